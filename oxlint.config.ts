@@ -194,6 +194,11 @@ const SOURCE_RULES: OxlintOverride[] = [
       "typescript/await-thenable": "error",
     },
   },
+  {
+    // A promise that is returned without `await` takes its function out of the stack of a later error.
+    files: ["src/api/**"],
+    rules: { "typescript/return-await": ["error", "always"] },
+  },
   imports("src/api/http/**", ...ofLayer("api"), {
     // Every name but those that begin with "oper": the expressions of oxlint have no lookahead.
     regex: String.raw`^\.\./(?:[^./]+/|[^.o]|o[^p]|op[^e]|ope[^r])`,

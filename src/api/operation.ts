@@ -44,11 +44,14 @@ interface Declaration<Param, Query, Body> {
  * that nobody can skip the checks.
  */
 export interface Operation<
+  Name extends string,
   Param extends string,
   Query extends z.ZodMiniObject,
   Body extends z.ZodMiniType,
   Result,
 > extends Declaration<Param, Query, Body> {
+  /** Name of the operation: the id of its route, and the name of its work in stack traces and log lines. */
+  readonly name: Name;
   /**
    * Performs the operation after three checks, in this order: the caller has the permission, the rate limit permits
    * the call, and the input is valid.
@@ -125,20 +128,25 @@ export interface Call<Param extends string, Query, Body> extends Omit<Context, "
 
 /**
  * Declares an operation.
+ * @param name name of the constant to which the operation is assigned. The minified build has no other name for `run`.
  * @param run does the work of the operation. It gets only calls that have passed all checks.
  */
 export function operation<
+  const Name extends string,
   Query extends z.ZodMiniObject,
   Body extends z.ZodMiniType,
   Result,
   const Param extends string = never,
 >(
+  name: Name,
   declaration: Declaration<Param, Query, Body>,
   run: (call: Call<Param, z.output<Query>, z.output<Body>>) => Promise<Result>,
-): Operation<Param, Query, Body, Result> {
+): Operation<Name, Param, Query, Body, Result> {
   const { access, rateLimit, takesIdempotencyKey } = declaration;
+  const work = named(name, run);
   return {
     ...declaration,
+    name,
     perform: async (given, caller, { counted, ...context }) => {
       requirePermission(caller, access);
       if (rateLimit !== undefined && rateLimit !== counted) {
@@ -150,7 +158,7 @@ export function operation<
       const key = takesIdempotencyKey === true ? (given.idempotencyKey ?? null) : null;
       const idempotencyKey = key === null ? null : requireIdempotencyKey(key);
       const { env, runtime, origin, requireCurrent } = context;
-      return run({
+      return await work({
         env,
         runtime,
         origin,
@@ -163,6 +171,11 @@ export function operation<
       });
     },
   };
+}
+
+/** Gives a function the name that it has in stack traces, which minifying takes from it otherwise. Returns it. */
+export function named<F extends (...args: never) => unknown>(name: string, run: F): F {
+  return Object.defineProperty(run, "name", { value: name });
 }
 
 async function inputOf(given: object | undefined): Promise<unknown> {

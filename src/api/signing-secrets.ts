@@ -8,6 +8,7 @@ import { NoBody, NoQuery, operation } from "./operation.ts";
  * the events that they report.
  */
 const readSigningSecrets = operation(
+  "readSigningSecrets",
   { access: "administer", query: NoQuery, body: NoBody },
   async ({ runtime }) => {
     const { config, keyring } = runtime;
@@ -25,7 +26,7 @@ const readSigningSecrets = operation(
 );
 
 export const readSigningSecretsRoute = routeOf(
-  { id: "readSigningSecrets", method: "GET", path: "/v1/signing-secrets" },
+  { method: "GET", path: "/v1/signing-secrets" },
   readSigningSecrets,
   (secrets) => json(secrets),
 );

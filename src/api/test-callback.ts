@@ -26,15 +26,16 @@ export const TestOrder = z.strictObject({
  * an operator calls.
  */
 export const testCallback = operation(
+  "testCallback",
   { access: "redeliver", rateLimit: "LIMIT_TESTS", query: NoQuery, body: TestOrder },
   async (call) => {
     const id = accountOf(call.caller);
-    return sendTest(call, call.body, id === null ? null : await findAccount(call.env, id));
+    return await sendTest(call, call.body, id === null ? null : await findAccount(call.env, id));
   },
 );
 
 export const testCallbackRoute = routeOf(
-  { id: "testCallback", method: "POST", path: "/v1/callbacks/test" },
+  { method: "POST", path: "/v1/callbacks/test" },
   testCallback,
   (result) => json(result),
 );
@@ -44,6 +45,7 @@ export const testCallbackRoute = routeOf(
  * this operation.
  */
 export const testAsAccount = operation(
+  "testAsAccount",
   {
     access: "redeliver",
     rateLimit: "LIMIT_TESTS",
@@ -52,7 +54,7 @@ export const testAsAccount = operation(
   },
   async (call) => {
     const { account: chosen, ...order } = call.body;
-    return sendTest(call, order, await signingAccount(chosen, call));
+    return await sendTest(call, order, await signingAccount(chosen, call));
   },
 );
 

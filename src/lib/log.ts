@@ -52,6 +52,16 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : "unknown";
 }
 
+/**
+ * Returns the name and the message of a thrown error for a log line, and where it was thrown: the functions of its stack,
+ * one on each line. The file of a deployed Worker is minified, so only operations and handlers of routes have their names.
+ */
+export function errorFields(error: unknown) {
+  const lines = error instanceof Error ? (error.stack ?? "").split("\n") : [];
+  const frames = lines.map((line) => line.trim()).filter((line) => line.startsWith("at "));
+  return { error: errorText(error), stack: frames.join("\n") };
+}
+
 /** Returns the name alone of a thrown error, for errors whose message may contain what no log line may show. */
 export function errorName(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";

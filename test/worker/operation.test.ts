@@ -11,6 +11,7 @@ const READER: Caller = { ...OWNER, role: "read" };
 
 /** Operation that returns the call which has reached it. */
 const echo = operation(
+  "echo",
   {
     access: "redeliver",
     rateLimit: "LIMIT_LISTS",
@@ -114,6 +115,6 @@ it("a call by a form of the console that was already counted under a rate limit 
 const done = async () => "done";
 
 it("the function of an operation cannot be reached without the checks of perform", async () => {
-  const made = operation({ access: "operate", query: NoQuery, body: NoBody }, done);
+  const made = operation("made", { access: "operate", query: NoQuery, body: NoBody }, done);
   expect(Object.values(made)).not.toContain(done);
 });

@@ -21,6 +21,7 @@ const DAY_S = 86_400;
  * result, because the relay stores nothing but hashes of keys.
  */
 export const createKey = operation(
+  "createKey",
   { access: "administer", params: ["account"], query: NoQuery, body: NewKey },
   async ({ env, runtime, caller, params: { account: accountId }, body }) => {
     const { label, role, sha256: given } = body;
@@ -34,13 +35,14 @@ export const createKey = operation(
 );
 
 export const createKeyRoute = routeOf(
-  { id: "createKey", method: "POST", path: "/v1/accounts/{account}/keys" },
+  { method: "POST", path: "/v1/accounts/{account}/keys" },
   createKey,
   (made) => json(made, 201),
 );
 
 /** Lists the API keys of an account, each by its prefix, because the relay stores only hashes of keys. */
 export const listKeys = operation(
+  "listKeys",
   {
     access: "keys",
     rateLimit: "LIMIT_LISTS",
@@ -48,17 +50,19 @@ export const listKeys = operation(
     query: NoQuery,
     body: NoBody,
   },
-  async ({ env, params: { account } }) => callProfile(env, account, (object) => object.keys()),
+  async ({ env, params: { account } }) =>
+    await callProfile(env, account, (object) => object.keys()),
 );
 
 export const listKeysRoute = routeOf(
-  { id: "listKeys", method: "GET", path: "/v1/accounts/{account}/keys" },
+  { method: "GET", path: "/v1/accounts/{account}/keys" },
   listKeys,
   (keys) => json({ data: keys.map(keyView) }),
 );
 
 /** Revokes an API key of an account. */
 export const revokeKey = operation(
+  "revokeKey",
   { access: "administer", params: ["account", "key"], query: NoQuery, body: NoBody },
   async ({ env, caller, params: { account, key: id } }) => {
     if (!(await removeKey(env, account, id))) {
@@ -69,7 +73,7 @@ export const revokeKey = operation(
 );
 
 export const revokeKeyRoute = routeOf(
-  { id: "revokeKey", method: "DELETE", path: "/v1/accounts/{account}/keys/{key}" },
+  { method: "DELETE", path: "/v1/accounts/{account}/keys/{key}" },
   revokeKey,
   () => new Response(null, { status: 204 }),
 );

@@ -16,13 +16,14 @@ import { Rotation } from "./account-schemas.ts";
  * @throws Problem `not_found` when the account does not exist or was deleted.
  */
 export const readAccountSecrets = operation(
+  "readAccountSecrets",
   { access: "secrets", params: ["account"], query: NoQuery, body: NoBody },
   async ({ env, runtime, params: { account } }) =>
-    secretsView(runtime, await requireAccount(env, account)),
+    await secretsView(runtime, await requireAccount(env, account)),
 );
 
 export const readAccountSecretsRoute = routeOf(
-  { id: "readAccountSecrets", method: "GET", path: "/v1/accounts/{account}/signing-secrets" },
+  { method: "GET", path: "/v1/accounts/{account}/signing-secrets" },
   readAccountSecrets,
   (secrets) => json(secrets),
 );
@@ -32,6 +33,7 @@ export const readAccountSecretsRoute = routeOf(
  * than the current one changes nothing.
  */
 export const rotateAccountSecrets = operation(
+  "rotateAccountSecrets",
   { access: "administer", params: ["account"], query: NoQuery, body: Rotation },
   async ({ env, runtime, params, caller, body }) => {
     const { account: id } = params;
@@ -42,12 +44,12 @@ export const rotateAccountSecrets = operation(
     await callObject(() => ledgerObject(env, id).noteGeneration(generation));
     forgetAccount(id);
     log({ event: "secret.rotate", account: id, generation, by: keyNameOf(caller) });
-    return secretsView(runtime, { id, generation });
+    return await secretsView(runtime, { id, generation });
   },
 );
 
 export const rotateAccountSecretsRoute = routeOf(
-  { id: "rotateAccountSecrets", method: "POST", path: "/v1/accounts/{account}/signing-secrets" },
+  { method: "POST", path: "/v1/accounts/{account}/signing-secrets" },
   rotateAccountSecrets,
   (secrets) => json(secrets),
 );

@@ -18,6 +18,7 @@ const MAX_TASKS = 10_000;
 
 /** Counts the tasks of an account that were created in a time range, by default the last 7 days. */
 const readAccountStats = operation(
+  "readAccountStats",
   {
     access: "read",
     rateLimit: "LIMIT_LISTS",
@@ -49,7 +50,7 @@ const readAccountStats = operation(
 );
 
 export const readAccountStatsRoute = routeOf(
-  { id: "readAccountStats", method: "GET", path: "/v1/accounts/{account}/stats" },
+  { method: "GET", path: "/v1/accounts/{account}/stats" },
   readAccountStats,
   (stats) => json(stats),
 );

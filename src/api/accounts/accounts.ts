@@ -32,6 +32,7 @@ const Page = z.strictObject({
 
 /** Creates an account. When an account with this id exists, returns the existing one. */
 export const createAccount = operation(
+  "createAccount",
   { access: "administer", query: NoQuery, body: NewAccount },
   async ({ env, caller, body: { id } }) => {
     // An object that still runs an earlier release answers without `deletedAt`.
@@ -56,13 +57,14 @@ export const createAccount = operation(
 );
 
 export const createAccountRoute = routeOf(
-  { id: "createAccount", method: "POST", path: "/v1/accounts" },
+  { method: "POST", path: "/v1/accounts" },
   createAccount,
   ({ isNew, account }) => json(account, isNew ? 201 : 200),
 );
 
 /** Lists one page of all accounts, in the order of their ids. */
 const listAccounts = operation(
+  "listAccounts",
   { access: "inspect", query: Page, body: NoBody },
   async ({ env, runtime, query: { limit, cursor } }) => {
     const { first } = requireIndex(env, runtime);
@@ -72,7 +74,7 @@ const listAccounts = operation(
 );
 
 export const listAccountsRoute = routeOf(
-  { id: "listAccounts", method: "GET", path: "/v1/accounts" },
+  { method: "GET", path: "/v1/accounts" },
   listAccounts,
   ({ accounts, next }) => {
     const data = accounts.map(({ id, createdAt }) => ({ id, created_at: toSeconds(createdAt) }));
@@ -85,6 +87,7 @@ export const listAccountsRoute = routeOf(
  * the account has no ledger.
  */
 export const listBalances = operation(
+  "listBalances",
   { access: "inspect", query: Page, body: NoBody },
   async ({ env, runtime, query: { limit, cursor } }) => {
     const { first } = requireIndex(env, runtime);
@@ -103,12 +106,14 @@ export const listBalances = operation(
 
 /** Reads the balance of an account, and when it was created and deleted. */
 export const readAccount = operation(
+  "readAccount",
   { access: "read", params: ["account"], query: NoQuery, body: NoBody },
-  async ({ env, params: { account } }) => callLedger(env, account, (object) => object.describe()),
+  async ({ env, params: { account } }) =>
+    await callLedger(env, account, (object) => object.describe()),
 );
 
 export const readAccountRoute = routeOf(
-  { id: "readAccount", method: "GET", path: "/v1/accounts/{account}" },
+  { method: "GET", path: "/v1/accounts/{account}" },
   readAccount,
   (account, { params }) => json(accountView(params.account, account)),
 );

@@ -11,6 +11,7 @@ import { Adjustment, Grant } from "./account-schemas.ts";
 
 /** Grants credits to an account, once per reference. */
 export const grantCredits = operation(
+  "grantCredits",
   { access: "administer", params: ["account"], query: NoQuery, body: Grant },
   async ({ env, params: { account }, caller, body }) => {
     const by = keyNameOf(caller);
@@ -21,13 +22,14 @@ export const grantCredits = operation(
 );
 
 export const grantCreditsRoute = routeOf(
-  { id: "grantCredits", method: "POST", path: "/v1/accounts/{account}/grants" },
+  { method: "POST", path: "/v1/accounts/{account}/grants" },
   grantCredits,
   ({ isNew, booking }) => json(booking, isNew ? 201 : 200),
 );
 
 /** Adds credits to the balance of an account or takes credits from it, once per reference. */
 const adjustCredits = operation(
+  "adjustCredits",
   { access: "administer", params: ["account"], query: NoQuery, body: Adjustment },
   async ({ env, params: { account }, caller, body }) => {
     const by = keyNameOf(caller);
@@ -40,7 +42,7 @@ const adjustCredits = operation(
 );
 
 export const adjustCreditsRoute = routeOf(
-  { id: "adjustCredits", method: "POST", path: "/v1/accounts/{account}/adjustments" },
+  { method: "POST", path: "/v1/accounts/{account}/adjustments" },
   adjustCredits,
   ({ isNew, booking }) => json(booking, isNew ? 201 : 200),
 );

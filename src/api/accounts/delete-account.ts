@@ -44,6 +44,7 @@ const Deletion = z.strictObject({ force: Flag });
  * a task is refunded.
  */
 const deleteAccount = operation(
+  "deleteAccount",
   { access: "administer", params: ["account"], query: Deletion, body: NoBody },
   async ({ env, query: { force }, runtime, caller, params: { account: id } }) => {
     const { deletedAt } = await callProfile(env, id, (object) => object.profile());
@@ -60,7 +61,7 @@ const deleteAccount = operation(
 );
 
 export const deleteAccountRoute = routeOf(
-  { id: "deleteAccount", method: "DELETE", path: "/v1/accounts/{account}" },
+  { method: "DELETE", path: "/v1/accounts/{account}" },
   deleteAccount,
   () => new Response(null, { status: 202 }),
 );

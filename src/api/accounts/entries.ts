@@ -40,6 +40,7 @@ const EntryPage = z
 
 /** Lists one page of the grants of an account, newest first. */
 const listGrants = operation(
+  "listGrants",
   {
     access: "ledger",
     rateLimit: "LIMIT_LISTS",
@@ -47,11 +48,11 @@ const listGrants = operation(
     query: GrantPage,
     body: NoBody,
   },
-  async ({ env, params: { account }, query }) => pageOf(env, account, "grant", query),
+  async ({ env, params: { account }, query }) => await pageOf(env, account, "grant", query),
 );
 
 export const listGrantsRoute = routeOf(
-  { id: "listGrants", method: "GET", path: "/v1/accounts/{account}/grants" },
+  { method: "GET", path: "/v1/accounts/{account}/grants" },
   listGrants,
   (page, { caller }) => json(pageView(page, readerOf(caller))),
 );
@@ -66,19 +67,19 @@ const ENTRIES = {
 
 /** Lists one page of the ledger of an account, newest entries first. */
 export const listEntries = operation(
+  "listEntries",
   ENTRIES,
   async ({ env, params: { account }, query: { limit = LIMITS.fallback, cursor } }) =>
-    pageOf(env, account, null, { limit, cursor }),
+    await pageOf(env, account, null, { limit, cursor }),
 );
 
 /** Returns one page of the ledger of an account as a file, in CSV or JSON Lines. */
-const exportLedger = operation(ENTRIES, async (call) => {
+const exportLedger = operation("exportLedger", ENTRIES, async (call) => {
   const { format = "csv", limit = MAX_EXPORTED, cursor } = call.query;
-  return exportEntries(call, format, { limit, cursor });
+  return await exportEntries(call, format, { limit, cursor });
 });
 
 const WIRE = {
-  id: "listEntries",
   method: "GET",
   path: "/v1/accounts/{account}/entries",
 } as const;
@@ -90,7 +91,7 @@ const pageRoute = routeOf(WIRE, listEntries, (page, { caller }) =>
 export const listEntriesRoute: typeof pageRoute = {
   ...pageRoute,
   handle: async (call) =>
-    (call.url.searchParams.has("format") ? exportRoute : pageRoute).handle(call),
+    await (call.url.searchParams.has("format") ? exportRoute : pageRoute).handle(call),
 };
 
 /** One page of the ledger of an account. */

@@ -24,7 +24,7 @@ const recent = new EnvCache<Awaited<ReturnType<typeof viewOf>>>(() => KEEP_MS);
 export async function indexStateOf(config: Config, env: Env) {
   const shards = shardsOf(env, config);
   if (shards === null) return null;
-  return recent.get(env, (now) => viewOf(shards, now));
+  return await recent.get(env, (now) => viewOf(shards, now));
 }
 
 async function viewOf(shards: Shards, now: number) {

@@ -108,7 +108,7 @@ async function noteRefusal(
   const event = reason === "bad_signature" ? "hook.refused" : "hook.ignored";
   log({ event, task_id: taskId, provider: connection, reason });
   const note = async () =>
-    taskObject(env, taskId).refuseHook({ type: "hook_refused", connection, reason });
+    await taskObject(env, taskId).refuseHook({ type: "hook_refused", connection, reason });
   await withTimeout("hook_refused", note, undefined, NOTE_TIMEOUT_MS);
 }
 

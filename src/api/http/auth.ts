@@ -22,7 +22,7 @@ const UNKNOWN_KEY = "The key is unknown or revoked.";
 /** Identifies the operator by the API key of a request. Null means that the request has no valid operator key. */
 export async function operatorOf(headers: Headers, runtime: Runtime): Promise<KeyHolder | null> {
   const given = bearerOf(headers);
-  return given === null ? null : operatorOfKey(given, runtime);
+  return given === null ? null : await operatorOfKey(given, runtime);
 }
 
 /**

@@ -1,13 +1,13 @@
-import { errorText, log } from "../../lib/log.ts";
+import { errorFields, log } from "../../lib/log.ts";
 import { Problem } from "./problem.ts";
 
 /**
  * Returns an error as the problem with which the API answers. An error that is not a `Problem` is a bug of the relay:
- * it is logged, and the problem is `internal_error`, which does not contain the text of the error.
+ * it is logged with its stack, and the problem is `internal_error`, which does not contain the text of the error.
  */
 export function problemFrom(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  log({ event: "request.failed", error: errorText(error) }, "error");
+  log({ event: "request.failed", ...errorFields(error) }, "error");
   return new Problem("internal_error", {
     detail: "The request failed. The log of the relay has the error.",
   });

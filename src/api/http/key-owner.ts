@@ -134,6 +134,6 @@ async function findClaim(env: Env, hash: string, today: number): Promise<KeyOwne
  * this use.
  */
 async function noteUse(env: Env, accountId: string, hash: string, today: number): Promise<void> {
-  const call = async () => profileObject(env, accountId).useListedKey(hash, today);
+  const call = async () => await profileObject(env, accountId).useListedKey(hash, today);
   await withTimeout("key use", call, null, NOTE_TIMEOUT_MS);
 }

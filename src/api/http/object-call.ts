@@ -1,4 +1,4 @@
-import { errorText, log } from "../../lib/log.ts";
+import { errorFields, errorText, log } from "../../lib/log.ts";
 import { platformFailureOf } from "./object-failure.ts";
 import { Problem } from "./problem.ts";
 import type { Route } from "./route.ts";
@@ -62,7 +62,7 @@ export function repeatable<R extends Route>(route: R): R {
       return await route.handle(call);
     } catch (error) {
       if (!(error instanceof UnknownObjectError)) throw error;
-      log({ event: "request.failed", error: errorText(error) }, "error");
+      log({ event: "request.failed", ...errorFields(error) }, "error");
       throw unavailable(UNREACHABLE, "unknown");
     }
   };

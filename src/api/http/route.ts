@@ -8,6 +8,7 @@ import type { Permission } from "../../security/roles.ts";
 import {
   type Call,
   type Given,
+  named,
   NoBody,
   NoQuery,
   type Operation,
@@ -73,9 +74,14 @@ interface PerformedRequest<P = unknown> extends RouteRequest<P> {
   readonly caller: Caller;
 }
 
-/** The name, method and path by which requests call an operation. */
-interface Wire<Id extends string, Path extends string> extends Pick<Route<Id>, "id" | "method"> {
+/** The method and path by which requests call an operation. */
+interface Wire<Path extends string> extends Pick<Route, "method"> {
   readonly path: Path;
+}
+
+/** The same for a route that is no operation's, with its name. */
+interface NamedWire<Id extends string, Path extends string> extends Wire<Path> {
+  readonly id: Id;
 }
 
 /** Describes how a request gives the parameters of an operation. */
@@ -91,16 +97,17 @@ interface Parameters {
  * valid.
  */
 export function publicRoute<Id extends string, Path extends string>(
-  wire: Wire<Id, Path>,
+  wire: NamedWire<Id, Path>,
   handle: (call: RouteRequest<PathParams<Path>>) => Promise<Response>,
 ): Route<Id> {
   const readParams = paramsReader(wire.path);
+  const answer = named(wire.id, handle);
   return {
     ...wire,
     access: "anyone",
     query: null,
     body: null,
-    handle: (call) => handle({ ...call, params: readParams(call.params) }),
+    handle: async (call) => await answer({ ...call, params: readParams(call.params) }),
   };
 }
 
@@ -117,17 +124,15 @@ export function routeOf<
   Body extends z.ZodMiniType,
   Result,
 >(
-  wire: Wire<Id, Path>,
-  { access, rateLimit, query, body, perform }: Operation<ParamName<Path>, Query, Body, Result>,
+  wire: Wire<Path>,
+  operated: Operation<Id, ParamName<Path>, Query, Body, Result>,
   answer: (
     result: Result,
     call: PerformedRequest<PathParams<Path>>,
   ) => Response | Promise<Response>,
-  parameters: Parameters = {
-    schema: query,
-    read: (url) => textsIn(query, url),
-  },
+  parameters: Parameters = inQuery(operated.query),
 ): ProtectedRoute<Id> {
+  const { name: id, access, rateLimit, body, perform } = operated;
   const readParams = paramsReader(wire.path);
   const handle = async ({ request, env, url, params }: RouteRequest<Params>) => {
     const { headers } = request;
@@ -135,9 +140,9 @@ export function routeOf<
     let read: ReturnType<typeof readBody> | null = null;
     const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
     const caller = await authenticate(access, headers, rawBody, runtime, env);
-    const named = readParams(params);
+    const inPath = readParams(params);
     const given: Given<ParamName<Path>, Query, Body> = {
-      params: named,
+      params: inPath,
       query: new Unread(() => parameters.read(url, headers)),
       ...(hasBody(body) && { body: new Unread(async () => jsonIn(await rawBody())) }),
       idempotencyKey: headers.get("Idempotency-Key"),
@@ -145,9 +150,10 @@ export function routeOf<
     const requireCurrent = () => requireValidKey(caller, headers, env);
     const context = { env, runtime, origin: url.origin, requireCurrent };
     const result = await perform(given, caller, context);
-    return answer(result, { request, env, url, params: named, runtime, caller });
+    return await answer(result, { request, env, url, params: inPath, runtime, caller });
   };
   return {
+    id,
     ...wire,
     access,
     ...(rateLimit !== undefined && { rateLimit }),
@@ -155,6 +161,11 @@ export function routeOf<
     body: hasBody(body) ? body : null,
     handle,
   };
+}
+
+/** Describes parameters that the query contains under the names of the operation. */
+function inQuery(schema: z.ZodMiniObject): Parameters {
+  return { schema, read: (url) => textsIn(schema, url) };
 }
 
 function hasBody(schema: z.ZodMiniType): boolean {
@@ -173,7 +184,7 @@ function jsonIn(bytes: Uint8Array): unknown {
 export interface CheckedRequest<Param extends string, Query>
   extends Call<Param, Query, null>, Pick<PerformedRequest, "request" | "url"> {}
 
-interface ProtectedWire<Id extends string, Path extends string> extends Wire<Id, Path> {
+interface ProtectedWire<Id extends string, Path extends string> extends NamedWire<Id, Path> {
   readonly access: Permission;
   readonly rateLimit?: AccountLimit;
 }
@@ -201,17 +212,23 @@ export function queryRoute<
   const Path extends string,
   Query extends z.ZodMiniObject,
 >(
-  { access, rateLimit, ...wire }: ProtectedWire<Id, Path>,
+  { id, access, rateLimit, ...wire }: ProtectedWire<Id, Path>,
   query: Query,
   handle: Handler<Path, z.output<Query>>,
 ): ProtectedRoute<Id> {
   type Checked = Call<ParamName<Path>, z.output<Query>, null>;
   const limit = rateLimit === undefined ? {} : { rateLimit };
-  const checked = operation<Query, typeof NoBody, Checked, ParamName<Path>>(
+  const checked = operation<Id, Query, typeof NoBody, Checked, ParamName<Path>>(
+    id,
     { access, ...limit, query, body: NoBody },
     async (call) => call,
   );
-  return routeOf(wire, checked, (call, { request, url }) => handle({ ...call, request, url }));
+  const answer = named(id, handle);
+  return routeOf(
+    wire,
+    checked,
+    async (call, { request, url }) => await answer({ ...call, request, url }),
+  );
 }
 
 /**

@@ -131,21 +131,30 @@ function addTaskMethods(server: Server, sdk: McpSdk, call: McpCall): void {
       throw protocolError(refused(error, route), sdk, call);
     }
   };
-  server.setRequestHandler("tasks/get", { params: TaskParams }, async ({ taskId }, request) =>
-    answer(request, readTaskRoute, async () => detailedTaskOf(await read(taskId), config)),
+  server.setRequestHandler(
+    "tasks/get",
+    { params: TaskParams },
+    async ({ taskId }, request) =>
+      await answer(request, readTaskRoute, async () => detailedTaskOf(await read(taskId), config)),
   );
   // No task of the relay asks for anything, so all responses are to requests that were never made, which are ignored.
-  server.setRequestHandler("tasks/update", { params: TaskParams }, async ({ taskId }, request) =>
-    answer(request, readTaskRoute, async () => {
-      await read(taskId);
-      return {};
-    }),
+  server.setRequestHandler(
+    "tasks/update",
+    { params: TaskParams },
+    async ({ taskId }, request) =>
+      await answer(request, readTaskRoute, async () => {
+        await read(taskId);
+        return {};
+      }),
   );
-  server.setRequestHandler("tasks/cancel", { params: TaskParams }, async ({ taskId }, request) =>
-    answer(request, cancelTaskRoute, async () => {
-      await cancelOpen(taskId, call);
-      return {};
-    }),
+  server.setRequestHandler(
+    "tasks/cancel",
+    { params: TaskParams },
+    async ({ taskId }, request) =>
+      await answer(request, cancelTaskRoute, async () => {
+        await cancelOpen(taskId, call);
+        return {};
+      }),
   );
 }
 

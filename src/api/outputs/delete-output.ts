@@ -8,6 +8,7 @@ const NUMBER = /^[1-9]\d{0,3}$/;
 
 /** Deletes one output of a task: its link opens nothing any more, and its copy is deleted. */
 export const deleteOutput = operation(
+  "deleteOutput",
   { access: "administer", params: ["id", "output"], query: NoQuery, body: NoBody },
   async ({ env, params: { id, output }, caller }) => {
     if (!NUMBER.test(output)) {
@@ -19,7 +20,7 @@ export const deleteOutput = operation(
 );
 
 export const deleteOutputRoute = routeOf(
-  { id: "deleteOutput", method: "DELETE", path: "/v1/tasks/{id}/outputs/{output}" },
+  { method: "DELETE", path: "/v1/tasks/{id}/outputs/{output}" },
   deleteOutput,
   () => new Response(null, { status: 204 }),
 );

@@ -67,7 +67,7 @@ async function answer({ request, env, params }: OutputRequest): Promise<Response
   if (place === null) throw noOutput();
   // The copy may have been completed since the bucket was asked.
   const late = place.state.kind === "kept" ? await copyOf(request, output, env) : null;
-  return late ?? answerFromSource(request, output, place, runtime);
+  return await (late ?? answerFromSource(request, output, place, runtime));
 }
 
 /** Answers a request with the relay's copy. Null when there is none. @throws Problem `unavailable` when the bucket fails. */
@@ -106,7 +106,7 @@ async function answerFromSource(
   const target = checkCallbackUrl(source, sourceUrlRulesOf(config, origin));
   if (!target.ok) throw outputGone("blocked");
   if (isKeyNeeded(source, config.connections.get(connection ?? ""))) {
-    return streamSource(request, output, await sourceOf(place, source, runtime));
+    return await streamSource(request, output, await sourceOf(place, source, runtime));
   }
   const headers = { ...OUTPUT_HEADERS, Location: target.value.href, "Cache-Control": "no-store" };
   return new Response(null, { status: 302, headers });

@@ -33,6 +33,7 @@ const BULK = {
  * `Idempotency-Key` with all pages of a list; each task performs the order once per key.
  */
 export const redeliverMany = operation(
+  "redeliverMany",
   { ...BULK, access: "redeliver" },
   async ({ query, idempotencyKey, env, runtime, caller }) => {
     if (idempotencyKey === null) throw keyRequired();
@@ -49,6 +50,7 @@ export const redeliverMany = operation(
  * whose rows may be out of date.
  */
 export const countRedeliveries = operation(
+  "countRedeliveries",
   { ...BULK, access: "read" },
   async ({ query, env, runtime, caller }) => {
     const { tasks, next_cursor } = await pageOf(query, { env, runtime, caller });
@@ -62,7 +64,7 @@ export const countRedeliveries = operation(
  */
 export type BulkEffects = Counted & { readonly next_cursor: string | null };
 
-const WIRE = { id: "redeliverMany", method: "POST", path: "/v1/redeliveries" } as const;
+const WIRE = { method: "POST", path: "/v1/redeliveries" } as const;
 const countRoute = routeOf(WIRE, countRedeliveries, (effects) => json(effects));
 const orderRoute = routeOf(WIRE, redeliverMany, (effects) => json(effects));
 
@@ -74,7 +76,7 @@ export const redeliverManyRoute: typeof orderRoute = {
   ...orderRoute,
   handle: async (call) => {
     const isDryRun = call.url.searchParams.get("dry_run") === "true";
-    return (isDryRun ? countRoute : orderRoute).handle(call);
+    return await (isDryRun ? countRoute : orderRoute).handle(call);
   },
 };
 
@@ -83,6 +85,7 @@ export const redeliverManyRoute: typeof orderRoute = {
  * uses this operation.
  */
 export const redeliverSelected = operation(
+  "redeliverSelected",
   {
     access: "redeliver",
     rateLimit: "LIMIT_BULK",

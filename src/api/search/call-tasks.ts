@@ -30,5 +30,5 @@ export async function callTasks<T>(
       return "failed";
     }
   };
-  return pMap(ids, callOne, { concurrency: CONCURRENCY });
+  return await pMap(ids, callOne, { concurrency: CONCURRENCY });
 }

@@ -22,7 +22,7 @@ const LIST = {
  * @throws Problem `invalid_request` for filters that the caller may not use, and for a cursor that belongs to another
  * list.
  */
-export const listTasks = operation(LIST, async ({ query, env, runtime, caller }) => {
+export const listTasks = operation("listTasks", LIST, async ({ query, env, runtime, caller }) => {
   const shards = requireIndex(env, runtime);
   const filters = filtersOf(query, caller);
   const { cursorKeys } = runtime.keyring;
@@ -39,7 +39,7 @@ export const listTasks = operation(LIST, async ({ query, env, runtime, caller })
  * Counts the tasks of a list: all of them, or with a cursor those that follow it. `is_capped` is true when there
  * may be more tasks, because the largest number of rows was read.
  */
-const countTasks = operation(LIST, async ({ query, env, runtime, caller }) => {
+const countTasks = operation("countTasks", LIST, async ({ query, env, runtime, caller }) => {
   const shards = requireIndex(env, runtime);
   const filters = filtersOf(query, caller);
   const after = await positionOf(query.cursor, filters, runtime.keyring.cursorKeys);
@@ -47,7 +47,7 @@ const countTasks = operation(LIST, async ({ query, env, runtime, caller }) => {
   return { count, is_capped: isCapped };
 });
 
-const WIRE = { id: "listTasks", method: "GET", path: "/v1/tasks" } as const;
+const WIRE = { method: "GET", path: "/v1/tasks" } as const;
 const countRoute = routeOf(WIRE, countTasks, (count) => json(count));
 const pageRoute = routeOf(WIRE, listTasks, (page, { url }) =>
   json(page, 200, {
@@ -60,7 +60,7 @@ export const listTasksRoute: typeof pageRoute = {
   ...pageRoute,
   handle: async (call) => {
     const isCount = call.url.searchParams.get("count") === "true";
-    return (isCount ? countRoute : pageRoute).handle(call);
+    return await (isCount ? countRoute : pageRoute).handle(call);
   },
 };
 

@@ -44,6 +44,7 @@ const OTHERS = "*";
 
 /** Lists the receivers' hosts with their callbacks of the last 24 hours. Hosts that fail at present come first. */
 export const listHosts = operation(
+  "listHosts",
   {
     access: "inspect",
     query: z.strictObject({ limit: pageLimit({ fallback: 100, max: 500 }) }),
@@ -56,20 +57,19 @@ export const listHosts = operation(
   },
 );
 
-export const listHostsRoute = routeOf(
-  { id: "listHosts", method: "GET", path: "/v1/hosts" },
-  listHosts,
-  ({ list }) => json(list),
+export const listHostsRoute = routeOf({ method: "GET", path: "/v1/hosts" }, listHosts, ({ list }) =>
+  json(list),
 );
 
 /** Reads the statistics of one host: its callbacks of the last 24 hours, and how callbacks to it fail. */
 export const readHost = operation(
+  "readHost",
   { access: "inspect", params: ["host"], query: NoQuery, body: NoBody },
-  async ({ env, runtime, params: { host } }) => oneHostView(host, env, runtime),
+  async ({ env, runtime, params: { host } }) => await oneHostView(host, env, runtime),
 );
 
 export const readHostRoute = routeOf(
-  { id: "readHost", method: "GET", path: "/v1/hosts/{host}" },
+  { method: "GET", path: "/v1/hosts/{host}" },
   readHost,
   (host) => json(host),
 );

@@ -41,12 +41,13 @@ const recent = new EnvCache<ReturnType<typeof viewOf>>(() => KEEP_MS);
 
 /** Reads the present problems of the relay, and how many of its tasks are under way. */
 const readProblems = operation(
+  "readProblems",
   { access: "inspect", query: NoQuery, body: NoBody },
-  async ({ env, runtime: { config } }) => problemsView(env, config),
+  async ({ env, runtime: { config } }) => await problemsView(env, config),
 );
 
 export const readProblemsRoute = routeOf(
-  { id: "readProblems", method: "GET", path: "/v1/problems" },
+  { method: "GET", path: "/v1/problems" },
   readProblems,
   (problems) => json(problems),
 );
@@ -57,7 +58,7 @@ export const readProblemsRoute = routeOf(
  * changed by now), tasks whose callback is being sent, and tasks whose refund is not confirmed yet.
  */
 export async function presentProblems(env: Env, config: Config) {
-  return recent.get(env, async (now) => viewOf(await factsOf(env, config, now)));
+  return await recent.get(env, async (now) => viewOf(await factsOf(env, config, now)));
 }
 
 /**

@@ -47,12 +47,13 @@ interface Steps {
 
 /** Counts the tasks that were created in each hour or day of a time range. */
 const readSeries = operation(
+  "readSeries",
   { access: "statistics", query: SeriesQuery, body: NoBody },
-  async ({ env, runtime, query }) => series(env, requireIndex(env, runtime), query),
+  async ({ env, runtime, query }) => await series(env, requireIndex(env, runtime), query),
 );
 
 export const readSeriesRoute = routeOf(
-  { id: "readSeries", method: "GET", path: "/v1/stats/series" },
+  { method: "GET", path: "/v1/stats/series" },
   readSeries,
   (counts) => json(counts),
 );

@@ -21,6 +21,7 @@ const Window = z.strictObject({ since: QueryTimeS, until: QueryTimeS });
 
 /** Counts the tasks of the relay that were created in a time range. */
 const readStats = operation(
+  "readStats",
   { access: "statistics", query: Window, body: NoBody },
   async ({ env, runtime, query }) => {
     const shards = requireIndex(env, runtime);
@@ -33,10 +34,8 @@ const readStats = operation(
   },
 );
 
-export const readStatsRoute = routeOf(
-  { id: "readStats", method: "GET", path: "/v1/stats" },
-  readStats,
-  (stats) => json(stats),
+export const readStatsRoute = routeOf({ method: "GET", path: "/v1/stats" }, readStats, (stats) =>
+  json(stats),
 );
 
 /**

@@ -40,5 +40,5 @@ export async function recentCounts(env: Env, shards: Shards, now: number): Promi
   const last = await checked.get(env, async () => ({ countedAt: await countedAt(shards) }));
   const window = { since: until - HOURS * HOUR_MS, until };
   const read = async () => ({ ...(await hourlyCounts(shards, window)), ...last });
-  return cached.get(env, read, `${until} ${last.countedAt}`);
+  return await cached.get(env, read, `${until} ${last.countedAt}`);
 }

@@ -12,6 +12,7 @@ const Ids = z.strictObject({ ids: listOf(TaskId, 500) });
 
 /** Has the Durable Objects of the given tasks write the index rows of these tasks again. */
 const reindex = operation(
+  "reindex",
   { access: "operate", query: NoQuery, body: Ids },
   async ({ env, runtime, body: { ids } }) => {
     requireIndex(env, runtime);
@@ -26,8 +27,6 @@ const reindex = operation(
   },
 );
 
-export const reindexRoute = routeOf(
-  { id: "reindex", method: "POST", path: "/v1/reindex" },
-  reindex,
-  (counts) => json(counts),
+export const reindexRoute = routeOf({ method: "POST", path: "/v1/reindex" }, reindex, (counts) =>
+  json(counts),
 );

@@ -57,6 +57,7 @@ const WakeOrder = z
  * that is due.
  */
 const wakeTasks = operation(
+  "wakeTasks",
   { access: "operate", query: NoQuery, body: WakeOrder },
   async ({ env, runtime, caller, body: { ids, cursor } }) => {
     if (ids !== null) {
@@ -79,10 +80,8 @@ const wakeTasks = operation(
   },
 );
 
-export const wakeTasksRoute = routeOf(
-  { id: "wakeTasks", method: "POST", path: "/v1/wake" },
-  wakeTasks,
-  (counts) => json(counts),
+export const wakeTasksRoute = routeOf({ method: "POST", path: "/v1/wake" }, wakeTasks, (counts) =>
+  json(counts),
 );
 
 type Outcomes = Awaited<ReturnType<typeof wake>>;

@@ -89,7 +89,7 @@ export async function prepareCall(
   const contentType = call.headers.get("Content-Type") ?? "";
   const query = new URLSearchParams(call.query);
   if (/^multipart\//i.test(contentType)) {
-    return prepareMultipart(call, place, caller, config, query, contentType);
+    return await prepareMultipart(call, place, caller, config, query, contentType);
   }
   const bytes = await readSubmittedBody(call, config.maxSubmitBytes, memory);
   const isOfAccount = accountOf(caller) !== null;

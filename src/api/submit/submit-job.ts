@@ -29,6 +29,7 @@ const JSON_TYPE = { "Content-Type": "application/json" };
  * upstream's own answer after it is stored. Whatever happens, the call is never sent twice for a task.
  */
 export const submitJob = operation(
+  "submitJob",
   {
     access: "submit",
     rateLimit: "LIMIT_SUBMITS",
@@ -64,13 +65,13 @@ async function submitOnce(plan: SubmissionPlan, given: SubmitCall): Promise<Subm
   if (plan.isNamedByKey) requireUnusedKey(applied);
   const { isNew, task } = accepted(applied);
   const stored = submissionOf(applied);
-  if (!isNew) return replayed(event, task, stored, given);
+  if (!isNew) return await replayed(event, task, stored, given);
   if (stored?.id !== submissionId) throw unavailable(EARLIER_OBJECT, "earlier_release");
   if (plan.place.credential !== null && stored.hasCustomerKey !== true) {
     await bringOutcome(event.id, endOf(submissionId, { kind: "not_sent" }), given);
     throw unavailable(EARLIER_OBJECT, "earlier_release");
   }
-  return sendAndEnd(plan, given);
+  return await sendAndEnd(plan, given);
 }
 
 function submissionOf(applied: Applied): SubmissionReply | null {

@@ -83,7 +83,7 @@ async function readingOf(request: LinkRequest): Promise<Reading | null> {
   const requireLink = async () => requireCurrent(expiresAtS, env);
   const read = async () => {
     await requireLink();
-    return taskClient(env, id).readByLink(createdAtS, recordedAt);
+    return await taskClient(env, id).readByLink(createdAtS, recordedAt);
   };
   const watch = (maxMs: number) => watchByLink(env, id, maxMs);
   return { reader: "link", read, requireCurrent: requireLink, watch };
@@ -96,7 +96,7 @@ async function readingOf(request: LinkRequest): Promise<Reading | null> {
 async function watchByLink(env: Env, id: string, maxMs: number): Promise<TaskWatch | null> {
   const now = Date.now();
   const leave = linkReaders.enter(id, now, now + maxMs);
-  return leave === null ? null : TaskWatch.open(env, id, "link", leave);
+  return leave === null ? null : await TaskWatch.open(env, id, "link", leave);
 }
 
 /**

@@ -12,6 +12,7 @@ import { accepted, taskClient } from "./task-client.ts";
 
 /** Attaches to a task its upstream job, which the provider named in its answer to the submit call. */
 export const attachUpstream = operation(
+  "attachUpstream",
   { access: "operate", params: ["id"], query: NoQuery, body: Attachment },
   async ({ env, runtime, params: { id }, caller, body }) => {
     const connection = requireConnection(body.provider, runtime.config);
@@ -26,7 +27,7 @@ export const attachUpstream = operation(
 );
 
 export const attachUpstreamRoute = routeOf(
-  { id: "attachUpstream", method: "POST", path: "/v1/tasks/{id}/upstream" },
+  { method: "POST", path: "/v1/tasks/{id}/upstream" },
   attachUpstream,
   (task) => taskAnswer(task, 200),
 );

@@ -59,5 +59,5 @@ export async function signersOfMessage(
   env: Env,
 ) {
   const present = account === null ? null : await findAccount(env, account.id);
-  return signersOf(account, present?.generation ?? null, config, keyring);
+  return await signersOf(account, present?.generation ?? null, config, keyring);
 }

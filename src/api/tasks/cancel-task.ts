@@ -34,6 +34,7 @@ export interface CancelOutcome {
  * counts.
  */
 export const cancelTask = operation(
+  "cancelTask",
   {
     access: "cancel",
     rateLimit: "LIMIT_LISTS",
@@ -77,7 +78,7 @@ function outcomeOf(task: TaskReply): CancelOutcome {
 }
 
 export const cancelTaskRoute = routeOf(
-  { id: "cancelTask", method: "POST", path: "/v1/tasks/{id}/cancel" },
+  { method: "POST", path: "/v1/tasks/{id}/cancel" },
   cancelTask,
   ({ task, isCanceled }) => taskAnswer(task, isCanceled ? 200 : 202),
 );

@@ -11,6 +11,7 @@ import { accepted, taskClient } from "./task-client.ts";
  * way.
  */
 export const eraseTask = operation(
+  "eraseTask",
   { access: "administer", params: ["id"], query: NoQuery, body: NoBody },
   async ({ env, runtime, params: { id }, caller }) => {
     const applied = await taskClient(env, id).apply({ type: "erase" }, caller);
@@ -24,7 +25,7 @@ export const eraseTask = operation(
 );
 
 export const eraseTaskRoute = routeOf(
-  { id: "eraseTask", method: "DELETE", path: "/v1/tasks/{id}" },
+  { method: "DELETE", path: "/v1/tasks/{id}" },
   eraseTask,
   () => new Response(null, { status: 204 }),
 );

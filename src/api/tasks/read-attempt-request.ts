@@ -11,6 +11,7 @@ import { requireCallback } from "./stored-callback.ts";
 
 /** Returns the request of a callback attempt, computed again: as it was sent, or with a fresh signature. */
 const readAttemptRequest = operation(
+  "readAttemptRequest",
   {
     access: "read",
     rateLimit: "LIMIT_LISTS",
@@ -29,13 +30,12 @@ const readAttemptRequest = operation(
       throw new Problem("not_found", { detail: "The task has no stored attempt of this number." });
     }
     const signedAt = query.fresh ? Date.now() : null;
-    return requestOf(callback, attempt, signedAt, runtime, env);
+    return await requestOf(callback, attempt, signedAt, runtime, env);
   },
 );
 
 export const readAttemptRequestRoute = routeOf(
   {
-    id: "readAttemptRequest",
     method: "GET",
     path: "/v1/tasks/{id}/attempts/{number}/request",
   },

@@ -55,6 +55,7 @@ export const ReadQuery = z.compile(
  * `known` as well, until the task has a state whose ETag is not in `known`.
  */
 export const readTask = operation(
+  "readTask",
   {
     access: "read",
     params: ["id"],
@@ -62,7 +63,7 @@ export const readTask = operation(
     body: NoBody,
   },
   async ({ query: { wait, known = null }, ...call }) =>
-    taskWhen({ waitMs: waitMsOf(wait), known }, readingBy(call)),
+    await taskWhen({ waitMs: waitMsOf(wait), known }, readingBy(call)),
 );
 
 /**
@@ -70,25 +71,21 @@ export const readTask = operation(
  * this operation. Null means that there is no task that the caller may read.
  */
 export const inspectTask = operation(
+  "inspectTask",
   { access: "read", params: ["id"], query: NoQuery, body: NoBody },
-  async ({ env, caller, params: { id } }) => taskClient(env, id).inspect(caller),
+  async ({ env, caller, params: { id } }) => await taskClient(env, id).inspect(caller),
 );
 
 /** Parameters in the URL of a read. The schema is compiled when the isolate starts. */
 export const LinkQuery = z.compile(z.strictObject({ wait: Wait, token: StatusToken }));
 
-const byKey = routeOf(
-  { id: "readTask", method: "GET", path: "/v1/tasks/{id}" },
-  readTask,
-  answerOf,
-  {
-    schema: LinkQuery,
-    read: (url, headers) => {
-      const { waitMs, known } = awaitedBy(url, headers);
-      return { wait: String(waitMs / SECOND_MS), ...(known !== null && { known }) };
-    },
+const byKey = routeOf({ method: "GET", path: "/v1/tasks/{id}" }, readTask, answerOf, {
+  schema: LinkQuery,
+  read: (url, headers) => {
+    const { waitMs, known } = awaitedBy(url, headers);
+    return { wait: String(waitMs / SECOND_MS), ...(known !== null && { known }) };
   },
-);
+});
 
 export const readTaskRoute = alsoByLink(byKey, async (reading, { url, headers }) =>
   answerOf(await taskWhen(awaitedBy(url, headers), reading)),
@@ -97,7 +94,7 @@ export const readTaskRoute = alsoByLink(byKey, async (reading, { url, headers })
 /** Reads a task for everybody who has its status token. @throws Problem when the token is not valid. */
 export async function readLinkedTask(request: LinkRequest): Promise<FoundTask> {
   const reading = await readingByToken(request);
-  return taskWhen(awaitedBy(request.url, request.headers), reading);
+  return await taskWhen(awaitedBy(request.url, request.headers), reading);
 }
 
 function awaitedBy(url: URL, headers: Headers): Awaited {

@@ -47,13 +47,13 @@ export function readingBy({
     // The key was looked up just before the first read.
     if (!isFirst) await requireCurrent?.();
     isFirst = false;
-    return taskClient(env, id).read(caller);
+    return await taskClient(env, id).read(caller);
   };
   const reader = readerOf(caller);
   return {
     reader,
     read,
-    requireCurrent: async () => requireCurrent?.(),
+    requireCurrent: async () => await requireCurrent?.(),
     watch: () => TaskWatch.open(env, id, reader),
   };
 }
@@ -82,8 +82,8 @@ export function alsoByLink<Id extends string>(
     takesStatusToken: true,
     crossOriginHeaders: "Authorization, If-None-Match, Last-Event-ID, Prefer",
     handle: async (call) => {
-      if (!showsStatusToken(call)) return byKey.handle(call);
-      return (await answerToken(call, answer)) ?? byKey.handle(call);
+      if (!showsStatusToken(call)) return await byKey.handle(call);
+      return await ((await answerToken(call, answer)) ?? byKey.handle(call));
     },
   };
 }

@@ -7,6 +7,7 @@ import { accepted, taskClient } from "./task-client.ts";
 
 /** Orders one to three more attempts of the callback of a task, to the URL of the callback or to another one. */
 export const redeliverTask = operation(
+  "redeliverTask",
   {
     access: "redeliver",
     rateLimit: "LIMIT_LISTS",
@@ -25,7 +26,7 @@ export const redeliverTask = operation(
 );
 
 export const redeliverTaskRoute = routeOf(
-  { id: "redeliverTask", method: "POST", path: "/v1/tasks/{id}/redeliver" },
+  { method: "POST", path: "/v1/tasks/{id}/redeliver" },
   redeliverTask,
   ({ isNew, task }) => taskAnswer(task, 202, isNew ? {} : { "Idempotent-Replayed": "true" }),
 );

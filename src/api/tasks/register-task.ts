@@ -29,6 +29,7 @@ import type { OutsideEvent } from "../../objects/task/outside-event.ts";
  * Registers a task. This is done before the job is submitted upstream, so that no hook comes before the task exists.
  */
 export const registerTask = operation(
+  "registerTask",
   { access: "operate", query: NoQuery, body: Registration, takesIdempotencyKey: true },
   async ({ env, runtime, caller, origin, body, idempotencyKey: key }): Promise<Registered> => {
     requireAcceptable(body.callback_url, runtime, origin, body.account !== null);
@@ -68,7 +69,7 @@ export const registerTask = operation(
 );
 
 export const registerTaskRoute = routeOf(
-  { id: "registerTask", method: "POST", path: "/v1/tasks" },
+  { method: "POST", path: "/v1/tasks" },
   registerTask,
   ({ id, isNew, isReplayed, task, members }) => {
     const answer = { ...task, json: appendMembers(task.json, JSON.stringify(members)) };

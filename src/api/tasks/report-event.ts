@@ -17,6 +17,7 @@ import { accepted, taskClient } from "./task-client.ts";
  * it.
  */
 export const reportEvent = operation(
+  "reportEvent",
   { access: "report", query: NoQuery, body: TaskFinishEvent },
   async ({ env, runtime, caller, origin, body }) => {
     const creation = body.model === null ? null : await creationOf(body, body.model, env);
@@ -34,10 +35,8 @@ export const reportEvent = operation(
   },
 );
 
-const eventRoute = routeOf(
-  { id: "reportEvent", method: "POST", path: "/v1/events" },
-  reportEvent,
-  ({ isNew, task }) => taskAnswer(task, isNew ? 202 : 200),
+const eventRoute = routeOf({ method: "POST", path: "/v1/events" }, reportEvent, ({ isNew, task }) =>
+  taskAnswer(task, isNew ? 202 : 200),
 );
 
 export const reportEventRoute = repeatable(eventRoute);

@@ -27,7 +27,7 @@ const Query = z.strictObject({ token: StatusToken });
 const byKey = queryRoute(
   { id: "streamTask", method: "GET", path: "/v1/tasks/{id}/events", access: "read" },
   Query,
-  async (call) => eventStream(readingBy(call), call.request.headers),
+  async (call) => await eventStream(readingBy(call), call.request.headers),
 );
 
 /**
@@ -36,7 +36,7 @@ const byKey = queryRoute(
  */
 export const streamTask = alsoByLink(byKey, async (reading, { url, headers }) => {
   readQuery(Query, url);
-  return eventStream(reading, headers);
+  return await eventStream(reading, headers);
 });
 
 /**
@@ -147,7 +147,7 @@ async function taskAfter(
   const hasChanged = await watch.changed(seen, maxMs);
   if (watch.isClosed) return null;
   const task = await whileValid(seen, async () => {
-    if (hasChanged) return read();
+    if (hasChanged) return await read();
     await requireCurrent();
     return seen;
   });

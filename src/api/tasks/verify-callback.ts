@@ -23,6 +23,7 @@ const ReceivedCallback = z.strictObject({
 
 /** Tells whether a callback that a server has received has the signature of the relay, and if not, what is wrong. */
 export const verifyCallback = operation(
+  "verifyCallback",
   {
     access: "read",
     rateLimit: "LIMIT_LISTS",
@@ -34,12 +35,12 @@ export const verifyCallback = operation(
     const callback = await requireCallback(env, id, caller);
     const { received_at: receivedAt, ...received } = body;
     const now = receivedAt === null ? Date.now() : receivedAt * SECOND_MS;
-    return verdictOn(received, callback, now, runtime, env);
+    return await verdictOn(received, callback, now, runtime, env);
   },
 );
 
 export const verifyCallbackRoute = routeOf(
-  { id: "verifyCallback", method: "POST", path: "/v1/tasks/{id}/verify" },
+  { method: "POST", path: "/v1/tasks/{id}/verify" },
   verifyCallback,
   (verdict) => json(verdict),
 );
@@ -74,7 +75,7 @@ export async function verdictOn(
       return headers["webhook-signature"] ?? "";
     },
   };
-  return examine(received, sent, now);
+  return await examine(received, sent, now);
 }
 
 function named(secrets: readonly HmacSecret[], what: string): Sent["others"] {
