@@ -2692,7 +2692,7 @@ export interface components {
              * @description The kind of problem, which does not change.
              * @enum {string}
              */
-            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "not_cancelable" | "no_callback" | "output_gone" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "unavailable";
+            code: "invalid_json" | "invalid_request" | "unauthenticated" | "insufficient_credits" | "forbidden" | "not_found" | "unknown_task" | "method_not_allowed" | "body_timeout" | "task_exists" | "task_open" | "task_settled" | "reference_reused" | "conflicting_result" | "series_running" | "submission_running" | "not_cancelable" | "no_callback" | "output_gone" | "payload_too_large" | "submit_unknown" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "index_disabled" | "not_configured" | "stored_by_earlier_build" | "unavailable";
             /** @description Faults of the input: `path` is a JSON Pointer, or `/Name` of a header or parameter. */
             issues?: {
                 path: string;
@@ -2942,8 +2942,8 @@ export interface components {
                 };
             };
         };
-        /** @description `not_configured`: The relay is not configured. `unavailable`: A part of the relay is temporarily unavailable. */
-        "problem.not_configured.unavailable": {
+        /** @description `not_configured`: The relay is not configured. `stored_by_earlier_build`: A build before 1.0.0 has stored this. `unavailable`: A part of the relay is temporarily unavailable. */
+        "problem.not_configured.stored_by_earlier_build.unavailable": {
             headers: {
                 /**
                  * @description Seconds after which to ask again.
@@ -2959,7 +2959,7 @@ export interface components {
                     /** @constant */
                     status?: 503;
                     /** @enum {string} */
-                    code?: "not_configured" | "unavailable";
+                    code?: "not_configured" | "stored_by_earlier_build" | "unavailable";
                 };
             };
         };
@@ -3260,6 +3260,27 @@ export interface components {
                 };
             };
         };
+        /** @description `not_configured`: The relay is not configured. `unavailable`: A part of the relay is temporarily unavailable. */
+        "problem.not_configured.unavailable": {
+            headers: {
+                /**
+                 * @description Seconds after which to ask again.
+                 * @example 5
+                 */
+                "Retry-After": string;
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 503;
+                    /** @enum {string} */
+                    code?: "not_configured" | "unavailable";
+                };
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -3409,7 +3430,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     registerTask: {
@@ -3570,7 +3591,7 @@ export interface operations {
             422: components["responses"]["problem.idempotency_key_reused"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     attachUpstream: {
@@ -3647,7 +3668,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readSubmitted: {
@@ -3769,7 +3790,7 @@ export interface operations {
             424: components["responses"]["problem.submit_unknown"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
             /** @description Answer of the upstream, with its status and body. */
             default: {
                 headers: {
@@ -3959,7 +3980,7 @@ export interface operations {
             404: components["responses"]["problem.unknown_task"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     eraseTask: {
@@ -3993,7 +4014,7 @@ export interface operations {
             409: components["responses"]["problem.task_open.series_running"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     streamTask: {
@@ -4066,7 +4087,7 @@ export interface operations {
             404: components["responses"]["problem.unknown_task"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readAttemptRequest: {
@@ -4139,7 +4160,7 @@ export interface operations {
             409: components["responses"]["problem.task_open.no_callback"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     verifyCallback: {
@@ -4227,7 +4248,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     redeliverTask: {
@@ -4337,7 +4358,7 @@ export interface operations {
             422: components["responses"]["problem.idempotency_key_reused"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     cancelTask: {
@@ -4461,7 +4482,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     reportEvent: {
@@ -4561,7 +4582,7 @@ export interface operations {
                     error?: null;
                     /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
                     usage?: {
-                        [key: string]: number;
+                        [key: string]: number | null;
                     } | null;
                 } | {
                     /**
@@ -4593,7 +4614,7 @@ export interface operations {
                     };
                     /** @description What the job has consumed or cost, at most 1 KB of numbers under names of your own. A price by usage needs it. */
                     usage?: {
-                        [key: string]: number;
+                        [key: string]: number | null;
                     } | null;
                 };
             };
@@ -4721,7 +4742,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     receiveHook: {
@@ -4775,7 +4796,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     testCallback: {
@@ -4842,7 +4863,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     listen: {
@@ -4875,7 +4896,7 @@ export interface operations {
             404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     callTools: {
@@ -5028,7 +5049,7 @@ export interface operations {
             };
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     listAccounts: {
@@ -5083,7 +5104,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     createAccount: {
@@ -5150,7 +5171,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readAccount: {
@@ -5192,7 +5213,7 @@ export interface operations {
             404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     deleteAccount: {
@@ -5233,7 +5254,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readAccountStats: {
@@ -5300,7 +5321,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     listGrants: {
@@ -5361,7 +5382,7 @@ export interface operations {
             404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     grantCredits: {
@@ -5438,7 +5459,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     adjustCredits: {
@@ -5520,7 +5541,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     listEntries: {
@@ -5604,7 +5625,7 @@ export interface operations {
             404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     listKeys: {
@@ -5655,7 +5676,7 @@ export interface operations {
             404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     createKey: {
@@ -5720,7 +5741,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     revokeKey: {
@@ -5758,7 +5779,7 @@ export interface operations {
             404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readAccountSecrets: {
@@ -5805,7 +5826,7 @@ export interface operations {
             404: components["responses"]["problem.not_found"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     rotateAccountSecrets: {
@@ -5865,7 +5886,7 @@ export interface operations {
             413: components["responses"]["problem.payload_too_large"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readSigningSecrets: {
@@ -5917,7 +5938,7 @@ export interface operations {
             403: components["responses"]["problem.forbidden"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readJwks: {
@@ -6084,7 +6105,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readSeries: {
@@ -6173,7 +6194,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     listHosts: {
@@ -6307,7 +6328,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readHost: {
@@ -6447,7 +6468,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readProblems: {
@@ -6523,7 +6544,7 @@ export interface operations {
             403: components["responses"]["problem.forbidden"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readMetrics: {
@@ -6575,7 +6596,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     redeliverMany: {
@@ -6708,7 +6729,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     reindex: {
@@ -6763,7 +6784,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     wakeTasks: {
@@ -6823,7 +6844,7 @@ export interface operations {
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
             501: components["responses"]["problem.index_disabled"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readHealth: {
@@ -7140,7 +7161,7 @@ export interface operations {
             409: components["responses"]["problem.task_open"];
             429: components["responses"]["problem.rate_limited"];
             500: components["responses"]["problem.internal_error"];
-            503: components["responses"]["problem.not_configured.unavailable"];
+            503: components["responses"]["problem.not_configured.stored_by_earlier_build.unavailable"];
         };
     };
     readOpenApi: {
@@ -7186,7 +7207,7 @@ export interface operations {
                 "X-Timestamp": string;
                 /** @description Number of this attempt, from 1. */
                 "X-Attempt": string;
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7241,7 +7262,7 @@ export interface operations {
                 "X-Timestamp": string;
                 /** @description Number of this attempt, from 1. */
                 "X-Attempt": string;
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7280,7 +7301,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7333,7 +7354,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7409,7 +7430,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7489,7 +7510,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7565,7 +7586,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7658,7 +7679,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7734,7 +7755,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7821,7 +7842,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -7917,7 +7938,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -8012,7 +8033,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -8055,7 +8076,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -8098,7 +8119,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -8144,7 +8165,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;
@@ -8189,7 +8210,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Id of the message, the same on every attempt: de-duplicate on it. */
+                /** @description Id of the message, the same on every attempt and redelivery: `msg_` and the id of the task. */
                 "webhook-id": string;
                 /** @description Time of this attempt in Unix seconds. */
                 "webhook-timestamp": string;

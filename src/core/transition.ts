@@ -26,7 +26,7 @@ import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
 import { endLostSubmission, endSubmission } from "./events/submission-end.ts";
 import { endCharge, endRefund, endRelease } from "./events/charge-refund-end.ts";
-import { OF_A_LATER_RELEASE } from "./later-release.ts";
+import { OF_A_LATER_RELEASE } from "./other-format.ts";
 import type { Policy } from "./policy.ts";
 import { type Counts, withOneMore } from "./record/counts.ts";
 import { noteIndexRow } from "./record/index-row-schedule.ts";

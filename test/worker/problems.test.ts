@@ -39,6 +39,7 @@ const COMMON: readonly ProblemCode[] = [
   "rate_limited",
   "internal_error",
   "not_configured",
+  "stored_by_earlier_build",
   "unavailable",
 ];
 
@@ -129,6 +130,7 @@ const PROVOKED = {
   internal_error: async () => call(`/v1/tasks/${await unreadable()}`),
   index_disabled: () => call("/v1/accounts"),
   not_configured: async () => callWith({ ...env, PAUSED: "?" }, "/v1/signing-secrets"),
+  stored_by_earlier_build: async () => call(`/v1/tasks/${await unreadable(0)}`),
   unavailable: async () => callWith(failing(overloaded()), `/v1/tasks/${crypto.randomUUID()}`),
 } satisfies Record<ProblemCode, () => Promise<Response>>;
 
@@ -249,6 +251,19 @@ it("a stored task that a later release has written is not changed, and requests 
       const response = await send();
       expect(response.headers.get("Retry-After")).toBe("2");
       expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
+    }
+  });
+});
+
+it("a stored task that a build before 1.0.0 has written is not changed, and requests for it get 503 stored_by_earlier_build with the cure", async () => {
+  const id = await unreadable(0);
+  await expectUnchanged(id, async () => {
+    for (const send of requestsFor(id)) {
+      const response = await send();
+      expect(response.headers.get("Retry-After")).toBe("60");
+      const { code, detail } = ProblemBody.parse(await response.json());
+      expect([response.status, code]).toEqual([503, "stored_by_earlier_build"]);
+      expect(detail).toContain("under a fresh name");
     }
   });
 });

@@ -76,7 +76,12 @@ const FAULTS: readonly [string, () => Fault, RegExp][] = [
     () => bindings({ CALLBACK_SCHEDULE_S: "soon" }),
     /CALLBACK_SCHEDULE_S/,
   ],
-  ["a record of a later release", () => record((good) => ({ ...good, v: 2 })), /unreadable.* v/],
+  ["a record of a later release", () => record((good) => ({ ...good, v: 3 })), /unreadable.* v/],
+  [
+    "a record of a build before 1.0.0",
+    () => record((good) => ({ ...good, v: 0 })),
+    /unreadable.* of a build before 1.0.0: v/,
+  ],
   [
     "a record without its id",
     () => record((good) => ({ ...good, id: undefined })),

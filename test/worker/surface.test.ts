@@ -18,7 +18,7 @@ const SURFACE = [
   "POST /v1/tasks/{id}/cancel | cancel | 200 202 | not_cancelable submission_running task_settled unknown_task",
   "DELETE /v1/tasks/{id} | administer | 204 | series_running task_open unknown_task",
   "POST /v1/events | report | 200 202 | conflicting_result not_found unknown_task",
-  "POST /hooks/{provider}/{id}/{token} | anyone | 200 | invalid_json not_configured payload_too_large rate_limited unauthenticated unavailable unknown_task",
+  "POST /hooks/{provider}/{id}/{token} | anyone | 200 | invalid_json not_configured payload_too_large rate_limited stored_by_earlier_build unauthenticated unavailable unknown_task",
   "POST /v1/callbacks/test | redeliver | 200 | ",
   "GET /v1/listen | listen | 101 | not_found",
   "POST /mcp | read | 200 202 400 404 406 413 | ",
@@ -91,6 +91,7 @@ it("the problem codes and their statuses are exactly those of the list in this t
     internal_error: 500,
     index_disabled: 501,
     not_configured: 503,
+    stored_by_earlier_build: 503,
     unavailable: 503,
   });
 });

@@ -51,6 +51,7 @@ const GUARDED: readonly ProblemCode[] = [
   "forbidden",
   "rate_limited",
   "not_configured",
+  "stored_by_earlier_build",
   "unavailable",
 ];
 const WITH_BODY: readonly ProblemCode[] = ["invalid_json", "payload_too_large"];

@@ -55,6 +55,7 @@ export const UPSTREAM_ROUTES = {
       "unauthenticated",
       "rate_limited",
       "unavailable",
+      "stored_by_earlier_build",
       "not_configured",
       "invalid_json",
       "payload_too_large",

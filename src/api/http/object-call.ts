@@ -1,9 +1,11 @@
 import { errorFields, errorText, log } from "../../lib/log.ts";
-import { platformFailureOf } from "./object-failure.ts";
+import { platformFailureOf, STORED_BY_EARLIER_BUILD } from "./object-failure.ts";
 import { Problem } from "./problem.ts";
 import type { Route } from "./route.ts";
 
 const RETRY_AFTER_S = "2";
+/** Seconds after which a request for what an earlier build has stored is to be repeated: only an operator can help. */
+const RETRY_AFTER_DEPLOYMENT_S = "60";
 
 /**
  * Error for a failed call to a Durable Object when the failure is none of the known ones of the platform. The cause
@@ -16,7 +18,7 @@ class UnknownObjectError extends Error {
 /**
  * Calls a Durable Object, and converts a failure of the platform to a problem.
  * @throws Problem `unavailable` when the platform fails, or when the Worker and the object run different releases and
- * one does not understand the other.
+ * one does not understand the other; `stored_by_earlier_build` when a build before 1.0.0 has stored the record.
  */
 export async function callObject<T>(call: () => Promise<T>): Promise<T> {
   try {
@@ -24,6 +26,7 @@ export async function callObject<T>(call: () => Promise<T>): Promise<T> {
   } catch (error) {
     const failure = platformFailureOf(error);
     if (failure === null) throw new UnknownObjectError(errorText(error));
+    if (failure === STORED_BY_EARLIER_BUILD) throw storedByEarlierBuild("this task");
     const isLater = failure === "later_release";
     const detail = isLater ? "A later release has stored this task." : UNREACHABLE;
     throw unavailable(detail, failure);
@@ -41,6 +44,18 @@ export function unavailable(detail: string, reason: string | null = null): Probl
     detail: `${detail} Try again.`,
     reason,
     headers: { "Retry-After": RETRY_AFTER_S },
+  });
+}
+
+/**
+ * Returns the problem `stored_by_earlier_build`, which tells the operator to deploy under another name.
+ * @param what names what a build before 1.0.0 has stored, e.g. `this task`.
+ */
+function storedByEarlierBuild(what: string): Problem {
+  return new Problem("stored_by_earlier_build", {
+    detail: `A build before 1.0.0 has stored ${what}, and no release reads it. Deploy the relay under a fresh name.`,
+    reason: STORED_BY_EARLIER_BUILD,
+    headers: { "Retry-After": RETRY_AFTER_DEPLOYMENT_S },
   });
 }
 

@@ -1,4 +1,4 @@
-import { OF_A_LATER_RELEASE } from "../../core/later-release.ts";
+import { OF_A_LATER_RELEASE, OF_AN_EARLIER_BUILD } from "../../core/other-format.ts";
 
 /**
  * Properties that the platform sets to true on the error of a failed call to a Durable Object. When several are set,
@@ -6,12 +6,16 @@ import { OF_A_LATER_RELEASE } from "../../core/later-release.ts";
  */
 const FLAGS = ["overloaded", "durableObjectReset", "retryable"] as const;
 
+/** Name of the failure of an object whose record no release reads. */
+export const STORED_BY_EARLIER_BUILD = "stored_by_earlier_build";
+
 /**
  * Parts of known error texts, each with the name of the failure for the log. The errors come from the platform, or
  * from objects that run an older or newer release. Most of them have no property that tells the failure.
  */
 const TEXTS: readonly (readonly [text: string, failure: string])[] = [
   [OF_A_LATER_RELEASE, "later_release"],
+  [OF_AN_EARLIER_BUILD, STORED_BY_EARLIER_BUILD],
   // The object runs an older release than this Worker, for some minutes after a deployment.
   ["does not implement the method", "earlier_release"],
   // Error of an older release that gets an unknown event; newer ones throw `unknownEvent` (core/transition.ts).

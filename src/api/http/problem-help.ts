@@ -135,6 +135,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
       "A variable or secret is missing or malformed, or the task would get a hook URL and PUBLIC_URL is not set. The member detail names it. Nothing was stored.",
     cure: "Set the variables that detail names and deploy again; npm run deploy:first sets PUBLIC_URL. Locally, npm run setup writes the missing secrets.",
   },
+  stored_by_earlier_build: {
+    cause:
+      "The task or the index was stored by a build before 1.0.0. Nothing of such builds is read, and nothing of it was changed.",
+    cure: "The operator deploys the relay under a fresh name, with a fresh D1 database, and registers there what is still needed.",
+  },
   unavailable: {
     cause:
       "A stored object, the index or a provider's public keys could not be reached, a quota or spending limit of the platform is used up, a charge is still in progress, or a later release has stored the task. It is unknown whether the request took effect.",

@@ -109,6 +109,10 @@ export const PROBLEMS = {
     status: 503,
     title: "The relay is not configured",
   },
+  stored_by_earlier_build: {
+    status: 503,
+    title: "A build before 1.0.0 has stored this",
+  },
   unavailable: {
     status: 503,
     title: "A part of the relay is temporarily unavailable",

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { type JsonObject, parseJson } from "../../core/json.ts";
-import { OF_A_LATER_RELEASE } from "../../core/later-release.ts";
+import { OF_A_LATER_RELEASE, OF_AN_EARLIER_BUILD } from "../../core/other-format.ts";
 import { ANSWERED_KINDS, CANCEL_REASONS } from "../../core/record/cancellation.ts";
 import { NO_COUNTS } from "../../core/record/counts.ts";
 import { FOUND_BY } from "../../core/record/finding.ts";
@@ -17,9 +17,12 @@ import { MAX_KEYED_REDELIVERIES } from "../../core/record/redelivery-keys.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 
 // Schema of the stored record. Objects are loose: fields that a later release adds within the same `v` survive a
-// write by this release. This release refuses a record of a later `v` and does not change it: requests get the
-// answer `unavailable` (api/http/object-call.ts), and the alarm of the task is repeated until the later release is
-// back.
+// write by this release. A record of another `v` is refused and not changed, and the alarm of the task is repeated.
+// Requests get the answer `unavailable` until the later release is back, or `stored_by_earlier_build`
+// (api/http/object-call.ts).
+
+/** Number of the format of the record. */
+const FORMAT = 1;
 
 const Int = z.int();
 const IntOrNull = z.nullable(Int);
@@ -313,7 +316,7 @@ const Cancellation = z.looseObject({
 
 // Fields with a default are missing in records of the first release.
 const base = {
-  v: z.literal(1),
+  v: z.literal(FORMAT),
   version: Int,
   id: z.string(),
   model: z.string(),
@@ -412,8 +415,7 @@ export function parseRecord(value: unknown): TaskRecord {
   const parsed = StoredRecord.safeParse(value);
   if (parsed.success) return parsed.data;
   const where = parsed.error.issues.map((issue) => issue.path.join(".")).join(", ");
-  const release = isLater(value) ? ` ${OF_A_LATER_RELEASE}` : "";
-  throw new Error(`unreadable task record${release}: ${where}`);
+  throw new Error(`unreadable task record${otherFormatOf(value)}: ${where}`);
 }
 
 /**
@@ -424,6 +426,9 @@ export function requireReadable(record: TaskRecord): void {
   if (!z.validate(StoredRecord, record)) parseRecord(record);
 }
 
-function isLater(value: unknown): boolean {
-  return z.looseObject({ v: z.number().check(z.gt(1)) }).safeParse(value).success;
+/** Says, for an error message, which builds know the format of a record. Empty for the present format, or for none. */
+function otherFormatOf(value: unknown): string {
+  const { data } = z.looseObject({ v: z.number() }).safeParse(value);
+  if (data === undefined || data.v === FORMAT) return "";
+  return data.v > FORMAT ? ` ${OF_A_LATER_RELEASE}` : ` ${OF_AN_EARLIER_BUILD}`;
 }
