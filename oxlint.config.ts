@@ -101,15 +101,24 @@ function refusal(names: readonly string[], message: string) {
   return { group: names.map((name) => filesOf("**", name)), message };
 }
 
+/** Files that only document the files beside them, such as `cancel-task.openapi.ts`. */
+const DESCRIPTIONS = ".openapi.ts";
+
+const TOOLS = refusal(["scripts", "test"], "The relay imports no tool and no test.");
+const DOCUMENTING = {
+  group: [`**/*${DESCRIPTIONS}`],
+  message: "The relay imports no description; only the generator of openapi.json does.",
+};
+
 /** Restricts the imports of these files. The last restriction that applies to a file replaces all before. */
 function imports(files: string, ...own: object[]): OxlintOverride {
-  const tools = refusal(["scripts", "test"], "The relay imports no tool and no test.");
   const lazy = LAZY.filter(({ reader }) => reader !== files).map(({ group, message }) => ({
     group,
     message,
     allowTypeImports: true,
   }));
-  const patterns = [...own, tools, ...lazy];
+  const documenting = files.endsWith(DESCRIPTIONS) ? [] : [DOCUMENTING];
+  const patterns = [...own, TOOLS, ...documenting, ...lazy];
   return {
     files: [files],
     rules: { "no-restricted-imports": ["error", { paths: [PLAIN_ZOD], patterns }] },
@@ -205,6 +214,7 @@ const SOURCE_RULES: OxlintOverride[] = [
     message: "The frame imports no route and no other folder of the API; it performs operations.",
   }),
   ...LAZY.map(({ reader }) => imports(reader, ...ofLayer("api"))),
+  imports(`src/api/**/*${DESCRIPTIONS}`, ...ofLayer("api")),
   {
     files: ["src/objects/placed-object.ts"],
     rules: { "no-restricted-properties": ["error", SIGNAL_TIMEOUT] },

@@ -1,8 +1,8 @@
 import type { oas32, ZodOpenApiResponseObject } from "zod-openapi";
 import * as z from "zod/mini";
-import type { Answer, Content, PassedAnswer } from "./description/description.ts";
-import { ANSWER_HEADERS, COMMON_HEADERS } from "./description/headers.ts";
-import { ProblemSchema } from "./description/problems.ts";
+import type { Answer, Content, PassedAnswer } from "../../src/api/http/route.openapi.ts";
+import { ANSWER_HEADERS, COMMON_HEADERS } from "../../src/api/http/headers.openapi.ts";
+import { ProblemSchema } from "../../src/api/http/problem.openapi.ts";
 import { TaskStatus } from "../../src/api/shapes/task-shape.ts";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 

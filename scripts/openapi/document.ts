@@ -6,9 +6,9 @@ import {
   type ZodOpenApiResponseObject,
 } from "zod-openapi";
 import packageJson from "../../package.json" with { type: "json" };
-import { DESCRIPTIONS } from "./description/descriptions.ts";
-import type { RouteDescription } from "./description/description.ts";
-import { problemsOf } from "./description/problems.ts";
+import { DESCRIPTIONS } from "../../src/api/routes.openapi.ts";
+import type { RouteDescription } from "../../src/api/http/route.openapi.ts";
+import { problemsOf } from "../../src/api/http/problem.openapi.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { ROUTES } from "../../src/api/routes.ts";

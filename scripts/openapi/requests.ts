@@ -1,10 +1,10 @@
 import type { oas32 } from "zod-openapi";
 import type { Route } from "../../src/api/http/route.ts";
 import { ROUTES } from "../../src/api/routes.ts";
-import type { Parameter, RouteDescription } from "./description/description.ts";
-import { DESCRIPTIONS } from "./description/descriptions.ts";
-import { REQUEST_HEADERS } from "./description/headers.ts";
-import { PATH_PARAMETERS } from "./description/parameters.ts";
+import type { Parameter, RouteDescription } from "../../src/api/http/route.openapi.ts";
+import { DESCRIPTIONS } from "../../src/api/routes.openapi.ts";
+import { REQUEST_HEADERS } from "../../src/api/http/headers.openapi.ts";
+import { PATH_PARAMETERS } from "../../src/api/http/path.openapi.ts";
 
 type ParameterObject = oas32.ParameterObject;
 

@@ -1,5 +1,5 @@
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from "zod-openapi";
-import { CALLBACKS, OPERATOR_EVENTS } from "./description/sent-messages.ts";
+import { CALLBACKS, OPERATOR_EVENTS } from "../../src/api/shapes/sent-messages.openapi.ts";
 
 const TEXT = { type: "string" as const };
 

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import type { Answer, RouteDescription } from "../../scripts/openapi/description/description.ts";
-import { DESCRIPTIONS } from "../../scripts/openapi/description/descriptions.ts";
-import { ANSWER_HEADERS } from "../../scripts/openapi/description/headers.ts";
-import { problemsOf, ProblemSchema } from "../../scripts/openapi/description/problems.ts";
+import type { Answer, RouteDescription } from "../../src/api/http/route.openapi.ts";
+import { DESCRIPTIONS } from "../../src/api/routes.openapi.ts";
+import { ANSWER_HEADERS } from "../../src/api/http/headers.openapi.ts";
+import { problemsOf, ProblemSchema } from "../../src/api/http/problem.openapi.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import type { Route } from "../../src/api/http/route.ts";
 import { type RouteId, ROUTES } from "../../src/api/routes.ts";

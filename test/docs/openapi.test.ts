@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import * as z from "zod/mini";
 import OPENAPI_TEXT from "../../openapi.json?raw";
 import { openApiText } from "../../scripts/openapi/document.ts";
-import { DESCRIPTIONS } from "../../scripts/openapi/description/descriptions.ts";
-import { CALLBACKS, OPERATOR_EVENTS } from "../../scripts/openapi/description/sent-messages.ts";
+import { DESCRIPTIONS } from "../../src/api/routes.openapi.ts";
+import { CALLBACKS, OPERATOR_EVENTS } from "../../src/api/shapes/sent-messages.openapi.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 import { describedBodies } from "../description/document.ts";
 

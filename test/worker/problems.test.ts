@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { READ_DEADLINE_MS } from "../../src/api/submit/submitted-body.ts";
-import { DESCRIPTIONS } from "../../scripts/openapi/description/descriptions.ts";
+import { DESCRIPTIONS } from "../../src/api/routes.openapi.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { evict, expectUnchanged, failing, stubOf } from "./objects.ts";

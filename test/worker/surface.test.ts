@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { DESCRIPTIONS } from "../../scripts/openapi/description/descriptions.ts";
+import { DESCRIPTIONS } from "../../src/api/routes.openapi.ts";
 import { PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { ROUTES } from "../../src/api/routes.ts";
 

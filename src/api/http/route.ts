@@ -23,12 +23,12 @@ import { Problem } from "./problem.ts";
 import { textsIn } from "./query.ts";
 
 /**
- * A route of the HTTP API: a method, a path, what its requests need, and their handler. The texts for its
- * documentation are in scripts/openapi/description. Hono only finds the route. Its own types for
- * handlers are not used, because paths and bodies would have to be declared a second time in them.
+ * A route of the HTTP API: a method, a path, what its requests need, and their handler. Its description for readers
+ * stands beside it, in the file that ends in `.openapi.ts`. Hono only finds the route. Its own types for handlers are
+ * not used, because paths and bodies would have to be declared a second time in them.
  */
 export interface Route<Id extends string = string> {
-  /** Name of the operation. Its description (scripts/openapi/description) and generated clients use this name. */
+  /** Name of the operation, under which its description and generated clients have it. */
   readonly id: Id;
   readonly method: "GET" | "POST" | "DELETE";
   /** Path of the route, with parameters in braces, e.g. `{id}` for a task and `{account}` for an account. */

@@ -1,0 +1,32 @@
+import * as z from "zod/mini";
+import { described, maybe, Time } from "../shapes/described.ts";
+
+export const Connection = z.strictObject({
+  provider: z.string(),
+  key: described(
+    z.enum(["set", "refused", "not_needed"]),
+    "Whether the provider has lately refused the key, or takes none.",
+  ),
+  refused_at: z.optional(Time),
+  hooks: maybe(z.literal("missing"), "Hooks are expected and none come."),
+  unclear: maybe(
+    z.strictObject({
+      at: Time,
+      status_code: z.nullable(z.int()),
+      word: z.nullable(z.string()),
+    }),
+    "The last answer to a poll that was not understood.",
+  ),
+});
+
+export const WithoutKey = z.strictObject({
+  provider: z.string(),
+  needs: described(
+    z.array(z.string()),
+    "Settings that it needs, e.g. `FAL_KEY`; empty for the sandbox that is switched on.",
+  ),
+  accepts_tasks: described(
+    z.boolean(),
+    "Whether tasks may name it; without a key their results come by hooks only.",
+  ),
+});

@@ -1,0 +1,66 @@
+import * as z from "zod/mini";
+import { RATE_LIMITS } from "../../config/rate-limits.ts";
+import { AnyObject, Count, described } from "../shapes/described.ts";
+
+const Text = z.string();
+
+const Limits = Object.fromEntries(RATE_LIMITS.map((name) => [name, z.boolean()]));
+
+const Limit = z.strictObject({
+  values: z.nullable(z.array(z.union([Text, z.number(), z.boolean()]))),
+  min: z.nullable(z.number()),
+  max: z.nullable(z.number()),
+  optional: z.boolean(),
+});
+
+const Offer = z.strictObject({
+  connection: Text,
+  key: z.nullable(z.literal("customer")),
+  path: z.nullable(Text),
+  models: z.array(Text),
+  limits: z.record(Text, Limit),
+  price: z.nullable(z.strictObject({ credits: Count })),
+  body: described(z.nullable(AnyObject), "What a caller of the offer's tool may set."),
+  tool: described(z.nullable(Text), "Name of the tool at `POST /mcp`."),
+});
+
+export const Settings = z.strictObject({
+  CALLBACK_SCHEDULE_S: Text,
+  CALLBACK_TIMEOUT_S: z.number(),
+  RETENTION_DAYS: z.number(),
+  TASK_DEADLINE_HOURS: z.number(),
+  MAX_BODY_KB: z.number(),
+  MAX_SUBMIT_MB: z.number(),
+  SUBMIT_TIMEOUT_S: z.number(),
+  SUBMIT_UNKNOWN_MINUTES: z.number(),
+  OFFERS: described(z.array(Offer), "What accounts may submit, in the form of the variable."),
+  OUTPUTS: described(z.boolean(), "Whether the relay keeps outputs, because the bucket is bound."),
+  OUTPUTS_URL: described(
+    z.nullable(Text),
+    "Origin of the links to outputs, which is `PUBLIC_URL` by default.",
+  ),
+  OUTPUT_DAYS: z.number(),
+  MAX_OUTPUT_MB: z.number(),
+  ALLOW_LOCAL_CALLBACKS: z.boolean(),
+  ALLOW_IP_CALLBACKS: z.boolean(),
+  EXTRA_BASE_HOSTS: Text,
+  PAUSED: z.boolean(),
+  LOG: z.enum(["all", "normal"]),
+  ERROR_TEXT: z.enum(["generic", "upstream"]),
+  INDEX_DB: z.boolean(),
+  INDEX_RETENTION_DAYS: z.number(),
+  INDEX_SHARD_HOURS: z.nullable(z.number()),
+  SANDBOX: z.boolean(),
+  LISTEN: z.boolean(),
+  JURISDICTION: z.nullable(Text),
+  LOCATION_HINT: z.nullable(Text),
+  PUBLIC_URL: z.nullable(Text),
+  SETTLEMENT_URL: z.nullable(Text),
+  secrets: described(z.record(Text, Count), "Number of each kind of secret."),
+  OPERATOR_CALLBACK_URL: z.nullable(Text),
+  OPERATOR_EVENTS: Text,
+  OPERATOR_DIGEST_MINUTES: z.nullable(z.number()),
+  SILENCE_MINUTES: z.nullable(z.number()),
+  OPERATOR_CALLBACK_FORMAT: z.enum(["slack", "standard"]),
+  ...Limits,
+});

@@ -1,0 +1,9 @@
+import type { Parameter } from "./route.openapi.ts";
+
+/** Describes the parameter `limit` of a list, the largest number of entries on a page. */
+export function limit(max: number, fallback: number): Parameter {
+  return {
+    description: "Largest number of entries on the page.",
+    integer: { min: 1, max, fallback },
+  };
+}

@@ -1,0 +1,102 @@
+import type { RouteDescription } from "./http/route.openapi.ts";
+import type { RouteId } from "./routes.ts";
+import {
+  createKeyDescription,
+  listKeysDescription,
+  revokeKeyDescription,
+} from "./accounts/account-keys.openapi.ts";
+import {
+  readAccountSecretsDescription,
+  rotateAccountSecretsDescription,
+} from "./accounts/account-secrets.openapi.ts";
+import { readAccountStatsDescription } from "./accounts/account-stats.openapi.ts";
+import {
+  createAccountDescription,
+  listAccountsDescription,
+  readAccountDescription,
+} from "./accounts/accounts.openapi.ts";
+import {
+  adjustCreditsDescription,
+  grantCreditsDescription,
+} from "./accounts/credit-changes.openapi.ts";
+import { deleteAccountDescription } from "./accounts/delete-account.openapi.ts";
+import { listEntriesDescription, listGrantsDescription } from "./accounts/entries.openapi.ts";
+import { readOpenApiDescription } from "./docs/openapi.openapi.ts";
+import { readHealthDescription } from "./health.openapi.ts";
+import { receiveHookDescription } from "./hooks/receive-hook.openapi.ts";
+import { listenDescription } from "./listen.openapi.ts";
+import { callToolsDescription } from "./mcp/mcp-route.openapi.ts";
+import { deleteOutputDescription } from "./outputs/delete-output.openapi.ts";
+import { readOutputDescription } from "./outputs/read-output.openapi.ts";
+import { redeliverManyDescription } from "./search/bulk-redelivery.openapi.ts";
+import { listTasksDescription } from "./search/list-tasks.openapi.ts";
+import { listHostsDescription, readHostDescription } from "./search/read-hosts.openapi.ts";
+import { readMetricsDescription } from "./search/read-metrics.openapi.ts";
+import { readProblemsDescription } from "./search/read-problems.openapi.ts";
+import { readSeriesDescription } from "./search/read-series.openapi.ts";
+import { readStatsDescription } from "./search/read-stats.openapi.ts";
+import { reindexDescription } from "./search/reindex.openapi.ts";
+import { wakeTasksDescription } from "./search/wake-tasks.openapi.ts";
+import { readJwksDescription, readSigningSecretsDescription } from "./signing-secrets.openapi.ts";
+import { readSubmittedDescription, submitJobDescription } from "./submit/submit-route.openapi.ts";
+import { attachUpstreamDescription } from "./tasks/attach-upstream.openapi.ts";
+import { cancelTaskDescription } from "./tasks/cancel-task.openapi.ts";
+import { eraseTaskDescription } from "./tasks/erase-task.openapi.ts";
+import { readAttemptRequestDescription } from "./tasks/read-attempt-request.openapi.ts";
+import { readTaskDescription } from "./tasks/read-task.openapi.ts";
+import { redeliverTaskDescription } from "./tasks/redeliver-task.openapi.ts";
+import { registerTaskDescription } from "./tasks/register-task.openapi.ts";
+import { reportEventDescription } from "./tasks/report-event.openapi.ts";
+import { streamTaskDescription } from "./tasks/stream-task.openapi.ts";
+import { verifyCallbackDescription } from "./tasks/verify-callback.openapi.ts";
+import { testCallbackDescription } from "./test-callback.openapi.ts";
+
+/** The description of every route, by its id. A route without one does not compile. */
+export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
+  registerTask: registerTaskDescription,
+  attachUpstream: attachUpstreamDescription,
+  submitJob: submitJobDescription,
+  readSubmitted: readSubmittedDescription,
+  listTasks: listTasksDescription,
+  readTask: readTaskDescription,
+  streamTask: streamTaskDescription,
+  readAttemptRequest: readAttemptRequestDescription,
+  verifyCallback: verifyCallbackDescription,
+  redeliverTask: redeliverTaskDescription,
+  cancelTask: cancelTaskDescription,
+  eraseTask: eraseTaskDescription,
+  reportEvent: reportEventDescription,
+  receiveHook: receiveHookDescription,
+  testCallback: testCallbackDescription,
+  listen: listenDescription,
+  callTools: callToolsDescription,
+  createAccount: createAccountDescription,
+  listAccounts: listAccountsDescription,
+  readAccount: readAccountDescription,
+  readAccountStats: readAccountStatsDescription,
+  deleteAccount: deleteAccountDescription,
+  grantCredits: grantCreditsDescription,
+  adjustCredits: adjustCreditsDescription,
+  listGrants: listGrantsDescription,
+  listEntries: listEntriesDescription,
+  createKey: createKeyDescription,
+  listKeys: listKeysDescription,
+  revokeKey: revokeKeyDescription,
+  readAccountSecrets: readAccountSecretsDescription,
+  rotateAccountSecrets: rotateAccountSecretsDescription,
+  readSigningSecrets: readSigningSecretsDescription,
+  readJwks: readJwksDescription,
+  readStats: readStatsDescription,
+  readSeries: readSeriesDescription,
+  listHosts: listHostsDescription,
+  readHost: readHostDescription,
+  readProblems: readProblemsDescription,
+  readMetrics: readMetricsDescription,
+  redeliverMany: redeliverManyDescription,
+  reindex: reindexDescription,
+  wakeTasks: wakeTasksDescription,
+  readHealth: readHealthDescription,
+  readOutput: readOutputDescription,
+  deleteOutput: deleteOutputDescription,
+  readOpenApi: readOpenApiDescription,
+};

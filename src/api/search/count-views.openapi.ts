@@ -1,0 +1,24 @@
+import * as z from "zod/mini";
+import { Count, described } from "../shapes/described.ts";
+
+export const Ratio = z.nullable(z.number());
+
+export const TaskCounts = z.strictObject({
+  total: Count,
+  pending: Count,
+  processing: Count,
+  completed: Count,
+  failed: Count,
+  failures: described(
+    z.record(z.string(), Count),
+    "Failed tasks by category of the failure, as `failure` of a task has it; `unknown`: without one. Others are 0.",
+  ),
+});
+
+export const CALLBACK_COUNTS = {
+  waiting: Count,
+  sending: Count,
+  delivered: Count,
+  failed: Count,
+  attempts: Count,
+};

@@ -1,0 +1,51 @@
+import type { RouteDescription } from "../http/route.openapi.ts";
+
+export const submitJobDescription = {
+  audience: "client",
+  summary: "Submit a job to an upstream through the relay, once",
+  details:
+    "The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key (or, with `Relay-Key`, with that of the caller), stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists.",
+  request: {
+    headers: [
+      "Idempotency-Key",
+      "Relay-Callback-Url",
+      "Relay-Metadata",
+      "Relay-Key",
+      "Relay-Task-Id",
+      "Relay-Deadline-At",
+      "Relay-Account",
+      "Relay-Credits",
+      "Relay-Price",
+    ],
+    example: {
+      model: "doubao-seedance-2-0-260128",
+      content: [{ type: "text", text: "a fox" }],
+    },
+    passedBody: "Body of the upstream's own call: JSON, or multipart where the upstream takes it.",
+  },
+  answers: {},
+  passedAnswer: {
+    description: "Answer of the upstream, with its status and body.",
+    example: { id: "cgt-20261121120000-abcde" },
+  },
+  problems: [
+    "not_found",
+    "invalid_json",
+    "body_timeout",
+    "payload_too_large",
+    "insufficient_credits",
+    "task_exists",
+    "submission_running",
+    "submit_unknown",
+    "idempotency_key_reused",
+  ],
+} as const satisfies RouteDescription;
+
+export const readSubmittedDescription = {
+  audience: "client",
+  summary: "Not there: read the task instead",
+  details:
+    "An SDK that polls gets 404. The relay finds the end of the job itself; read the task by the id in `Relay-Task-Id`.",
+  answers: {},
+  problems: ["not_found"],
+} as const satisfies RouteDescription;
