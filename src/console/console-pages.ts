@@ -6,9 +6,8 @@ import { DOCUMENT_HEADERS } from "../api/http/security-headers.ts";
 import type { Env } from "../env.ts";
 import { assetAnswer } from "./assets.ts";
 import type { Page } from "./http/page.ts";
-import { accountPage } from "./account/account-page.tsx";
+import { accountPage, addKey, endKey, grant, rotate } from "./account/account-page.tsx";
 import { accountsPage, addAccount } from "./accounts/accounts-page.tsx";
-import { addKey, endKey, grant, rotate } from "./account/account-forms.tsx";
 import { errorsPage, referencePage } from "./pages/docs/pages.tsx";
 import { providersPage } from "./providers/providers-page.tsx";
 import { problemPage, type Refused } from "./problem/problem-page.tsx";
@@ -22,14 +21,12 @@ import {
 } from "./bulk-redelivery/bulk-redelivery-page.tsx";
 import { newerTasks, tasksPage } from "./tasks/tasks-page.tsx";
 import { overviewPage } from "./overview/overview-page.tsx";
-import { runSandboxTask } from "./overview/sandbox-form.ts";
-import { testPage } from "./send-test/send-test-page.tsx";
-import { diagnoseTest, runTest } from "./send-test/send-test-forms.ts";
+import { runSandboxTask } from "./overview/first-steps.tsx";
+import { testPage, diagnoseTest, runTest } from "./send-test/send-test-page.tsx";
 import { searchPage } from "./search/search-page.ts";
-import { cancel, erase, redeliver } from "./task/task-forms.ts";
+import { cancel, erase, redeliver, taskPage } from "./task/task-page.tsx";
 import { diagnose, doctorPage } from "./task/doctor-page.tsx";
 import { statusPage } from "./status/status-page.tsx";
-import { taskPage } from "./task/task-page.tsx";
 
 /** All pages of the console, and the handlers of all forms on them. */
 export const PAGES: readonly Page[] = [

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { safeReturnTo } from "../../src/console/session/return-to.ts";
-import { type Session, sessionIn, sessionText } from "../../src/console/session/session-text.ts";
+import { type Session, sessionIn, sessionText } from "../../src/console/session/session.ts";
 import { hmacKey } from "../../src/security/hmac.ts";
 import { fuzz } from "./fuzz.ts";
 import { changedText } from "./text.ts";

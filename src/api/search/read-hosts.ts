@@ -94,7 +94,7 @@ export async function allHosts(env: Env, shards: Shards) {
  * and its failing callbacks by outcome and by account.
  * @throws Problem `invalid_request` for a text that is not a host.
  */
-export async function oneHostView(name: string, env: Env, runtime: Runtime) {
+async function oneHostView(name: string, env: Env, runtime: Runtime) {
   const host = name === OTHERS ? OTHERS : hostOf(`https://${name}`);
   if (host === null) throw invalidRequest([{ path: "/host", message: "must be a host" }]);
   const shards = requireIndex(env, runtime);

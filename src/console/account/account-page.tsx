@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { listKeys } from "../../api/accounts/account-keys.ts";
-import { readAccountSecrets } from "../../api/accounts/account-secrets.ts";
+import { createKey, listKeys, revokeKey } from "../../api/accounts/account-keys.ts";
+import { readAccountSecrets, rotateAccountSecrets } from "../../api/accounts/account-secrets.ts";
 import { readAccount } from "../../api/accounts/accounts.ts";
 import { listEntries } from "../../api/accounts/entries.ts";
 import { EntryCursor } from "../../api/accounts/entry-view.ts";
@@ -9,22 +9,24 @@ import { unknownAccount } from "../../api/http/problem.ts";
 import { readQuery } from "../../api/http/query.ts";
 import { countRequest } from "../../api/http/rate-limit.ts";
 import { accountOf, type KeyHolder, may, readerOf } from "../../objects/task/caller.ts";
-import { html } from "../http/html-answer.ts";
+import { html, seeOther } from "../http/html-answer.ts";
 import { countText } from "../parts/format.ts";
-import type { FormFault } from "../http/form-fault.ts";
-import { frameOf } from "../layout/frame.ts";
-import { type ViewerVisit, viewerPage } from "../http/page.ts";
+import { type FormFault, numberIn, withFaultsIn } from "../http/forms.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
+import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { DialogButton } from "../parts/dialog.tsx";
-import { Layout } from "../layout/layout.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Stat } from "../parts/stat.tsx";
 import { Time } from "../parts/shown-time.tsx";
-import { GRANT, GrantDialog } from "./grant.tsx";
-import { KeysPanel } from "./keys.tsx";
+import { IMPORT_KEY, KeysPanel, NEW_KEY } from "./keys.tsx";
 import { ENTRIES, LedgerPanel } from "./ledger-panel.tsx";
 import { SecretsPanel } from "./secrets.tsx";
+import { grantCredits } from "../../api/accounts/credit-changes.ts";
+import { Code } from "../parts/code.tsx";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 
 const Query = z.object({ cursor: EntryCursor, done: z.optional(z.string()) });
 
@@ -49,7 +51,7 @@ export const accountPage = viewerPage("/accounts/{account}", "read", (visit) =>
  * Returns the page of an account.
  * @param fault refusal of a form of this page; null when none was refused.
  */
-export async function showAccount(
+async function showAccount(
   visit: ViewerVisit<{ readonly account: string }>,
   fault: FormFault | null,
 ): Promise<Response> {
@@ -159,4 +161,131 @@ async function readParts(
     isSeen("secrets") ? readAccountSecrets.perform(given, viewer, context) : null,
   ]);
   return { entries, keys, secrets };
+}
+
+type AccountForm = FormVisit<{ readonly account: string }>;
+
+/** Grants credits to an account. A repeated grant with the same reference changes nothing. */
+export const grant = formAction("/accounts/{account}/grant", "administer", async (visit) => {
+  const { form, viewer, params } = visit;
+  const body = { reference: form.get("reference") ?? "", amount: numberIn(form, "amount") };
+  return withFaultsIn(
+    { id: GRANT, typed: form, fields: ["reference", "amount"] },
+    async () => {
+      const { isNew } = await grantCredits.perform({ params, body }, viewer, visit);
+      const done = isNew ? "granted" : "repeated";
+      return seeOther(`/accounts/${params.account}?done=${done}`);
+    },
+    (fault) => showAccount(visit, fault),
+  );
+});
+
+/** Creates an API key, or imports an existing one by its hash. A created key is shown only in this answer. */
+export const addKey = formAction("/accounts/{account}/keys", "administer", async (visit) => {
+  const { form, viewer, params } = visit;
+  const sha256 = (form.get("sha256") ?? "").trim().toLowerCase();
+  const isImport = form.has("sha256");
+  const refusable = {
+    id: isImport ? IMPORT_KEY : NEW_KEY,
+    typed: form,
+    fields: ["label", "role", "sha256"],
+  };
+  const body = {
+    label: form.get("label") || null,
+    role: form.get("role"),
+    ...(isImport && { sha256 }),
+  };
+  return withFaultsIn(
+    refusable,
+    async () => shown(visit, await createKey.perform({ params, body }, viewer, visit)),
+    (fault) => showAccount(visit, fault),
+  );
+});
+
+/**
+ * Shows a new API key, which no later page can show. After an import there is no key to show, because only its hash
+ * was sent; the browser is then redirected to the page of the account.
+ */
+async function shown(visit: AccountForm, { key }: { readonly key?: string }): Promise<Response> {
+  const { params } = visit;
+  const path = `/accounts/${params.account}`;
+  if (key === undefined) return seeOther(`${path}?done=imported`);
+  return html(
+    <Layout title="New API key" frame={frameOf(visit)} section="accounts">
+      <dialog open class="dialog dialog-page" aria-labelledby="new-key">
+        <h2 id="new-key">New API key of {params.account}</h2>
+        <div class="stack-s">
+          <p>
+            <strong>Copy it now: it is shown only once.</strong> The relay keeps its hash and cannot
+            show it again.
+          </p>
+          <Code text={key} what="the key" />
+        </div>
+        <p class="buttons">
+          <a class="button button-main" href={path}>
+            I have stored the key
+          </a>
+        </p>
+      </dialog>
+    </Layout>,
+    201,
+  );
+}
+
+/** Revokes an API key of an account. */
+export const endKey = formAction(
+  "/accounts/{account}/keys/{key}/revoke",
+  "administer",
+  async (visit) => {
+    const { viewer, params } = visit;
+    await revokeKey.perform({ params }, viewer, visit);
+    return seeOther(`/accounts/${params.account}?done=revoked`);
+  },
+);
+
+/**
+ * Creates a new callback secret for an account. Does nothing when another secret was created after the page with
+ * the form was shown.
+ */
+export const rotate = formAction("/accounts/{account}/rotate", "administer", async (visit) => {
+  const { form, viewer, params } = visit;
+  const body = { generation: numberIn(form, "generation") };
+  await rotateAccountSecrets.perform({ params, body }, viewer, visit);
+  return seeOther(`/accounts/${params.account}?done=rotated`);
+});
+
+/** Id of the dialog that grants credits. */
+const GRANT = "grant";
+
+interface GrantDialogProps {
+  readonly account: string;
+  readonly now: number;
+  /** Refusal of a form of this page, with the values that were typed; null when none was refused. */
+  readonly fault: FormFault | null;
+}
+
+/** The dialog that grants credits to an account. */
+function GrantDialog({ account, now, fault }: GrantDialogProps) {
+  const reference = `console ${new Date(now).toISOString().slice(0, 19)}Z`;
+  const own = fault?.form === GRANT ? fault : null;
+  return (
+    <FormDialog
+      id={GRANT}
+      title={`Grant credits to ${account}`}
+      action={`/accounts/${account}/grant`}
+      send="Grant"
+      fault={own}
+    >
+      <Field label="Credits" name="amount" type="number" min={1} required fault={own} />
+      <Field
+        label="Reference"
+        name="reference"
+        value={reference}
+        maxlength={255}
+        required
+        fault={own}
+        hint="Booked once for each reference: the same grant sent again changes nothing. Use the number of your invoice or payment, where there is one."
+      />
+    </FormDialog>
+  );
 }

@@ -1,6 +1,6 @@
 import type { StoredKey } from "../../objects/account/key-table.ts";
 import { DAY_MS } from "../../core/time.ts";
-import type { FormFault } from "../http/form-fault.ts";
+import type { FormFault } from "../http/forms.ts";
 import { DialogButton } from "../parts/dialog.tsx";
 import { Field, Select } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";

@@ -2,26 +2,46 @@ import { readHost } from "../../api/search/read-hosts.ts";
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import { may } from "../../objects/task/caller.ts";
 import { html } from "../http/html-answer.ts";
-import { withFaultsIn } from "../http/form-fault.ts";
-import { countText, percentText } from "../parts/format.ts";
-import { frameOf } from "../layout/frame.ts";
-import { callbackOf, countFailed, redeliverOnce, testUrl } from "./host-actions.ts";
-import { formAction, viewerPage, type ViewerVisit } from "../http/page.ts";
+import { type FormFault, withFaultsIn } from "../http/forms.ts";
+import { countOf, countText, durationText, percentText } from "../parts/format.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
+import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
-import { Id } from "../parts/copy.tsx";
+import { CopyButton, Id } from "../parts/copy.tsx";
 import { HourLegend, HourStrip } from "../parts/hour-strip.tsx";
-import { Layout } from "../layout/layout.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Stat } from "../parts/stat.tsx";
-import { Ago } from "../parts/shown-time.tsx";
-import { HostFailures, type Sample } from "./host-failures.tsx";
-import { HostNotice } from "./host-notice.tsx";
-import { HostSteps, ONE, type Steps, TEST } from "./host-steps.tsx";
+import { Ago, Time } from "../parts/shown-time.tsx";
+import { type BulkEffects, countRedeliveries } from "../../api/search/bulk-redelivery.ts";
+import { redeliverTask } from "../../api/tasks/redeliver-task.ts";
+import { inspectTask } from "../../api/tasks/read-task.ts";
+import { taskIn } from "../../api/tasks/task-json.ts";
+import type { TaskCallback } from "../../api/shapes/task-shape.ts";
+import { testCallback, type Tested } from "../../api/test-callback.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { MAX_COUNTED, reasonsText } from "../bulk-redelivery/bulk-redelivery-state.ts";
+import { hostIncident } from "./host-incident.ts";
+import { Notice } from "../parts/notice.tsx";
+import type { PropsWithChildren } from "hono/jsx";
+import { Status } from "../parts/chip.tsx";
+import { described, FormIssue, Issue } from "../parts/field.tsx";
+import { StartForm } from "../bulk-redelivery/bulk-redelivery-page.tsx";
+import type { failuresOf } from "../../api/search/host-views.ts";
+import { causeOf } from "./host-causes.ts";
+import { Hostile } from "../parts/hostile.tsx";
 
 /**
  * Largest number of tasks whose callback the page shows as an example, one for each pair of outcome and HTTP status.
  */
 const MAX_SAMPLES = 4;
+/** Longest time in milliseconds for which a page waits until the attempt that its form has ordered ends. */
+const WAIT_MS = 3 * SECOND_MS;
+const PAUSE_MS = 150;
+/** Id of the form of the first step, which sends a test callback. */
+const TEST = "test";
+/** Id of the form of the second step, which redelivers one failed callback. */
+const ONE = "one";
+const URL_FIELD = "callback_url";
 
 type Host = Awaited<ReturnType<typeof readHost.perform>>;
 type HostVisit = ViewerVisit<{ readonly host: string }>;
@@ -33,7 +53,11 @@ export const testHost = formAction("/hosts/{host}/test", "operate", async (visit
   const url = visit.form.get("callback_url") ?? "";
   return withFaultsIn(
     { id: TEST, typed: visit.form, fields: ["callback_url"] },
-    async () => showHost(visit, { ...NOTHING, tested: await testUrl(visit, url), url }),
+    async () => {
+      const given = { params: {}, body: { callback_url: url } };
+      const tested = await testCallback.perform(given, visit.viewer, visit);
+      return showHost(visit, { ...NOTHING, tested, url });
+    },
     (fault) => showHost(visit, { ...NOTHING, fault, url }),
   );
 });
@@ -146,6 +170,337 @@ async function samplesOf({ failures }: Host, visit: HostVisit): Promise<readonly
   return Promise.all(ids.map(async (id) => ({ id, callback: await callbackOf(id, visit) })));
 }
 
+/**
+ * Reads the callback of a task from the task's Durable Object. Null means that the task is gone or has no callback.
+ */
+async function callbackOf(id: string, visit: ViewerVisit<object>): Promise<TaskCallback | null> {
+  const found = await inspectTask.perform({ params: { id } }, visit.viewer, visit);
+  return found === null ? null : taskIn(found.task).callback;
+}
+
+/**
+ * Orders one more attempt of the callback of a task, and waits up to 3 seconds until the attempt ends.
+ * @throws Problem when the task refuses the order, e.g. `series_running` while attempts are under way.
+ */
+async function redeliverOnce(
+  id: string,
+  visit: FormVisit<object>,
+  idempotencyKey: string,
+): Promise<TaskCallback | null> {
+  const given = { params: { id }, body: { attempts: 1 }, idempotencyKey };
+  await redeliverTask.perform(given, visit.viewer, visit);
+  let callback = await callbackOf(id, visit);
+  for (
+    let waitedMs = 0;
+    waitedMs < WAIT_MS && callback?.status === "sending";
+    waitedMs += PAUSE_MS
+  ) {
+    await scheduler.wait(PAUSE_MS);
+    callback = await callbackOf(id, visit);
+  }
+  return callback;
+}
+
+/** Returns how many failed callbacks to a host a bulk redelivery would send, and how many it would skip. */
+async function countFailed(host: string, visit: ViewerVisit<object>) {
+  const query = { callback: "failed", host, limit: String(MAX_COUNTED) };
+  return countRedeliveries.perform({ params: {}, query }, visit.viewer, visit);
+}
+
+interface HostNoticeProps {
+  readonly host: Host;
+  /** Number of callbacks to the host that have failed and have not been delivered since. */
+  readonly failed: number;
+  /** Address of the host's page, which becomes part of the text for a chat. */
+  readonly link: string;
+  readonly now: number;
+}
+
+/** Shows whether the host fails at present. While it fails, offers a text to paste into a chat. */
+function HostNotice({ host, failed, link, now }: HostNoticeProps) {
+  const { failing, last_delivered_at: deliveredAt, last_failed_at: failedAt } = host;
+  const last =
+    deliveredAt === null ? null : (
+      <p>
+        Last delivered <Ago at={deliveredAt * 1000} now={now} />.
+      </p>
+    );
+  const isBack = deliveredAt !== null && deliveredAt > (failedAt ?? 0);
+  if (failing === null || (isBack && failing.sending === 0)) {
+    const left = countOf(failed, "failed callback");
+    const [tone, icon, title] =
+      failed === 0
+        ? (["ok", "check", "The host does not fail at present."] as const)
+        : isBack
+          ? (["warn", "warn", `Callbacks arrive again. ${left} left to send again.`] as const)
+          : (["warn", "warn", `${left}, and none delivered since.`] as const);
+    return (
+      <Notice tone={tone} icon={icon} title={title}>
+        {last}
+      </Notice>
+    );
+  }
+  const count = countText(failing.failed) + (failing.is_capped ? " or more" : "");
+  return (
+    <Notice
+      tone="bad"
+      icon="cross"
+      actions={<CopyButton text={hostIncident(host, link)} label="Copy for the incident" />}
+      title={
+        <>
+          <strong>Callbacks fail: {failing.status_code ?? failing.outcome ?? "no answer"}</strong>{" "}
+          since <Time at={failing.since * 1000} />. {count} failed, {countText(failing.sending)}{" "}
+          still being tried.
+        </>
+      }
+    >
+      {last}
+    </Notice>
+  );
+}
+
+/**
+ * Data of the three steps that bring callbacks to a failing host again: send a test, redeliver one failed callback,
+ * redeliver all. They contain the results of the steps that were already taken.
+ */
+interface Steps {
+  readonly host: string;
+  /** URL to which a test callback is sent; empty when no URL is known. */
+  readonly url: string;
+  /** Id of the task whose failed callback the second step redelivers; null when no such task is known. */
+  readonly task: string | null;
+  /** Number of failed callbacks to the host. */
+  readonly failed: number;
+  readonly tested: Tested | null;
+  readonly sent: { readonly id: string; readonly callback: TaskCallback | null } | null;
+  /** Reason why the form of a step that the viewer has just sent was refused; null when none was refused. */
+  readonly fault: FormFault | null;
+  /**
+   * Numbers of callbacks that would be sent and skipped if all failed callbacks were redelivered. Null means that
+   * they were not counted, because no redelivery of a single callback has succeeded yet.
+   */
+  readonly expected: BulkEffects | null;
+}
+
+/**
+ * Section with three steps: send a test callback, redeliver one failed callback, redeliver all failed callbacks. The
+ * button of the recommended next step is highlighted.
+ */
+function HostSteps(steps: Steps) {
+  const { tested, sent, task, fault } = steps;
+  const isTested = tested?.outcome === "delivered" || sent !== null;
+  const isSent = sent?.callback?.status === "delivered";
+  return (
+    <Panel title="Deliver again">
+      <ol class="steps">
+        <Step title="Send a test" text="One callback of a sample task: does the receiver take it?">
+          <TestForm {...steps} isNext={!isTested} />
+          {tested === null ? null : <TestResult {...tested} />}
+        </Step>
+        <Step title="Send one again" text="One failed callback, as it was: does it arrive?">
+          <form method="post" action={`${pathOf(steps.host)}/one`} class="step-form">
+            <input type="hidden" name="task" value={task ?? ""} />
+            <input type="hidden" name="run" value={crypto.randomUUID()} />
+            <StepButton
+              label="Send one again"
+              isNext={isTested && !isSent}
+              isDisabled={task === null}
+            />
+          </form>
+          <FormIssue fault={fault?.form === ONE ? fault : null} />
+          {sent === null ? null : <SentResult {...sent} />}
+        </Step>
+        <Step title="Send all again" text="Counted first. A reload sends nothing twice.">
+          <RedeliverAll {...steps} isNext={isSent} />
+        </Step>
+      </ol>
+    </Panel>
+  );
+}
+
+function Step(props: PropsWithChildren<{ readonly title: string; readonly text: string }>) {
+  return (
+    <li class="step">
+      <h3>{props.title}</h3>
+      <p class="muted small">{props.text}</p>
+      {props.children}
+    </li>
+  );
+}
+
+function TestForm({ host, url, fault, isNext }: Steps & { readonly isNext: boolean }) {
+  const issue = fault?.issues.get(URL_FIELD);
+  return (
+    <>
+      <form method="post" action={`${pathOf(host)}/test`} class="step-form">
+        <input
+          type="url"
+          name={URL_FIELD}
+          aria-label="URL of the receiver"
+          value={url}
+          required
+          {...described(URL_FIELD, issue, undefined)}
+        />
+        <StepButton label="Send a test" isNext={isNext} />
+      </form>
+      <Issue id={URL_FIELD} issue={issue} />
+      <FormIssue fault={fault?.form === TEST ? fault : null} />
+    </>
+  );
+}
+
+function pathOf(host: string): string {
+  return `/hosts/${encodeURIComponent(host)}`;
+}
+
+function StepButton(props: {
+  readonly label: string;
+  readonly isNext: boolean;
+  readonly isDisabled?: boolean;
+}) {
+  const { label, isNext, isDisabled = false } = props;
+  return (
+    <button type="submit" class={`button${isNext ? " button-main" : ""}`} disabled={isDisabled}>
+      {label}
+    </button>
+  );
+}
+
+function TestResult({ outcome, status_code: code, duration_ms: ms, cause }: Tested) {
+  return (
+    <output class="state">
+      <Status of={outcome} /> {code ?? cause ?? ""} in {durationText(ms)}
+    </output>
+  );
+}
+
+function SentResult({ id, callback }: NonNullable<Steps["sent"]>) {
+  const last = callback?.attempts.at(-1);
+  return (
+    <output class="state">
+      <Status of={callback?.status ?? "waiting"} /> {last?.status_code ?? last?.outcome ?? ""}{" "}
+      <a href={`/tasks/${id}`}>Open the task</a>
+    </output>
+  );
+}
+
+function RedeliverAll({ host, failed, expected, isNext }: Steps & { readonly isNext: boolean }) {
+  const filters = new URLSearchParams({ callback: "failed", host });
+  if (expected === null && failed === 0) return <p class="muted">No failed callback is left.</p>;
+  if (expected === null) {
+    return (
+      <div class="buttons">
+        <a class="button" href={`/redeliveries?${filters.toString()}`} data-dialog="">
+          Send all {countText(failed)} again…
+        </a>
+      </div>
+    );
+  }
+  if (expected.matched === 0) return <p class="muted">No failed callback is left.</p>;
+  filters.set("until", String(Math.floor(Date.now() / 1000) + 1));
+  return (
+    <>
+      <StartForm filters={filters} expected={expected} verb="Send all" isMain={isNext} />
+      <p class="muted small">
+        {expected.skipped === 0
+          ? "None will be skipped."
+          : `${countText(expected.skipped)} will be skipped: ${reasonsText(expected.skipped_because)}.`}
+      </p>
+    </>
+  );
+}
+
+/**
+ * A task whose callback is shown as an example of how a host fails. A null callback means that the task no longer
+ * exists.
+ */
+interface Sample {
+  readonly id: string;
+  readonly callback: TaskCallback | null;
+}
+
+interface HostFailuresProps {
+  readonly failures: ReturnType<typeof failuresOf>;
+  readonly samples: readonly Sample[];
+  readonly now: number;
+}
+
+/**
+ * Shows how the callbacks to a host fail: each pair of outcome and HTTP status with its likely cause. The cause that
+ * is easiest to check comes first.
+ */
+function HostFailures({ failures, samples, now }: HostFailuresProps) {
+  const { outcomes, accounts, is_capped: isCapped } = failures;
+  if (outcomes.length === 0) return null;
+  const kinds = outcomes.toSorted((a, b) => causeOf(a).rank - causeOf(b).rank);
+  return (
+    <>
+      <Panel
+        title="Why callbacks fail"
+        aside={isCapped ? "among the newest failed callbacks" : undefined}
+      >
+        <ol class="kinds">
+          {kinds.map((kind) => (
+            <li class="kind">
+              <div class="kind-head">
+                <Status of={kind.outcome ?? "failed"} />
+                {kind.status_code === null ? null : <strong>{kind.status_code}</strong>}
+                <span class="muted">
+                  {countText(kind.tasks)} {kind.tasks === 1 ? "callback" : "callbacks"}
+                  {kind.last_at === null ? null : (
+                    <>
+                      , last <Ago at={kind.last_at * 1000} now={now} />
+                    </>
+                  )}
+                </span>
+              </div>
+              <p>{causeOf(kind).text}</p>
+              <SampleText id={kind.task_id} samples={samples} />
+            </li>
+          ))}
+        </ol>
+      </Panel>
+      <Panel title="Whose callbacks">
+        <p>
+          {accounts.map(({ account, tasks }, at) => (
+            <>
+              {at === 0 ? "" : ", "}
+              {account === null ? (
+                "tasks without an account"
+              ) : (
+                <a href={`/accounts/${encodeURIComponent(account)}`}>{account}</a>
+              )}{" "}
+              <span class="muted">{countText(tasks)}</span>
+            </>
+          ))}
+        </p>
+      </Panel>
+    </>
+  );
+}
+
+/** Shows what the receiver answered last to the callback of one task. */
+function SampleText(props: { readonly id: string | null; readonly samples: readonly Sample[] }) {
+  const { id, samples } = props;
+  if (id === null) return null;
+  const sample = samples.find((each) => each.id === id);
+  const excerpt = sample?.callback?.attempts.findLast(
+    ({ response_excerpt: text }) => text !== undefined,
+  )?.response_excerpt;
+  return (
+    <p class="small muted">
+      {excerpt === undefined || excerpt === "" ? null : (
+        <>
+          It answered “<Hostile text={excerpt} />
+          ”.{" "}
+        </>
+      )}
+      <a href={`/tasks/${id}`}>Open one of these tasks</a>
+    </p>
+  );
+}
+
+/** Numbers of callbacks to a host, in all and by hour. */
 function HostDay({ host, now }: { readonly host: Host; readonly now: number }) {
   const { callbacks, success_rate: rate, attempts_per_callback: attempts } = host;
   const filter = `host=${encodeURIComponent(host.host)}&range=24h`;

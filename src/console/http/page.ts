@@ -1,15 +1,13 @@
 import type { PathParams } from "../../api/http/path.ts";
 import { paramsReader } from "../../api/http/path.ts";
-import { readBody } from "../../api/http/body.ts";
 import { Problem } from "../../api/http/problem.ts";
 import { type AccountLimit, countRequest } from "../../api/http/rate-limit.ts";
 import { requireRuntime } from "../../api/http/route.ts";
 import type { Context } from "../../api/operation.ts";
-import type { Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 import { describeHolders, type Permission } from "../../security/roles.ts";
 import { type KeyHolder, may } from "../../objects/task/caller.ts";
-import { requireOwnForm } from "./own-form.ts";
+import { readForm, requireOwnForm } from "./forms.ts";
 import { strangerAnswer } from "../session/stranger.tsx";
 import { visitorOf } from "../session/session.ts";
 
@@ -17,7 +15,7 @@ import { visitorOf } from "../session/session.ts";
 type Params = Readonly<Record<string, string>>;
 
 /** A request of a browser for a page, with the parameters of its path. The sender may be anyone, logged in or not. */
-export interface Visit<P = Params> {
+interface Visit<P = Params> {
   readonly request: Request;
   readonly env: Env;
   readonly url: URL;
@@ -115,15 +113,6 @@ export function formAction<Path extends string>(
       });
     },
   };
-}
-
-/** Reads the fields of a form. @throws Problem `payload_too_large` when the form is larger than a body may be. */
-export async function readForm(
-  request: Request,
-  { config }: Pick<Runtime, "config">,
-): Promise<URLSearchParams> {
-  const bytes = await readBody(request, config.maxBodyBytes);
-  return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
 /**

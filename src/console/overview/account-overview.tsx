@@ -1,21 +1,30 @@
-import { type AccountCounts, accountCounts } from "../../index-db/account-counts.ts";
+import { accountCounts, type AccountCounts } from "../../index-db/account-counts.ts";
 import { callLedger } from "../../api/accounts/account-client.ts";
 import { callbacksView, tasksView } from "../../api/search/count-views.ts";
 import { queryIndex } from "../../api/search/query-index.ts";
-import { DAY_MS } from "../../core/time.ts";
+import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { listShards } from "../../index-db/list-shards.ts";
 import { ANY_TASK, type ListedTask } from "../../index-db/list.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import { countText } from "../parts/format.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
-import { PageHead } from "../parts/page-head.tsx";
+import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Stat } from "../parts/stat.tsx";
-import { mostFirst } from "./range-totals.ts";
+import { mostFirst } from "./numbers.tsx";
 import { Failures } from "./failures.tsx";
-import { LastTasks } from "./last-tasks.tsx";
-import { NoIndex } from "./no-index.tsx";
-import type { WatchedTask } from "./watched-task.ts";
+import { NoIndex } from "./first-steps.tsx";
+import { readWhen } from "../../api/tasks/task-watch.ts";
+import { Problem } from "../../api/http/problem.ts";
+import { taskIn } from "../../api/tasks/task-json.ts";
+import type { ViewerVisit } from "../http/page.ts";
+import { watchedBy } from "../task/task-data.ts";
+import { Status } from "../parts/chip.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Hostile } from "../parts/hostile.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Ago, Time } from "../parts/shown-time.tsx";
 
 const WINDOW_MS = 7 * DAY_MS;
 /** Largest number of an account's newest tasks that are counted. D1 bills up to three rows for each. */
@@ -140,5 +149,123 @@ function OwnFailures({ counts: { counts, isCapped }, since }: CountsProps) {
       since={Math.floor(since / 1000)}
       aside={tasks}
     />
+  );
+}
+
+/** The open task that the overview of an account watches: its present state, which the index may not have yet. */
+interface WatchedTask extends Pick<ListedTask, "id" | "status" | "callback"> {
+  readonly version: number;
+}
+
+/** Longest time in milliseconds for which the answer to a refresh is delayed until the watched task changes. */
+const LONGEST_HOLD_MS = 25 * SECOND_MS;
+/** State of a task in the header of a refresh: its id and the version that the page shows. */
+const SHOWN_STATE = /^([0-9a-f-]{36})\.(\d{1,15})$/;
+
+/**
+ * Delays the answer to a refresh of the overview until the task that the page watches differs from what the page
+ * shows, at most 25 seconds. A browser that hides the page breaks the request off. One task is watched for each open
+ * page, because each costs requests to an object.
+ * @returns the task; null when the page watches none, or the viewer may no longer read it, or its object
+ * cannot be reached.
+ */
+export async function awaitWatchedTask(visit: ViewerVisit): Promise<WatchedTask | null> {
+  const [, id = "", version] = SHOWN_STATE.exec(visit.request.headers.get("X-Refresh") ?? "") ?? [];
+  return id === "" ? null : readWatched(visit, id, Number(version), LONGEST_HOLD_MS);
+}
+
+/**
+ * Returns the task for the overview to watch: the newest that is open by the index.
+ * @param held task that has been read for this answer already; null for none.
+ */
+export async function newestOpenTask(
+  tasks: readonly ListedTask[],
+  held: WatchedTask | null,
+  visit: ViewerVisit,
+): Promise<WatchedTask | null> {
+  const open = tasks.find(({ status }) => status === "pending" || status === "processing");
+  if (open === undefined || open.id === held?.id) return open === undefined ? null : held;
+  return readWatched(visit, open.id, null, 0);
+}
+
+/** Returns null for a task whose object cannot be reached: the page shows what the index has. */
+function orNull(error: unknown): null {
+  if (error instanceof Problem && error.code === "unavailable") return null;
+  throw error;
+}
+
+async function readWatched(
+  visit: ViewerVisit,
+  id: string,
+  known: number | null,
+  waitMs: number,
+): Promise<WatchedTask | null> {
+  const isNews = ({ task }: { readonly task: { readonly version: number } }) =>
+    task.version !== known;
+  // The overview shows no progress, as little as a status link does.
+  const found = await readWhen(watchedBy(visit, id, "link"), isNews, waitMs).catch(orNull);
+  if (found === null) return null;
+  const { status, callback } = taskIn(found.task);
+  return { id, status, callback: callback?.status ?? null, version: found.task.version };
+}
+
+const COLUMNS: readonly Column<ListedTask>[] = [
+  {
+    title: "Task",
+    cell: ({ id }) => (
+      <a href={`/tasks/${id}`}>
+        <code>{id.slice(0, 8)}</code>
+      </a>
+    ),
+  },
+  { title: "Status", cell: ({ status }) => <Status of={status} /> },
+  {
+    title: "Callback",
+    cell: ({ callback, lastStatusCode: code }) =>
+      callback === null ? (
+        "none"
+      ) : (
+        <>
+          <Status of={callback} />
+          {callback === "failed" && code !== null ? <span class="muted"> {code}</span> : null}
+        </>
+      ),
+  },
+  { title: "Model", cell: ({ model }) => <Hostile text={model} /> },
+  { title: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+];
+
+function ageOf(now: number) {
+  return ({ createdAt }: ListedTask) => <Ago at={createdAt} now={now} />;
+}
+
+interface LastTasksProps {
+  readonly tasks: readonly ListedTask[];
+  readonly now: number;
+}
+
+/** The last tasks of an account. When there are none yet, says how the first ones will appear. */
+function LastTasks({ tasks, now }: LastTasksProps) {
+  if (tasks.length === 0) {
+    return (
+      <Empty icon="tasks" title="No tasks yet">
+        <p>Tasks appear here as soon as your provider registers one for this account.</p>
+        <a class="button" href="/docs#callbacks">
+          <Icon name="book" />
+          How callbacks arrive
+        </a>
+      </Empty>
+    );
+  }
+  const columns = [...COLUMNS, { title: "Age", isNumber: true, cell: ageOf(now) }];
+  return (
+    <Panel title="Last tasks" aside={<a href="/tasks">All tasks</a>}>
+      <Table
+        caption="The last tasks of this account"
+        columns={columns}
+        rows={tasks}
+        rowId={({ id }) => `task-${id}`}
+      />
+    </Panel>
   );
 }

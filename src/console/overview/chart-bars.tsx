@@ -1,4 +1,3 @@
-import { axisTicks } from "./axis-ticks.ts";
 import { countText } from "../parts/format.ts";
 
 /** A bar of a chart. It consists of parts that are stacked from bottom to top, each as high as its number. */
@@ -101,4 +100,15 @@ function describe(bars: readonly Bar[], kinds: BarsProps["kinds"]): string {
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
+}
+
+/**
+ * Returns the numbers that label an axis from 0 to `most`, e.g. 0, 20, 40, 60. They are at most five multiples of
+ * one number, which is 1, 2 or 5 times a power of ten. The last number is not below `most`.
+ */
+export function axisTicks(most: number): readonly number[] {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
+  const sizes = [power / 10, power / 5, power / 2, power, power * 2, power * 5];
+  const size = sizes.find((each) => each >= 1 && most / each <= 4) ?? power;
+  return Array.from({ length: Math.ceil(most / size) + 1 }, (_, n) => n * size);
 }

@@ -1,8 +1,8 @@
 import { quantile } from "../../index-db/buckets.ts";
 import { countText, durationText, utcText } from "../parts/format.ts";
-import { heatCells, HEAT_BOUNDS_MS, type Series } from "./series.ts";
+import type { Series } from "./series.ts";
 import { Bars } from "./chart-bars.tsx";
-import { Heatmap } from "./heatmap.tsx";
+import { HEAT_BOUNDS_MS, heatCells, Heatmap } from "./heatmap.tsx";
 import { Panel } from "../parts/page-head.tsx";
 
 interface ChartProps {

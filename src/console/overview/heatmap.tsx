@@ -1,4 +1,13 @@
-import type { HeatCell } from "./series.ts";
+import { BOUNDS_MS } from "../../index-db/buckets.ts";
+import type { Step } from "./series.ts";
+
+/**
+ * Upper bounds of the rows of the heatmap, in milliseconds: times from the result of a task to the first attempt of
+ * its callback. One more row is for longer times.
+ */
+export const HEAT_BOUNDS_MS = [10, 50, 250, 1_000, 5_000, 30_000, 180_000] as const;
+/** Number of shades in the heatmap. */
+const SHADES = 8;
 
 interface HeatmapProps {
   readonly cells: readonly HeatCell[];
@@ -12,7 +21,6 @@ const HEIGHT = 150;
 const BASE = 128;
 /** Width of the space for the row names on the left, in percent of the drawing's width. */
 const LEFT = 14;
-const SHADES = [1, 2, 3, 4, 5, 6, 7, 8];
 
 /**
  * Draws how many tasks had which latency, by the hour or day of their creation. The table beside the drawing has the
@@ -36,7 +44,7 @@ export function Heatmap({ cells, columns, rows }: HeatmapProps) {
         preserveAspectRatio="none"
       >
         <rect class="heat-ground" width={columns.length} height={rows.length} />
-        {SHADES.map((shade) => {
+        {Array.from({ length: SHADES }, (_, at) => at + 1).map((shade) => {
           const path = cells
             .filter((cell) => cell.shade === shade)
             .map(({ column, row }) => `M${column + 0.04} ${rows.length - row - 0.96}h.92v.92h-.92z`)
@@ -54,3 +62,40 @@ export function Heatmap({ cells, columns, rows }: HeatmapProps) {
     </svg>
   );
 }
+
+/** A cell of the heatmap, with its shade from 1 to 8. */
+interface HeatCell {
+  readonly column: number;
+  readonly row: number;
+  readonly shade: number;
+}
+
+/**
+ * Returns the cells of the heatmap that contain tasks. A column is an hour or a day, and a row is a range of
+ * latencies, the shortest first. The shade of a cell grows with the logarithm of the number of its tasks, so that
+ * even a single slow task can be seen.
+ */
+export function heatCells(steps: readonly Step[]): readonly HeatCell[] {
+  const cells = steps.flatMap(({ latency }, column) =>
+    HEAT_ROWS.map((isIn, row) => {
+      const tasks = latency.first_attempt.filter((_, bucket) => isIn(bucket));
+      return { column, row, tasks: tasks.reduce((sum, each) => sum + each, 0) };
+    }),
+  );
+  const most = Math.max(1, ...cells.map(({ tasks }) => tasks));
+  return cells
+    .filter(({ tasks }) => tasks > 0)
+    .map(({ column, row, tasks }) => {
+      const share = Math.log1p(tasks) / Math.log1p(most);
+      return { column, row, shade: Math.max(1, Math.ceil(share * SHADES)) };
+    });
+}
+
+/** For each row of the heatmap, a function that tells whether a bucket of the histogram belongs to the row. */
+const HEAT_ROWS = [...HEAT_BOUNDS_MS, Infinity].map((bound, row) => {
+  const above = HEAT_BOUNDS_MS[row - 1] ?? -1;
+  return (bucket: number) => {
+    const upper = BOUNDS_MS[bucket] ?? Infinity;
+    return upper > above && upper <= bound;
+  };
+});

@@ -5,24 +5,19 @@ import type { Config } from "../../config/config.ts";
 import type { Env } from "../../env.ts";
 import { listShards } from "../../index-db/list-shards.ts";
 import { type Shards, shardsOf } from "../../index-db/shards.ts";
-import { isLoopback } from "../../security/url-rules.ts";
 import { countOf } from "../parts/format.ts";
 import { keptSeries, type Range } from "./kept-series.ts";
 import { ANY_TASK } from "../../index-db/list.ts";
 import type { Series } from "./series.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Chip } from "../parts/chip.tsx";
-import { Code } from "../parts/code.tsx";
-import { PageHead, Panel } from "../parts/page-head.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
-import { type Totals, totalsOf } from "./range-totals.ts";
-import { FailedAttempts } from "./failed-attempts.tsx";
+import { type Totals, totalsOf, Now, Past } from "./numbers.tsx";
+import { FailedAttempts, Failures } from "./failures.tsx";
 import { CallbacksChart, LatencyChart } from "./charts.tsx";
-import { Failures } from "./failures.tsx";
-import { FirstTask } from "./first-task.tsx";
+import { FirstTask, NoIndex, NotCounted } from "./first-steps.tsx";
 import { HostsTable } from "./hosts-table.tsx";
-import { NoIndex } from "./no-index.tsx";
-import { Now, Past } from "./numbers.tsx";
 import { Problems } from "./problems.tsx";
 
 /** The time ranges that the overview can show, by their names in the URL. The first is the default. */
@@ -152,24 +147,6 @@ function Tasks({ facts, counts, totals, origin }: TasksProps) {
       />
       <FailedAttempts attempts={totals.failedAttempts} range={RANGES[range].title} />
     </div>
-  );
-}
-
-/** Text in place of the totals and charts, until the cron trigger has counted the tasks for the first time. */
-function NotCounted({ origin }: { readonly origin: string }) {
-  const url = URL.parse(origin);
-  return (
-    <Panel title="Numbers">
-      <p class="muted">
-        The cron trigger counts every 10 minutes, and has not counted yet.
-        {url !== null && isLoopback(url)
-          ? " On wrangler dev it runs only when it is asked to:"
-          : ""}
-      </p>
-      {url !== null && isLoopback(url) ? (
-        <Code text={`curl "${origin}/cdn-cgi/handler/scheduled"`} what="the command that counts" />
-      ) : null}
-    </Panel>
   );
 }
 

@@ -2,12 +2,15 @@ import { linkOrigin } from "../../api/http/link-origin.ts";
 import { countRequest } from "../../api/http/rate-limit.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { html } from "../http/html-answer.ts";
-import { frameOf } from "../layout/frame.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
 import { type ViewerVisit, viewerPage } from "../http/page.ts";
-import { Layout } from "../layout/layout.tsx";
-import { AccountOverview, readAccountFacts } from "./account-overview.tsx";
+import {
+  AccountOverview,
+  readAccountFacts,
+  awaitWatchedTask,
+  newestOpenTask,
+} from "./account-overview.tsx";
 import { OperatorOverview, rangeIn, readOperatorFacts } from "./operator-overview.tsx";
-import { awaitWatchedTask, newestOpenTask } from "./watched-task.ts";
 
 /** The front page. Operators see the problems and numbers of the relay, accounts see their own tasks. */
 export const overviewPage = viewerPage("/", "read", async (visit) => {

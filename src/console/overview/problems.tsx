@@ -1,8 +1,14 @@
 import { countOf, countText } from "../parts/format.ts";
-import { type PresentProblem, remediesOf } from "./series.ts";
+import type { presentProblems } from "../../api/search/read-problems.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Time } from "../parts/shown-time.tsx";
+
+/**
+ * A present problem of the relay, in the form in which `GET /v1/problems` lists it, e.g. a host at which callbacks
+ * fail.
+ */
+export type PresentProblem = Awaited<ReturnType<typeof presentProblems>>["data"][number];
 
 /**
  * Colour and icon of a problem of the relay, by its severity. The severity `notice` has none, because such problems
@@ -82,4 +88,42 @@ function Extent({ problem: { since, tasks } }: { readonly problem: PresentProble
 
 function tasksText({ count, is_capped: isCapped }: NonNullable<PresentProblem["tasks"]>): string {
   return isCapped ? `${countText(count)} or more tasks` : countOf(count, "task");
+}
+
+/** A link to a page that helps to end a present problem of the relay. */
+interface Remedy {
+  readonly title: string;
+  readonly path: string;
+}
+
+/**
+ * Returns links to pages that show the cause of a problem of the relay or help to end it. The most useful link comes
+ * first.
+ */
+export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[] {
+  const text = (name: string) => encodeURIComponent(String(subject[name] ?? ""));
+  switch (kind) {
+    case "host_failing":
+      return [
+        { title: "Why", path: `/hosts/${text("host")}` },
+        { title: "Its failed callbacks", path: `/tasks?callback=failed&host=${text("host")}` },
+      ];
+    case "key_refused":
+      return [
+        {
+          title: "Tasks that wait",
+          path: `/tasks?status=processing&provider=${text("connection")}`,
+        },
+      ];
+    case "submit_unknown":
+      return [
+        { title: "The oldest", path: `/tasks/${text("task_id")}` },
+        { title: "All with this state", path: "/tasks?submission=unknown" },
+      ];
+    case "refund_delayed":
+    case "deadline_near":
+      return [{ title: "The oldest", path: `/tasks/${text("task_id")}` }];
+    default:
+      return [];
+  }
 }

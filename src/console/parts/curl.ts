@@ -34,6 +34,21 @@ export function attemptCurl({ headers, body, url: own }: AttemptRequest, url = o
   return curl("-gi", url, [...options, `--data-binary ${quoted(body)}`]);
 }
 
+/**
+ * Returns the request of an attempt of a callback as HTTP text. The header `Host` is missing when a listener (a
+ * program that receives callbacks over a WebSocket) got the request, because the relay does not know the host to
+ * which the listener forwards it.
+ */
+export function wireOf({ url, headers, body }: AttemptRequest): string {
+  const { host, pathname, search } = new URL(url);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const target =
+    host === ""
+      ? [`POST ${url} HTTP/1.1`]
+      : [`POST ${pathname}${search} HTTP/1.1`, `Host: ${host}`];
+  return [...target, ...lines, "", body].join("\n");
+}
+
 function headerOption(name: string, value: string): string {
   return `-H ${quoted(`${name}: ${value}`)}`;
 }

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import type { FormFault } from "../http/form-fault.ts";
+import type { FormFault } from "../http/forms.ts";
 
 interface AnyFieldProps {
   readonly label: string;

@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from "hono/jsx";
-import type { FormFault } from "../http/form-fault.ts";
+import type { FormFault } from "../http/forms.ts";
 import { FormIssue } from "./field.tsx";
 import { CloseButton, Dialog } from "./dialog.tsx";
 

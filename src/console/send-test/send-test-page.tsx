@@ -1,18 +1,28 @@
-import type { Tested } from "../../api/test-callback.ts";
+import {
+  sampleMessage,
+  signingAccount,
+  testAsAccount,
+  type Tested,
+} from "../../api/test-callback.ts";
 import type { Verdict } from "../../security/doctor/verdict.ts";
 import { html } from "../http/html-answer.ts";
-import type { FormFault } from "../http/form-fault.ts";
+import { type FormFault, numberIn, withFaultsIn } from "../http/forms.ts";
 import { durationText } from "../parts/format.ts";
-import { frameOf } from "../layout/frame.ts";
-import { type ViewerVisit, viewerPage } from "../http/page.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
+import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
 import { Status } from "../parts/chip.tsx";
 import { Code } from "../parts/code.tsx";
 import { Field, FormIssue, Select } from "../parts/field.tsx";
 import { Hostile } from "../parts/hostile.tsx";
-import { Layout } from "../layout/layout.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
-import { DoctorForm } from "../task/doctor-form.tsx";
-import { type Pasted, VerdictView } from "../task/doctor-page.tsx";
+import { DoctorForm, type Pasted, receivedIn, VerdictView } from "../task/doctor-page.tsx";
+import { TaskId } from "../../api/http/fields.ts";
+import { verdictOn } from "../../api/tasks/verify-callback.ts";
+import type { Account } from "../../core/record/task.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { CallbackFacts } from "../../core/views/task-facts.ts";
+import { searchTarget } from "../search/search-page.ts";
+import { callbackOf, readShownTask } from "../task/task-data.ts";
 
 const SAMPLES = [
   ["completed", "completed, with an output"],
@@ -20,14 +30,14 @@ const SAMPLES = [
 ] as const;
 
 /** Values that were typed into the form, by the names of its fields. */
-export interface TestFields {
+interface TestFields {
   readonly callback_url: string;
   readonly status: string;
   readonly account: string;
 }
 
 /** A test callback that was sent. It is not stored, so these values serve to compute it again. */
-export interface SentTest {
+interface SentTest {
   readonly id: string;
   /** Time in Unix seconds at which the test callback was sent. */
   readonly sentAt: number;
@@ -58,11 +68,7 @@ export const testPage = viewerPage("/test", "redeliver", (visit) => {
 });
 
 /** Returns the page that sends test callbacks and checks the signatures of received callbacks. */
-export function showTest(
-  visit: ViewerVisit<unknown>,
-  state: TestState,
-  status = 200,
-): Promise<Response> {
+function showTest(visit: ViewerVisit<unknown>, state: TestState, status = 200): Promise<Response> {
   const { fields, fault, result, sent, received, verdict } = state;
   const hidden = sent == null ? {} : { ...fields, sample: sent.id, sent_at: String(sent.sentAt) };
   return html(
@@ -173,4 +179,80 @@ function Outcome(result: Tested) {
       </Panel>
     </div>
   );
+}
+
+/** Sends a test callback, and shows what was sent and what the server answered. */
+export const runTest = formAction("/test", "redeliver", sendSample, { rateLimit: "LIMIT_TESTS" });
+
+async function sendSample(visit: FormVisit<object>): Promise<Response> {
+  const { form, viewer } = visit;
+  const fields = fieldsIn(form);
+  return withFaultsIn(
+    { id: "test", typed: form, fields: ["callback_url", "status", "account"] },
+    async () => {
+      const result = await testAsAccount.perform({ params: {}, body: fields }, viewer, visit);
+      const { "X-Task-Id": id = "", "X-Timestamp": sentAt } = result.request.headers;
+      return showTest(visit, { fields, result, sent: { id, sentAt: Number(sentAt) } });
+    },
+    (fault) => showTest(visit, { fields, fault }),
+  );
+}
+
+/**
+ * Checks the signature of a callback that a server has received. It is compared with the test callback that was sent
+ * before. When none was sent, it is compared with the callback of the task that the received headers name.
+ */
+export const diagnoseTest = formAction("/test/verify", "redeliver", async (visit) => {
+  const { form, runtime, env, viewer } = visit;
+  const fields = fieldsIn(form);
+  const [sent, received] = [sentIn(form), receivedIn(form)];
+  const named = searchTarget(received.headers);
+  const id = named?.kind === "task" ? named.id : null;
+  if (sent === null && id === null) {
+    const text = "The headers name no task. Paste webhook-id too, or send a test first.";
+    const fault = { form: "doctor", typed: form, issues: new Map([["headers", text]]), text: null };
+    return showTest(visit, { fields, fault }, 400);
+  }
+  const facts =
+    sent === null
+      ? callbackOf(await readShownTask({ ...visit, params: { id: id ?? "" } }))
+      : factsOf(
+          sent,
+          fields,
+          await signingAccount(fields.account, { caller: viewer, env }),
+          visit.url.origin,
+        );
+  const verdict = await verdictOn(received, facts, Date.now(), runtime, env);
+  return showTest(visit, { fields, sent, received, verdict });
+});
+
+function fieldsIn(form: URLSearchParams): TestFields {
+  const text = (name: string) => (form.get(name) ?? "").trim();
+  return { callback_url: text("callback_url"), status: text("status"), account: text("account") };
+}
+
+/** Reads from the form of a signature check which test callback was sent before. Null means that none was sent. */
+function sentIn(form: URLSearchParams): SentTest | null {
+  const id = TaskId.safeParse(form.get("sample"));
+  const sentAt = numberIn(form, "sent_at");
+  return id.success && typeof sentAt === "number" ? { id: id.data, sentAt } : null;
+}
+
+/** Computes the callback of an earlier test again, because test callbacks are not stored. */
+function factsOf(
+  { id, sentAt }: SentTest,
+  { callback_url: url, status }: TestFields,
+  account: Account | null,
+  origin: string,
+): CallbackFacts {
+  const startedAt = sentAt * SECOND_MS;
+  const result = status === "failed" ? "failed" : "completed";
+  const attempt = { number: 1, series: 1, dueAt: null, startedAt, url, sentDigest: null };
+  return {
+    message: sampleMessage(id, result, account, origin, startedAt),
+    url,
+    attempts: [{ ...attempt, durationMs: null, outcome: null }],
+    nextAttemptAt: null,
+    series: { number: 1, total: 1, started: 1 },
+  };
 }

@@ -2,16 +2,15 @@ import { verifyCallback } from "../../api/tasks/verify-callback.ts";
 import type { Fault, Verdict } from "../../security/doctor/verdict.ts";
 import { html } from "../http/html-answer.ts";
 import { durationText } from "../parts/format.ts";
-import { frameOf } from "../layout/frame.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
 import { formAction, viewerPage } from "../http/page.ts";
 import { Hostile } from "../parts/hostile.tsx";
-import { Layout } from "../layout/layout.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { SECOND_MS } from "../../core/time.ts";
 import { callbackOf, readShownTask, type TaskVisit } from "./task-data.ts";
-import { DoctorForm } from "./doctor-form.tsx";
-import { signerText } from "./seen.tsx";
+import type { SignerName } from "../../security/signers.ts";
+import type { FormFault } from "../http/forms.ts";
 
 const PATH = "/tasks/{id}/verify";
 
@@ -106,6 +105,21 @@ export function VerdictView({
   );
 }
 
+/** Returns a description of a secret or key, e.g. `secret no. 2 (current)`. */
+export function signerText({
+  scheme,
+  age,
+  generation,
+  relay_secret: place,
+  kid,
+}: SignerName): string {
+  if (scheme === "v1a") return `the Ed25519 key that begins with ${kid?.slice(0, 8) ?? ""}`;
+  const old = place === undefined ? "" : ` of relay secret ${place}`;
+  return generation === undefined
+    ? `the relay's ${age} secret`
+    : `secret no. ${generation}${old} (${age})`;
+}
+
 function FaultView({
   fault: { code, message, cure, byte, sent, received },
 }: {
@@ -137,5 +151,69 @@ function FaultView({
         <code>{code}</code>
       </p>
     </li>
+  );
+}
+
+interface DoctorFormProps {
+  /** Path to which the form is sent. */
+  readonly action: string;
+  /** Values of the hidden fields of the form, by name. */
+  readonly hidden?: Readonly<Record<string, string>>;
+  readonly headers?: string;
+  readonly body?: string;
+  readonly fault?: FormFault | null;
+}
+
+/**
+ * Form with which the signature of a callback is checked. The headers and the body that a server has received are
+ * pasted into it.
+ */
+export function DoctorForm({
+  action,
+  hidden = {},
+  headers = "",
+  body = "",
+  fault = null,
+}: DoctorFormProps) {
+  const issue = fault?.issues.get("headers");
+  return (
+    <form class="stack-s doctor" method="post" action={action}>
+      {Object.entries(hidden).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      <p class="muted">
+        Paste what your server has received. Any notation will do: lines of HTTP, JSON, options of
+        curl, a printed map. Nothing is sent or stored.
+      </p>
+      <label class="field">
+        <span>Headers</span>
+        <textarea
+          name="headers"
+          rows={4}
+          required
+          {...(issue !== undefined && { "aria-invalid": "true" as const })}
+          spellcheck={false}
+          placeholder={"webhook-id: msg_…\nwebhook-timestamp: …\nwebhook-signature: v1,…"}
+        >
+          {fault?.typed.get("headers") ?? headers}
+        </textarea>
+      </label>
+      {issue === undefined ? null : (
+        <p class="field-error" role="alert">
+          {issue}
+        </p>
+      )}
+      <label class="field">
+        <span>Body, exactly as received</span>
+        <textarea name="body" rows={4} spellcheck={false} placeholder={'{"id":"…'}>
+          {fault?.typed.get("body") ?? body}
+        </textarea>
+      </label>
+      <div class="buttons">
+        <button class="button" type="submit">
+          Diagnose
+        </button>
+      </div>
+    </form>
   );
 }

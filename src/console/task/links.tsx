@@ -2,9 +2,9 @@ import { isShownInline } from "../../core/media-type.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Task } from "../../api/shapes/task-shape.ts";
 import { sizeText } from "../parts/format.ts";
-import type { LinkEnd } from "./link-life.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
+import type { Connection } from "../../providers/provider.ts";
 
 /** Largest number of links of a result that a page shows. */
 const MAX_LINKS = 20;
@@ -163,4 +163,26 @@ function shownLinks(urls: readonly string[]): readonly string[] {
     characters += url.length;
     return characters <= MAX_LINK_CHARACTERS;
   });
+}
+
+/** The end of the time for which the links of a result work, in Unix milliseconds. */
+export interface LinkEnd {
+  readonly at: number;
+  /**
+   * True when the links may work longer than until `at`, because the provider documents a shortest and a longest
+   * time, or because the operator can set a longer time at the provider.
+   */
+  readonly isLeast: boolean;
+}
+
+/**
+ * Returns the time until which the links of a job work, by the documentation of its provider. Null means that the
+ * documentation states no such time, or that each job states its own.
+ */
+export function linkEndOf(connection: Connection | undefined, endedAt: number): LinkEnd | null {
+  const provider = connection?.provider;
+  if (provider === undefined || !("linkLife" in provider)) return null;
+  const { linkLife } = provider;
+  if (linkLife === null || linkLife === "stated") return null;
+  return { at: endedAt + linkLife.minMs, isLeast: linkLife.maxMs !== linkLife.minMs };
 }

@@ -8,7 +8,7 @@ import type { Task } from "../../api/shapes/task-shape.ts";
  * Next step of a task as its page shows it, e.g. a poll or an attempt. After the last step, it says how the task
  * ended.
  */
-export interface NextStep {
+interface NextStep {
   readonly tone: Tone;
   readonly text: string;
   /** Time to which the page counts down, in Unix milliseconds; null when no step is planned ahead. */

@@ -1,12 +1,10 @@
 import { hostOf } from "../../core/url.ts";
-import { indentedJson } from "./indented.ts";
-import { HostileCode } from "../parts/hostile-code.tsx";
-import { Hostile } from "../parts/hostile.tsx";
+import { indentedJson } from "../parts/code.tsx";
+import { HostileCode, Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
 import { SECOND_MS } from "../../core/time.ts";
-import type { LinkEnd } from "./link-life.ts";
-import { Links } from "./links.tsx";
+import { type LinkEnd, Links } from "./links.tsx";
 import type { Task } from "../../api/shapes/task-shape.ts";
 
 interface ResultProps {

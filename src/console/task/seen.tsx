@@ -1,16 +1,14 @@
 import { type AttemptRequest, requestOf } from "../../api/tasks/attempt-request.ts";
 import { may } from "../../objects/task/caller.ts";
-import { numberIn } from "../http/form-number.ts";
-import { indentedJson } from "./indented.ts";
-import { Code } from "../parts/code.tsx";
-import { HostileCode } from "../parts/hostile-code.tsx";
+import { numberIn } from "../http/forms.ts";
+import { indentedJson, Code } from "../parts/code.tsx";
+import { HostileCode } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { Tabs } from "../parts/tabs.tsx";
-import type { SignerName } from "../../security/signers.ts";
-import { attemptCurl } from "../parts/curl.ts";
-import { VERIFICATION_CODE, wireOf } from "./verification-code.ts";
+import { attemptCurl, wireOf } from "../parts/curl.ts";
+import { VERIFICATION_CODE } from "./verification-code.ts";
 import type { ShownTask, TaskVisit } from "./task-data.ts";
-import { DoctorForm } from "./doctor-form.tsx";
+import { DoctorForm, signerText } from "./doctor-page.tsx";
 
 /** Receiver in the command with a freshly signed request: a server on the reader's own machine. */
 const LOCAL_URL = "http://localhost:3000/";
@@ -111,19 +109,4 @@ function exactText({ exact }: AttemptRequest): string {
   return exact
     ? "byte for byte as sent"
     : "computed again; a secret or the public URL has changed since";
-}
-
-/** Returns a description of a secret or key, e.g. `secret no. 2 (current)`. */
-export function signerText({
-  scheme,
-  age,
-  generation,
-  relay_secret: place,
-  kid,
-}: SignerName): string {
-  if (scheme === "v1a") return `the Ed25519 key that begins with ${kid?.slice(0, 8) ?? ""}`;
-  const old = place === undefined ? "" : ` of relay secret ${place}`;
-  return generation === undefined
-    ? `the relay's ${age} secret`
-    : `secret no. ${generation}${old} (${age})`;
 }

@@ -4,7 +4,7 @@ import { durationText } from "../parts/format.ts";
 import { Status } from "../parts/chip.tsx";
 import { Hostile } from "../parts/hostile.tsx";
 import { Time } from "../parts/shown-time.tsx";
-import { creditDetails, eventsOf, latenessText } from "./timeline-places.ts";
+import { creditDetails, eventsOf, latenessText } from "./timeline.ts";
 import type { TaskAttempt } from "../../api/shapes/task-shape.ts";
 import type { ShownTask } from "./task-data.ts";
 

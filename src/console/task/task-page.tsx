@@ -1,33 +1,35 @@
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import type { StatusLink } from "../../api/tasks/status-url.ts";
 import { may } from "../../objects/task/caller.ts";
-import { html, showingOutputs } from "../http/html-answer.ts";
+import { html, seeOther, showingOutputs } from "../http/html-answer.ts";
 import { durationText } from "../parts/format.ts";
-import type { FormFault } from "../http/form-fault.ts";
-import { frameOf } from "../layout/frame.ts";
-import { taskIncident } from "../parts/incident.ts";
-import { linkEndOf } from "./link-life.ts";
+import { type FormFault, numberIn, withFaultsIn } from "../http/forms.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
+import { taskIncident } from "./task-incident.ts";
+import { linkEndOf } from "./links.tsx";
 import { nextStepOf } from "./next-step.ts";
-import { viewerPage } from "../http/page.ts";
+import { formAction, viewerPage } from "../http/page.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Status } from "../parts/chip.tsx";
 import { CopyButton, Id } from "../parts/copy.tsx";
 import { Hostile } from "../parts/hostile.tsx";
-import { Layout } from "../layout/layout.tsx";
-import { Neighbour } from "./neighbour.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
 import { TimelineDrawing } from "./timeline-drawing.tsx";
-import { creditDetails, timelineOf } from "./timeline-places.ts";
+import { creditDetails, timelineOf } from "./timeline.ts";
 import { SECOND_MS } from "../../core/time.ts";
-import { TaskActions } from "./actions.tsx";
+import { REDELIVER, TaskActions, Share, shareLinkOf } from "./actions.tsx";
 import type { Task } from "../../api/shapes/task-shape.ts";
-import { readShownTask, type ShownTask, type TaskVisit } from "./task-data.ts";
+import { readShownTask, type ShownTask, taskIdOf, type TaskVisit } from "./task-data.ts";
 import { ResultPanel } from "./result-panel.tsx";
-import { SeenPanel, seenOf } from "./seen.tsx";
-import { Share, shareLinkOf } from "./share.tsx";
+import { seenOf, SeenPanel } from "./seen.tsx";
 import { Story } from "./story.tsx";
 import { TrackingPanel } from "./tracking-panel.tsx";
+import { Problem } from "../../api/http/problem.ts";
+import { cancelTask } from "../../api/tasks/cancel-task.ts";
+import { eraseTask } from "../../api/tasks/erase-task.ts";
+import { redeliverTask } from "../../api/tasks/redeliver-task.ts";
+import { Icon, type IconName } from "../parts/icon.tsx";
 
 /** The page of one task: what happened, what comes next, and what the client received. */
 export const taskPage = viewerPage("/tasks/{id}", "read", (visit) => showTask(visit, null));
@@ -36,7 +38,7 @@ export const taskPage = viewerPage("/tasks/{id}", "read", (visit) => showTask(vi
  * Returns the page of a task.
  * @param fault refusal of a form of this page; null when none was refused.
  */
-export async function showTask(visit: TaskVisit, fault: FormFault | null): Promise<Response> {
+async function showTask(visit: TaskVisit, fault: FormFault | null): Promise<Response> {
   const shown = await readShownTask(visit);
   const { task } = shown;
   const seen = await seenOf(visit, shown);
@@ -187,4 +189,70 @@ function spanText({ facts }: ShownTask, now: number): string {
 
 function shortened(id: string): string {
   return id.length <= 22 ? id : `${id.slice(0, 12)}…${id.slice(-6)}`;
+}
+
+/**
+ * Orders a redelivery and redirects to the page of the task. A form that is sent twice orders only one redelivery.
+ */
+export const redeliver = formAction("/tasks/{id}/redeliver", "redeliver", async (visit) => {
+  const { form, viewer, params } = visit;
+  const body = {
+    attempts: form.has("attempts") ? numberIn(form, "attempts") : 1,
+    callback_url: form.get("callback_url") || null,
+  };
+  return withFaultsIn(
+    { id: REDELIVER, typed: form, fields: ["callback_url"] },
+    async () => {
+      const given = { params, body, idempotencyKey: form.get("idempotency_key") };
+      await redeliverTask.perform(given, viewer, visit);
+      return seeOther(`/tasks/${taskIdOf(params.id)}`);
+    },
+    (fault) => showTask(visit, fault),
+  );
+});
+
+/** Cancels a task and redirects to its page, which also shows the result of a job that has ended meanwhile. */
+export const cancel = formAction("/tasks/{id}/cancel", "cancel", async (visit) => {
+  const { form, viewer, params } = visit;
+  const query = form.has("force") ? { force: form.get("force") } : {};
+  try {
+    await cancelTask.perform({ params, query }, viewer, visit);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "task_settled") throw error;
+  }
+  return seeOther(`/tasks/${taskIdOf(params.id)}`);
+});
+
+/** Erases a task and redirects to the front page of the console. */
+export const erase = formAction("/tasks/{id}/erase", "administer", async (visit) => {
+  const { viewer, params } = visit;
+  await eraseTask.perform({ params }, viewer, visit);
+  return seeOther("/");
+});
+
+interface NeighbourProps {
+  readonly by: 1 | -1;
+  readonly icon: IconName;
+  readonly hotkey: string;
+  readonly label: string;
+}
+
+/**
+ * Link to the task before or after this task, in the list of tasks that the browser has shown last. The server does
+ * not know this list, so the script of the page sets the address of the link.
+ */
+function Neighbour({ by, icon, hotkey, label }: NeighbourProps) {
+  return (
+    <a
+      href="/tasks"
+      class="button button-plain button-icon"
+      data-neighbour={String(by)}
+      data-key={hotkey}
+      aria-label={label}
+      title={`${label} (${hotkey})`}
+      hidden
+    >
+      <Icon name={icon} />
+    </a>
+  );
 }

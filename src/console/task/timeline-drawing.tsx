@@ -1,4 +1,4 @@
-import type { Bar, Timeline } from "./timeline-places.ts";
+import type { Bar, Timeline } from "./timeline.ts";
 import { WIDTH } from "./timeline-scale.ts";
 
 const AXIS = 78;

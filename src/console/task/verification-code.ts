@@ -1,5 +1,3 @@
-import type { AttemptRequest } from "../../api/tasks/attempt-request.ts";
-
 /** Example code that verifies a callback, by language. */
 export const VERIFICATION_CODE: readonly { readonly language: string; readonly code: string }[] = [
   {
@@ -59,18 +57,3 @@ $task = $webhook->verify($body, array_change_key_case(getallheaders())); // thro
 http_response_code(204);`,
   },
 ];
-
-/**
- * Returns the request of an attempt of a callback as HTTP text. The header `Host` is missing when a listener (a
- * program that receives callbacks over a WebSocket) got the request, because the relay does not know the host to
- * which the listener forwards it.
- */
-export function wireOf({ url, headers, body }: AttemptRequest): string {
-  const { host, pathname, search } = new URL(url);
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  const target =
-    host === ""
-      ? [`POST ${url} HTTP/1.1`]
-      : [`POST ${pathname}${search} HTTP/1.1`, `Host: ${host}`];
-  return [...target, ...lines, "", body].join("\n");
-}

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { hostIncident, taskIncident } from "../../../src/console/parts/incident.ts";
+import { hostIncident } from "../../../src/console/host/host-incident.ts";
+import { taskIncident } from "../../../src/console/task/task-incident.ts";
 import type { Task as TaskJson } from "../../../src/api/shapes/task-shape.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";
 import { taskView } from "../../../src/core/views/task-view.ts";

@@ -1,12 +1,9 @@
 import { expect, it } from "vitest";
-import { axisTicks } from "../../../src/console/overview/axis-ticks.ts";
-import {
-  heatCells,
-  type PresentProblem,
-  remediesOf,
-  type Series,
-} from "../../../src/console/overview/series.ts";
-import { totalsOf } from "../../../src/console/overview/range-totals.ts";
+import { axisTicks } from "../../../src/console/overview/chart-bars.tsx";
+import { heatCells } from "../../../src/console/overview/heatmap.tsx";
+import { type PresentProblem, remediesOf } from "../../../src/console/overview/problems.tsx";
+import type { Series } from "../../../src/console/overview/series.ts";
+import { totalsOf } from "../../../src/console/overview/numbers.tsx";
 import { BOUNDS_MS } from "../../../src/index-db/buckets.ts";
 
 type Step = Series["steps"][number];

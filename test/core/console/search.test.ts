@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { searchPath, searchTarget } from "../../../src/console/search/search-target.ts";
+import { searchPath, searchTarget } from "../../../src/console/search/search-page.ts";
 
 const ID = "0edf0c76-03df-4fc8-941b-1cc4f8b7c465";
 const HEADERS = `POST /hook HTTP/1.1\nHost: client.example.com\nwebhook-id: msg_${ID}\nx-attempt: 3`;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { codeTokens } from "../../../src/console/parts/code-tokens.ts";
+import { codeTokens } from "../../../src/console/parts/code.tsx";
 import {
   countText,
   durationText,
@@ -7,7 +7,7 @@ import {
   relativeText,
   utcText,
 } from "../../../src/console/parts/format.ts";
-import { textParts } from "../../../src/console/parts/hostile-text.ts";
+import { textParts } from "../../../src/console/parts/hostile.tsx";
 
 const AT = Date.UTC(2026, 8, 2, 14, 31, 7, 41);
 

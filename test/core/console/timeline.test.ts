@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { html } from "hono/html";
 import { nextStepOf } from "../../../src/console/task/next-step.ts";
 import type { Task as TaskJson } from "../../../src/api/shapes/task-shape.ts";
-import { creditDetails, timelineOf } from "../../../src/console/task/timeline-places.ts";
+import { creditDetails, timelineOf } from "../../../src/console/task/timeline.ts";
 import type { TerminalTask } from "../../../src/core/record/task.ts";
 import { taskFacts } from "../../../src/core/views/task-facts.ts";
 import { taskView } from "../../../src/core/views/task-view.ts";

@@ -1,11 +1,10 @@
-import type { failuresOf, HostView } from "../../api/search/host-views.ts";
 import { hostOf } from "../../core/url.ts";
 import type { TaskFacts } from "../../core/views/task-facts.ts";
-import { countOf, countText, durationText, utcText } from "./format.ts";
-import { textParts } from "./hostile-text.ts";
-import { causeOf } from "../host/host-causes.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { countOf, durationText, utcText } from "../parts/format.ts";
+import { textParts } from "../parts/hostile.tsx";
 import type { Task } from "../../api/shapes/task-shape.ts";
-import { latenessText } from "../task/timeline-places.ts";
+import { latenessText } from "./timeline.ts";
 
 /** Largest number of attempts that the report on a task lists. For older attempts it gives only their number. */
 const MAX_ATTEMPTS = 12;
@@ -50,7 +49,7 @@ function cancelLines({ cancel }: Task): readonly string[] {
   const { state, reason, requested_at: at, status_code: statusCode } = cancel;
   const code = statusCode === undefined ? "" : ` with HTTP status ${statusCode}`;
   const by = reason === "order" ? "ordered" : "at the deadline";
-  return [`Cancellation ${by} ${secondsText(at)}: ${state}${code}`];
+  return [`Cancellation ${by} ${utcText(at * SECOND_MS)} UTC: ${state}${code}`];
 }
 
 function attemptLines({ callback }: Task, facts: TaskFacts): readonly string[] {
@@ -72,42 +71,6 @@ function attemptLines({ callback }: Task, facts: TaskFacts): readonly string[] {
     ...lines,
     ...(nextAttemptAt === null ? [] : [`Next attempt ${utcText(nextAttemptAt)} UTC`]),
   ];
-}
-
-/**
- * Returns a report on the failing callbacks to a host, to be posted in a chat.
- * @param link address of the host's page.
- */
-export function hostIncident(
-  { host, failing, failures, last_delivered_at: deliveredAt }: HostFacts,
-  link: string,
-): string {
-  const kinds = failures.outcomes.map((kind) => {
-    const name = [kind.outcome ?? "failed", kind.status_code].filter(Boolean).join(" ");
-    return `${name}: ${countOf(kind.tasks, "callback")}. ${causeOf(kind).text}`;
-  });
-  const accounts = failures.accounts.map(
-    ({ account, tasks }) => `${account ?? "without account"} ${countText(tasks)}`,
-  );
-  return [
-    failing === null
-      ? `Host ${host}: does not fail at present`
-      : `Host ${host}: callbacks fail since ${secondsText(failing.since)}, ${countText(failing.failed)}${failing.is_capped ? " or more" : ""} failed, ${countText(failing.sending)} still being tried`,
-    ...(deliveredAt === null ? [] : [`Last delivered ${secondsText(deliveredAt)}`]),
-    ...kinds,
-    ...(accounts.length === 0 ? [] : [`Accounts: ${accounts.join(", ")}`]),
-    link,
-  ].join("\n");
-}
-
-interface HostFacts extends Pick<HostView, "host" | "failing"> {
-  readonly failures: ReturnType<typeof failuresOf>;
-  /** Time of the last delivered callback to the host, in Unix seconds; null when none is known. */
-  readonly last_delivered_at: number | null;
-}
-
-function secondsText(atS: number): string {
-  return `${utcText(atS * 1000)} UTC`;
 }
 
 /** Returns a text on one line, with invisible characters replaced by their names. */

@@ -1,6 +1,12 @@
+import { isLoopback } from "../../security/url-rules.ts";
+import { Panel } from "../parts/page-head.tsx";
 import { WITH_KEY } from "../parts/curl.ts";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { seeOther } from "../http/html-answer.ts";
+import { registerTask } from "../../api/tasks/register-task.ts";
+import { formAction } from "../http/page.ts";
+import { Empty } from "../parts/empty.tsx";
 
 interface FirstTaskProps {
   readonly origin: string;
@@ -56,5 +62,47 @@ export function FirstTask({ origin, isSandboxOn }: FirstTaskProps) {
         </a>
       </div>
     </div>
+  );
+}
+
+/** Registers a task of the simulated provider, and redirects to its page. The task completes by itself. */
+export const runSandboxTask = formAction("/sandbox", "operate", async (visit) => {
+  const id = crypto.randomUUID();
+  const body = { id, provider: "sandbox", model: "sandbox/ok" };
+  await registerTask.perform({ params: {}, body }, visit.viewer, visit);
+  return seeOther(`/tasks/${id}`);
+});
+
+/** Text in place of the totals and charts, until the cron trigger has counted the tasks for the first time. */
+export function NotCounted({ origin }: { readonly origin: string }) {
+  const url = URL.parse(origin);
+  return (
+    <Panel title="Numbers">
+      <p class="muted">
+        The cron trigger counts every 10 minutes, and has not counted yet.
+        {url !== null && isLoopback(url)
+          ? " On wrangler dev it runs only when it is asked to:"
+          : ""}
+      </p>
+      {url !== null && isLoopback(url) ? (
+        <Code text={`curl "${origin}/cdn-cgi/handler/scheduled"`} what="the command that counts" />
+      ) : null}
+    </Panel>
+  );
+}
+
+const BINDING = '[[d1_databases]]\nbinding = "INDEX_DB"';
+
+/** Notice in place of lists and numbers, for a relay without an index. */
+export function NoIndex() {
+  return (
+    <Empty icon="search" title="No index is bound">
+      <p>
+        Tasks are registered, sent and read without it, and every task can be opened by its id in
+        the field above. Lists, hosts and numbers need a D1 database, which these lines of{" "}
+        <code>wrangler.toml</code> bind; the next deployment makes it.
+      </p>
+      <Code text={BINDING} what="the lines of wrangler.toml" />
+    </Empty>
   );
 }

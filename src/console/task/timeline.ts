@@ -15,7 +15,7 @@ const MAX_SERIES_DRAWN = 4;
 const LEAST_SERIES_MS = 2_000;
 
 /** An event of a task, with its time and its horizontal position in the drawing. */
-export interface Mark {
+interface Mark {
   /** Time of the event, in Unix milliseconds. */
   readonly at: number;
   readonly x: number;
@@ -36,7 +36,7 @@ export interface Bar {
 }
 
 /** The wait between two attempts, or before the next attempt, with its horizontal positions in the drawing. */
-export interface Wait {
+interface Wait {
   readonly from: number;
   readonly to: number;
   readonly text: string;
@@ -55,7 +55,7 @@ export interface Timeline {
 }
 
 /** Facts for the drawing that are not in `TaskFacts`. */
-export interface TimelineDetails {
+interface TimelineDetails {
   /** Credits that were charged for the task; null when it costs nothing. */
   readonly credits: number | null;
   /** Credits that are given back after its completion; 0 when none are. */

@@ -1,5 +1,47 @@
+import { readBody } from "../../api/http/body.ts";
 import { Problem } from "../../api/http/problem.ts";
 import { PROBLEMS } from "../../api/http/problem-list.ts";
+import { originOf } from "../../api/http/host.ts";
+import { configOf, type Runtime } from "../../config/runtime.ts";
+import type { Env } from "../../env.ts";
+
+/**
+ * Checks that a page of this console sent a form (a protection against CSRF). The header `Sec-Fetch-Site` shows it.
+ * Where a browser does not send this header, e.g. to http:// addresses, the header `Origin` is used.
+ * @throws Problem `forbidden` when another site sent the form.
+ */
+export function requireOwnForm(request: Request, env: Env): void {
+  const site = request.headers.get("Sec-Fetch-Site");
+  const origin = request.headers.get("Origin");
+  if (site === null ? isOwn(origin, request, env) : site === "same-origin") return;
+  const detail = "The form does not come from a page of this console. Nothing has been changed.";
+  throw new Problem("forbidden", { detail });
+}
+
+function isOwn(origin: string | null, request: Request, env: Env): boolean {
+  if (origin === null) return false;
+  return origin === originOf(request) || origin === configOf(env)?.publicUrl;
+}
+
+/** Reads the fields of a form. @throws Problem `payload_too_large` when the form is larger than a body may be. */
+export async function readForm(
+  request: Request,
+  { config }: Pick<Runtime, "config">,
+): Promise<URLSearchParams> {
+  const bytes = await readBody(request, config.maxBodyBytes);
+  return new URLSearchParams(new TextDecoder().decode(bytes));
+}
+
+/**
+ * Reads a number from a field of a form or a parameter of a URL. As in the API, only whole numbers in decimal digits
+ * are accepted.
+ * @returns the number, or the unchanged text when it is not such a number, so that a schema that expects a number
+ * refuses it. An absent field gives the empty text.
+ */
+export function numberIn(fields: URLSearchParams, name: string): number | string {
+  const text = fields.get(name) ?? "";
+  return /^\d{1,16}$/.test(text) ? Number(text) : text;
+}
 
 /** A form that was refused: what was typed into it, and what is wrong with it. */
 export interface FormFault {
