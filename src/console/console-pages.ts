@@ -13,7 +13,7 @@ import { providersPage } from "./providers/providers-page.tsx";
 import { problemPage, type Refused } from "./problem/problem-page.tsx";
 import { hostPage, redeliverOne, testHost } from "./host/host-page.tsx";
 import { hostsPage } from "./hosts/hosts-page.tsx";
-import { loginPage, logIn, logOut } from "./login/login-page.tsx";
+import { loginCheck, loginPage, logIn, logOut } from "./login/login-page.tsx";
 import {
   bulkRedeliveryPage,
   bulkRedeliveryStep,
@@ -50,6 +50,7 @@ export const PAGES: readonly Page[] = [
   doctorPage,
   diagnose,
   loginPage,
+  loginCheck,
   logIn,
   logOut,
   accountsPage,

@@ -108,6 +108,10 @@ it("a console form says when no answer comes or the login has ended, keeps the t
   await logIn(page);
   await page.goto("/test");
   await page.getByLabel("URL", { exact: true }).fill("http://127.0.0.1:9/hook");
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "GET") asked.push(new URL(request.url()).pathname);
+  });
   await context.setOffline(true);
   await send.click();
   await page.getByText("The relay does not answer. The form was not sent.").waitFor();
@@ -115,6 +119,8 @@ it("a console form says when no answer comes or the login has ended, keeps the t
   await context.clearCookies();
   await send.click();
   const again = page.getByRole("link", { name: "Log in again" });
+  await again.waitFor();
+  expect(new Set(asked)).toEqual(new Set(["/login/check"]));
   const [other] = await Promise.all([context.waitForEvent("page"), again.click()]);
   await other.getByLabel("Operator key or account key").fill(OPERATOR_KEY);
   await other.getByRole("button", { name: "Log in" }).click();

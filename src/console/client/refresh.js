@@ -145,7 +145,7 @@ document.addEventListener("submit", (event) => {
 /** @type {(form: HTMLFormElement, submitter: HTMLElement | null) => Promise<void>} */
 async function send(form, submitter) {
   form.ariaBusy = "true";
-  const { status, html } = await ask("/test");
+  const { status, html } = await ask("/login/check");
   if (status === 0 || status === 401) {
     form.ariaBusy = null;
     if (status === 401) return showEnd(html);

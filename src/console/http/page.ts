@@ -25,6 +25,13 @@ interface Visit<P = Params> {
 /** A request of somebody who is logged in and has the permission that the page needs. */
 export interface ViewerVisit<P = Params> extends Visit<P>, Context {
   readonly viewer: KeyHolder;
+  /** Checks again that the login is valid. A page that waits for a change uses it. @throws LoginEnded when it is not. */
+  readonly requireCurrent: () => Promise<void>;
+}
+
+/** The login of a viewer has ended while the viewer waited for an answer. */
+class LoginEnded extends Error {
+  override readonly name = "LoginEnded";
 }
 
 /** A request with which a logged-in viewer sends a form, together with the fields of the form. */
@@ -134,7 +141,14 @@ async function asViewer(
     const detail = `This page needs ${describeHolders(access)}.`;
     throw new Problem("forbidden", { detail });
   }
-  const response = await answer({ ...visit, runtime, viewer, origin: visit.url.origin });
+  const requireCurrent = async () => {
+    if ((await visitorOf(request, runtime, env)) === null) throw new LoginEnded();
+  };
+  const viewed = { ...visit, runtime, viewer, origin: visit.url.origin, requireCurrent };
+  const response = await answer(viewed).catch((error: unknown) => {
+    if (error instanceof LoginEnded) return strangerAnswer(request);
+    throw error;
+  });
   if (renewal !== null) response.headers.append("Set-Cookie", renewal);
   return response;
 }

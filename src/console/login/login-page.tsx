@@ -9,7 +9,7 @@ import { accessUserOf } from "../session/access.ts";
 import { html, seeOther } from "../http/html-answer.ts";
 import { readForm, requireOwnForm } from "../http/forms.ts";
 import { type Theme, themeOf } from "../layout/layout.tsx";
-import { type Page, publicPage } from "../http/page.ts";
+import { type Page, publicPage, viewerPage } from "../http/page.ts";
 import { safeReturnTo } from "../session/return-to.ts";
 import { endSession, sessionVisitorOf, startSession } from "../session/session.ts";
 import { PublicLayout } from "../layout/public-layout.tsx";
@@ -31,6 +31,16 @@ export const loginPage = publicPage("/login", async ({ request, env, url }) => {
   const page = { theme: themeOf(request), returnTo, fault, accessUser: user?.key ?? null };
   return html(<Login {...page} />);
 });
+
+/**
+ * Tells a page whether its viewer is still logged in. The script of the pages asks before it sends a form. The answer to
+ * others is that of a refresh after the end of the login.
+ */
+export const loginCheck = viewerPage(
+  "/login/check",
+  "read",
+  async () => new Response(null, { status: 204 }),
+);
 
 /** Exchanges an API key for a session cookie. A wrong key is counted like a wrong key in a request to the API. */
 export const logIn: Page = {

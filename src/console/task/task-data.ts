@@ -53,11 +53,17 @@ export function watchedBy(
   id: string,
   reader: TaskReader = readerOf(visit.viewer),
 ): Watched<InspectedTask> {
-  const { env, viewer } = visit;
+  const { env, viewer, requireCurrent } = visit;
+  let isFirst = true;
   return {
-    read: () => inspectTask.perform({ params: { id } }, viewer, visit),
+    read: async () => {
+      // The login was checked just before the first read.
+      if (!isFirst) await requireCurrent();
+      isFirst = false;
+      return inspectTask.perform({ params: { id } }, viewer, visit);
+    },
     watch: () => TaskWatch.open(env, taskIdOf(id), reader),
-    requireCurrent: async () => visit.requireCurrent?.(),
+    requireCurrent,
     stateIn: ({ task }) => task,
   };
 }
