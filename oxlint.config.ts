@@ -56,6 +56,13 @@ const LAZY = [
   },
 ];
 
+/** Examples of what upstreams send, which tests read, and the files that may import them: the examples themselves. */
+const EXAMPLES = {
+  readers: ["src/providers/**/*.examples.ts", "src/providers/shared/examples/**"],
+  group: ["**/*.examples.ts", "**/shared/examples/**"],
+  message: "Only tests import examples: the Worker must not contain them.",
+};
+
 const SIGNAL_TIMEOUT = {
   object: "AbortSignal",
   property: "timeout",
@@ -118,7 +125,9 @@ function imports(files: string, ...own: object[]): OxlintOverride {
     allowTypeImports: true,
   }));
   const documenting = files.endsWith(DESCRIPTIONS) ? [] : [DOCUMENTING];
-  const patterns = [...own, TOOLS, ...documenting, ...lazy];
+  const { readers, ...examples } = EXAMPLES;
+  const testing = readers.includes(files) ? [] : [examples];
+  const patterns = [...own, TOOLS, ...documenting, ...testing, ...lazy];
   return {
     files: [files],
     rules: { "no-restricted-imports": ["error", { paths: [PLAIN_ZOD], patterns }] },
@@ -215,6 +224,7 @@ const SOURCE_RULES: OxlintOverride[] = [
   }),
   ...LAZY.map(({ reader }) => imports(reader, ...ofLayer("api"))),
   imports(`src/api/**/*${DESCRIPTIONS}`, ...ofLayer("api")),
+  ...EXAMPLES.readers.map((reader) => imports(reader, ...ofLayer("providers"))),
   {
     files: ["src/objects/placed-object.ts"],
     rules: { "no-restricted-properties": ["error", SIGNAL_TIMEOUT] },

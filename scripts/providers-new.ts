@@ -12,7 +12,7 @@ import { declarationOf } from "./providers-new/declaration-text.ts";
 import { type NewProvider, newProvider } from "./providers-new/names.ts";
 
 const USAGE = `Usage: npm run providers:new -- NAME [--code] [--no-hooks]
-Prints the declaration of an upstream, which needs no code. With --code it writes the adapter, the fixtures
+Prints the declaration of an upstream, which needs no code. With --code it writes the adapter, the examples
 and the documentation of a new provider, with MISSING where you have to fill something in.
 docs/adding-a-provider.md has the steps.`;
 const SIGNED_HOOKS = `If its hooks are signed, also:

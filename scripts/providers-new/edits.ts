@@ -1,5 +1,5 @@
 import type { NewProvider } from "./names.ts";
-import { adapterOf, fixturesOf, sectionOf } from "./templates.ts";
+import { adapterOf, examplesOf, sectionOf } from "./templates.ts";
 
 /** Error for a file of the repository that lacks the place at which a new provider is inserted. */
 export class UnexpectedFile extends Error {}
@@ -8,11 +8,10 @@ export class UnexpectedFile extends Error {}
 export type Files = ReadonlyMap<string, string>;
 
 const REGISTRY = "src/providers/registry.ts";
-const FIXTURES = "test/providers/fixtures/index.ts";
 const PAGE = "docs/providers.md";
 const README = "README.md";
 /** Paths of the files that list all providers. */
-export const LISTS = [REGISTRY, FIXTURES, PAGE, README] as const;
+export const LISTS = [REGISTRY, PAGE, README] as const;
 /**
  * Paths of further files that get entries once a provider turns out to sign its hooks, with what is entered. The
  * compiler names the first two as soon as the adapter states it (`hooks.assurance`).
@@ -31,13 +30,15 @@ export function filesOf(provider: NewProvider, before: Files): Files {
   const edit = (path: string, ...insertions: readonly (readonly [string, string])[]) =>
     [path, insertions.reduce(inserted(path), before.get(path) ?? "")] as const;
   const entry = [`\n  ${FIRST_GATEWAY},\n`, `\n  ${identifier},`] as const;
-  const imported = (path: string) =>
-    [`\nimport { ${FIRST_GATEWAY} }`, `\nimport { ${identifier} } from "./${path}";`] as const;
+  const imported = [
+    `\nimport { ${FIRST_GATEWAY} }`,
+    `\nimport { ${identifier} } from "./${name}/${name}.ts";`,
+  ] as const;
+  const folder = `src/providers/${name}`;
   return new Map([
-    [`src/providers/${name}/${name}.ts`, adapterOf(provider)],
-    [`test/providers/fixtures/${name}.ts`, fixturesOf(provider)],
-    edit(REGISTRY, imported(`${name}/${name}.ts`), entry),
-    edit(FIXTURES, imported(`${name}.ts`), entry),
+    [`${folder}/${name}.ts`, adapterOf(provider)],
+    [`${folder}/${name}.examples.ts`, examplesOf(provider)],
+    edit(REGISTRY, imported, entry),
     edit(PAGE, ...rowsOf(provider), ["\n## Gateways\n", `\n${sectionOf(provider).trimEnd()}\n`]),
     edit(README, [", and gateways: ", `, \`${name}\``]),
   ]);

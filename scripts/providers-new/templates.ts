@@ -72,31 +72,31 @@ const EXAMPLES = [
   ["unknownState", "an unknown state", "null"],
 ] as const;
 
-/** Writes the fixtures of a new provider: one example of each meaning, whose report is missing. */
-export function fixturesOf({ name, identifier, hasHooks }: NewProvider): string {
+/** Writes the examples of a new provider: one of each meaning, whose report is missing. */
+export function examplesOf({ name, hasHooks }: NewProvider): string {
   const hooks = `{
-${examplesOf("hook", "hook")}    unreadable: hook("a hook without a job", {}, "nothing"),
+${reportsOf("hook", "hook")}    unreadable: hook("a hook without a job", {}, "nothing"),
     others: [],
   }`;
-  return `import { type Fixtures, fixturesOf } from "../fixture.ts";
-import { completed, failed, NO_OUTPUT, PROCESSING } from "./meanings.ts";
+  return `import { completed, failed, NO_OUTPUT, PROCESSING } from "../shared/examples/meanings.ts";
+import { type Examples, examplesOf } from "../shared/examples/report-examples.ts";
 
 const ID = "job-0001";
 const LINK = "https://cdn.${name}.example/a.mp4";
-const { ${hasHooks ? "hook, " : ""}poll } = fixturesOf(ID, \`/jobs/\${ID}\`);
+const { ${hasHooks ? "hook, " : ""}poll } = examplesOf(ID, \`/jobs/\${ID}\`);
 
-export const ${identifier}: Fixtures = {
+export const examples: Examples = {
   provider: "${name}",
   hooks: ${hasHooks ? hooks : "null"},
   polls: {
-${examplesOf("poll", "answer")}    others: [],
+${reportsOf("poll", "answer")}    others: [],
   },
 };
 `;
 }
 
 /** Writes the examples of hooks or polls, by the function that makes one of them. */
-function examplesOf(maker: "hook" | "poll", report: string): string {
+function reportsOf(maker: "hook" | "poll", report: string): string {
   const lines = EXAMPLES.map(([meaning, title, means]) => {
     const missing = `MISSING: the documented ${report} for ${title}`;
     return `    ${meaning}: ${maker}("${title}", "${missing}", ${means}),\n`;

@@ -6,8 +6,8 @@ import { declaredProvider } from "../../src/providers/generic/declared-provider.
 import { readPollAnswer } from "../../src/providers/poll-answer.ts";
 import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { DECLARATIONS, OWN_DECLARATIONS } from "../providers/declarations.ts";
-import { examplesIn, GATEWAY } from "../providers/fixture.ts";
-import { FIXTURES } from "../providers/fixtures/index.ts";
+import { GATEWAY } from "../../src/providers/shared/examples/report-examples.ts";
+import { EXAMPLES, examplesIn } from "../providers/examples.ts";
 import { aHook } from "../providers/hook.ts";
 import { fuzz, weighted } from "./fuzz.ts";
 import { hostileValue } from "./hostile.ts";
@@ -19,7 +19,7 @@ const VALID = Object.values({ ...DECLARATIONS, ...OWN_DECLARATIONS }).map((decla
   ...declaration,
   webhook_secret: "webhook_secret" in declaration ? PLANTED : null,
 }));
-const BODIES = FIXTURES.filter(({ provider }) => provider in DECLARATIONS).flatMap(({ polls }) =>
+const BODIES = EXAMPLES.filter(({ provider }) => provider in DECLARATIONS).flatMap(({ polls }) =>
   examplesIn(polls).flatMap(({ exchanges }) => exchanges.map(({ answer }) => answer.body)),
 );
 const STATUSES = fc.constantFrom(200, 202, 302, 401, 404, 410, 429, 500);

@@ -3,8 +3,8 @@ import { parseJson } from "../../src/core/json.ts";
 import type { Observation } from "../../src/providers/observation.ts";
 import type { Hook, HookAdapter } from "../../src/providers/provider.ts";
 import { ADAPTERS } from "../providers/adapters.ts";
-import { examplesIn, type Fixtures } from "../providers/fixture.ts";
-import { FIXTURES } from "../providers/fixtures/index.ts";
+import type { Examples } from "../../src/providers/shared/examples/report-examples.ts";
+import { EXAMPLES, examplesIn } from "../providers/examples.ts";
 import { aHook } from "../providers/hook.ts";
 import { changed, fuzz, weighted } from "./fuzz.ts";
 import { jsonBytes, jsonChange } from "./mutations.ts";
@@ -13,7 +13,7 @@ import { requireSound } from "./news.ts";
 const decoder = new TextDecoder();
 
 /** Generates valid hooks with a changed body; the body is undefined when it is not JSON. */
-function hooksOf({ provider, hooks }: Fixtures): fc.Arbitrary<{ json: unknown; hook: Hook }> {
+function hooksOf({ provider, hooks }: Examples): fc.Arbitrary<{ json: unknown; hook: Hook }> {
   const path = `/hooks/${provider}/task/token`;
   const cases = examplesIn(hooks).map(({ body, headers }) => {
     const json = changed(fc.constant(parseJson(body)), jsonChange, 3);
@@ -51,13 +51,13 @@ function withObservation(adapter: HookAdapter, changes: Partial<Observation>): H
   };
 }
 
-for (const fixtures of FIXTURES) {
-  const adapter = ADAPTERS.get(fixtures.provider)?.hooks ?? null;
+for (const examples of EXAMPLES) {
+  const adapter = ADAPTERS.get(examples.provider)?.hooks ?? null;
   if (adapter === null) continue;
   fuzz(
-    `reading any hook of ${fixtures.provider}, even one with altered fields, never throws, and returns either null or a valid state of the job`,
+    `reading any hook of ${examples.provider}, even one with altered fields, never throws, and returns either null or a valid state of the job`,
     {
-      inputs: hooksOf(fixtures),
+      inputs: hooksOf(examples),
       subject: adapter,
       defects: {
         "throws for a body that it does not know": {

@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { parseJson } from "../../src/core/json.ts";
 import type { SubmitAdapter, SubmitReading, SubmitTarget } from "../../src/providers/submit.ts";
 import { ADAPTERS } from "../providers/adapters.ts";
-import { GATEWAY } from "../providers/fixture.ts";
-import { FIXTURES } from "../providers/fixtures/index.ts";
-import { submitExamplesIn, type SubmitFixtures } from "../providers/submit-fixture.ts";
+import { GATEWAY } from "../../src/providers/shared/examples/report-examples.ts";
+import { EXAMPLES, submitExamplesIn } from "../providers/examples.ts";
+import type { SubmitExamples } from "../../src/providers/shared/examples/submit-examples.ts";
 import { changed, fuzz, weighted } from "./fuzz.ts";
 import { hostileValue } from "./hostile.ts";
 import { jsonBytes, jsonChange } from "./mutations.ts";
@@ -16,14 +16,14 @@ const MAX_NAME_CHARS = 256;
 const MAX_ID_CHARS = 512;
 
 /** Generates paths of calls that start jobs, paths that lead out of these and others, most of them changed. */
-function pathsOf({ calls, otherPaths }: SubmitFixtures): fc.Arbitrary<string> {
+function pathsOf({ calls, otherPaths }: SubmitExamples): fc.Arbitrary<string> {
   const leadingOut = calls.map(({ path }) => path.replace(/\/(?=[^/]+$)/, "/../"));
   const known = [...calls.map(({ path }) => path), ...leadingOut, ...otherPaths];
   return weighted([4, changedText(fc.constantFrom(...known))], [1, fc.constantFrom(...known)]);
 }
 
 /** Generates answers to calls, most of them changed; the body is undefined when it is not JSON. */
-function answersOf(submits: SubmitFixtures): fc.Arbitrary<{ path: string; body: unknown }> {
+function answersOf(submits: SubmitExamples): fc.Arbitrary<{ path: string; body: unknown }> {
   const cases = submitExamplesIn(submits).map(({ path, answer }) => {
     const body = changed(fc.constant(answer.body), jsonChange, 3);
     const damaged = jsonBytes(body).map((bytes) => parseJson(decoder.decode(bytes)));
@@ -110,7 +110,7 @@ function withJobId(adapter: SubmitAdapter, id: string): SubmitAdapter {
   );
 }
 
-for (const { provider, submits } of FIXTURES) {
+for (const { provider, submits } of EXAMPLES) {
   const adapter = ADAPTERS.get(provider)?.submits;
   const target = adapter?.target(submits?.calls[0]?.path ?? "") ?? null;
   if (submits === undefined || adapter === undefined || target === null) continue;

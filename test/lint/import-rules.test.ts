@@ -70,6 +70,12 @@ const REFUSED: Readonly<Record<string, Code>> = {
     "core/views/probe.ts": [imported("../events/x.ts"), imported("../duties/x.ts")],
     "core/duties/probe.ts": [imported("../step.ts"), imported("../../providers/x.ts")],
     "core/transition.ts": [imported("../security/x.ts")],
+    "providers/probe.ts": [imported("./kling/kling.examples.ts")],
+    "providers/kling/probe.ts": [
+      imported("./kling.examples.ts"),
+      imported("../shared/examples/x.ts"),
+    ],
+    "providers/kling/probe.examples.ts": [imported("../../outbound/x.ts")],
     "security/probe.ts": [imported("hono"), imported("hono/tiny")],
     "objects/task/probe.ts": [imported("hono"), imported("../../service-binding/x.ts")],
     "objects/account/probe.ts": [imported("../../api/x.ts"), imported("../task/x.ts")],
@@ -105,6 +111,10 @@ const ACCEPTED: Code = {
   "core/views/probe.ts": [imported("../record/x.ts")],
   "core/duties/probe.ts": [imported("../events/x.ts"), imported("../views/x.ts")],
   "core/transition.ts": [imported("./duties/x.ts")],
+  "providers/kling/probe.examples.ts": [
+    imported("../shared/examples/x.ts"),
+    imported("../../core/x.ts"),
+  ],
   "security/probe.ts": [imported("../lib/log.ts"), exported("Date.now()")],
   "objects/task/probe.ts": [
     'import * as z from "zod/mini"; export const text = z.string();',

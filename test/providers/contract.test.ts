@@ -10,22 +10,26 @@ import { hostileValue } from "../fuzz/hostile.ts";
 import { mutated } from "../fuzz/mutations.ts";
 import { requireSound } from "../fuzz/news.ts";
 import { ADAPTERS, baseUrlIn, DECLARED } from "./adapters.ts";
-import { examplesIn, GATEWAY, MEANINGS, type HookFixture, type PollFixture } from "./fixture.ts";
-import { FIXTURES } from "./fixtures/index.ts";
+import {
+  GATEWAY,
+  type HookExample,
+  type PollExample,
+} from "../../src/providers/shared/examples/report-examples.ts";
+import { EXAMPLES, examplesIn, MEANINGS } from "./examples.ts";
 import { aHook } from "./hook.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 
 it("every provider is registered under its own name, and has example answers in the tests as every upstream that the documentation declares", () => {
   const names = [...PROVIDERS.values()].map(({ name }) => name);
-  const named = FIXTURES.map((fixtures) => fixtures.provider);
+  const named = EXAMPLES.map((examples) => examples.provider);
   expect(names).toEqual([...PROVIDERS.keys()]);
   expect(named.toSorted()).toEqual([...names, ...DECLARED.keys()].toSorted());
 });
 
-describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
-  const { provider: name } = fixtures;
-  const [hooks, polls] = [examplesIn(fixtures.hooks), examplesIn(fixtures.polls)];
+describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
+  const { provider: name } = examples;
+  const [hooks, polls] = [examplesIn(examples.hooks), examplesIn(examples.polls)];
   const provider = providerNamed(name);
   const { hooks: adapter } = provider;
 
@@ -49,16 +53,16 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
     },
   );
 
-  it.each(polls.map((fixture) => [fixture.name, wordsFor(fixture.means), fixture] as const))(
+  it.each(polls.map((example) => [example.name, wordsFor(example.means), example] as const))(
     `an example answer of ${name} to a poll (%s) is read as %s`,
-    (_name, _kind, fixture) => {
-      expect(meaningOfPoll(provider, fixture)).toEqual(fixture.means);
+    (_name, _kind, example) => {
+      expect(meaningOfPoll(provider, example)).toEqual(example.means);
     },
   );
 
   it.each([
-    ["an answer to a poll", fixtures.polls],
-    ["a hook", fixtures.hooks],
+    ["an answer to a poll", examples.polls],
+    ["a hook", examples.hooks],
   ])(
     `each example of %s of ${name} is read as what its name says, e.g. success; where an example is missing, a reason is stated`,
     (_, reports) => {
@@ -75,19 +79,19 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
   );
 
   it(`a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`, () => {
-    const answers = polls.flatMap(({ exchanges, means, ...fixture }) => {
+    const answers = polls.flatMap(({ exchanges, means, ...example }) => {
       const renamed = exchanges.slice(0, 1).flatMap((exchange) => {
         const body = withUnknownState(exchange.answer.body);
         return body === null ? [] : [{ ...exchange, answer: { ...exchange.answer, body } }];
       });
       // The error code alone ends the task: the report has no word for the state.
       if (renamed.length === 0 || kindOf(means) === "moderation") return [];
-      return [meaningOfPoll(provider, { ...fixture, means, exchanges: renamed })];
+      return [meaningOfPoll(provider, { ...example, means, exchanges: renamed })];
     });
-    const reports = hooks.flatMap((fixture) => {
-      const json = withUnknownState(parseJson(fixture.body));
-      const observation = json === null ? null : readHook(provider, fixture, json);
-      if (observation === null || kindOf(fixture.means) === "moderation") return [];
+    const reports = hooks.flatMap((example) => {
+      const json = withUnknownState(parseJson(example.body));
+      const observation = json === null ? null : readHook(provider, example, json);
+      if (observation === null || kindOf(example.means) === "moderation") return [];
       return [toNews(observation, ERROR_TEXT)];
     });
     expect(answers.length).toBeGreaterThan(0);
@@ -116,13 +120,13 @@ describe.each(FIXTURES)("the adapter of $provider", (fixtures) => {
   });
 
   describe.runIf(adapter !== null)("for hooks", () => {
-    it.each(hooks.map((fixture) => [fixture.name, wordsFor(fixture.means), fixture] as const))(
+    it.each(hooks.map((example) => [example.name, wordsFor(example.means), example] as const))(
       `an example hook of ${name} (%s) is read as %s`,
-      (_name, _kind, fixture) => {
-        const observation = readHook(provider, fixture, parseJson(fixture.body));
-        expect(observation?.jobId ?? null).toBe(fixture.jobId);
+      (_name, _kind, example) => {
+        const observation = readHook(provider, example, parseJson(example.body));
+        expect(observation?.jobId ?? null).toBe(example.jobId);
         expect(observation === null ? "nothing" : toNews(observation, ERROR_TEXT)).toEqual(
-          fixture.means,
+          example.means,
         );
       },
     );
@@ -142,19 +146,19 @@ function providerNamed(name: string): UpstreamProvider {
 
 function readHook(
   { name, hooks }: UpstreamProvider,
-  { headers, body }: HookFixture,
+  { headers, body }: HookExample,
   json: unknown,
 ): Observation | null {
   const hook = aHook(headers ?? {}, body, { path: `/hooks/${name}/task/token` });
   return hooks?.read(json, hook) ?? null;
 }
 
-function meaningOfPoll({ polls }: UpstreamProvider, fixture: PollFixture): unknown {
-  const job: Job = { id: fixture.jobId, endpoint: fixture.endpoint ?? null };
+function meaningOfPoll({ polls }: UpstreamProvider, example: PollExample): unknown {
+  const job: Job = { id: example.jobId, endpoint: example.endpoint ?? null };
   let path = polls.path(job);
   let reader: AnswerReader = polls;
   let reading: Reading | null = null;
-  for (const exchange of fixture.exchanges) {
+  for (const exchange of example.exchanges) {
     if (reading !== null) {
       if (reading.kind !== "next") throw new Error(`the adapter did not request ${exchange.path}`);
       path = reading.path;
@@ -168,15 +172,15 @@ function meaningOfPoll({ polls }: UpstreamProvider, fixture: PollFixture): unkno
   return reading?.kind;
 }
 
-/** Describes the meaning of a fixture in words, for a title. */
-function wordsFor(means: HookFixture["means"] | PollFixture["means"]): string {
+/** Describes the meaning of a example in words, for a title. */
+function wordsFor(means: HookExample["means"] | PollExample["means"]): string {
   const kind = kindOf(means);
   const word = /^unclear: (.+)$/.exec(kind)?.[1];
   if (word !== undefined) return `an answer that is not understood, with the word ${word}`;
   return MEANINGS.get(kind) ?? kind;
 }
 
-function kindOf(means: HookFixture["means"] | PollFixture["means"]): string {
+function kindOf(means: HookExample["means"] | PollExample["means"]): string {
   if (means === null) return "unknownState";
   if (means === "nothing") return "unreadable";
   if (typeof means === "string") return means;
@@ -193,7 +197,7 @@ function kindOf(means: HookFixture["means"] | PollFixture["means"]): string {
   }
 }
 
-/** Tells whether a fixture or report means a status of the task: not so an answer that was not understood. */
+/** Tells whether a example or report means a status of the task: not so an answer that was not understood. */
 function isNews(means: unknown): boolean {
   return typeof means === "object" && means !== null;
 }
@@ -210,10 +214,10 @@ function withUnknownState(body: unknown): unknown {
   return text.includes("pondering") ? parseJson(text) : null;
 }
 
-function bodiesOf(polls: readonly PollFixture[]): readonly unknown[] {
+function bodiesOf(polls: readonly PollExample[]): readonly unknown[] {
   return polls.flatMap(({ exchanges }) => exchanges.map(({ answer }) => answer.body));
 }
 
-function endpointOf(polls: readonly PollFixture[]): string | null {
+function endpointOf(polls: readonly PollExample[]): string | null {
   return polls.find(({ endpoint }) => endpoint !== undefined)?.endpoint ?? null;
 }

@@ -8,8 +8,11 @@ import type { NamedProvider, UpstreamProvider } from "../../src/providers/provid
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { sandbox } from "../../src/providers/sandbox/sandbox.ts";
 import { DECLARATIONS, OWN_DECLARATIONS } from "./declarations.ts";
-import { examplesIn, type HookFixture, type PollFixture } from "./fixture.ts";
-import { FIXTURES } from "./fixtures/index.ts";
+import type {
+  HookExample,
+  PollExample,
+} from "../../src/providers/shared/examples/report-examples.ts";
+import { EXAMPLES, examplesIn } from "./examples.ts";
 
 const providers = [...PROVIDERS.values()];
 
@@ -63,10 +66,10 @@ const found = table(
 
 it("docs/providers.md says for every provider how a job's end is found, and whether hooks and answers to polls state the time of the end", () => {
   const facts = providers.map((provider) => {
-    const fixtures = FIXTURES.filter((one) => one.provider === provider.name);
+    const examples = EXAMPLES.filter((one) => one.provider === provider.name);
     const hasTime = {
-      hook: fixtures.some(({ hooks }) => examplesIn(hooks).some(isTimed)),
-      poll: fixtures.some(({ polls }) => examplesIn(polls).some(isTimed)),
+      hook: examples.some(({ hooks }) => examplesIn(hooks).some(isTimed)),
+      poll: examples.some(({ polls }) => examplesIn(polls).some(isTimed)),
     };
     const timed = Object.entries(hasTime).flatMap(([source, has]) => (has ? [source] : []));
     return [`\`${provider.name}\``, findingOf(provider), timed.join(", ") || "nothing"];
@@ -78,9 +81,9 @@ const used = table(PROVIDER_PAGE, "provider | `usage` has | which is | stated in
 
 it("docs/providers.md says for every provider which numbers of a job's usage its hooks and its answers to polls state", () => {
   const facts = providers.map(({ name, usageNames: declared = [] }) => {
-    const fixtures = FIXTURES.filter(({ provider }) => provider === name);
-    const hooks = fixtures.flatMap((one) => examplesIn(one.hooks).flatMap(usageNames));
-    const polls = fixtures.flatMap((one) => examplesIn(one.polls).flatMap(usageNames));
+    const examples = EXAMPLES.filter(({ provider }) => provider === name);
+    const hooks = examples.flatMap((one) => examplesIn(one.hooks).flatMap(usageNames));
+    const polls = examples.flatMap((one) => examplesIn(one.polls).flatMap(usageNames));
     const sources = Object.entries({ hook: hooks, poll: polls });
     const stating = sources.flatMap(([source, { length }]) => (length > 0 ? [source] : []));
     const names = [...new Set([...hooks, ...polls])].toSorted();
@@ -224,12 +227,12 @@ function dying({ linkLife }: UpstreamProvider): boolean {
   return linkLife !== null && linkLife !== "stated" && linkLife.minMs < HOUR_MS;
 }
 
-function isTimed({ means }: HookFixture | PollFixture): boolean {
+function isTimed({ means }: HookExample | PollExample): boolean {
   return typeof means === "object" && means?.status === "completed" && means.completedAt !== null;
 }
 
 /** Returns the names of the numbers that an example states as the usage of its job. */
-function usageNames({ means }: HookFixture | PollFixture): readonly string[] {
+function usageNames({ means }: HookExample | PollExample): readonly string[] {
   return typeof means === "object" && means !== null && "usage" in means
     ? Object.keys(means.usage ?? {})
     : [];

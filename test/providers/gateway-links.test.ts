@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { keyedLinks, needsKey, openLinks } from "../../src/providers/shared/gateway-links.ts";
 import { toNews } from "../../src/providers/observation.ts";
-import { completed } from "./fixtures/meanings.ts";
+import { completed } from "../../src/providers/shared/examples/meanings.ts";
 
 const BASE = "https://gateway.example.com/api";
 const KEYED = "https://gateway.example.com/v1/videos/7/content";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { toNews, type Observation } from "../../src/providers/observation.ts";
-import { completed, endedAs, failed } from "./fixtures/meanings.ts";
+import { completed, endedAs, failed } from "../../src/providers/shared/examples/meanings.ts";
 
 const URLS = ["https://cdn.example.com/a.mp4"];
 const SHOWN = { isGeneric: false, secrets: ["key-0001"] };

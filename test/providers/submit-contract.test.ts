@@ -11,18 +11,17 @@ import {
   type SubmitTarget,
 } from "../../src/providers/submit.ts";
 import { ADAPTERS } from "./adapters.ts";
-import { GATEWAY } from "./fixture.ts";
-import { FIXTURES } from "./fixtures/index.ts";
-import {
-  type SubmitCall,
-  submitExamplesIn,
-  type SubmitFixture,
-  type SubmitFixtures,
-  type SubmitMeaning,
-} from "./submit-fixture.ts";
+import { GATEWAY } from "../../src/providers/shared/examples/report-examples.ts";
+import { EXAMPLES, submitExamplesIn } from "./examples.ts";
+import type {
+  SubmitCall,
+  SubmitExample,
+  SubmitExamples,
+  SubmitMeaning,
+} from "../../src/providers/shared/examples/submit-examples.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
-const SUBMITTING = FIXTURES.flatMap(({ provider, submits }) =>
+const SUBMITTING = EXAMPLES.flatMap(({ provider, submits }) =>
   submits === undefined ? [] : [{ provider, submits }],
 );
 
@@ -278,7 +277,7 @@ function wordsFor(means: SubmitMeaning): string {
 }
 
 /** Names each example by its meaning and its status. */
-function kindsOf({ accepted, result, refused, limited, outage, withoutId }: SubmitFixtures) {
+function kindsOf({ accepted, result, refused, limited, outage, withoutId }: SubmitExamples) {
   return {
     accepted: kindOf(accepted),
     result: "exempt" in result ? "exempt" : kindOf(result),
@@ -289,7 +288,7 @@ function kindsOf({ accepted, result, refused, limited, outage, withoutId }: Subm
   };
 }
 
-function kindOf({ answer: { status }, means }: SubmitFixture): string {
+function kindOf({ answer: { status }, means }: SubmitExample): string {
   if (typeof means === "object") return "result" in means ? "result" : "job";
   if (means !== "decided by its status") return means;
   if (status === 429) return "limit";

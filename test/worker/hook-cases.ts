@@ -2,7 +2,10 @@ import { env } from "cloudflare:workers";
 import * as z from "zod";
 import { expect, it, vi } from "vitest";
 import { ADAPTERS } from "../providers/adapters.ts";
-import type { HookFixture, PollFixture } from "../providers/fixture.ts";
+import type {
+  HookExample,
+  PollExample,
+} from "../../src/providers/shared/examples/report-examples.ts";
 import {
   attach,
   type Hooked,
@@ -77,11 +80,11 @@ export interface Scene {
   readonly outside: Outside;
   readonly attach: () => Promise<Response>;
   /** Sets what the upstream answers to polls. */
-  readonly answers: (poll: PollFixture) => void;
+  readonly answers: (poll: PollExample) => void;
   /** Returns the number of polls so far. */
   readonly polls: () => number;
   /** Sends a hook as the provider does, with a signature if the provider signs. */
-  readonly post: (hook: HookFixture) => Promise<Response>;
+  readonly post: (hook: HookExample) => Promise<Response>;
 }
 
 /** Registers a task whose upstream reports progress until `answers` is called. */
@@ -100,7 +103,7 @@ export async function aScene(
   const task = await hooked({ provider, bindings, fields });
   const apiCalls = () =>
     outside.sentTo("").filter(({ url }) => url !== CALLBACK_URL && url !== jwksUrl);
-  const answers = ({ exchanges }: PollFixture) => {
+  const answers = ({ exchanges }: PollExample) => {
     outside.on("https://", (sent) => {
       const { pathname, search } = new URL(sent.url);
       const exchange = exchanges.find(({ path }) => `${pathname}${search}`.endsWith(path));
@@ -127,7 +130,7 @@ export async function aScene(
  * Finds an example hook of the provider, about the attached job or without a job id, with one of these
  * statuses.
  */
-export function hookOf({ sender }: HookCase, ...statuses: readonly string[]): HookFixture {
+export function hookOf({ sender }: HookCase, ...statuses: readonly string[]): HookExample {
   const { done, hooks } = sender;
   const known = sender.namesJobs ? done.jobId : null;
   return found(hooks, ({ means, jobId }) => jobId === known && isStatus(means, ...statuses));
@@ -139,7 +142,7 @@ function statesResults({ hooks }: Sender): boolean {
 }
 
 /** Finds an example hook about the success of the attached job, with its links where hooks of the provider have them. */
-function successOf(hookCase: HookCase): HookFixture {
+function successOf(hookCase: HookCase): HookExample {
   return hookOf(hookCase, statesResults(hookCase.sender) ? "completed" : "no_output");
 }
 

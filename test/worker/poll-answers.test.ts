@@ -3,8 +3,8 @@ import { started } from "./started.ts";
 import { describe, expect, it } from "vitest";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import { askUpstream } from "../../src/outbound/ask-upstream.ts";
-import { MEANINGS, type PollFixture } from "../providers/fixture.ts";
-import { FIXTURES } from "../providers/fixtures/index.ts";
+import type { PollExample } from "../../src/providers/shared/examples/report-examples.ts";
+import { EXAMPLES, MEANINGS } from "../providers/examples.ts";
 import { intercept } from "./outside.ts";
 import { keyVarsOf } from "./senders.ts";
 
@@ -38,7 +38,7 @@ const SILENT: readonly (readonly [string, (success: string) => Response, object]
   ["an empty list", () => new Response("[]"), UNCLEAR],
 ];
 
-describe.each(FIXTURES)("answers of $provider to polls", ({ provider, polls, foreignJob }) => {
+describe.each(EXAMPLES)("answers of $provider to polls", ({ provider, polls, foreignJob }) => {
   const { others: _others, success, ...others } = polls;
 
   const examples = Object.entries({ success, ...others }).flatMap(([kind, example]) =>
@@ -80,7 +80,7 @@ describe.each(FIXTURES)("answers of $provider to polls", ({ provider, polls, for
  */
 async function asked(
   provider: string,
-  { jobId, endpoint, exchanges }: PollFixture,
+  { jobId, endpoint, exchanges }: PollExample,
   first: (body: string) => Response = (body) => new Response(body),
 ): Promise<PollAnswer> {
   const vars = keyVarsOf(provider, "test-only-access:test-only-secret");

@@ -2,8 +2,12 @@ import { Webhook } from "standardwebhooks";
 import { PROVIDERS, type SigningProvider } from "../../src/providers/registry.ts";
 import { ADAPTERS } from "../providers/adapters.ts";
 import { connectionsWith, isDeclaredName } from "../providers/declarations.ts";
-import { FIXTURES } from "../providers/fixtures/index.ts";
-import { examplesIn, GATEWAY, type HookFixture, type PollFixture } from "../providers/fixture.ts";
+import { EXAMPLES, examplesIn } from "../providers/examples.ts";
+import {
+  GATEWAY,
+  type HookExample,
+  type PollExample,
+} from "../../src/providers/shared/examples/report-examples.ts";
 import { base64, base64Url, hex, hmac } from "../providers/hook.ts";
 import type { Hooked } from "./hooked.ts";
 
@@ -23,9 +27,9 @@ export interface Sender {
   readonly keyVars: Headers;
   /** Further variables with which the relay verifies the provider's signatures. */
   readonly secretVars: Headers;
-  readonly hooks: readonly HookFixture[];
-  readonly done: PollFixture;
-  readonly open: PollFixture;
+  readonly hooks: readonly HookExample[];
+  readonly done: PollExample;
+  readonly open: PollExample;
   /** Returns the signature headers of a hook with this body at the present time. */
   readonly sign: (body: string, task: Hooked) => Promise<Headers>;
 }
@@ -118,7 +122,7 @@ const DECLARED_SIGNERS: Readonly<Record<string, Sender["sign"]>> = {
 };
 
 /** Every provider that sends hooks, and every declared upstream that does. */
-export const SENDERS: readonly Sender[] = FIXTURES.flatMap(({ provider, hooks, polls }) => {
+export const SENDERS: readonly Sender[] = EXAMPLES.flatMap(({ provider, hooks, polls }) => {
   const known = ADAPTERS.get(provider);
   if (known?.hooks == null) return [];
   const done = polls.success;
@@ -172,8 +176,8 @@ export function keyVarsOf(provider: string, key: string): Headers {
   return { [variables.key]: key, ...(baseUrls === null && { [variables.baseUrl]: GATEWAY }) };
 }
 
-/** Returns the body of a fixture with the id of this task. */
-export function bodyFor({ body }: HookFixture, { id }: Hooked): string {
+/** Returns the body of a example with the id of this task. */
+export function bodyFor({ body }: HookExample, { id }: Hooked): string {
   return body.replaceAll(ECHOED, id);
 }
 
@@ -185,7 +189,7 @@ export function isStatus(means: unknown, ...statuses: readonly string[]): boolea
 
 export function found<T>(items: readonly T[], fits: (item: T) => boolean): T {
   const item = items.find(fits);
-  if (item === undefined) throw new Error("no fixture matches");
+  if (item === undefined) throw new Error("no example matches");
   return item;
 }
 

@@ -2,9 +2,12 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { at } from "../../src/providers/json-fields.ts";
 import { ADAPTERS, baseUrlIn } from "../providers/adapters.ts";
-import { GATEWAY } from "../providers/fixture.ts";
-import { FIXTURES } from "../providers/fixtures/index.ts";
-import type { SubmitFixture, SubmitFixtures } from "../providers/submit-fixture.ts";
+import { GATEWAY } from "../../src/providers/shared/examples/report-examples.ts";
+import { EXAMPLES } from "../providers/examples.ts";
+import type {
+  SubmitExample,
+  SubmitExamples,
+} from "../../src/providers/shared/examples/submit-examples.ts";
 import { invalid, refusal } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { NOTHING, stored, untilIdle } from "./objects.ts";
@@ -15,7 +18,7 @@ import { CALLBACK_URL } from "./tasks.ts";
 
 useClock();
 
-const SUBMITTING = FIXTURES.flatMap(({ provider, submits }) => {
+const SUBMITTING = EXAMPLES.flatMap(({ provider, submits }) => {
   const adapter = ADAPTERS.get(provider);
   if (submits === undefined || adapter === undefined) return [];
   const bindings = { ...env, ...keyVarsOf(provider, `test-only-${provider}-key`) };
@@ -35,7 +38,7 @@ function submittingTo(name: string): Submitting {
  */
 async function submitted(
   { provider, submits, bindings, baseUrl }: Submitting,
-  { path, answer }: Pick<SubmitFixture, "path" | "answer">,
+  { path, answer }: Pick<SubmitExample, "path" | "answer">,
   given: { readonly body?: object; readonly headers?: Readonly<Record<string, string>> } = {},
 ) {
   const outside: Outside = anOutside();
@@ -51,19 +54,19 @@ async function submitted(
 }
 
 /** Returns the body of the documented call at a path. */
-function bodyAt(submits: SubmitFixtures, path: string): unknown {
+function bodyAt(submits: SubmitExamples, path: string): unknown {
   const { body, isListOfOne = false } = callAt(submits, path);
   return isListOfOne ? [body] : body;
 }
 
-function callAt({ calls }: SubmitFixtures, path: string) {
+function callAt({ calls }: SubmitExamples, path: string) {
   const call = calls.find((each) => each.path === path);
   if (call === undefined) throw new Error(`no call at ${path}`);
   return call;
 }
 
 /** Returns the id of the job in an answer. */
-function jobIn({ means }: SubmitFixture): string | undefined {
+function jobIn({ means }: SubmitExample): string | undefined {
   if (typeof means !== "object") return undefined;
   return "namedJob" in means ? means.namedJob : means.job?.id;
 }

@@ -12,7 +12,7 @@ const Report = z.object({
 
 const SIGNED = ["test/providers/signatures/schemes.ts", "test/worker/senders.ts"] as const;
 const PLACEHOLDERS =
-  "no adapter, fixture or page still has a placeholder that npm run providers:new has written";
+  "no adapter, example or page still has a placeholder that npm run providers:new has written";
 const SOURCES =
   "docs/providers.md names for every provider the pages that its facts are from, and when they were read";
 const MEANINGS = [

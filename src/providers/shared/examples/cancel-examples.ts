@@ -1,0 +1,16 @@
+import type { Job } from "../../../core/record/upstream.ts";
+import type { CancelReading, CancelRequest } from "../../cancel.ts";
+
+/** The documented call that cancels a job of a provider, and documented answers to it with their meanings. */
+export interface CancelExamples {
+  readonly job: Job;
+  readonly request: CancelRequest;
+  /** States of a job in which the call does no harm. Null when it does none in any state. */
+  readonly onlyWhile: readonly string[] | null;
+  /** True when the provider answers 404 about a job that it has canceled. */
+  readonly forgetsCanceled: boolean;
+  readonly answers: readonly (readonly [name: string, number, unknown, CancelReading])[];
+}
+
+/** What an adapter reads of an answer without a body, or with one that is no JSON. */
+export const NO_BODY = undefined;
