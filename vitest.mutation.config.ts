@@ -11,7 +11,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "hono/jsx" } },
   test: {
     include: ["test/core/**/*.test.ts"],
-    exclude: ["**/*{properties,stored-records,absent-index}*.test.ts"],
+    exclude: ["**/*{properties,kept-records,absent-index}*.test.ts"],
     testTimeout: 60_000,
     isolate: false,
     maxWorkers: 1,

@@ -4,7 +4,7 @@ import { planOf } from "../chaos/plan.ts";
 import { seeded } from "../../simulation/random.ts";
 import { bundleOf } from "../harness/workerd.ts";
 import { DIVISIONS, gradualRound, leastOf } from "./gradual.ts";
-import { keptBundle } from "./releases.ts";
+import { keptBundle } from "../../kept-release/bundle.ts";
 
 const SEED = Number(process.env["UPGRADE_SEED"] ?? 20_261_127);
 /** Minutes of the run, in rounds of two; 0 for one short round. */
@@ -16,8 +16,6 @@ const SHORT: RoundsLength = {
     tasks >= 400 && counters.of("objects moved") >= DIVISIONS.length,
 };
 const PARALLEL = 120;
-/** The last build before this one whose bundle is kept. */
-const EARLIER = "4-prices";
 /** Smallest figures that each round must reach to prove anything. */
 const LEAST = {
   ...leastOf(10),
@@ -40,7 +38,7 @@ it(
   "nothing is lost, doubled or refused while two builds run at once: requests go to the Worker of either, and the objects of tasks and all others move between both",
   { timeout: (MINUTES + 10) * 60_000 },
   async () => {
-    const [earlier] = await Promise.all([keptBundle(EARLIER), bundleOf()]);
+    const [earlier] = await Promise.all([keptBundle(), bundleOf()]);
     const length = MINUTES > 0 ? lengthOf(MINUTES) : SHORT;
     const { counters, faults } = await runRounds({
       length,

@@ -5,7 +5,7 @@ import { type EndedTask, type OpenTask, TaskRelay } from "../../../client/src/in
 import { completedEvent, LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { bundleOf, Workerd } from "../harness/workerd.ts";
-import { keptBundle } from "../upgrade/releases.ts";
+import { keptBundle } from "../../kept-release/bundle.ts";
 
 const ENTRY = "watched.ts";
 const PATIENCE = { timeout: 60_000, interval: 20 };
@@ -113,10 +113,10 @@ it.each([true, false])(
 );
 
 it.each([
-  ["the objects run an earlier release than the Worker", true],
-  ["the Worker runs an earlier release than the objects", false],
+  ["the objects run the kept release and the Worker the present build", true],
+  ["the Worker runs the kept release and the objects the present build", false],
 ])("readers by streams and by ?wait=60 learn a result while %s", async (_, areObjectsOlder) => {
-  const earlier = await keptBundle("3-index");
+  const earlier = await keptBundle();
   const { script } = await bundleOf();
   await using relay = await Workerd.start({
     vars: LOCAL_VARS,
@@ -131,8 +131,8 @@ it.each([
   for (const { ended } of readers) expect(await ended).toMatchObject({ status: "completed" });
 });
 
-it("readers who wait while the relay is replaced by an earlier release, and by the present one again, learn the result", async () => {
-  const earlier = await keptBundle("3-index");
+it("readers who wait while the relay is replaced by the kept release, and by the present build again, learn the result", async () => {
+  const earlier = await keptBundle();
   const { script } = await bundleOf(ENTRY);
   await using relay = await Workerd.start({ vars: LOCAL_VARS, script });
   const [first, second] = [await openTask(relay), await openTask(relay)];

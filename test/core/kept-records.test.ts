@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
+import { parseRecord } from "../../src/objects/task/record-schema.ts";
+import records from "../kept-release/records.json" with { type: "json" };
+import { aCompletion, aPolicy } from "./builders.ts";
+import { MemoryHost } from "./loop/memory-host.ts";
+import { newsAnswer } from "./upstream-builders.ts";
+
+const ALL: readonly (readonly [fact: string, stored: object])[] = Object.entries(records);
+const MAX_ALARMS = 60;
+
+it.each(ALL)(
+  "a record that the kept release has stored (with %s) is read with all its fields",
+  (_, stored) => {
+    expect(parseRecord(structuredClone(stored))).toMatchObject(stored);
+  },
+);
+
+it.each(ALL)(
+  "a task that the kept release has stored (with %s) continues by its alarms alone until it is erased, and its result does not change",
+  async (_, stored) => {
+    const record = parseRecord(structuredClone(stored));
+    const host = new MemoryHost();
+    host.policyAt = () => aPolicy({ isIndexed: true, isOperatorNotified: true });
+    host.endings = { ...host.endings, cancelJob: 0 };
+    bookCharge(record, host);
+    host.commit(record, host.clock + 1);
+    for (let alarms = 0; host.stored !== null; alarms++) {
+      expect(alarms).toBeLessThan(MAX_ALARMS);
+      const rung = host.ring();
+      await host.answerPoll(newsAnswer(aCompletion()));
+      await host.answer("rejected");
+      await rung;
+    }
+    const most = Math.max(3, isTerminal(record) ? (record.callback?.lastNumber ?? 0) : 0);
+    const [first, ...later] = host.history.filter(isTerminal).map(resultOf);
+    for (const result of later) expect(result).toEqual(first);
+    for (const last of host.history) expect(automaticAttempts(last)).toBeLessThanOrEqual(most);
+  },
+);
+
+function bookCharge(
+  { id: taskId, credits, keyNames }: TaskRecord,
+  { ledger, clock }: MemoryHost,
+): void {
+  if (credits === null || credits.chargeId === null || credits.state.kind === "charging") return;
+  const { accountId, chargeId, amount } = credits;
+  const { registeredBy: bookedBy } = keyNames;
+  ledger.charge({ taskId, accountId, chargeId, amount, bookedBy }, clock, clock);
+}
+
+function automaticAttempts(record: TaskRecord): number {
+  if (!isTerminal(record) || record.callback === null) return 0;
+  return record.callback.attempts.filter(({ series }) => series === 1).length;
+}
+
+function resultOf({ status, body, failure, createdAt, id }: TerminalTask) {
+  return { status, body, failure, createdAt, id };
+}
