@@ -3,15 +3,19 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ROOT } from "../process/harness/child.ts";
 
-/** Declaration of an operation: the constant and the name, which it has in stack traces of the minified build. */
-const DECLARED = /\bconst (\w+)[^=\n]* = operation\(\s*(?:"(\w*)")?/g;
+/**
+ * Declaration of an operation, or of the handler of a page or form: the constant and the name, which it has in stack
+ * traces of the minified build.
+ */
+const DECLARED =
+  /\bconst (\w+)[^=\n]* = (?:operation|viewerPage|publicPage|formAction|publicForm)\(\s*(?:"(\w*)")?/g;
 
-it("each operation has the name of the constant to which it is assigned", () => {
-  const declared = globSync("src/**/*.ts", { cwd: ROOT }).flatMap((path) => {
+it("each operation and each handler of a page or form has the name of the constant to which it is assigned", () => {
+  const declared = globSync("src/**/*.{ts,tsx}", { cwd: ROOT }).flatMap((path) => {
     const found = readFileSync(join(ROOT, path), "utf8").matchAll(DECLARED);
     return [...found].map(([, constant, name]) => ({ path, constant, name }));
   });
-  expect(declared.length).toBeGreaterThan(40);
+  expect(declared.length).toBeGreaterThan(70);
   expect(declared.filter(({ constant, name }) => name !== constant)).toEqual([]);
   expect(new Set(declared.map(({ name }) => name)).size).toBe(declared.length);
 });

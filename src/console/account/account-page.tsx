@@ -43,7 +43,7 @@ const DONE: Readonly<Record<string, string>> = {
  * The page of an account. It shows the balance, the ledger, the API keys and the callback secrets, as far as the
  * viewer may see them.
  */
-export const accountPage = viewerPage("/accounts/{account}", "read", (visit) =>
+export const accountPage = viewerPage("accountPage", "/accounts/{account}", "read", (visit) =>
   showAccount(visit, null),
 );
 
@@ -166,41 +166,51 @@ async function readParts(
 type AccountForm = FormVisit<{ readonly account: string }>;
 
 /** Grants credits to an account. A repeated grant with the same reference changes nothing. */
-export const grant = formAction("/accounts/{account}/grant", "administer", async (visit) => {
-  const { form, viewer, params } = visit;
-  const body = { reference: form.get("reference") ?? "", amount: numberIn(form, "amount") };
-  return withFaultsIn(
-    { id: GRANT, typed: form, fields: ["reference", "amount"] },
-    async () => {
-      const { isNew } = await grantCredits.perform({ params, body }, viewer, visit);
-      const done = isNew ? "granted" : "repeated";
-      return seeOther(`/accounts/${params.account}?done=${done}`);
-    },
-    (fault) => showAccount(visit, fault),
-  );
-});
+export const grant = formAction(
+  "grant",
+  "/accounts/{account}/grant",
+  "administer",
+  async (visit) => {
+    const { form, viewer, params } = visit;
+    const body = { reference: form.get("reference") ?? "", amount: numberIn(form, "amount") };
+    return withFaultsIn(
+      { id: GRANT, typed: form, fields: ["reference", "amount"] },
+      async () => {
+        const { isNew } = await grantCredits.perform({ params, body }, viewer, visit);
+        const done = isNew ? "granted" : "repeated";
+        return seeOther(`/accounts/${params.account}?done=${done}`);
+      },
+      (fault) => showAccount(visit, fault),
+    );
+  },
+);
 
 /** Creates an API key, or imports an existing one by its hash. A created key is shown only in this answer. */
-export const addKey = formAction("/accounts/{account}/keys", "administer", async (visit) => {
-  const { form, viewer, params } = visit;
-  const sha256 = (form.get("sha256") ?? "").trim().toLowerCase();
-  const isImport = form.has("sha256");
-  const refusable = {
-    id: isImport ? IMPORT_KEY : NEW_KEY,
-    typed: form,
-    fields: ["label", "role", "sha256"],
-  };
-  const body = {
-    label: form.get("label") || null,
-    role: form.get("role"),
-    ...(isImport && { sha256 }),
-  };
-  return withFaultsIn(
-    refusable,
-    async () => shown(visit, await createKey.perform({ params, body }, viewer, visit)),
-    (fault) => showAccount(visit, fault),
-  );
-});
+export const addKey = formAction(
+  "addKey",
+  "/accounts/{account}/keys",
+  "administer",
+  async (visit) => {
+    const { form, viewer, params } = visit;
+    const sha256 = (form.get("sha256") ?? "").trim().toLowerCase();
+    const isImport = form.has("sha256");
+    const refusable = {
+      id: isImport ? IMPORT_KEY : NEW_KEY,
+      typed: form,
+      fields: ["label", "role", "sha256"],
+    };
+    const body = {
+      label: form.get("label") || null,
+      role: form.get("role"),
+      ...(isImport && { sha256 }),
+    };
+    return withFaultsIn(
+      refusable,
+      async () => shown(visit, await createKey.perform({ params, body }, viewer, visit)),
+      (fault) => showAccount(visit, fault),
+    );
+  },
+);
 
 /**
  * Shows a new API key, which no later page can show. After an import there is no key to show, because only its hash
@@ -234,6 +244,7 @@ async function shown(visit: AccountForm, { key }: { readonly key?: string }): Pr
 
 /** Revokes an API key of an account. */
 export const endKey = formAction(
+  "endKey",
   "/accounts/{account}/keys/{key}/revoke",
   "administer",
   async (visit) => {
@@ -247,12 +258,17 @@ export const endKey = formAction(
  * Creates a new callback secret for an account. Does nothing when another secret was created after the page with
  * the form was shown.
  */
-export const rotate = formAction("/accounts/{account}/rotate", "administer", async (visit) => {
-  const { form, viewer, params } = visit;
-  const body = { generation: numberIn(form, "generation") };
-  await rotateAccountSecrets.perform({ params, body }, viewer, visit);
-  return seeOther(`/accounts/${params.account}?done=rotated`);
-});
+export const rotate = formAction(
+  "rotate",
+  "/accounts/{account}/rotate",
+  "administer",
+  async (visit) => {
+    const { form, viewer, params } = visit;
+    const body = { generation: numberIn(form, "generation") };
+    await rotateAccountSecrets.perform({ params, body }, viewer, visit);
+    return seeOther(`/accounts/${params.account}?done=rotated`);
+  },
+);
 
 /** Id of the dialog that grants credits. */
 const GRANT = "grant";

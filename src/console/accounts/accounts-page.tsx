@@ -26,7 +26,9 @@ const Query = z.object({ cursor: z._default(z.string().check(z.maxLength(64)), "
  * The page that lists the accounts of the relay with their balances. A viewer who has logged in with the key of an
  * account is redirected to the page of this account.
  */
-export const accountsPage = viewerPage("/accounts", "read", (visit) => showAccounts(visit, null));
+export const accountsPage = viewerPage("accountsPage", "/accounts", "read", (visit) =>
+  showAccounts(visit, null),
+);
 
 async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promise<Response> {
   const { env, url, runtime, viewer } = visit;
@@ -55,7 +57,7 @@ async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promis
 }
 
 /** Creates an account and redirects to its page. When an account with this id exists already, only redirects. */
-export const addAccount = formAction("/accounts", "administer", async (visit) => {
+export const addAccount = formAction("addAccount", "/accounts", "administer", async (visit) => {
   const id = (visit.form.get("id") ?? "").trim();
   return withFaultsIn(
     { id: CREATE, typed: visit.form, fields: ["id"] },

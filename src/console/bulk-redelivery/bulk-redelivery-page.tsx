@@ -46,43 +46,49 @@ const BEGUN_MS = HOUR_MS;
  * The page of a bulk redelivery of the callbacks of all tasks of a list. At first it shows how many callbacks there
  * are, later how many have been sent.
  */
-export const bulkRedeliveryPage = viewerPage(REDELIVERIES, "redeliver", async (visit) => {
-  const bulk = readBulkRedelivery(visit.url.searchParams);
-  if (bulk !== null) return progressPage(visit, bulk);
-  const now = Date.now();
-  const filters = filtersIn(taskParameters(visit.url.searchParams, now));
-  // Tasks that are created from now on are left out, because they are not counted here.
-  if (!filters.has("until")) filters.set("until", String(Math.floor(now / 1000) + 1));
-  const expected = await counted(visit, filters, MAX_COUNTED);
-  const back = pathWith("/tasks", filters, { until: null });
-  return html(
-    <Layout title="Send again" frame={frameOf(visit)} section="tasks">
-      <div class="bulk-redelivery" data-dialog-content="">
-        <PageHead
-          title="Send callbacks again"
-          sub={<FilterText filters={filters} none="All tasks of the index" />}
-        />
-        <div class="card stack-s">
-          <Expected {...expected} />
-          {filters.get("callback") === "failed" ? null : (
-            <p class="tone-warn send-warning">
-              The list is not limited to failed callbacks: delivered ones are sent again too.
+export const bulkRedeliveryPage = viewerPage(
+  "bulkRedeliveryPage",
+  REDELIVERIES,
+  "redeliver",
+  async (visit) => {
+    const bulk = readBulkRedelivery(visit.url.searchParams);
+    if (bulk !== null) return progressPage(visit, bulk);
+    const now = Date.now();
+    const filters = filtersIn(taskParameters(visit.url.searchParams, now));
+    // Tasks that are created from now on are left out, because they are not counted here.
+    if (!filters.has("until")) filters.set("until", String(Math.floor(now / 1000) + 1));
+    const expected = await counted(visit, filters, MAX_COUNTED);
+    const back = pathWith("/tasks", filters, { until: null });
+    return html(
+      <Layout title="Send again" frame={frameOf(visit)} section="tasks">
+        <div class="bulk-redelivery" data-dialog-content="">
+          <PageHead
+            title="Send callbacks again"
+            sub={<FilterText filters={filters} none="All tasks of the index" />}
+          />
+          <div class="card stack-s">
+            <Expected {...expected} />
+            {filters.get("callback") === "failed" ? null : (
+              <p class="tone-warn send-warning">
+                The list is not limited to failed callbacks: delivered ones are sent again too.
+              </p>
+            )}
+            <StartForm filters={filters} expected={expected} verb="Send">
+              <a class="button" href={back} data-close="">
+                Not now
+              </a>
+            </StartForm>
+            <p class="muted small">
+              Each keeps its <code>webhook-id</code>, so that a receiver can tell what it has
+              handled. An interrupted bulk redelivery continues where it stopped and sends nothing
+              twice.
             </p>
-          )}
-          <StartForm filters={filters} expected={expected} verb="Send">
-            <a class="button" href={back} data-close="">
-              Not now
-            </a>
-          </StartForm>
-          <p class="muted small">
-            Each keeps its <code>webhook-id</code>, so that a receiver can tell what it has handled.
-            An interrupted bulk redelivery continues where it stopped and sends nothing twice.
-          </p>
+          </div>
         </div>
-      </div>
-    </Layout>,
-  );
-});
+      </Layout>,
+    );
+  },
+);
 
 /**
  * Takes the next step of a bulk redelivery, and redirects to the page that shows its progress. A cookie marks the
@@ -90,6 +96,7 @@ export const bulkRedeliveryPage = viewerPage(REDELIVERIES, "redeliver", async (v
  * have the cookie, so for this person the bulk redelivery does not continue without a click.
  */
 export const bulkRedeliveryStep = formAction(
+  "bulkRedeliveryStep",
   REDELIVERIES,
   "redeliver",
   async (visit) => {
@@ -131,6 +138,7 @@ function stepAnswer(
  * result.
  */
 export const redeliverSelectedForm = formAction(
+  "redeliverSelectedForm",
   "/redeliveries/selected",
   "redeliver",
   async (visit) => {

@@ -46,10 +46,12 @@ const URL_FIELD = "callback_url";
 type Host = Awaited<ReturnType<typeof readHost.perform>>;
 type HostVisit = ViewerVisit<{ readonly host: string }>;
 
-export const hostPage = viewerPage("/hosts/{host}", "inspect", (visit) => showHost(visit, NOTHING));
+export const hostPage = viewerPage("hostPage", "/hosts/{host}", "inspect", (visit) =>
+  showHost(visit, NOTHING),
+);
 
 /** Sends a test callback to the URL in the form, and shows its outcome on the page of the host. */
-export const testHost = formAction("/hosts/{host}/test", "operate", async (visit) => {
+export const testHost = formAction("testHost", "/hosts/{host}/test", "operate", async (visit) => {
   const url = visit.form.get("callback_url") ?? "";
   return withFaultsIn(
     { id: TEST, typed: visit.form, fields: ["callback_url"] },
@@ -66,18 +68,23 @@ export const testHost = formAction("/hosts/{host}/test", "operate", async (visit
  * Redelivers the callback of one task, and shows its outcome. When it was delivered, also counts the failed callbacks
  * to the host, as a preview of the redelivery of all.
  */
-export const redeliverOne = formAction("/hosts/{host}/one", "operate", async (visit) => {
-  const id = visit.form.get("task") ?? "";
-  const run = visit.form.get("run") ?? "";
-  return withFaultsIn(
-    { id: ONE, typed: visit.form, fields: [] },
-    async () => {
-      const sent = { id, callback: await redeliverOnce(id, visit, run) };
-      return showHost(visit, { ...NOTHING, sent });
-    },
-    (fault) => showHost(visit, { ...NOTHING, fault }),
-  );
-});
+export const redeliverOne = formAction(
+  "redeliverOne",
+  "/hosts/{host}/one",
+  "operate",
+  async (visit) => {
+    const id = visit.form.get("task") ?? "";
+    const run = visit.form.get("run") ?? "";
+    return withFaultsIn(
+      { id: ONE, typed: visit.form, fields: [] },
+      async () => {
+        const sent = { id, callback: await redeliverOnce(id, visit, run) };
+        return showHost(visit, { ...NOTHING, sent });
+      },
+      (fault) => showHost(visit, { ...NOTHING, fault }),
+    );
+  },
+);
 
 /** Results of the form that the viewer has just sent from the page of a host: a test or a redelivery. */
 interface Done extends Pick<Steps, "tested" | "sent" | "fault"> {

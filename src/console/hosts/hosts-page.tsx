@@ -14,7 +14,7 @@ import { Ago, Time } from "../parts/shown-time.tsx";
 /** Largest number of hosts that the page lists. */
 const MAX_HOSTS = 200;
 
-export const hostsPage = viewerPage("/hosts", "inspect", async (visit) => {
+export const hostsPage = viewerPage("hostsPage", "/hosts", "inspect", async (visit) => {
   const given = { params: {}, query: { limit: String(MAX_HOSTS) } };
   const { failing, list } = await listHosts.perform(given, visit.viewer, visit);
   const { data, total, counted_at: countedAt } = list;

@@ -3,7 +3,7 @@ import { paramsReader } from "../../api/http/path.ts";
 import { Problem } from "../../api/http/problem.ts";
 import { type AccountLimit, countRequest } from "../../api/http/rate-limit.ts";
 import { requireRuntime } from "../../api/http/route.ts";
-import type { Context } from "../../api/operation.ts";
+import { type Context, named } from "../../api/operation.ts";
 import type { Env } from "../../env.ts";
 import { describeHolders, type Permission } from "../../security/roles.ts";
 import { type KeyHolder, may } from "../../objects/task/caller.ts";
@@ -60,33 +60,59 @@ export interface Page {
   readonly answer: (visit: Visit) => Promise<Response>;
 }
 
-/** Declares a page that needs no login, and that works even while the configuration is not valid. */
+/**
+ * Declares a page that needs no login, and that works even while the configuration is not valid.
+ * @param name name of the constant to which the page is assigned, as in `viewerPage`, `formAction` and `publicForm`. The
+ * minified build has no other name for `answer` in stack traces.
+ */
 export function publicPage<Path extends string>(
+  name: string,
   path: Path,
   answer: (visit: Visit<PathParams<Path>>) => Promise<Response>,
 ): Page {
   const readParams = paramsReader(path);
+  const work = named(name, async (visit: Visit<PathParams<Path>>) => await answer(visit));
   return {
     method: "GET",
     path,
     access: "anyone",
-    answer: (visit) => answer({ ...visit, params: readParams(visit.params) }),
+    answer: (visit) => work({ ...visit, params: readParams(visit.params) }),
+  };
+}
+
+/** Declares the handler of a form that needs no login. A form that another site has sent is refused. */
+export function publicForm(
+  name: string,
+  path: string,
+  answer: (visit: Visit) => Promise<Response>,
+): Page {
+  const work = named(name, async (visit: Visit) => await answer(visit));
+  return {
+    method: "POST",
+    path,
+    access: "anyone",
+    answer: async (visit) => {
+      requireOwnForm(visit.request, visit.env);
+      return work(visit);
+    },
   };
 }
 
 /** Declares a page for viewers who have a permission. Visitors who are not logged in are sent to the login. */
 export function viewerPage<Path extends string>(
+  name: string,
   path: Path,
   access: Permission,
   answer: (visit: ViewerVisit<PathParams<Path>>) => Promise<Response>,
 ): Page {
   const readParams = paramsReader(path);
+  const work = named(name, async (visit: ViewerVisit<PathParams<Path>>) => await answer(visit));
   return {
     method: "GET",
     path,
     access,
     answer: (visit) =>
-      asViewer(visit, access, (seen) => answer({ ...seen, params: readParams(visit.params) })),
+      asViewer(visit, access, (seen) => work({ ...seen, params: readParams(visit.params) })),
   };
 }
 
@@ -95,12 +121,14 @@ export function viewerPage<Path extends string>(
  * its fields are read when another site has sent it, or when the account has reached the rate limit.
  */
 export function formAction<Path extends string>(
+  name: string,
   path: Path,
   access: Permission,
   answer: (visit: FormVisit<PathParams<Path>>) => Promise<Response>,
   { rateLimit: counted = "LIMIT_LISTS", onLimit }: FormLimit<PathParams<Path>> = {},
 ): Page {
   const readParams = paramsReader(path);
+  const work = named(name, async (visit: FormVisit<PathParams<Path>>) => await answer(visit));
   return {
     method: "POST",
     path,
@@ -116,7 +144,7 @@ export function formAction<Path extends string>(
           return onLimit(seen, error);
         }
         const form = await readForm(visit.request, seen.runtime);
-        return answer({ ...seen, form, counted });
+        return work({ ...seen, form, counted });
       });
     },
   };

@@ -7,9 +7,9 @@ import { accountOf } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { accessUserOf } from "../session/access.ts";
 import { html, seeOther } from "../http/html-answer.ts";
-import { readForm, requireOwnForm } from "../http/forms.ts";
+import { readForm } from "../http/forms.ts";
 import { type Theme, themeOf } from "../layout/layout.tsx";
-import { type Page, publicPage, viewerPage } from "../http/page.ts";
+import { publicForm, publicPage, viewerPage } from "../http/page.ts";
 import { safeReturnTo } from "../session/return-to.ts";
 import { endSession, sessionVisitorOf, startSession } from "../session/session.ts";
 import { PublicLayout } from "../layout/public-layout.tsx";
@@ -22,7 +22,7 @@ const NOT_SECURE =
  * The login page, with one field for an operator key or an account's key. Users of Cloudflare Access need no key; for
  * them the page has a link to log out of Cloudflare Access.
  */
-export const loginPage = publicPage("/login", async ({ request, env, url }) => {
+export const loginPage = publicPage("loginPage", "/login", async ({ request, env, url }) => {
   const returnTo = safeReturnTo(url.searchParams.get("return_to") ?? "", url.origin);
   const runtime = requireRuntime(env);
   if ((await sessionVisitorOf(request, runtime, env)) !== null) return seeOther(returnTo);
@@ -37,50 +37,39 @@ export const loginPage = publicPage("/login", async ({ request, env, url }) => {
  * others is that of a refresh after the end of the login.
  */
 export const loginCheck = viewerPage(
+  "loginCheck",
   "/login/check",
   "read",
   async () => new Response(null, { status: 204 }),
 );
 
 /** Exchanges an API key for a session cookie. A wrong key is counted like a wrong key in a request to the API. */
-export const logIn: Page = {
-  method: "POST",
-  path: "/login",
-  access: "anyone",
-  answer: async ({ request, env, url }) => {
-    requireOwnForm(request, env);
-    const runtime = requireRuntime(env);
-    const form = await readForm(request, runtime);
-    const returnTo = safeReturnTo(form.get("return_to") ?? "", url.origin);
-    if (!isSafe(url, runtime)) return refusal(request, returnTo, NOT_SECURE, 403);
-    const key = (form.get("key") ?? "").trim();
-    const viewer = await holderOfKey(key, request.headers, runtime, env);
-    if (viewer === null) {
-      measureRefusal(env.METRICS);
-      return refusal(request, returnTo, WRONG_KEY, 401);
-    }
-    log({ event: "console.login", by: viewer.key, account: accountOf(viewer) });
-    const cookie = await startSession(request, viewer, key, runtime);
-    return seeOther(returnTo, { "Set-Cookie": cookie });
-  },
-};
+export const logIn = publicForm("logIn", "/login", async ({ request, env, url }) => {
+  const runtime = requireRuntime(env);
+  const form = await readForm(request, runtime);
+  const returnTo = safeReturnTo(form.get("return_to") ?? "", url.origin);
+  if (!isSafe(url, runtime)) return refusal(request, returnTo, NOT_SECURE, 403);
+  const key = (form.get("key") ?? "").trim();
+  const viewer = await holderOfKey(key, request.headers, runtime, env);
+  if (viewer === null) {
+    measureRefusal(env.METRICS);
+    return refusal(request, returnTo, WRONG_KEY, 401);
+  }
+  log({ event: "console.login", by: viewer.key, account: accountOf(viewer) });
+  const cookie = await startSession(request, viewer, key, runtime);
+  return seeOther(returnTo, { "Set-Cookie": cookie });
+});
 
 /**
  * Ends the session, so that a copy of its cookie becomes useless, too. The header `Clear-Site-Data` does not name
  * `cookies`, because this would log the user out of all sites of the domain.
  */
-export const logOut: Page = {
-  method: "POST",
-  path: "/logout",
-  access: "anyone",
-  answer: async ({ request, env }) => {
-    requireOwnForm(request, env);
-    return seeOther("/login", {
-      "Set-Cookie": await endSession(request, requireRuntime(env), env),
-      "Clear-Site-Data": '"cache"',
-    });
-  },
-};
+export const logOut = publicForm("logOut", "/logout", async ({ request, env }) =>
+  seeOther("/login", {
+    "Set-Cookie": await endSession(request, requireRuntime(env), env),
+    "Clear-Site-Data": '"cache"',
+  }),
+);
 
 /**
  * Tells whether nobody else can read a key that is sent to this address. An http address counts as safe when

@@ -66,7 +66,7 @@ export function FirstTask({ origin, isSandboxOn }: FirstTaskProps) {
 }
 
 /** Registers a task of the simulated provider, and redirects to its page. The task completes by itself. */
-export const runSandboxTask = formAction("/sandbox", "operate", async (visit) => {
+export const runSandboxTask = formAction("runSandboxTask", "/sandbox", "operate", async (visit) => {
   const id = crypto.randomUUID();
   const body = { id, provider: "sandbox", model: "sandbox/ok" };
   await registerTask.perform({ params: {}, body }, visit.viewer, visit);

@@ -13,7 +13,7 @@ import {
 import { OperatorOverview, rangeIn, readOperatorFacts } from "./operator-overview.tsx";
 
 /** The front page. Operators see the problems and numbers of the relay, accounts see their own tasks. */
-export const overviewPage = viewerPage("/", "read", async (visit) => {
+export const overviewPage = viewerPage("overviewPage", "/", "read", async (visit) => {
   const { viewer } = visit;
   const content =
     viewer.kind === "account" ? await ofAccount(visit, viewer.id) : await ofAll(visit);

@@ -28,7 +28,7 @@ const MAX_OPEN = 500;
  * The page with the connections to providers and their faults, and with the health and the configuration of the
  * relay.
  */
-export const providersPage = viewerPage("/providers", "inspect", async (visit) => {
+export const providersPage = viewerPage("providersPage", "/providers", "inspect", async (visit) => {
   const { env, url, runtime } = visit;
   const { config } = runtime;
   const details = await healthDetails(config, env);

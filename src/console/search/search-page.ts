@@ -12,19 +12,24 @@ const MAX_CHARACTERS = 4_096;
  * of this name; when there is no such account, it leads to the tasks of the model of this name. The form uses POST,
  * because a pasted hook URL is a secret that must not stay in the browser's history.
  */
-export const searchPage = formAction("/search", "read", async ({ env, form, viewer }) => {
-  const text = form.get("q") ?? "";
-  if (text.length > MAX_CHARACTERS) {
-    const message = `must have at most ${MAX_CHARACTERS} characters`;
-    const detail = `The search has ${text.length} characters.`;
-    throw new Problem("invalid_request", { detail, issues: [{ path: "/q", message }] });
-  }
-  const target = searchTarget(text);
-  if (target === null) return seeOther("/");
-  const isWord = target.kind === "word" && viewer.kind === "operator";
-  const isAccount = isWord && (await findAccount(env, target.name)) !== null;
-  return seeOther(searchPath(isAccount ? { kind: "account", name: target.name } : target));
-});
+export const searchPage = formAction(
+  "searchPage",
+  "/search",
+  "read",
+  async ({ env, form, viewer }) => {
+    const text = form.get("q") ?? "";
+    if (text.length > MAX_CHARACTERS) {
+      const message = `must have at most ${MAX_CHARACTERS} characters`;
+      const detail = `The search has ${text.length} characters.`;
+      throw new Problem("invalid_request", { detail, issues: [{ path: "/q", message }] });
+    }
+    const target = searchTarget(text);
+    if (target === null) return seeOther("/");
+    const isWord = target.kind === "word" && viewer.kind === "operator";
+    const isAccount = isWord && (await findAccount(env, target.name)) !== null;
+    return seeOther(searchPath(isAccount ? { kind: "account", name: target.name } : target));
+  },
+);
 
 /** Patterns of texts that contain a task id. The pattern that is least likely to match something else comes first. */
 const TASK_PLACES = [

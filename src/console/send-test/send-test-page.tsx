@@ -59,7 +59,7 @@ interface TestState {
 }
 
 /** The page with the form that sends a test callback. The query parameters `url` and `account` fill in its fields. */
-export const testPage = viewerPage("/test", "redeliver", (visit) => {
+export const testPage = viewerPage("testPage", "/test", "redeliver", (visit) => {
   const { searchParams } = visit.url;
   const text = (name: string) => searchParams.get(name) ?? "";
   return showTest(visit, {
@@ -182,7 +182,9 @@ function Outcome(result: Tested) {
 }
 
 /** Sends a test callback, and shows what was sent and what the server answered. */
-export const runTest = formAction("/test", "redeliver", sendSample, { rateLimit: "LIMIT_TESTS" });
+export const runTest = formAction("runTest", "/test", "redeliver", sendSample, {
+  rateLimit: "LIMIT_TESTS",
+});
 
 async function sendSample(visit: FormVisit<object>): Promise<Response> {
   const { form, viewer } = visit;
@@ -202,29 +204,39 @@ async function sendSample(visit: FormVisit<object>): Promise<Response> {
  * Checks the signature of a callback that a server has received. It is compared with the test callback that was sent
  * before. When none was sent, it is compared with the callback of the task that the received headers name.
  */
-export const diagnoseTest = formAction("/test/verify", "redeliver", async (visit) => {
-  const { form, runtime, env, viewer } = visit;
-  const fields = fieldsIn(form);
-  const [sent, received] = [sentIn(form), receivedIn(form)];
-  const named = searchTarget(received.headers);
-  const id = named?.kind === "task" ? named.id : null;
-  if (sent === null && id === null) {
-    const text = "The headers name no task. Paste webhook-id too, or send a test first.";
-    const fault = { form: "doctor", typed: form, issues: new Map([["headers", text]]), text: null };
-    return showTest(visit, { fields, fault }, 400);
-  }
-  const facts =
-    sent === null
-      ? callbackOf(await readShownTask({ ...visit, params: { id: id ?? "" } }))
-      : factsOf(
-          sent,
-          fields,
-          await signingAccount(fields.account, { caller: viewer, env }),
-          visit.url.origin,
-        );
-  const verdict = await verdictOn(received, facts, Date.now(), runtime, env);
-  return showTest(visit, { fields, sent, received, verdict });
-});
+export const diagnoseTest = formAction(
+  "diagnoseTest",
+  "/test/verify",
+  "redeliver",
+  async (visit) => {
+    const { form, runtime, env, viewer } = visit;
+    const fields = fieldsIn(form);
+    const [sent, received] = [sentIn(form), receivedIn(form)];
+    const named = searchTarget(received.headers);
+    const id = named?.kind === "task" ? named.id : null;
+    if (sent === null && id === null) {
+      const text = "The headers name no task. Paste webhook-id too, or send a test first.";
+      const fault = {
+        form: "doctor",
+        typed: form,
+        issues: new Map([["headers", text]]),
+        text: null,
+      };
+      return showTest(visit, { fields, fault }, 400);
+    }
+    const facts =
+      sent === null
+        ? callbackOf(await readShownTask({ ...visit, params: { id: id ?? "" } }))
+        : factsOf(
+            sent,
+            fields,
+            await signingAccount(fields.account, { caller: viewer, env }),
+            visit.url.origin,
+          );
+    const verdict = await verdictOn(received, facts, Date.now(), runtime, env);
+    return showTest(visit, { fields, sent, received, verdict });
+  },
+);
 
 function fieldsIn(form: URLSearchParams): TestFields {
   const text = (name: string) => (form.get(name) ?? "").trim();

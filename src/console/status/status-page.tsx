@@ -22,20 +22,24 @@ const LONGEST_HOLD_S = "55";
  * The page of a status link, for people who are not logged in. It reads the task with the same function as the route
  * of the API, which checks the token of the link.
  */
-export const statusPage = publicPage("/v1/tasks/{id}", async ({ request, env, url, params }) => {
-  const asked = new URL(url);
-  if (request.headers.has("X-Refresh")) asked.searchParams.set("wait", LONGEST_HOLD_S);
-  const headers = new Headers(request.headers);
-  headers.delete("If-None-Match");
-  const found = await readLinkedTask({ env, url: asked, params, headers });
-  const task = linkedTaskIn(found.task);
-  const page = (
-    <PublicLayout title={`Task ${task.id.slice(0, 8)}`} theme={themeOf(request)}>
-      <Life task={task} isCrowded={found.isCrowded} />
-    </PublicLayout>
-  );
-  return html(page, 200, { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" });
-});
+export const statusPage = publicPage(
+  "statusPage",
+  "/v1/tasks/{id}",
+  async ({ request, env, url, params }) => {
+    const asked = new URL(url);
+    if (request.headers.has("X-Refresh")) asked.searchParams.set("wait", LONGEST_HOLD_S);
+    const headers = new Headers(request.headers);
+    headers.delete("If-None-Match");
+    const found = await readLinkedTask({ env, url: asked, params, headers });
+    const task = linkedTaskIn(found.task);
+    const page = (
+      <PublicLayout title={`Task ${task.id.slice(0, 8)}`} theme={themeOf(request)}>
+        <Life task={task} isCrowded={found.isCrowded} />
+      </PublicLayout>
+    );
+    return html(page, 200, { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" });
+  },
+);
 
 interface LifeProps {
   readonly task: TaskStatus;

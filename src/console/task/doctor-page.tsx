@@ -15,13 +15,13 @@ import type { FormFault } from "../http/forms.ts";
 const PATH = "/tasks/{id}/verify";
 
 /** The page of the signature doctor, which says why a server refuses a callback. */
-export const doctorPage = viewerPage(PATH, "read", async (visit) => {
+export const doctorPage = viewerPage("doctorPage", PATH, "read", async (visit) => {
   callbackOf(await readShownTask(visit));
   return doctorAnswer(visit, null, { headers: "", body: "" });
 });
 
 /** Checks the signature of a callback that a server has received, and shows what is wrong. Changes nothing. */
-export const diagnose = formAction(PATH, "read", async (visit) => {
+export const diagnose = formAction("diagnose", PATH, "read", async (visit) => {
   const { form, viewer, params } = visit;
   const received = receivedIn(form);
   const verdict = await verifyCallback.perform({ params, body: received }, viewer, visit);

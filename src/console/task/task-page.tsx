@@ -32,7 +32,9 @@ import { redeliverTask } from "../../api/tasks/redeliver-task.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
 
 /** The page of one task: what happened, what comes next, and what the client received. */
-export const taskPage = viewerPage("/tasks/{id}", "read", (visit) => showTask(visit, null));
+export const taskPage = viewerPage("taskPage", "/tasks/{id}", "read", (visit) =>
+  showTask(visit, null),
+);
 
 /**
  * Returns the page of a task.
@@ -194,25 +196,30 @@ function shortened(id: string): string {
 /**
  * Orders a redelivery and redirects to the page of the task. A form that is sent twice orders only one redelivery.
  */
-export const redeliver = formAction("/tasks/{id}/redeliver", "redeliver", async (visit) => {
-  const { form, viewer, params } = visit;
-  const body = {
-    attempts: form.has("attempts") ? numberIn(form, "attempts") : 1,
-    callback_url: form.get("callback_url") || null,
-  };
-  return withFaultsIn(
-    { id: REDELIVER, typed: form, fields: ["callback_url"] },
-    async () => {
-      const given = { params, body, idempotencyKey: form.get("idempotency_key") };
-      await redeliverTask.perform(given, viewer, visit);
-      return seeOther(`/tasks/${taskIdOf(params.id)}`);
-    },
-    (fault) => showTask(visit, fault),
-  );
-});
+export const redeliver = formAction(
+  "redeliver",
+  "/tasks/{id}/redeliver",
+  "redeliver",
+  async (visit) => {
+    const { form, viewer, params } = visit;
+    const body = {
+      attempts: form.has("attempts") ? numberIn(form, "attempts") : 1,
+      callback_url: form.get("callback_url") || null,
+    };
+    return withFaultsIn(
+      { id: REDELIVER, typed: form, fields: ["callback_url"] },
+      async () => {
+        const given = { params, body, idempotencyKey: form.get("idempotency_key") };
+        await redeliverTask.perform(given, viewer, visit);
+        return seeOther(`/tasks/${taskIdOf(params.id)}`);
+      },
+      (fault) => showTask(visit, fault),
+    );
+  },
+);
 
 /** Cancels a task and redirects to its page, which also shows the result of a job that has ended meanwhile. */
-export const cancel = formAction("/tasks/{id}/cancel", "cancel", async (visit) => {
+export const cancel = formAction("cancel", "/tasks/{id}/cancel", "cancel", async (visit) => {
   const { form, viewer, params } = visit;
   const query = form.has("force") ? { force: form.get("force") } : {};
   try {
@@ -224,7 +231,7 @@ export const cancel = formAction("/tasks/{id}/cancel", "cancel", async (visit) =
 });
 
 /** Erases a task and redirects to the front page of the console. */
-export const erase = formAction("/tasks/{id}/erase", "administer", async (visit) => {
+export const erase = formAction("erase", "/tasks/{id}/erase", "administer", async (visit) => {
   const { viewer, params } = visit;
   await eraseTask.perform({ params }, viewer, visit);
   return seeOther("/");

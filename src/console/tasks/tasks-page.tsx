@@ -26,7 +26,7 @@ type Listed =
   | { readonly kind: "invalid"; readonly issues: ReadonlyMap<string, string> };
 
 /** The list of tasks. Its URL contains the filters and the cursor, under the names of the API's parameters. */
-export const tasksPage = viewerPage(PATH, "read", async (visit) => {
+export const tasksPage = viewerPage("tasksPage", PATH, "read", async (visit) => {
   const now = Date.now();
   const { searchParams: search } = visit.url;
   const asked = taskParameters(search, now);
@@ -60,7 +60,7 @@ export const tasksPage = viewerPage(PATH, "read", async (visit) => {
  * Returns the number of newer tasks for a list that is open in a browser, as a line above it. The list itself does
  * not change.
  */
-export const newerTasks = viewerPage("/tasks/newer", "read", async (visit) => {
+export const newerTasks = viewerPage("newerTasks", "/tasks/newer", "read", async (visit) => {
   const { searchParams: search } = visit.url;
   const top = search.get("top") ?? "";
   const listed = await list(taskParameters(search, Date.now()), PAGE_SIZE, visit);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { LOCAL_VARS } from "../harness/client.ts";
+import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Workerd } from "../harness/workerd.ts";
 
@@ -20,6 +20,17 @@ function failures(): readonly z.output<typeof Failed>[] {
   });
 }
 
+/** Makes a request that fails, and returns the line that the relay logs of it. */
+async function failureOf(request: () => Promise<{ readonly status: number }>) {
+  const before = failures().length;
+  const { status } = await request();
+  expect(status).toBe(500);
+  const [failure, ...others] = failures().slice(before);
+  expect(others).toEqual([]);
+  expect(failure?.error).toContain("planted defect");
+  return failure;
+}
+
 it.each([
   ["readTask", "GET", `/v1/tasks/${ID}`],
   ["streamTask", "GET", `/v1/tasks/${ID}/events`],
@@ -28,12 +39,22 @@ it.each([
 ])(
   "an error behind a wait in %s names it in the stack that the minified build logs",
   async (name, method, path) => {
-    const before = failures().length;
-    const { status } = await relay.client.ask(method, path);
-    expect(status).toBe(500);
-    const [failure, ...others] = failures().slice(before);
-    expect(others).toEqual([]);
-    expect(failure?.error).toContain("planted defect");
+    const failure = await failureOf(() => relay.client.ask(method, path));
     expect(failure?.stack).toMatch(new RegExp(String.raw`\bat async ${name} `));
   },
 );
+
+it("an error behind a wait in the handler of a form names the handler in the stack that the minified build logs", async () => {
+  const { url } = relay;
+  const send = (path: string, fields: Record<string, string>, cookie = "") =>
+    fetch(url + path, {
+      method: "POST",
+      redirect: "manual",
+      headers: { Origin: url, Cookie: cookie },
+      body: new URLSearchParams(fields),
+    });
+  const login = await send("/login", { key: OPERATOR_KEY });
+  const [cookie = ""] = (login.headers.get("Set-Cookie") ?? "").split(";");
+  const failure = await failureOf(() => send(`/tasks/${ID}/cancel`, {}, cookie));
+  expect(failure?.stack).toMatch(/\bat async cancelTask (?:.*\n)+.*\bat async cancel /);
+});

@@ -8,7 +8,7 @@ import { Document, themeOf } from "../../layout/layout.tsx";
 import { ORIGIN } from "./origin.ts";
 
 /** Serves the reference of the API, made from openapi.json. */
-export const referencePage = publicPage("/docs", ({ request, env }) => {
+export const referencePage = publicPage("referencePage", "/docs", ({ request, env }) => {
   const origin = linkOrigin(env, request);
   return html(
     <Document title="API reference" theme={themeOf(request)}>
@@ -18,7 +18,7 @@ export const referencePage = publicPage("/docs", ({ request, env }) => {
 });
 
 /** Serves the page `/docs/errors`, to which the `type` of every error answer (problem) links. */
-export const errorsPage = publicPage("/docs/errors", ({ request }) =>
+export const errorsPage = publicPage("errorsPage", "/docs/errors", ({ request }) =>
   html(
     <Document title="Problem codes" theme={themeOf(request)}>
       {raw(errors)}
