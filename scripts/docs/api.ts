@@ -1,65 +1,58 @@
-import {
-  type ApiDocument,
-  type Endpoint,
-  endpointsFor,
-  titleOf,
-} from "../../src/console/docs/document.ts";
-import { objects, parameterTable } from "./api-fields.ts";
-import { operation } from "./api-operation.ts";
-import { anchor, sentence } from "./markdown.ts";
+import * as z from "zod";
+import { sentence } from "./markdown.ts";
 import { fillRegions, table } from "./regions.ts";
 
-/** Readers of the reference, with the tag of their operations. */
-const AUDIENCES = [
-  [
-    "client",
-    "Routes for clients",
-    "For those who have tasks made. See also [status links](status-links.md), [progress](#progress), [cancel](#cancel), [why a task waits](#why-a-task-waits), [usage](#usage), [idempotency](#idempotency), [account keys](#account-keys), [the request of an attempt](#the-request-of-an-attempt) and [why a server refuses a callback](#why-a-server-refuses-a-callback).",
-  ],
-  [
-    "operator",
-    "Routes for operators",
-    "For those who run the relay. See also [lists](index.md), [statistics](index.md#statistics), [hosts and problems](index.md#hosts-and-problems), [metrics](index.md#metrics) and [deleting an account](storage.md#deleting-an-account).",
-  ],
-  [
-    "upstream",
-    "Routes for upstreams",
-    "For the services that do the work. See also [events](#events).",
-  ],
-] as const;
+const Operation = z.object({
+  tags: z.tuple([z.enum(["client", "operator", "upstream"])]),
+  summary: z.string(),
+  "x-access": z.string().optional(),
+});
+const Callback = Operation.extend({
+  parameters: z.array(z.object({ name: z.string(), description: z.string() })),
+  requestBody: z.object({
+    content: z.object({ "application/json": z.object({ example: z.unknown() }) }),
+  }),
+});
+/** The parts of the description of the API (openapi.json) that docs/api.md shows. */
+const Description = z.object({
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  webhooks: z.record(z.string(), z.object({ post: Callback })),
+});
+type Description = z.output<typeof Description>;
 
-/** Returns docs/api.md with its generated regions made from the description of the API (openapi.json). */
-export function apiDoc(page: string, document: ApiDocument): string {
-  const { schemas } = document.components;
-  const routes = AUDIENCES.map(([tag, title, text]) => {
-    const endpoints = endpointsFor(document, tag);
-    const rows = endpoints.map(routeRow);
-    return [`### ${title}`, text, table(["method, path", "access", "purpose"], rows)].join("\n\n");
-  });
-  const operations = AUDIENCES.flatMap(([tag]) =>
-    endpointsFor(document, tag).map((endpoint) => operation(endpoint, schemas)),
-  );
+/** Returns docs/api.md with its generated regions made from the description of the API. */
+export function apiDoc(page: string, openApi: unknown): string {
+  const description = Description.parse(openApi);
   return fillRegions(page, {
-    routes: routes.join("\n\n"),
-    callback: callbacks(document),
-    operations: operations.join("\n\n"),
-    objects: objects(schemas),
+    client: routes(description, "client"),
+    operator: routes(description, "operator"),
+    upstream: routes(description, "upstream"),
+    callback: callbacks(description),
   });
 }
 
-function routeRow({ method, path, operationId, summary, ...rest }: Endpoint): readonly string[] {
-  const link = `[\`${method} ${path}\`](#${anchor(titleOf(operationId))})`;
-  return [link, rest["x-access"] ?? "", sentence(summary)];
+/** A table of the routes for one kind of callers. */
+function routes({ paths }: Description, audience: Callback["tags"][0]): string {
+  const rows = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { tags, summary, ...rest }]) =>
+      tags[0] === audience
+        ? [[`\`${method.toUpperCase()} ${path}\``, rest["x-access"] ?? "", sentence(summary)]]
+        : [],
+    ),
+  );
+  return table(["method, path", "access", "purpose"], rows);
 }
+
+type Callback = z.output<typeof Callback>;
 
 /** The headers of a callback, and an example of the body of each. */
-function callbacks({ webhooks, components }: ApiDocument): string {
-  const sent = Object.entries(webhooks).filter(([, { post }]) => post.tags.includes("client"));
-  const [first] = sent;
-  const headers = parameterTable(first?.[1].post.parameters ?? [], components.schemas);
+function callbacks({ webhooks }: Description): string {
+  const sent = Object.entries(webhooks).filter(([, { post }]) => post.tags[0] === "client");
+  const headers = sent[0]?.[1].post.parameters ?? [];
+  const rows = headers.map(({ name, description }) => [`\`${name}\``, sentence(description)]);
   const bodies = sent.flatMap(([name, { post }]) => {
-    const example = post.requestBody?.content["application/json"]?.example;
+    const { example } = post.requestBody.content["application/json"];
     return [`The body of \`${name}\`:`, `\`\`\`json\n${JSON.stringify(example)}\n\`\`\``];
   });
-  return [headers, ...bodies].join("\n\n");
+  return [table(["header", "value"], rows), ...bodies].join("\n\n");
 }

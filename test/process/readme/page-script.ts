@@ -87,8 +87,31 @@ function runnable(code: string, { relay, ownReceiver, receiver }: Addresses): st
     .replaceAll("npm run deploy:first", "npm run deploy -- --dry-run");
 }
 
-/** Returns a script that runs the commands of the reference and prints the HTTP status of each answer. */
-export function referenceScript(blocks: readonly ShellBlock[], addresses: Addresses): string {
+/** An operation in the reference that a relay serves at `/docs`: its method and path, and its command of curl. */
+export interface ReferenceCommand {
+  readonly method: string;
+  readonly path: string;
+  readonly command: string;
+}
+
+const OPERATION =
+  /<section class="operation"[^]*?class="badge[^>]*>(\w+)<\/span> <code>(.*?)<\/code>[^]*?<pre><code>(curl [^]*?)<\/code>/g;
+const ENTITIES = { "&quot;": '"', "&#39;": "'", "&lt;": "<", "&gt;": ">", "&amp;": "&" };
+
+/** Returns the commands of the reference, whose HTML is given, for a relay with this origin. */
+export function referenceCommands(html: string, origin: string): readonly ReferenceCommand[] {
+  return Array.from(html.matchAll(OPERATION), ([, method = "", path = "", code = ""]) => {
+    const text = Object.entries(ENTITIES).reduce(
+      (left, [entity, character]) => left.replaceAll(entity, character),
+      code,
+    );
+    const command = text.replace(/^(curl \S+ '?)https?:\/\/[^/]+/, `$1${origin}`);
+    return { method, path, command };
+  });
+}
+
+/** Returns a script that runs commands of the reference and prints the HTTP status of each answer. */
+export function referenceScript(commands: readonly ReferenceCommand[]): string {
   const curl = `curl() { command curl -sS --max-time 10 "\${@:2}" -o /dev/null -w '%{http_code}\\n'; }`;
-  return [curl, ...blocks.map(({ code }) => runnable(code, addresses))].join("\n");
+  return [curl, ...commands.map(({ command }) => command)].join("\n");
 }
