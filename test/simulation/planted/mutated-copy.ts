@@ -1,13 +1,11 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pMap from "p-map";
 import * as z from "zod";
-import type { Bug } from "./bugs.ts";
-
-const ROOT = join(import.meta.dirname, "../../..");
+import { type Bug, plant, ROOT } from "../../planted/bug-list.ts";
 
 /** The first life from a seed on that breaks a promise. */
 const Hunted = z.object({
@@ -26,7 +24,7 @@ export interface Hunt {
 }
 
 /** The relay as it is, as a bug without changes: the control of all others. */
-const UNCHANGED: Bug = { what: "the unchanged program", changes: [] };
+const UNCHANGED: Bug = { what: "the unchanged program", tests: [], changes: [] };
 
 /** A copy of the relay in which bugs are planted, one at a time. */
 class MutatedCopy implements AsyncDisposable {
@@ -46,7 +44,7 @@ class MutatedCopy implements AsyncDisposable {
   }
 
   async hunt(bug: Bug, { seeds, lives }: Hunt): Promise<readonly Hunted[]> {
-    await this.#plant(bug);
+    const remove = await plant(bug, this.#home);
     try {
       const script = join(this.#home, "test/simulation/planted/hunt.ts");
       const args = [script, `--seeds=${seeds.join(",")}`, `--lives=${lives}`];
@@ -57,32 +55,12 @@ class MutatedCopy implements AsyncDisposable {
     } catch (error) {
       throw new Error(`${bug.what}: the simulation itself fails`, { cause: error });
     } finally {
-      await this.#restore(bug);
+      await remove();
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#home, { recursive: true, force: true });
-  }
-
-  async #plant({ what, changes }: Bug): Promise<void> {
-    for (const { file, text, instead } of changes) {
-      const path = join(this.#home, "src", file);
-      const source = await readFile(path, "utf8");
-      if (source.split(text).length !== 2) {
-        throw new Error(`${what}: the text to change is not once in ${file}: ${text}`);
-      }
-      await writeFile(
-        path,
-        source.replace(text, () => instead),
-      );
-    }
-  }
-
-  async #restore({ changes }: Bug): Promise<void> {
-    for (const { file } of changes) {
-      await cp(join(ROOT, "src", file), join(this.#home, "src", file));
-    }
   }
 }
 

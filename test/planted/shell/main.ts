@@ -1,0 +1,90 @@
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import pMap from "p-map";
+import type { Bug } from "../bug-list.ts";
+import { bugsOf, PARTS } from "./bugs.ts";
+import type { Finding } from "./messages.ts";
+import { TestedCopy } from "./tested-copy.ts";
+
+/** Where the tests of the relay on workerd lie, all of which `--all` runs. */
+const ALL_TESTS = ["core", "worker", "index", "outputs"];
+
+/**
+ * Plants the bugs of the shell one after another, each in a copy of the tree, and runs the tests that must notice it.
+ * `--part api` and `--only text` choose bugs; `--all` runs further tests where those named do not notice a bug.
+ */
+const { values } = parseArgs({
+  options: {
+    part: { type: "string", multiple: true, default: [...PARTS] },
+    only: { type: "string", default: "" },
+    all: { type: "boolean", default: false },
+  },
+});
+
+interface Planted {
+  readonly part: string;
+  readonly bug: Bug;
+}
+
+const planted: readonly Planted[] = PARTS.filter((part) => values.part.includes(part)).flatMap(
+  (part) =>
+    bugsOf(part)
+      .filter(({ what }) => what.includes(values.only))
+      .map((bug) => ({ part, bug })),
+);
+const noticed = new Map<string, number>();
+
+await using copies = new AsyncDisposableStack();
+const free = await pMap(Array.from({ length: availableParallelism() }), async () =>
+  copies.use(await TestedCopy.open()),
+);
+
+async function run(bug: Bug | null, tests: readonly string[]): Promise<Finding> {
+  const copy = free.pop();
+  if (copy === undefined) throw new Error("more runs than copies");
+  const finding = await copy.test({ bug, tests });
+  free.push(copy);
+  return finding;
+}
+
+/** Returns the title of the test that notices a bug. Null when none does. */
+async function noticing(bug: Bug): Promise<string | null> {
+  const first = await run(bug, bug.tests);
+  const finding = first.failed === null && values.all ? await run(bug, ALL_TESTS) : first;
+  if (finding.failed === null && finding.errors.length > 0) {
+    throw new Error(`${bug.what}: the tests do not run: ${finding.errors.join("\n")}`);
+  }
+  return finding.failed;
+}
+
+/** @throws when a test fails without a bug: it would count as noticing every bug. */
+async function requireControl(tests: readonly string[]): Promise<void> {
+  const { failed, errors, passed } = await run(null, tests);
+  if (failed !== null || errors.length > 0 || passed === 0) {
+    throw new Error(`without a bug fails: ${failed ?? errors.join("\n")}`);
+  }
+}
+
+const concurrency = free.length;
+const tests = [...new Set(planted.flatMap(({ bug }) => bug.tests))].toSorted();
+const halves = Array.from({ length: concurrency }, (_, half) =>
+  tests.filter((_name, index) => index % concurrency === half),
+).filter((half) => half.length > 0);
+await pMap(halves, requireControl, { concurrency });
+console.log(`the unchanged relay passes: ${tests.length} test files`);
+await pMap(
+  planted,
+  async ({ part, bug }) => {
+    const title = await noticing(bug);
+    console.log(title === null ? `UNNOTICED  ${bug.what}` : `${bug.what}\n    ${title}`);
+    if (title !== null) noticed.set(part, (noticed.get(part) ?? 0) + 1);
+  },
+  { concurrency },
+);
+for (const part of values.part) {
+  const all = planted.filter((each) => each.part === part).length;
+  console.log(`${part}: ${noticed.get(part) ?? 0} of ${all} planted bugs are noticed`);
+}
+const sum = [...noticed.values()].reduce((a, b) => a + b, 0);
+console.log(`${sum} of ${planted.length} planted bugs are noticed`);
+if (sum < planted.length) process.exitCode = 1;
