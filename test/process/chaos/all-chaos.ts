@@ -1,8 +1,9 @@
-import { outputsChaos } from "../outputs/outputs-chaos.ts";
-import { pricesChaos } from "../prices/prices-chaos.ts";
-import { submitChaos } from "../submit/chaos/submit-chaos.ts";
-import { type ChaosOptions, taskRounds, lowTaskFigures } from "./chaos.ts";
-import { type ChaosReport, Counters } from "./counters.ts";
+import { type ChaosOptions, lowTaskFigures, taskRounds } from "./callbacks/scenario.ts";
+import { Counters } from "./counters.ts";
+import { OUTPUTS } from "./outputs/scenario.ts";
+import { PRICES } from "./prices/scenario.ts";
+import { type ChaosReport, runScenario } from "./scenario.ts";
+import { SUBMISSIONS } from "./submissions/scenario.ts";
 
 /** Longest round of tasks, in minutes. */
 const ROUND_MINUTES = 2;
@@ -39,10 +40,10 @@ function roundOf(kind: Kind, seed: number, minutes: number): Promise<ChaosReport
     case "tasks":
       return taskRounds({ minutes: Math.min(minutes, ROUND_MINUTES), seed, print: () => {} });
     case "submissions":
-      return submitChaos(seed);
+      return runScenario(SUBMISSIONS, seed);
     case "prices":
-      return pricesChaos(seed);
+      return runScenario(PRICES, seed);
     case "outputs":
-      return outputsChaos(seed);
+      return runScenario(OUTPUTS, seed);
   }
 }

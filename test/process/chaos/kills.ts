@@ -1,82 +1,41 @@
-import { watch } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type InterruptedBooking, interruptedBookings } from "../harness/stored-ledger.ts";
-import { bundleOf, type Workerd } from "../harness/workerd.ts";
-import type { Caller } from "./caller.ts";
 import type { Counters } from "./counters.ts";
 
-export const SHORT_WATCHDOG = "short-watchdog.ts";
-const MIN_UP_MS = 300;
-const MAX_UP_MS = 3_000;
-/** Number of kills after the run of the last task, while the last attempts and refunds are made. */
-const KILLS_AFTERWARDS = 4;
-/** Largest delay of a kill in milliseconds, about the time from one commit of a charge to the next. */
-const MAX_STEP_MS = 4;
-/** Largest delay of a kill in milliseconds, about the time of a whole charge or refund. */
-const MAX_BOOKING_MS = 40;
-/** Time after the last write to a task's file in which a call may be under way. */
-const CALL_MS = 400;
-const WRITE_WITHIN_MS = 400;
-
-/** The relay under load, as the functions see it that kill and restart it. */
-export interface Load {
-  readonly relay: Workerd;
-  readonly caller: Caller;
-  readonly random: () => number;
-  readonly isOver: () => boolean;
+/** The relay under load, as it is killed and restarted. */
+interface Killed {
+  readonly relay: {
+    readonly kill9: () => Promise<void>;
+    readonly restart: () => Promise<void>;
+  };
   readonly counters: Counters;
+  /** Waits for the moment of the next kill. */
+  readonly moment: (nth: number) => Promise<void>;
+  /** Tells before each kill whether there were enough. */
+  readonly isEnough: (kills: number) => boolean;
 }
 
-/**
- * Kills the relay at random moments until the load is over; after half of the kills it starts with a short
- * watchdog delay.
- */
-export async function killAtRandom(load: Load): Promise<void> {
-  const { relay, random, counters } = load;
-  for (let left = KILLS_AFTERWARDS, kills = 0; left > 0; kills++) {
-    if (load.isOver()) left--;
-    await sleep(MIN_UP_MS + random() ** 2 * (MAX_UP_MS - MIN_UP_MS));
-    await momentToKill(load, kills);
-    const killedAt = Date.now();
+/** Kills the relay with `kill -9` and restarts it, again and again. */
+export async function killAgainAndAgain(killed: Killed): Promise<void> {
+  const { relay, counters, moment, isEnough } = killed;
+  for (let kills = 0; !isEnough(kills); kills++) {
+    await moment(kills);
     await relay.kill9();
     counters.add("kills");
-    interruptedBookings(relay.storage, killedAt - CALL_MS).forEach((kind: InterruptedBooking) => {
-      counters.add(`${kind}s interrupted`);
-    });
-    const isShort = random() < 0.5;
-    if (isShort) counters.add("restarts with a short watchdog");
-    const { script } = await bundleOf(isShort ? SHORT_WATCHDOG : "");
-    await relay.restart("kept", script);
+    await relay.restart();
   }
 }
 
-/**
- * Waits for the moment of the next kill: in three of four cases until a write to an account or a request that
- * leads to one.
- */
-async function momentToKill({ relay, random, caller }: Load, nth: number): Promise<void> {
-  const [stepMs, bookingMs] = [random() * MAX_STEP_MS, random() ** 2 * MAX_BOOKING_MS];
-  if (nth % 4 === 1) await nextWrite(join(relay.storage, "accounts"), stepMs);
-  if (nth % 4 > 1) {
-    await Promise.race([caller.nextBooking(), sleep(WRITE_WITHIN_MS)]);
-    await sleep(bookingMs);
-  }
+/** Tells that there were enough kills when so many have followed the end of the load. */
+export function afterwards(isOver: () => boolean, count: number): () => boolean {
+  let left = count;
+  return () => {
+    if (left === 0) return true;
+    if (isOver()) left--;
+    return false;
+  };
 }
 
-/**
- * Waits until `afterMs` milliseconds after the next write to a file in the directory, or when none comes soon.
- */
-async function nextWrite(directory: string, afterMs: number): Promise<void> {
-  const giveUp = new AbortController();
-  const timer = setTimeout(() => giveUp.abort(), WRITE_WITHIN_MS);
-  try {
-    for await (const _ of watch(directory, { signal: giveUp.signal })) break;
-    await sleep(afterMs);
-  } catch (error) {
-    if (!giveUp.signal.aborted) throw error;
-  } finally {
-    clearTimeout(timer);
-    giveUp.abort();
-  }
+/** Lets the relay work for a random time, short ones more often than long ones. */
+export async function upFor(random: () => number, minMs: number, maxMs: number): Promise<void> {
+  await sleep(minMs + random() ** 2 * (maxMs - minMs));
 }

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { Caller, Fault } from "../chaos/caller.ts";
-import { PLANTED_FAULTS } from "../chaos/planted-faults.ts";
-import { planOf, type TaskPlan } from "../chaos/plan.ts";
-import { faultsIn, type Recording } from "../chaos/recording.ts";
-import { type Evidence, ReadTask } from "../chaos/task-faults.ts";
+import { faultsIn } from "../chaos/callbacks/judge.ts";
+import { planOf, type TaskPlan } from "../chaos/callbacks/plan.ts";
+import { PLANTED_FAULTS } from "../chaos/callbacks/planted.ts";
+import { type Evidence, ReadTask, type Recording } from "../chaos/callbacks/recording.ts";
 import { Client } from "../harness/client.ts";
 import { LoopbackServer } from "../harness/loopback.ts";
 

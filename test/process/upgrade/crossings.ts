@@ -1,5 +1,5 @@
 import { Counters } from "../chaos/counters.ts";
-import type { Evidence } from "../chaos/task-faults.ts";
+import type { Evidence } from "../chaos/callbacks/recording.ts";
 
 /** This tree's build, or a kept one. */
 export type Build = "earlier" | "present";

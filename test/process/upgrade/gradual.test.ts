@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { lengthOf, type RoundsLength, runRounds } from "../chaos/chaos.ts";
-import { planOf } from "../chaos/plan.ts";
+import { lengthOf, type RoundsLength, runRounds } from "../chaos/callbacks/scenario.ts";
+import { planOf } from "../chaos/callbacks/plan.ts";
 import { seeded } from "../../simulation/random.ts";
 import { bundleOf } from "../harness/workerd.ts";
 import { DIVISIONS, gradualRound, leastOf } from "./gradual.ts";

@@ -1,7 +1,7 @@
 import { Counters } from "../chaos/counters.ts";
-import type { Load } from "../chaos/kills.ts";
-import type { RoundOptions } from "../chaos/round.ts";
-import type { Evidence } from "../chaos/task-faults.ts";
+import type { Load } from "../chaos/callbacks/kills.ts";
+import type { RoundOptions } from "../chaos/callbacks/round.ts";
+import type { Evidence } from "../chaos/callbacks/recording.ts";
 import { forward, LoopbackServer } from "../harness/loopback.ts";
 import type { Workerd } from "../harness/workerd.ts";
 import { type Build, crossings } from "./crossings.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Load } from "../chaos/kills.ts";
+import type { Load } from "../chaos/callbacks/kills.ts";
 
 const LOOK_EVERY_MS = 50;
 

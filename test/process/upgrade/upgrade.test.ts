@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import { planOf, type TaskPlan } from "../chaos/plan.ts";
-import { runRound } from "../chaos/round.ts";
+import { faultsIn } from "../chaos/callbacks/judge.ts";
+import { planOf, type TaskPlan } from "../chaos/callbacks/plan.ts";
+import { recordRound } from "../chaos/callbacks/round.ts";
 import { bundleOf } from "../harness/workerd.ts";
 import { type Build, crossings } from "./crossings.ts";
 import { keptBundle } from "../../kept-release/bundle.ts";
@@ -39,7 +40,7 @@ it("the promises of docs/promises.md hold for 1,000 tasks while the kept release
       counters.add("kills");
     },
   });
-  const { counters, faults } = await runRound({
+  const { counters, recording } = await recordRound({
     seed: SEED,
     isEnough: (tasks) => tasks === TASKS,
     parallel: PARALLEL,
@@ -49,7 +50,7 @@ it("the promises of docs/promises.md hold for 1,000 tasks while the kept release
     figuresOf: (evidence) => crossings(evidence, (time) => turns.at(time)),
   });
   console.log(counters.toString());
-  expect(faults).toEqual([]);
+  expect(faultsIn(recording)).toEqual([]);
   expect(counters.tooLow(LEAST)).toEqual([]);
 });
 

@@ -1,0 +1,51 @@
+import type { OutputEnd } from "./plan.ts";
+
+/** Origin of the links to outputs in the test, which no name server knows. */
+export const OUTPUTS_URL = "https://outputs.example.com";
+
+/** An output of a task as the plan has it. `digest` and `tail` are those of the file at the upstream. */
+export interface ExpectedOutput extends Content {
+  readonly end: OutputEnd;
+}
+
+/** Bytes of a file: the SHA-256 of all, and the last ones, both in hex. */
+export interface Content {
+  readonly digest: string;
+  readonly tail: string;
+}
+
+/** What the link to an output has given, at first as a whole and then in part. */
+export interface OpenedLink extends Content {
+  readonly status: number;
+  readonly mediaType: string | null;
+  /** Status of the answer with a part; null where the link has not opened, and no part was asked for. */
+  readonly partStatus: number | null;
+}
+
+/** What is known of a task that was not erased. */
+export interface Evidence {
+  readonly id: string;
+  readonly outputs: readonly ExpectedOutput[];
+  /** Bodies of the callbacks that came. */
+  readonly bodies: readonly string[];
+  /** What the links in the first of them have given, in their order, once the upstream had died. */
+  readonly opened: readonly OpenedLink[];
+}
+
+/** Content of the bucket: the keys of the copies, and the number of parts of uploads that have not ended. */
+export interface Bucket {
+  readonly keys: readonly string[];
+  readonly parts: number;
+}
+
+/** Everything that a round has recorded, from which its faults are found. */
+export interface Recording {
+  /** Ids of the tasks whose outputs have not ended in time. Nothing else is recorded then. */
+  readonly open: readonly string[];
+  readonly evidence: readonly Evidence[];
+  /** The bucket once each output had its end, and once all tasks were erased. */
+  readonly bucket: Bucket;
+  readonly bucketAfterErasure: Bucket;
+  /** Status of the answer to a link of an erased task; null where no callback had a link. */
+  readonly statusAfterErasure: number | null;
+}

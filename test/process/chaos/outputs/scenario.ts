@@ -1,0 +1,284 @@
+import { createHash } from "node:crypto";
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pMap from "p-map";
+import * as z from "zod";
+import { seeded } from "../../../simulation/random.ts";
+import { completedEvent, LOCAL_VARS } from "../../harness/client.ts";
+import { Receiver } from "../../harness/receiver.ts";
+import { readCopy } from "../../harness/stored-record.ts";
+import { WranglerDev } from "../../harness/wrangler-dev.ts";
+import { OutputSource } from "../../outputs/output-source.ts";
+import { Counters } from "../counters.ts";
+import { killAgainAndAgain, upFor } from "../kills.ts";
+import type { Recorded, Scenario } from "../scenario.ts";
+import { faultsIn, keptOutputs, linksIn } from "./judge.ts";
+import { endsOf, MAX_OUTPUT_MB, planOf, type TaskPlan } from "./plan.ts";
+import { PLANTED_FAULTS } from "./planted.ts";
+import {
+  type Bucket,
+  type Content,
+  type Evidence,
+  type ExpectedOutput,
+  type OpenedLink,
+  OUTPUTS_URL,
+  type Recording,
+} from "./recording.ts";
+
+const TASKS = 300;
+const PARALLEL = { concurrency: 12 };
+const VARS = { ...LOCAL_VARS, OUTPUTS_URL, MAX_OUTPUT_MB: String(MAX_OUTPUT_MB) };
+/** Smallest number of kills while tasks with outputs arrive and are copied, and the largest, for a slow machine. */
+const KILLS = 9;
+const MOST_KILLS = 12;
+const MIN_UP_MS = 400;
+const MAX_UP_MS = 4_000;
+/** Time in milliseconds within which the bucket changes as a kill awaits it, before the relay is killed in any case. */
+const CHANGE_WITHIN_MS = 8_000;
+const REPEAT_AFTER_MS = 200;
+const LOOK_EVERY_MS = 1_000;
+/** Number of bytes at the end of a copy that are also read alone. */
+const TAIL_BYTES = 7;
+/** Time in milliseconds within which all copies end. A try that a kill has cut off makes the next one wait longer. */
+const ENDED_WITHIN_MS = 600_000;
+
+/** A task of the test with the links that its upstream has reported. */
+interface TestTask extends TaskPlan {
+  readonly callbackUrl: string;
+  readonly sources: readonly string[];
+}
+
+const Read = z.looseObject({
+  outputs: z.array(z.looseObject({ kept: z.boolean(), reason: z.string().optional() })),
+});
+const Key = z.object({ key: z.string() });
+const Count = z.object({ count: z.int() });
+
+function testTask(seed: number, nth: number, source: OutputSource, receiver: Receiver): TestTask {
+  const plan = planOf(seed, nth);
+  const { id, files } = plan;
+  const sources = files.map((file, index) => source.serve(`/${id}/${index}.mp4`, file));
+  return { ...plan, callbackUrl: receiver.at(`/${id}`, { kind: "answer", status: 204 }), sources };
+}
+
+/** Sends a request again and again until the relay answers with one of these statuses. */
+async function insist(
+  { client }: WranglerDev,
+  method: string,
+  path: string,
+  statuses: readonly number[],
+  body?: object,
+): Promise<void> {
+  for (;;) {
+    const answer = await client.ask(method, path, body).catch(() => null);
+    if (answer !== null && statuses.includes(answer.status)) return;
+    await sleep(REPEAT_AFTER_MS);
+  }
+}
+
+async function report(relay: WranglerDev, { id, callbackUrl, sources }: TestTask): Promise<void> {
+  const event = { ...completedEvent(id, callbackUrl), output: { urls: sources, metadata: {} } };
+  await insist(relay, "POST", "/v1/events", [202, 200], event);
+}
+
+/** Orders the deletion that is planned for a task. */
+async function orderDeletion(relay: WranglerDev, { id, deletion }: TestTask): Promise<void> {
+  if (deletion === null) return;
+  await sleep(deletion.pauseMs);
+  const path = deletion.of === "task" ? `/v1/tasks/${id}` : `/v1/tasks/${id}/outputs/1`;
+  // The task is not there any more when the answer to its erasure was lost.
+  await insist(relay, "DELETE", path, deletion.of === "task" ? [204, 404] : [204]);
+}
+
+/**
+ * Waits for the moment of a kill: in turns a random one, a random one after copies have been stored, and one at which an
+ * upload has parts in the bucket.
+ */
+async function momentToKill(relay: WranglerDev, nth: number, random: () => number): Promise<void> {
+  const { keys } = inBucket(relay);
+  if (nth % 3 === 1) await awaitChange(() => inBucket(relay).keys.length > keys.length);
+  if (nth % 3 === 2) return awaitChange(() => inBucket(relay).parts > 0);
+  await upFor(random, MIN_UP_MS, MAX_UP_MS);
+}
+
+/** Waits until the condition holds, or for so long that it seems not to come. */
+async function awaitChange(isThere: () => boolean): Promise<void> {
+  const giveUpAt = Date.now() + CHANGE_WITHIN_MS;
+  while (!isThere() && Date.now() < giveUpAt) await sleep(50);
+}
+
+/** Tells whether each output of a task is kept or said not to be kept, as the plan has it. */
+async function hasEnded({ client }: WranglerDev, task: TestTask): Promise<boolean> {
+  const ends = endsOf(task);
+  const { status, json } = await client.ask("GET", `/v1/tasks/${task.id}`);
+  if (ends === null) return status === 404;
+  const { outputs } = Read.parse(json);
+  const found = outputs.map(({ kept, reason }) => (kept ? "kept" : reason));
+  return found.join() === ends.join();
+}
+
+/** Reads the keys of the stored copies, and the number of parts of unfinished uploads, from the file of the bucket. */
+function inBucket({ buckets }: WranglerDev): Bucket {
+  const files = globSync("**/*.sqlite", { cwd: buckets }).filter(
+    (file) => !file.endsWith("metadata.sqlite"),
+  );
+  const found = files.map((file) =>
+    readCopy(join(buckets, file), (database) => {
+      const rows = database.prepare("SELECT key FROM _mf_objects").all();
+      const parts = database
+        .prepare("SELECT COUNT(*) AS count FROM _mf_multipart_parts WHERE object_key IS NULL")
+        .get();
+      return { keys: rows.map((row) => Key.parse(row).key), parts: Count.parse(parts).count };
+    }),
+  );
+  return {
+    keys: found.flatMap((each) => each?.keys ?? []).toSorted(),
+    parts: found.reduce((sum, each) => sum + (each?.parts ?? 0), 0),
+  };
+}
+
+/**
+ * Waits until each output of the tasks is kept or said not to be kept, as their plans have it.
+ * @returns the tasks that have not got there in time.
+ */
+async function awaitEnds(
+  relay: WranglerDev,
+  tasks: readonly TestTask[],
+): Promise<readonly TestTask[]> {
+  const giveUpAt = Date.now() + ENDED_WITHIN_MS;
+  for (let open = tasks; ; await sleep(LOOK_EVERY_MS)) {
+    const ended = await pMap(open, (task) => hasEnded(relay, task), PARALLEL);
+    open = open.filter((_, index) => ended[index] === false);
+    if (open.length === 0 || Date.now() > giveUpAt) return open;
+  }
+}
+
+const EMPTY: Bucket = { keys: [], parts: 0 };
+const NOTHING: Omit<Recording, "open"> = {
+  evidence: [],
+  bucket: EMPTY,
+  bucketAfterErasure: EMPTY,
+  statusAfterErasure: null,
+};
+
+/** Records what has become of the outputs: at first with all tasks that were not erased, and then with none. */
+async function recordingOf(
+  relay: WranglerDev,
+  receiver: Receiver,
+  open: readonly TestTask[],
+  tasks: readonly TestTask[],
+): Promise<Recording> {
+  if (open.length > 0) return { ...NOTHING, open: open.map(({ id }) => id) };
+  const living = tasks.filter((task) => endsOf(task) !== null);
+  const evidenceOfTask = (task: TestTask) => evidenceOf(relay, receiver, task);
+  const evidence = await pMap(living, evidenceOfTask, { concurrency: 4 });
+  const bucket = inBucket(relay);
+  await pMap(living, ({ id }) => insist(relay, "DELETE", `/v1/tasks/${id}`, [204, 404]), PARALLEL);
+  const [link] = evidence.flatMap(({ bodies }) => bodies.slice(0, 1).flatMap(linksIn));
+  const statusAfterErasure = link === undefined ? null : (await openLink(relay, link)).status;
+  const bucketAfterErasure = inBucket(relay);
+  return { open: [], evidence, bucket, bucketAfterErasure, statusAfterErasure };
+}
+
+async function evidenceOf(
+  relay: WranglerDev,
+  receiver: Receiver,
+  task: TestTask,
+): Promise<Evidence> {
+  const { id } = task;
+  const bodies = receiver.postsAt(`/${id}`).map(({ body }) => body);
+  const links = bodies.slice(0, 1).flatMap(linksIn);
+  return { id, outputs: expectedOutputs(task), bodies, opened: await openAll(relay, links) };
+}
+
+/** Opens links as a whole and, where that succeeds, their last bytes alone. */
+function openAll(relay: WranglerDev, links: readonly string[]): Promise<OpenedLink[]> {
+  return pMap(links, async (link) => {
+    const { status, headers, content } = await opened(relay, link);
+    const mediaType = headers.get("Content-Type");
+    if (status !== 200) return { status, mediaType, ...content, partStatus: null };
+    const part = await opened(relay, link, { Range: `bytes=-${TAIL_BYTES}` });
+    const { tail } = part.content;
+    return { status, mediaType, digest: content.digest, partStatus: part.status, tail };
+  });
+}
+
+/** Opens a link and reads the answer to its end. */
+async function opened(
+  relay: WranglerDev,
+  link: string,
+  given: Readonly<Record<string, string>> = {},
+) {
+  const answer = await openLink(relay, link, given);
+  const { status, headers } = answer;
+  return { status, headers, content: contentOf(await answer.bytes()) };
+}
+
+/** Opens a link of the relay without following a redirect. */
+function openLink(
+  { url }: WranglerDev,
+  link: string,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  return fetch(link.replace(OUTPUTS_URL, url), { headers, redirect: "manual" });
+}
+
+/** Returns the outputs of a task as its plan has them; none for an erased task. */
+function expectedOutputs(task: TestTask): readonly ExpectedOutput[] {
+  const ends = endsOf(task) ?? [];
+  return task.files.flatMap(({ bytes }, index) => {
+    const end = ends[index];
+    return end === undefined ? [] : [{ end, ...contentOf(bytes) }];
+  });
+}
+
+function contentOf(bytes: Uint8Array): Content {
+  const tail = Buffer.from(bytes.subarray(-TAIL_BYTES)).toString("hex");
+  return { digest: createHash("sha256").update(bytes).digest("hex"), tail };
+}
+
+/** Reports 300 tasks with outputs while the relay is killed with `kill -9`. Recorded is what has become of each output. */
+export const OUTPUTS: Scenario<Recording> = {
+  record,
+  faultsIn,
+  planted: PLANTED_FAULTS,
+  least: { "kills that left parts of an upload": 1 },
+};
+
+async function record(seed: number): Promise<Recorded<Recording>> {
+  await using source = await OutputSource.start();
+  await using receiver = await Receiver.start();
+  await using relay = await WranglerDev.start({ vars: VARS, hasIndex: false, hasOutputs: true });
+  const tasks = Array.from({ length: TASKS }, (_, nth) => testTask(seed, nth, source, receiver));
+  const counters = new Counters();
+  let isOver = false;
+  const deletions: Promise<void>[] = [];
+  const live = async (task: TestTask) => {
+    await report(relay, task);
+    deletions.push(orderDeletion(relay, task));
+  };
+  const random = seeded(seed);
+  const restart = () => {
+    if (inBucket(relay).parts > 0) counters.add("kills that left parts of an upload");
+    return relay.restart();
+  };
+  await Promise.all([
+    killAgainAndAgain({
+      relay: { kill9: () => relay.kill9(), restart },
+      counters,
+      moment: (nth) => momentToKill(relay, nth, random),
+      isEnough: (kills) => kills >= (isOver ? KILLS : MOST_KILLS),
+    }),
+    pMap(tasks, live, PARALLEL).finally(() => (isOver = true)),
+  ]);
+  await Promise.all(deletions);
+
+  const open = await awaitEnds(relay, tasks);
+  counters.add("tasks", tasks.length);
+  counters.add("downloads", source.requests);
+  source.isDead = true;
+  const recording = await recordingOf(relay, receiver, open, tasks);
+  counters.add("copies", keptOutputs(recording.evidence).length);
+  return { recording, counters };
+}

@@ -1,0 +1,95 @@
+import pMap from "p-map";
+import { seeded } from "../../../simulation/random.ts";
+import { LOCAL_VARS } from "../../harness/client.ts";
+import { Receiver } from "../../harness/receiver.ts";
+import { Workerd } from "../../harness/workerd.ts";
+import { type Conduct, FakeArk } from "../../submit/fake-ark.ts";
+import { Caller } from "../caller.ts";
+import { Counters } from "../counters.ts";
+import { killAgainAndAgain, upFor } from "../kills.ts";
+import { openAccount, readLedger } from "../ledger.ts";
+import { quiescence } from "../quiescence.ts";
+import type { Recorded, Scenario } from "../scenario.ts";
+import { type Expected, faultsIn, PLANTED_FAULTS, type Recording } from "./judge.ts";
+import {
+  arkConduct,
+  type Buyer,
+  costOfSeconds,
+  costOfTokens,
+  FractionUpstream,
+  runArkJob,
+} from "./priced-jobs.ts";
+
+/** Number of tasks of each upstream. */
+const TASKS = 1_000;
+const ACCOUNT = "buyer";
+const GRANT = 10_000_000;
+const VARS = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,2,4" };
+const AT_ONCE = { concurrency: 12 };
+/** Smallest number of kills, and the times between a restart and the next one in milliseconds. */
+const KILLS = 12;
+const MIN_UP_MS = 500;
+const MAX_UP_MS = 5_000;
+
+/**
+ * Runs 1,000 tasks of an Ark that states tokens and 1,000 of an upstream that states fractions, at prices by usage,
+ * through `kill -9`. The ledger is compared with the logs of both upstreams.
+ */
+export const PRICES: Scenario<Recording> = {
+  record,
+  faultsIn,
+  planted: PLANTED_FAULTS,
+  least: { tasks: 2 * TASKS, submits: TASKS, "booked: release": TASKS + 1 },
+};
+
+async function record(seed: number): Promise<Recorded<Recording>> {
+  const random = seeded(seed);
+  const prompts = Array.from({ length: TASKS }, (_, nth) => `order ${nth}`);
+  const conducts = new Map(prompts.map((prompt) => [prompt, arkConduct(random)]));
+  const conductOf = (prompt: string): Conduct => conducts.get(prompt) ?? arkConduct(random);
+  await using ark = await FakeArk.start(conductOf);
+  await using receiver = await Receiver.start();
+  await using relay = await Workerd.start({ vars: { ...VARS, ...ark.vars } });
+  const caller = new Caller(relay.client);
+  await openAccount(caller, ACCOUNT, GRANT);
+  const fractions = new FractionUpstream(random);
+  const buyerOf = (path: string): Buyer => ({
+    caller,
+    account: ACCOUNT,
+    callbackUrl: receiver.at(path, { kind: "answer", status: 200 }),
+  });
+  const runOfArk = async (prompt: string, nth: number): Promise<Expected> => {
+    const taskId = await runArkJob(buyerOf(`/ark/${nth}`), ark, prompt);
+    const tokens = conductOf(prompt).usage?.["completion_tokens"] ?? null;
+    return { taskId, cost: ark.submitsOf(prompt).length * costOfTokens(tokens) };
+  };
+  let isOver = false;
+  const begun = Promise.all([
+    pMap(prompts, runOfArk, AT_ONCE),
+    pMap(prompts, (_, nth) => fractions.run(buyerOf(`/own/${nth}`)), AT_ONCE),
+  ]).finally(() => (isOver = true));
+  const counters = new Counters();
+  const randomKill = seeded(seed + 1);
+  const [[ofArk]] = await Promise.all([
+    begun,
+    killAgainAndAgain({
+      relay,
+      counters,
+      moment: () => upFor(randomKill, MIN_UP_MS, MAX_UP_MS),
+      isEnough: (kills) => kills >= KILLS && isOver,
+    }),
+  ]);
+  await quiescence(relay, () => {});
+
+  const own = [...fractions.log].map(([taskId, amount]): Expected => ({
+    taskId,
+    cost: costOfSeconds(amount),
+  }));
+  const { entries, balance } = await readLedger(relay.client, ACCOUNT);
+  counters.add("tasks", ofArk.length + own.length);
+  counters.add("submits", ark.submits.length);
+  counters.add("credits earned", GRANT - balance);
+  for (const { kind } of entries) counters.add(`booked: ${kind}`);
+  const recording = { entries, expected: [...ofArk, ...own], earned: GRANT - balance };
+  return { recording, counters };
+}

@@ -1,0 +1,120 @@
+import type { Post } from "../../harness/receiver.ts";
+import { outputOf } from "../../submit/fake-ark.ts";
+import { resultOf } from "../caller.ts";
+import { countOf, type Entry, ledgerFaults } from "../ledger.ts";
+import { type Finding, present, strangeIn } from "../witnessed.ts";
+import type { Evidence, Recording } from "./recording.ts";
+
+/** Result of a task whose job never became known. */
+const UNKNOWN = "failed submit_unknown";
+const MAX_POSTS = 3;
+
+/** Lists what in a recording contradicts the promises about submissions. */
+export function faultsIn(recording: Recording): readonly string[] {
+  const { evidence, ledger, genuine, refusedHooks } = recording;
+  const entries = Map.groupBy(ledger.entries, ({ task_id }) => task_id);
+  return [
+    ...evidence.flatMap((each) => {
+      const own = entries.get(each.answer?.taskId) ?? [];
+      return orderFaults(each, own, genuine);
+    }),
+    ...accountFaults(recording),
+    ...refusedHooks.map((hook) => `a hook refused: ${hook}`),
+    ...strangeIn(recording),
+  ];
+}
+
+function orderFaults(
+  evidence: Evidence,
+  entries: readonly Entry[],
+  genuine: ReadonlySet<Post>,
+): string[] {
+  const { order, answer, submits, posts } = evidence;
+  const expected = expectedResult(evidence);
+  const findings: Finding[] = [
+    ["no final answer", answer === null],
+    ...submitFaults(evidence),
+    ...answerFaults(evidence),
+    ...resultFaults(evidence, expected),
+    ["another callback than the result", posts.some((post) => !isOf(post, answer, expected))],
+    ["a callback that does not verify", posts.some((post) => !genuine.has(post))],
+    ["no callback", expected !== null && !posts.some((post) => post.answeredStatus === 200)],
+    ["more POSTs than attempts", posts.length > MAX_POSTS],
+    ["not charged exactly once", netCharges(entries) !== (isPaid(expected) ? 1 : 0)],
+    ["a task without a charge", expected !== null && entries.length === 0],
+  ];
+  const { answer: kind, sendsHooks } = order.conduct;
+  const attempts = evidence.task?.callback.attempts.map(({ outcome }) => outcome) ?? [];
+  const known = `${answer?.status ?? "no"} answer, ${submits.length} submits, ${kind}, attempts ${attempts.join("+")}`;
+  return present(findings).map((fault) => {
+    return `${order.prompt} (${answer?.taskId}: ${known}, hooks ${sendsHooks}): ${fault}`;
+  });
+}
+
+/**
+ * Returns the result that the task of an order must have in the end. Null when there must be no task: the upstream has
+ * refused the submission, and the caller knows it.
+ */
+function expectedResult({ order, answer, submits }: Evidence): string | null {
+  if (answer?.status === 400) return null;
+  const job = submits.find(({ jobId }) => jobId !== null)?.jobId ?? null;
+  const isKnown = answer?.status !== 424 || order.conduct.sendsHooks;
+  return job !== null && isKnown ? `completed ${outputOf(job)}` : UNKNOWN;
+}
+
+/** Checks that no task was submitted twice, and that nothing was submitted again after a job had started. */
+function submitFaults({ order, submits }: Evidence): Finding[] {
+  const isRefused = order.conduct.answer === "refusal";
+  return [
+    ["submitted twice for a task", new Set(submits.map((s) => s.hookUrl)).size < submits.length],
+    ["submitted again after its job had started", !isRefused && submits.length > 1],
+  ];
+}
+
+/** Checks that the caller got the upstream's own answer, or learnt that its outcome is unknown. */
+function answerFaults({ order, answer, submits }: Evidence): Finding[] {
+  if (answer === null) return [];
+  const { status, jobId } = answer;
+  const isRefused = order.conduct.answer === "refusal";
+  const started = submits.map((submit) => submit.jobId);
+  return [
+    [`a ${status} answer`, ![200, 400, 409, 424].includes(status)],
+    ["a refusal that the upstream did not make", status === 400 && !isRefused],
+    ["an answer without a job", [200, 409].includes(status) && started.every((id) => id === null)],
+    ["the answer of another job", status === 200 && !started.includes(jobId)],
+  ];
+}
+
+function resultFaults({ task }: Evidence, expected: string | null): Finding[] {
+  if (task === null) return [["lost", expected !== null]];
+  return [
+    ["refused, and there", expected === null],
+    [`ended as ${resultOf(task)} and not as ${expected}`, resultOf(task) !== expected],
+  ];
+}
+
+function isOf({ body, headers }: Post, answer: Evidence["answer"], expected: string | null) {
+  return resultOf(JSON.parse(body)) === expected && headers["x-task-id"] === answer?.taskId;
+}
+
+function isPaid(expected: string | null): boolean {
+  return expected !== null && expected !== UNKNOWN;
+}
+
+/** Returns the number of charges that were not refunded. */
+function netCharges(entries: readonly Entry[]): number {
+  return countOf(entries, "charge") - countOf(entries, "refund");
+}
+
+/** Checks that every credit is accounted for: granted, or charged for a task of an order at the price, or refunded. */
+function accountFaults({ ledger, evidence, grant, price }: Recording): readonly string[] {
+  const taskIds = new Set(evidence.map(({ answer }) => answer?.taskId));
+  const isOrdered = ({ kind, amount, task_id: id }: Entry) =>
+    kind === "grant" ? amount === grant : amount === price && id !== undefined && taskIds.has(id);
+  const paid = evidence.filter((each) => isPaid(expectedResult(each))).length;
+  const due = grant - paid * price;
+  return [
+    ...ledgerFaults(ledger, isOrdered),
+    ...(due === ledger.balance ? [] : [`${due} credits are due, ${ledger.balance} shown`]),
+  ];
+}

@@ -1,0 +1,51 @@
+import { seeded } from "../../../simulation/random.ts";
+import type { Conduct } from "../../submit/fake-ark.ts";
+
+/** One job that a caller wants, and what the upstream does with it. */
+export interface Order {
+  readonly nth: number;
+  /** Text of the prompt, unique to the order. */
+  readonly prompt: string;
+  /** `Idempotency-Key` of the submission. */
+  readonly key: string;
+  /** Path of its callback at the receiver. */
+  readonly path: string;
+  /** Pause before the first call, in milliseconds. */
+  readonly pauseMs: number;
+  readonly conduct: Conduct;
+}
+
+const MAX_PAUSE_MS = 2_000;
+const REFUSED_SHARE = 0.1;
+const HUNG_UP_SHARE = 0.15;
+const HOOKS_SHARE = 0.7;
+const SLOW_SHARE = 0.2;
+/** Longest time in milliseconds of an ordinary answer, of a slow one, and of a job. */
+const MAX_ANSWER_MS = 300;
+const MAX_SLOW_ANSWER_MS = 9_000;
+const MAX_JOB_MS = 8_000;
+
+/** Returns the orders of a run, which depend on the seed alone. */
+export function ordersOf(seed: number, count: number): readonly Order[] {
+  const random = seeded(seed);
+  return Array.from({ length: count }, (_, nth) => ({
+    nth,
+    prompt: `order ${nth}`,
+    key: `order-${seed}-${nth}`,
+    path: `/${nth}`,
+    pauseMs: random() * MAX_PAUSE_MS,
+    conduct: conductOf(random),
+  }));
+}
+
+function conductOf(random: () => number): Conduct {
+  const [kind, pace, share, length, hooks] = [random(), random(), random(), random(), random()];
+  const isRefused = kind < REFUSED_SHARE;
+  const isHungUp = !isRefused && kind < REFUSED_SHARE + HUNG_UP_SHARE;
+  return {
+    answer: isRefused ? "refusal" : isHungUp ? "hang_up" : "id",
+    answerAfterMs: share * (pace < SLOW_SHARE ? MAX_SLOW_ANSWER_MS : MAX_ANSWER_MS),
+    doneAfterMs: length * MAX_JOB_MS,
+    sendsHooks: hooks < HOOKS_SHARE,
+  };
+}

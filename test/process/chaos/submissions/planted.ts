@@ -1,0 +1,170 @@
+import type { Post } from "../../harness/receiver.ts";
+import { outputOf } from "../../submit/fake-ark.ts";
+import { inOne, inPostsOf, type Plant, type PlantedFault, plantedInAll } from "../planting.ts";
+import type { Evidence, Recording, SubmittedTask } from "./recording.ts";
+
+/** Changes the first order of a recording for which `change` returns other evidence. */
+const inOneOrder = inOne<Evidence, Recording>;
+
+/** Changes the task of the first order that matches. */
+const inOneTask = (isMeant: (evidence: Evidence) => boolean, change: Partial<SubmittedTask>) =>
+  inOneOrder((each) =>
+    each.task !== null && isMeant(each) ? { ...each, task: { ...each.task, ...change } } : null,
+  );
+
+/** Replaces the posts of the first order that has a post which is meant. */
+const inPosts = (
+  isMeant: (post: Post) => boolean,
+  change: (posts: readonly Post[]) => readonly Post[],
+) => inPostsOf<Evidence, Recording>(({ posts }) => posts.some(isMeant), change);
+
+/** Removes or repeats the first entry of a kind, in the ledger of a recording. */
+const inLedger =
+  (kind: string, change: "removed" | "repeated"): Plant<Recording> =>
+  ({ ledger, ...recording }) => {
+    const at = ledger.entries.findIndex((entry) => entry.kind === kind);
+    if (at === -1) return null;
+    const again = change === "repeated" ? ledger.entries.slice(at, at + 1) : [];
+    const entries = ledger.entries.toSpliced(at, change === "removed" ? 1 : 0, ...again);
+    return { ...recording, ledger: { ...ledger, entries } };
+  };
+
+const isCompleted = ({ task }: Evidence) => task?.status === "completed";
+const wasFoundByHook = (each: Evidence) => isCompleted(each) && each.answer?.status === 424;
+const isLost = ({ submits, answer, order }: Evidence) =>
+  submits.length === 1 && answer?.status === 424 && !order.conduct.sendsHooks;
+const FAILED = { status: "failed", error: { code: "submit_unknown" }, output: undefined };
+
+export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
+  ...plantedInAll<Recording>(),
+  {
+    what: "a submission that reached the upstream twice",
+    fault: "submitted twice for a task",
+    plant: inOneOrder((each) =>
+      isCompleted(each) ? { ...each, submits: [...each.submits, ...each.submits] } : null,
+    ),
+  },
+  {
+    what: "a second task for an order whose job had started",
+    fault: "submitted again after its job had started",
+    plant: inOneOrder((each) => {
+      const again = each.submits.map((submit) => ({ ...submit, hookUrl: `${submit.hookUrl}2` }));
+      return isCompleted(each) ? { ...each, submits: [...each.submits, ...again] } : null;
+    }),
+  },
+  {
+    what: "an accepted job without a task",
+    fault: "lost",
+    plant: inOneOrder((each) => (isCompleted(each) ? { ...each, task: null } : null)),
+  },
+  {
+    what: "a job that its hooks did not bring back",
+    fault: "ended as failed submit_unknown",
+    plant: inOneTask(wasFoundByHook, FAILED),
+  },
+  {
+    what: "a job of which nobody knows, whose task has a result",
+    fault: "and not as failed submit_unknown",
+    plant: inOneTask(isLost, {
+      status: "completed",
+      output: { urls: [outputOf("planted")] },
+      error: undefined,
+    }),
+  },
+  {
+    what: "a task with the output of another job",
+    fault: "ended as completed",
+    plant: inOneTask(isCompleted, { output: { urls: [outputOf("planted")] } }),
+  },
+  {
+    what: "a task that has not ended",
+    fault: "ended as null",
+    plant: inOneTask(() => true, { status: "pending" }),
+  },
+  {
+    what: "a refused submission that has left a task",
+    fault: "refused, and there",
+    plant: (recording) => {
+      const task = recording.evidence.find(isCompleted)?.task ?? null;
+      return inOneOrder((each) => (each.answer?.status === 400 ? { ...each, task } : null))(
+        recording,
+      );
+    },
+  },
+  {
+    what: "a refusal of a job that the upstream has started",
+    fault: "a refusal that the upstream did not make",
+    plant: inOneOrder((each) =>
+      isCompleted(each) && each.answer !== null
+        ? { ...each, answer: { ...each.answer, status: 400 } }
+        : null,
+    ),
+  },
+  {
+    what: "an answer with the id of another job",
+    fault: "the answer of another job",
+    plant: inOneOrder((each) =>
+      each.answer?.status === 200 ? { ...each, answer: { ...each.answer, jobId: "other" } } : null,
+    ),
+  },
+  {
+    what: "a caller without an answer",
+    fault: "no final answer",
+    plant: inOneOrder((each) => ({ ...each, answer: null })),
+  },
+  {
+    what: "a callback that never arrived",
+    fault: "no callback",
+    plant: inPosts(
+      () => true,
+      () => [],
+    ),
+  },
+  {
+    what: "a callback with another result",
+    fault: "another callback than the result",
+    plant: inPosts(
+      ({ body }) => body.includes("cgt-"),
+      (posts) => posts.map((post) => ({ ...post, body: post.body.replaceAll("cgt-", "other-") })),
+    ),
+  },
+  {
+    what: "a hook that the relay refused",
+    fault: "a hook refused: planted",
+    plant: (recording) => ({ ...recording, refusedHooks: ["planted"] }),
+  },
+  {
+    what: "a charge that was booked twice",
+    fault: "not charged exactly once",
+    plant: inLedger("charge", "repeated"),
+  },
+  {
+    what: "a charge that was not booked",
+    fault: "not charged exactly once",
+    plant: inLedger("charge", "removed"),
+  },
+  {
+    what: "a refund that was not booked",
+    fault: "not charged exactly once",
+    plant: inLedger("refund", "removed"),
+  },
+  {
+    what: "an account with another balance than its entries have",
+    fault: " shown",
+    plant: ({ ledger, ...recording }) => ({
+      ...recording,
+      ledger: { ...ledger, balance: ledger.balance + 1 },
+    }),
+  },
+  {
+    what: "an entry of a task that nobody has ordered",
+    fault: "booked {",
+    plant: ({ ledger, ...recording }) => ({
+      ...recording,
+      ledger: {
+        ...ledger,
+        entries: ledger.entries.map((entry) => ({ ...entry, task_id: "planted" })),
+      },
+    }),
+  },
+];

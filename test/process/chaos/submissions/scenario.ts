@@ -1,0 +1,224 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pMap from "p-map";
+import * as z from "zod";
+import { seeded } from "../../../simulation/random.ts";
+import { LOCAL_VARS } from "../../harness/client.ts";
+import { type Post, Receiver } from "../../harness/receiver.ts";
+import { Workerd } from "../../harness/workerd.ts";
+import { ARK_MODEL, ARK_TASKS, FakeArk } from "../../submit/fake-ark.ts";
+import { Caller } from "../caller.ts";
+import { Counters } from "../counters.ts";
+import { afterwards, killAgainAndAgain } from "../kills.ts";
+import { countOf, type Entry, openAccount, readLedger } from "../ledger.ts";
+import { quiescence } from "../quiescence.ts";
+import type { Recorded, Scenario } from "../scenario.ts";
+import { GenuinePosts, strangePathsOf } from "../witnessed.ts";
+import { faultsIn } from "./judge.ts";
+import { type Order, ordersOf } from "./orders.ts";
+import { PLANTED_FAULTS } from "./planted.ts";
+import { type Evidence, type Recording, SubmittedTask } from "./recording.ts";
+import { type Door, type FinalAnswer, submitUntilFinal } from "./submitting.ts";
+
+const ORDERS = 500;
+const ACCOUNT = "buyer";
+const GRANT = 1_000_000;
+const PRICE = 7;
+const OFFERS = [
+  { connection: "ark", path: ARK_TASKS, models: [ARK_MODEL], price: { credits: PRICE } },
+];
+const VARS = {
+  ...LOCAL_VARS,
+  OFFERS: JSON.stringify(OFFERS),
+  SUBMIT_TIMEOUT_S: "5",
+  SUBMIT_UNKNOWN_MINUTES: "1",
+  // Three attempts that a kill may interrupt end within the run.
+  CALLBACK_SCHEDULE_S: "0,2,4",
+};
+/** Number of orders that may wait until the upstream receives them, each for so long in milliseconds. */
+const MAX_UNSENT = 20;
+const GIVE_WAY_AFTER_MS = 5_000;
+/** Longest time in milliseconds from a restart to the next kill, and largest number of submissions between the two. */
+const MAX_UP_MS = 6_000;
+const MAX_SUBMITS = 30;
+const LOOK_EVERY_MS = 100;
+/** Number of kills after the last final answer, while tasks wait for hooks, fail and are called back. */
+const KILLS_AFTERWARDS = 8;
+/** Largest delay of a kill in milliseconds: about the time until the answer to a submission is stored. */
+const MAX_STEP_MS = 80;
+const READS_AT_ONCE = 12;
+
+const AccountKey = z.object({ key: z.string() });
+
+/**
+ * Submits 500 orders through one relay while it is killed with `kill -9` and restarted. Callers, upstream, relay, ledger and
+ * receiver record what they know.
+ */
+export const SUBMISSIONS: Scenario<Recording> = {
+  record,
+  faultsIn,
+  planted: PLANTED_FAULTS,
+  least: {
+    kills: 12,
+    completed: 150,
+    "answers after a repetition": 50,
+    "answers of the upstream repeated": 2,
+    "answers 400": 5,
+    "found by a hook": 20,
+    "lost without hooks": 10,
+    refunds: 20,
+  },
+};
+
+async function record(seed: number): Promise<Recorded<Recording>> {
+  const orders = ordersOf(seed, ORDERS);
+  const placed = new Map(
+    orders.map((order) => [order.prompt, { order, arrival: Promise.withResolvers<void>() }]),
+  );
+  await using ark = await FakeArk.start((prompt) => {
+    const { order, arrival } = orderOf(placed, prompt);
+    arrival.resolve();
+    return order.conduct;
+  });
+  await using receiver = await Receiver.start();
+  await using relay = await Workerd.start({ vars: { ...VARS, ...ark.vars } });
+  const door = {
+    url: relay.url,
+    key: await openBuyer(relay),
+    callbackUrlOf: ({ path }: Order) => receiver.at(path, { kind: "answer", status: 200 }),
+  };
+  const genuine = new GenuinePosts(receiver, await signatureCheck(relay));
+  const counters = new Counters();
+  let isOver = false;
+  const arrived = ({ prompt }: Order) => orderOf(placed, prompt).arrival.promise;
+  const [answers] = await Promise.all([
+    submitAll(door, orders, arrived).finally(() => (isOver = true)),
+    killAgainAndAgain({
+      relay,
+      counters,
+      moment: momentsToKill(ark, seeded(seed + 1)),
+      isEnough: afterwards(() => isOver, KILLS_AFTERWARDS),
+    }),
+  ]);
+  await quiescence(relay, () => genuine.check());
+  const evidence = await pMap(
+    orders,
+    async (order, nth): Promise<Evidence> => {
+      const answer = answers[nth] ?? null;
+      const task = await readTask(relay, answer);
+      const posts = receiver.postsAt(order.path);
+      return { order, answer, submits: ark.submitsOf(order.prompt), task, posts };
+    },
+    { concurrency: READS_AT_ONCE },
+  );
+  const paths = new Set(orders.map(({ path }) => path));
+  const recording: Recording = {
+    evidence,
+    ledger: await readLedger(relay.client, ACCOUNT),
+    grant: GRANT,
+    price: PRICE,
+    genuine: genuine.all,
+    strangePaths: strangePathsOf(receiver, (path) => paths.has(path)),
+    refusedHooks: ark.refusedHooks,
+    log: relay.output,
+  };
+  for (const each of evidence) addOrder(counters, each, recording.ledger.entries);
+  return { recording, counters };
+}
+
+function orderOf<T>(placed: ReadonlyMap<string, T>, prompt: string): T {
+  const found = placed.get(prompt);
+  if (found === undefined) throw new Error(`nobody has ordered ${prompt}`);
+  return found;
+}
+
+/**
+ * Submits all orders. Begins only as many as the relay brings to the upstream, so that a busy machine does not let them
+ * all wait for the relay when it is killed.
+ * @param arrived promise that resolves when the upstream has received a submission of the order.
+ */
+async function submitAll(
+  door: Door,
+  orders: readonly Order[],
+  arrived: (order: Order) => Promise<void>,
+): Promise<readonly (FinalAnswer | null)[]> {
+  const answers: Promise<FinalAnswer | null>[] = [];
+  const begin = async (order: Order) => {
+    const answer = submitUntilFinal(door, order);
+    answers[order.nth] = answer;
+    await Promise.race([arrived(order), answer, sleep(GIVE_WAY_AFTER_MS)]);
+  };
+  await pMap(orders, begin, { concurrency: MAX_UNSENT });
+  return Promise.all(answers);
+}
+
+/** Creates the account that submits. @returns its API key. */
+async function openBuyer({ client }: Workerd): Promise<string> {
+  await openAccount(new Caller(client), ACCOUNT, GRANT);
+  return AccountKey.parse((await client.ask("POST", `/v1/accounts/${ACCOUNT}/keys`, {})).json).key;
+}
+
+/** Returns a function that tells whether a post has a valid signature of the account. */
+async function signatureCheck({ client }: Workerd): Promise<(post: Post) => boolean> {
+  const verify = await client.verifier(`/v1/accounts/${ACCOUNT}`);
+  return (post) => {
+    try {
+      verify(post);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+}
+
+/**
+ * Returns a function that waits for the moment of a kill: every fourth time for some seconds, else until shortly after a
+ * submission has reached the upstream. A slow machine gets as far as a fast one between two of these kills.
+ */
+function momentsToKill(ark: FakeArk, random: () => number) {
+  return async (nth: number): Promise<void> => {
+    const [share, stepMs] = [random(), random() ** 2 * MAX_STEP_MS];
+    if (nth % 4 === 0) await sleep(share * MAX_UP_MS);
+    else await furtherSubmits(ark, 1 + Math.floor(share * MAX_SUBMITS));
+    await sleep(stepMs);
+  };
+}
+
+/** Waits until the upstream has received so many further submissions, at most for `MAX_UP_MS`. */
+async function furtherSubmits(ark: FakeArk, count: number): Promise<void> {
+  const before = ark.submits.length;
+  const giveUpAt = Date.now() + MAX_UP_MS;
+  while (ark.submits.length < before + count && Date.now() < giveUpAt) {
+    await Promise.race([ark.nextSubmit(), sleep(LOOK_EVERY_MS)]);
+  }
+}
+
+/** Reads the task that an answer names; null when there is none. */
+async function readTask(
+  { client }: Workerd,
+  answer: FinalAnswer | null,
+): Promise<Evidence["task"]> {
+  if (answer === null) return null;
+  const { status, json } = await client.ask("GET", `/v1/tasks/${answer.taskId}`);
+  return status === 404 ? null : SubmittedTask.parse(json);
+}
+
+function addOrder(counters: Counters, each: Evidence, entries: readonly Entry[]): void {
+  const { order, answer, submits, task, posts } = each;
+  const isRepeat = answer?.isRepeat === true;
+  const isLost = answer?.status === 424 && submits.some(({ jobId }) => jobId !== null);
+  const own = entries.filter(({ task_id }) => task_id === answer?.taskId);
+  const figures: Readonly<Record<string, number | boolean>> = {
+    orders: 1,
+    [`answers ${answer?.status}`]: 1,
+    submits: submits.length,
+    POSTs: posts.length,
+    refunds: countOf(own, "refund"),
+    completed: task?.status === "completed",
+    "never sent": submits.length === 0,
+    "answers after a repetition": isRepeat,
+    "answers of the upstream repeated": isRepeat && answer.status === 200,
+    "found by a hook": isLost && order.conduct.sendsHooks,
+    "lost without hooks": isLost && !order.conduct.sendsHooks,
+  };
+  for (const [name, count] of Object.entries(figures)) counters.add(name, Number(count));
+}
