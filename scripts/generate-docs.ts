@@ -11,6 +11,7 @@ import { coreHash } from "./docs/core-hash.ts";
 import { readmeDoc } from "./docs/deploy-button.ts";
 import { errorsDoc } from "./docs/errors.ts";
 import { Builds, promisesDoc, readmeBuilds } from "./docs/measured.ts";
+import { pageOf, providersDoc } from "./docs/providers.ts";
 import { openApiText } from "./openapi/document.ts";
 import { workerdConfig } from "./self-host/workerd-config.ts";
 
@@ -23,6 +24,9 @@ const rewrite = (path: string, doc: (page: string) => string) =>
 write("docs/errors.md", errorsDoc());
 rewrite("docs/configuration.md", configurationDoc);
 rewrite("docs/cost.md", costDoc);
+const titleOf = (name: string) =>
+  /^# (.*)$/m.exec(readFileSync(inTree(pageOf(name)), "utf8"))?.[1] ?? "";
+rewrite("docs/providers.md", (page) => providersDoc(page, titleOf));
 const manifest: object = JSON.parse(readFileSync(inTree("package.json"), "utf8"));
 const builds = Builds.parse(JSON.parse(readFileSync(inTree("docs/measured.json"), "utf8")));
 const hash = coreHash(inTree("."));

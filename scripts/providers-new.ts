@@ -12,8 +12,8 @@ import { declarationOf } from "./providers-new/declaration-text.ts";
 import { type NewProvider, newProvider } from "./providers-new/names.ts";
 
 const USAGE = `Usage: npm run providers:new -- NAME [--code] [--no-hooks]
-Prints the declaration of an upstream, which needs no code. With --code it writes the adapter, the examples
-and the documentation of a new provider, with MISSING where you have to fill something in.
+Prints the declaration of an upstream, which needs no code. With --code it writes the folder of a new
+provider, with its adapter, its examples and its page, and MISSING where you have to fill something in.
 docs/adding-a-provider.md has the steps.`;
 const SIGNED_HOOKS = `If its hooks are signed, also:
 ${FILES_OF_SIGNED_HOOKS.map(([path, what]) => `${path}  ${what}`).join("\n")}`;
@@ -65,7 +65,9 @@ function add(added: NewProvider): number {
     const paths = [...files.keys()];
     const code = paths.filter((path) => path.endsWith(".ts"));
     execFileSync(join(root, "node_modules/.bin/oxfmt"), code, { cwd: root });
-    console.log(`Written:\n${paths.join("\n")}\n`);
+    // The registry that this process has read lacks the new provider.
+    execFileSync("npm", ["run", "-s", "docs"], { cwd: root });
+    console.log(`Written:\n${[...paths, "docs/providers.md"].join("\n")}\n`);
     if (added.hasHooks) console.log(`${SIGNED_HOOKS}\n`);
     console.log(`What is missing:\n${TESTS}`);
     return 0;

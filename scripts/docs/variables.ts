@@ -164,7 +164,7 @@ const ADDRESSES = {
   EXTRA_BASE_HOSTS: {
     values: "`host[:port]`, space-separated",
     meaning:
-      "hosts of proxies and AI gateways that the base URL of any provider may name too, by https only; a private one only for a [declared upstream](providers.md#generic), by http too: see [providers.md](providers.md#through-a-proxy-and-in-tests)",
+      "hosts of proxies and AI gateways that the base URL of any provider may name too, by https only; a private one only for a [declared upstream](../src/providers/generic/README.md), by http too: see [providers.md](providers.md#through-a-proxy-and-in-tests)",
   },
 } satisfies Entries;
 

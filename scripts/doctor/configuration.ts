@@ -156,7 +156,7 @@ function disabledFindings({ disabled = [] }: Health): Finding[] {
     issues.map(({ path, message }) =>
       problem(
         `providers: ${name} is disabled: ${path} ${message}`,
-        `correct ${path} (docs/providers.md#generic) and deploy`,
+        `correct ${path} (src/providers/generic/README.md) and deploy`,
       ),
     ),
   );

@@ -21,7 +21,7 @@ Then look what it makes of a job that has ended, and of one that has failed:
 
 npm run providers:check -- ${name} --job ID
 
-docs/providers.md#generic has all members, and declarations of RunPod, Runware, RunningHub, Together,
+src/providers/generic/README.md has all members, and declarations of RunPod, Runware, RunningHub, Together,
 sync.so, ComfyUI and Modal. An adapter is needed where these do not suffice: a poll of two requests, a signature that is
 no HMAC, a key that is signed anew for each call, hooks that begin with a handshake. Then:
 

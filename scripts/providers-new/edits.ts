@@ -1,5 +1,5 @@
 import type { NewProvider } from "./names.ts";
-import { adapterOf, examplesOf, sectionOf } from "./templates.ts";
+import { adapterOf, examplesOf, pageOf } from "./templates.ts";
 
 /** Error for a file of the repository that lacks the place at which a new provider is inserted. */
 export class UnexpectedFile extends Error {}
@@ -8,10 +8,9 @@ export class UnexpectedFile extends Error {}
 export type Files = ReadonlyMap<string, string>;
 
 const REGISTRY = "src/providers/registry.ts";
-const PAGE = "docs/providers.md";
 const README = "README.md";
-/** Paths of the files that list all providers. */
-export const LISTS = [REGISTRY, PAGE, README] as const;
+/** Paths of the files that list all providers by hand. */
+export const LISTS = [REGISTRY, README] as const;
 /**
  * Paths of further files that get entries once a provider turns out to sign its hooks, with what is entered. The
  * compiler names the first two as soon as the adapter states it (`hooks.assurance`).
@@ -19,7 +18,7 @@ export const LISTS = [REGISTRY, PAGE, README] as const;
 export const FILES_OF_SIGNED_HOOKS = [
   ["test/providers/signatures/schemes.ts", "SCHEMES: an example that was signed without our code"],
   ["test/worker/senders.ts", "SIGNERS and SECRET_VARS: how a fake of the provider signs"],
-  ["docs/providers.md", "the variable of the secret, and what a signature proves"],
+  ["README.md of its folder", "the variable of the secret, and what a signature proves"],
 ] as const;
 /** The first of the gateways, before which lists name a new provider. */
 const FIRST_GATEWAY = "newapi";
@@ -38,30 +37,10 @@ export function filesOf(provider: NewProvider, before: Files): Files {
   return new Map([
     [`${folder}/${name}.ts`, adapterOf(provider)],
     [`${folder}/${name}.examples.ts`, examplesOf(provider)],
+    [`${folder}/README.md`, pageOf(provider)],
     edit(REGISTRY, imported, entry),
-    edit(PAGE, ...rowsOf(provider), ["\n## Gateways\n", `\n${sectionOf(provider).trimEnd()}\n`]),
     edit(README, [", and gateways: ", `, \`${name}\``]),
   ]);
-}
-
-/** Returns the rows of a new provider in the tables of docs/providers.md, each with the text that it precedes. */
-function rowsOf({ name, prefix, hasHooks }: NewProvider): readonly (readonly [string, string])[] {
-  const gateway = `\n| \`${FIRST_GATEWAY}\` | `;
-  const code = `\`${name}\``;
-  const unknown = "not documented";
-  const found = hasHooks ? "by the poll that its hook causes" : "by polls alone";
-  const variables = `\`${prefix}_API_KEY\`, \`${prefix}_BASE_URL\``;
-  const proof = hasHooks ? "nothing" : "it sends none";
-  return [
-    [`${gateway}by polls`, row(code, found, "nothing")],
-    [`${gateway}\`quota\``, `\n| ${code} | nothing | | |`],
-    [`\n| [\`${FIRST_GATEWAY}\`]`, row(`[${code}](#${name})`, variables, proof, "key, job")],
-    [`${gateway}not documented`, row(code, unknown, unknown, unknown)],
-  ];
-}
-
-function row(...cells: readonly string[]): string {
-  return `\n| ${cells.join(" | ")} |`;
 }
 
 /** Returns a function that inserts a text before another one, which must occur in the file. */

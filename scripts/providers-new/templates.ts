@@ -104,21 +104,46 @@ function reportsOf(maker: "hook" | "poll", report: string): string {
   return lines.join("");
 }
 
-/** Writes the section of docs/providers.md about a new provider. */
-export function sectionOf({ name, prefix, hasHooks }: NewProvider): string {
+/** Writes the page of a new provider. */
+export function pageOf({ name, prefix, hasHooks }: NewProvider): string {
   const hookUrl = hasHooks ? `, "webhook_url": "'$HOOK_URL'"` : "";
-  return `## ${name}
+  const found = hasHooks ? "by the poll that its hook causes" : "by polls alone";
+  return `# ${name}
 
-MISSING: the name of the service with a link to its documentation, and its hosts in other regions.
+MISSING: what the service is, with a link to its documentation, and its hosts in other regions.
 
-\`\`\`sh
+MISSING: the [one call](../../../docs/providers.md#one-call), where the adapter has \`submits\`, which stands before everything else.
+
+## Register, submit, attach
+
+\`\`\`sh account
 curl https://api.${name}.example/jobs \\
   -H "Authorization: Bearer $${prefix}_API_KEY" -H "Content-Type: application/json" \\
-  -d '{"prompt": "a fox"${hookUrl}}'                        # {"id": "MISSING: a job id as documented"}
+  -d '{"prompt": "a fox"${hookUrl}}'   # {"id": "MISSING: a job id as documented"}
 curl $relay/v1/tasks/$ID/upstream -H "$auth" -d '{"provider": "${name}", "id": "…"}'
 \`\`\`
 
+## Hooks, polls and links
+
+| provider | \`${name}\` |
+|---|---|
+| variables | \`${prefix}_API_KEY\`, \`${prefix}_BASE_URL\` |
+| its hooks are authenticated by | ${hasHooks ? "nothing" : "it sends none"} |
+| polling needs | key, job |
+| words for states | MISSING: the words of the examples |
+| the end of a job is found | ${found} |
+| the time of the end is stated in | nothing |
+| output links live | not documented |
+| a job can be polled for | not documented |
+| limit of polls | not documented |
+| [progress](../../../docs/providers.md#progress) | not stated |
+| [\`usage\`](../../../docs/providers.md#usage) | nothing |
+| a job is [canceled](../../../docs/providers.md#canceling-jobs) by | no call that stops a job is documented |
+
 MISSING: what its users must know: signatures, repeated hooks, limits, particular failures.
 
+## Sources
+
+Read on MISSING: the day, and the pages with their links.
 `;
 }

@@ -8,7 +8,7 @@ import { anchorsIn, localLinks } from "./markdown-links.ts";
 const ROOT = join(import.meta.dirname, "../..");
 // Excludes the packages that commands install into `bench/node_modules`.
 const exclude = ["**/node_modules/**"];
-const PAGES = globSync(["*.md", "{bench,client,conformance,docs,test}/**/*.md"], {
+const PAGES = globSync(["*.md", "{bench,client,conformance,docs,src,test}/**/*.md"], {
   cwd: ROOT,
   exclude,
 });

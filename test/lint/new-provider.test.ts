@@ -5,7 +5,7 @@ import { filesOf, LISTS } from "../../scripts/providers-new/edits.ts";
 import { type NewProvider, newProvider } from "../../scripts/providers-new/names.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const WRITTEN = ["README.md", "docs/providers.md", "src/providers/*/*.*"];
+const WRITTEN = ["README.md", "src/providers/*/*.*"];
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
 it("no adapter, example or page still has a placeholder that npm run providers:new has written", () => {
@@ -22,19 +22,24 @@ it.each([
   ["with hooks", true, "by the poll that its hook causes"],
   ["without hooks", false, "by polls alone"],
 ])(
-  "npm run providers:new --code adds a new provider %s to every list of providers in the repository",
+  "npm run providers:new --code writes the folder of a new provider %s, and adds the provider to every list that is written by hand",
   (_, hasHooks, finding) => {
     const provider: NewProvider = { name: "a-b", identifier: "aB", prefix: "A_B", hasHooks };
     const files = filesOf(provider, new Map(LISTS.map((path) => [path, read(path)])));
-    const added = [...files].flatMap(([path, text]) => {
-      const before = LISTS.some((list) => list === path) ? read(path).split("\n") : [];
-      return text.split("\n").filter((line) => line.startsWith("|") && !before.includes(line));
+    const folder = "src/providers/a-b";
+    const written = [`${folder}/a-b.ts`, `${folder}/a-b.examples.ts`, `${folder}/README.md`];
+    expect([...files.keys()]).toEqual([...written, ...LISTS]);
+    expect(files.get(`${folder}/README.md`)).toContain(
+      `| the end of a job is found | ${finding} |`,
+    );
+    const added = LISTS.map((path) => {
+      const before = read(path).split("\n");
+      const after = files.get(path)?.split("\n") ?? [];
+      return after.filter((line) => !before.includes(line));
     });
     expect(added).toEqual([
-      `| \`a-b\` | ${finding} | nothing |`,
-      "| `a-b` | nothing | | |",
-      `| [\`a-b\`](#a-b) | \`A_B_API_KEY\`, \`A_B_BASE_URL\` | ${hasHooks ? "nothing" : "it sends none"} | key, job |`,
-      "| `a-b` | not documented | not documented | not documented |",
+      ['import { aB } from "./a-b/a-b.ts";', "  aB,"],
+      [expect.stringContaining(", `a-b`, and gateways: ")],
     ]);
   },
 );

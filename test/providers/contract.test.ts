@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { parseJson } from "../../src/core/json.ts";
 import type { Job } from "../../src/core/record/upstream.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
-import { toNews, type Observation } from "../../src/providers/observation.ts";
-import { readPollAnswer } from "../../src/providers/poll-answer.ts";
-import type { AnswerReader, Reading, UpstreamProvider } from "../../src/providers/provider.ts";
+import { toNews } from "../../src/providers/observation.ts";
+import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { hostileValue } from "../fuzz/hostile.ts";
 import { mutated } from "../fuzz/mutations.ts";
 import { requireSound } from "../fuzz/news.ts";
@@ -16,7 +15,7 @@ import {
   type PollExample,
 } from "../../src/providers/shared/examples/report-examples.ts";
 import { EXAMPLES, examplesIn, MEANINGS } from "./examples.ts";
-import { aHook } from "./hook.ts";
+import { readHook, readPoll } from "./readings.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 
@@ -123,7 +122,7 @@ describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
     it.each(hooks.map((example) => [example.name, wordsFor(example.means), example] as const))(
       `an example hook of ${name} (%s) is read as %s`,
       (_name, _kind, example) => {
-        const observation = readHook(provider, example, parseJson(example.body));
+        const observation = readHook(provider, example);
         expect(observation?.jobId ?? null).toBe(example.jobId);
         expect(observation === null ? "nothing" : toNews(observation, ERROR_TEXT)).toEqual(
           example.means,
@@ -144,35 +143,14 @@ function providerNamed(name: string): UpstreamProvider {
   return provider;
 }
 
-function readHook(
-  { name, hooks }: UpstreamProvider,
-  { headers, body }: HookExample,
-  json: unknown,
-): Observation | null {
-  const hook = aHook(headers ?? {}, body, { path: `/hooks/${name}/task/token` });
-  return hooks?.read(json, hook) ?? null;
-}
-
-function meaningOfPoll({ polls }: UpstreamProvider, example: PollExample): unknown {
-  const job: Job = { id: example.jobId, endpoint: example.endpoint ?? null };
-  let path = polls.path(job);
-  let reader: AnswerReader = polls;
-  let reading: Reading | null = null;
-  for (const exchange of example.exchanges) {
-    if (reading !== null) {
-      if (reading.kind !== "next") throw new Error(`the adapter did not request ${exchange.path}`);
-      path = reading.path;
-      reader = reading;
-    }
-    expect(path).toBe(exchange.path);
-    reading = readPollAnswer(reader, exchange.answer, job, GATEWAY);
-  }
+function meaningOfPoll(provider: UpstreamProvider, example: PollExample): unknown {
+  const reading = readPoll(provider, example);
   if (reading?.kind === "observed") return toNews(reading.observation, ERROR_TEXT);
   if (reading?.kind === "unclear" && reading.word != null) return `unclear: ${reading.word}`;
   return reading?.kind;
 }
 
-/** Describes the meaning of a example in words, for a title. */
+/** Describes the meaning of an example in words, for a title. */
 function wordsFor(means: HookExample["means"] | PollExample["means"]): string {
   const kind = kindOf(means);
   const word = /^unclear: (.+)$/.exec(kind)?.[1];
@@ -197,7 +175,7 @@ function kindOf(means: HookExample["means"] | PollExample["means"]): string {
   }
 }
 
-/** Tells whether a example or report means a status of the task: not so an answer that was not understood. */
+/** Tells whether an example or report means a status of the task: not so an answer that was not understood. */
 function isNews(means: unknown): boolean {
   return typeof means === "object" && means !== null;
 }

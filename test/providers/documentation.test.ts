@@ -1,32 +1,35 @@
 import { describe, expect, it } from "vitest";
-import PROVIDER_PAGE from "../../docs/providers.md?raw";
 import README from "../../README.md?raw";
+import PROVIDERS_PAGE from "../../docs/providers.md?raw";
+import { findingOf, providersDoc, variablesOf } from "../../scripts/docs/providers.ts";
 import { HOUR_MS } from "../../src/core/time.ts";
 import { documentedLimits } from "../../src/providers/documented-limits.ts";
 import { parseDeclaration } from "../../src/providers/generic/declaration.ts";
+import { phaseIn, type Observation } from "../../src/providers/observation.ts";
 import type { NamedProvider, UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { sandbox } from "../../src/providers/sandbox/sandbox.ts";
-import { DECLARATIONS, OWN_DECLARATIONS } from "./declarations.ts";
 import type {
   HookExample,
   PollExample,
 } from "../../src/providers/shared/examples/report-examples.ts";
+import { declared } from "./adapters.ts";
+import { DECLARATIONS, OWN_DECLARATIONS } from "./declarations.ts";
 import { EXAMPLES, examplesIn } from "./examples.ts";
+import { PAGES, pageOf, titleOf } from "./pages.ts";
+import { readHook, readPoll } from "./readings.ts";
 
 const providers = [...PROVIDERS.values()];
 
-/** Returns the cells of the table under a heading row, without this row. */
-function table(page: string, heading: string): readonly (readonly string[])[] {
-  const [, rest] = page.split(`\n| ${heading} |`);
-  if (rest === undefined) throw new Error(`no table with the heading ${heading}`);
-  const rows = (rest.split("\n\n")[0] ?? "").trimEnd().split("\n").slice(2);
-  return rows.map((row) =>
-    row
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
+/** Returns the value of a row in the table of facts of a page, by the row's name without its link. */
+function factOf(page: string, name: string): string {
+  const rows = page.split("\n").filter((line) => line.startsWith("| "));
+  const cells = rows.map((row) => row.slice(2, -2).split(" | "));
+  const named = cells.find(
+    ([first = ""]) => first.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1") === name,
   );
+  if (named?.[1] === undefined) throw new Error(`no row ${name}`);
+  return named[1];
 }
 
 /** Returns the texts between backticks. */
@@ -34,164 +37,144 @@ function codes(text: string): readonly string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 }
 
-const rows = table(
-  PROVIDER_PAGE,
-  "provider | variables | its hooks are authenticated by | polling needs",
+it("docs/providers.md has the table of all providers that npm run docs makes of their adapters and the titles of their pages", () => {
+  expect(providersDoc(PROVIDERS_PAGE, titleOf)).toBe(PROVIDERS_PAGE);
+});
+
+it("the folder of every provider, of the sandbox and of every declared upstream has a page", () => {
+  const declarations = Object.keys({ ...DECLARATIONS, ...OWN_DECLARATIONS });
+  const names = [...providers.map(({ name }) => name), "sandbox", "generic", ...declarations];
+  expect([...PAGES.keys()].toSorted()).toEqual(names.toSorted());
+});
+
+describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
+  "src/providers/$name/README.md",
+  ({ name, provider }) => {
+    const page = pageOf(name);
+    const { hooks, polls } = provider;
+    const examples = EXAMPLES.filter((one) => one.provider === name);
+    const hookExamples = examples.flatMap((one) => examplesIn(one.hooks));
+    const pollExamples = examples.flatMap((one) => examplesIn(one.polls));
+
+    it(`the page of ${name} says what it is before its one call, which stands at a path that starts a job`, () => {
+      const [, intro = "", code = ""] =
+        /^# .+\n\n(.+)\n\n(?:```sh account\n([^]*?)```)?/.exec(page) ?? [];
+      expect(intro).toContain("](https://");
+      const [, connection, path = ""] =
+        /^curl \$relay\/v1\/submit\/([\w-]+)(\/\S+)/.exec(code) ?? [];
+      expect(connection).toBe(provider.submits === undefined ? undefined : name);
+      if (provider.submits !== undefined) expect(provider.submits.target(path)).not.toBeNull();
+    });
+
+    it(`the page of ${name} names its configuration variables`, () => {
+      expect(codes(factOf(page, "variables"))).toEqual(variablesOf(provider));
+    });
+
+    it(`the page of ${name} says how its hooks are authenticated`, () => {
+      const text = factOf(page, "its hooks are authenticated by");
+      expect(text).toMatch(wordingOf(provider));
+      const secret = provider.variables.webhookSecret;
+      if (secret !== undefined) expect(codes(text)).toEqual([secret]);
+    });
+
+    it(`the page of ${name} says whether polls need the endpoint of the submit call`, () => {
+      expect(factOf(page, "polling needs").includes("endpoint")).toBe(polls.endpoint !== null);
+    });
+
+    it(`the page of ${name} lists the words for states that the examples of its hooks and answers to polls have`, () => {
+      const observed = [
+        ...hookExamples.map((example) => readHook(provider, example)),
+        ...pollExamples.map((example) => observationIn(provider, example)),
+      ].filter((observation) => observation !== null);
+      const words = observed.flatMap((observation) => {
+        const phase = phaseIn(observation);
+        return phase === null || observation.state === null
+          ? []
+          : [`${phase}: ${observation.state}`];
+      });
+      const stated = factOf(page, "words for states")
+        .split("; ")
+        .flatMap((group) => codes(group).map((word) => `${group.split(":")[0]}: ${word}`));
+      expect(stated.toSorted()).toEqual([...new Set(words)].toSorted());
+    });
+
+    it(`the page of ${name} says how the end of a job is found, and whether hooks and answers to polls state its time`, () => {
+      expect(factOf(page, "the end of a job is found")).toBe(findingOf(provider));
+      expect(factOf(page, "the time of the end is stated in")).toBe(
+        sourcesOf(hookExamples.some(isTimed), pollExamples.some(isTimed)) || "nothing",
+      );
+    });
+
+    it(`the page of ${name} says how long links live (in bold below an hour), how long a job can be polled, and how often`, () => {
+      const { linkLife, jobLife, polls: rate } = documentedLimits(provider);
+      const names = ["output links live", "a job can be polled for", "limit of polls"];
+      // The cell may contain a remark after the fact.
+      const facts = names.map((each) => factOf(page, each).replace(/(;| \(|, as ).*/, ""));
+      expect(facts).toEqual([dying(provider) ? `**${linkLife}**` : linkLife, jobLife, rate]);
+    });
+
+    it(`the page of ${name} says which numbers of a job's usage its hooks and its answers to polls state`, () => {
+      const [hooked, polled] = [hookExamples.flatMap(usageNames), pollExamples.flatMap(usageNames)];
+      const names = [...new Set([...hooked, ...polled])].toSorted();
+      const { usageNames: known = [] } = provider;
+      expect(known.toSorted(), "the names by which a price may be stated").toEqual(names);
+      const [, stated = "", , sources = ""] =
+        /^((?:`\w+`(?:, )?)+): (.+); stated in ([\w, ]+)$/.exec(factOf(page, "`usage`")) ?? [];
+      expect(codes(stated).toSorted()).toEqual(names);
+      expect(sources).toBe(sourcesOf(hooked.length > 0, polled.length > 0));
+    });
+
+    it(`the page of ${name} says whether a call cancels a job`, () => {
+      const text = factOf(page, "a job is canceled by");
+      expect(text.startsWith("no call that stops a job is documented")).toBe(
+        provider.cancels === undefined,
+      );
+    });
+
+    it(`the page of ${name} shows how to submit a job and how to attach it to a task, with the provider's own hosts`, () => {
+      const parameter = hooks?.parameter ?? null;
+      if (parameter === null) expect(page).not.toContain("HOOK_URL");
+      else if (parameter.startsWith("?")) expect(page).toContain(`${parameter.slice(1)}=$HOOK_URL`);
+      else expect(page).toContain(shownField(parameter));
+      expect(page.includes("\"'$ID'\"")).toBe(hooks?.idParameter != null);
+      if (hooks?.idParameter != null) expect(page).toContain(`"${hooks.idParameter}": "'$ID'"`);
+      expect(page).toContain(`"provider": "${name}"`);
+      const hosts = [...(provider.baseUrls ?? []), provider.hostsOfCustomers?.form];
+      for (const url of codes(page).filter((code) => code.startsWith("https://")))
+        expect(hosts).toContain(url);
+    });
+
+    it(`the page of ${name} names the pages that its facts are from, and when they were read`, () => {
+      const [, sources = ""] = page.split("\n## Sources\n");
+      expect(sources).toMatch(/^\nRead on 20\d\d-\d\d-\d\d: ./);
+      expect(sources).toContain("](https://");
+    });
+  },
 );
 
-it("docs/providers.md lists every provider in the order of src/providers/registry.ts", () => {
-  expect(rows.map(([name = ""]) => codes(name)[0])).toEqual(providers.map(({ name }) => name));
-});
-
-const limits = table(
-  PROVIDER_PAGE,
-  "provider | output links live | a job can be polled for | limit of polls",
-);
-
-it("docs/providers.md says of each provider how long links live (in bold below an hour), how long a job can be polled, and how often", () => {
-  const facts = providers.map((provider) => {
-    const { linkLife, jobLife, polls } = documentedLimits(provider);
-    return [`\`${provider.name}\``, dying(provider) ? `**${linkLife}**` : linkLife, jobLife, polls];
-  });
-  // The cell may contain a remark after the fact.
-  expect(limits.map((cells) => cells.map((cell) => cell.replace(/(;| \(|, as ).*/, "")))).toEqual(
-    facts,
-  );
-});
-
-const found = table(
-  PROVIDER_PAGE,
-  "provider | the end of a job is found | the time of the end is stated in",
-);
-
-it("docs/providers.md says for every provider how a job's end is found, and whether hooks and answers to polls state the time of the end", () => {
-  const facts = providers.map((provider) => {
-    const examples = EXAMPLES.filter((one) => one.provider === provider.name);
-    const hasTime = {
-      hook: examples.some(({ hooks }) => examplesIn(hooks).some(isTimed)),
-      poll: examples.some(({ polls }) => examplesIn(polls).some(isTimed)),
-    };
-    const timed = Object.entries(hasTime).flatMap(([source, has]) => (has ? [source] : []));
-    return [`\`${provider.name}\``, findingOf(provider), timed.join(", ") || "nothing"];
-  });
-  expect(found).toEqual(facts);
-});
-
-const used = table(PROVIDER_PAGE, "provider | `usage` has | which is | stated in");
-
-it("docs/providers.md says for every provider which numbers of a job's usage its hooks and its answers to polls state", () => {
-  const facts = providers.map(({ name, usageNames: declared = [] }) => {
-    const examples = EXAMPLES.filter(({ provider }) => provider === name);
-    const hooks = examples.flatMap((one) => examplesIn(one.hooks).flatMap(usageNames));
-    const polls = examples.flatMap((one) => examplesIn(one.polls).flatMap(usageNames));
-    const sources = Object.entries({ hook: hooks, poll: polls });
-    const stating = sources.flatMap(([source, { length }]) => (length > 0 ? [source] : []));
-    const names = [...new Set([...hooks, ...polls])].toSorted();
-    expect(declared.toSorted(), `${name}: the names by which a price may be stated`).toEqual(names);
-    return [[name], names, stating.join(", ")];
-  });
-  const stated = used.map(([name = "", names = "", , sources = ""]) => [
-    codes(name),
-    codes(names).toSorted(),
-    sources,
-  ]);
-  expect(stated).toEqual(facts);
-});
-
-const sources = table(PROVIDER_PAGE, "provider | read | not read again");
-
-it("docs/providers.md names for every provider the pages that its facts are from, and when they were read", () => {
-  expect(sources.map(([name = ""]) => codes(name))).toEqual(providers.map(({ name }) => [name]));
-  for (const [, read = "", older = ""] of sources) {
-    expect(read).toMatch(/, 20\d\d-\d\d-\d\d$/);
-    expect(`${read} ${older}`).toContain("](https://");
-  }
-});
-
-describe.each(
-  providers.map((provider, i) => ({ name: provider.name, provider, row: rows[i] ?? [] })),
-)("docs/providers.md for $name", ({ provider, row }) => {
-  const [, variables = "", authentication = "", polling = ""] = row;
-  const { hooks, polls } = provider;
-  const hosts = [...(provider.baseUrls ?? []), provider.hostsOfCustomers?.form];
-
-  it(`docs/providers.md names the configuration variables of ${provider.name}`, () => {
-    const { key, webhookSecret, userId, baseUrl } = provider.variables;
-    const named = [key, webhookSecret, userId, baseUrl].filter((name) => name !== undefined);
-    expect(codes(variables)).toEqual(named);
-  });
-
-  it(`docs/providers.md says how hooks of ${provider.name} are authenticated`, () => {
-    expect(authentication).toMatch(wordingOf(provider));
-    const secret = provider.variables.webhookSecret;
-    if (secret !== undefined) expect(codes(authentication)).toEqual([secret]);
-  });
-
-  it(`docs/providers.md says whether polling ${provider.name} needs the endpoint of the submit call`, () => {
-    expect(polling.includes("endpoint")).toBe(polls.endpoint !== null);
-  });
-
-  it(`docs/providers.md shows how to submit a job to ${provider.name} and how to attach the job to a task`, () => {
-    const [, section = ""] = PROVIDER_PAGE.split(`\n## ${provider.name}\n`);
-    const [text = ""] = section.split("\n## ");
-    const parameter = hooks?.parameter ?? null;
-    if (parameter === null) expect(text).not.toContain("HOOK_URL");
-    else if (parameter.startsWith("?")) expect(text).toContain(`${parameter.slice(1)}=$HOOK_URL`);
-    else expect(text).toContain(shownField(parameter));
-    expect(text.includes("\"'$ID'\"")).toBe(hooks?.idParameter != null);
-    if (hooks?.idParameter != null) expect(text).toContain(`"${hooks.idParameter}": "'$ID'"`);
-    expect(text).toContain(`"provider": "${provider.name}"`);
-    for (const url of codes(text).filter((code) => code.startsWith("https://")))
-      expect(hosts).toContain(url);
-  });
-});
-
-it("docs/providers.md shows one call for exactly the providers to which the relay can submit jobs, at a path that starts a job", () => {
-  const calls = [...PROVIDER_PAGE.matchAll(/^curl \$relay\/v1\/submit\/([\w-]+)(\/\S+)/gm)];
-  const known = calls.filter(([, name = ""]) => !Object.hasOwn(OWN_DECLARATIONS, name));
-  const starting = known.flatMap(([, name = "", path = ""]) => {
-    const target = PROVIDERS.get(name)?.submits?.target(path) ?? null;
-    return target === null ? [] : [name];
-  });
-  expect(known.map(([, name]) => name)).toEqual(starting);
-  const submittable = providers.filter(({ submits }) => submits !== undefined);
-  expect(starting).toEqual(submittable.map(({ name }) => name));
-});
-
-it("docs/providers.md names the providers to which the relay can submit jobs", () => {
-  const submittable = providers.flatMap(({ name, submits }) =>
-    submits === undefined ? [] : [name],
-  );
-  const [, shown = ""] =
-    /\*\*\[One call\]\(#one-call\)\*\*.* For (.*)\.$/m.exec(PROVIDER_PAGE) ?? [];
-  expect(codes(shown)).toEqual([...submittable, "sandbox"]);
-});
-
-it("docs/providers.md names every model of the sandbox, which is a simulated provider", () => {
+it("the page of the sandbox, which is a simulated provider, names every model", () => {
   const started = sandbox.simulation.start("");
   const models = started.ok ? [] : (started.error.match(/sandbox\/[\w-]+/g) ?? []);
   expect(models.length).toBeGreaterThan(0);
-  for (const model of models) expect(PROVIDER_PAGE).toContain(`\`${model}\``);
+  for (const model of models) expect(pageOf("sandbox")).toContain(`\`${model}\``);
 });
 
-it("docs/providers.md prints the declarations with which the tests run, ready to paste", () => {
-  const [, section = ""] = PROVIDER_PAGE.split("\n## generic\n");
-  const [text = ""] = section.split("\n## ");
-  const blocks = [...text.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = ""]) => json);
-  const printed = blocks.map((json): unknown => JSON.parse(json));
-  expect(printed).toEqual(
-    Object.entries({ ...DECLARATIONS, ...OWN_DECLARATIONS }).map((entry) =>
-      Object.fromEntries([entry]),
-    ),
-  );
-  for (const each of Object.values(OWN_DECLARATIONS)) {
-    expect(parseDeclaration(each)).toMatchObject({ ok: true });
-  }
-});
+it.each(Object.entries({ ...DECLARATIONS, ...OWN_DECLARATIONS }))(
+  "the page of the declared upstream %s prints its valid declaration, ready to paste, and a call at a path that starts a job",
+  (name, declaration) => {
+    const page = pageOf(name);
+    const [, json = ""] = /^```json\n(.*?)^```$/ms.exec(page) ?? [];
+    expect(JSON.parse(json)).toEqual({ [name]: declaration });
+    const [, connection, path = ""] =
+      /^curl \$relay\/v1\/submit\/([\w-]+)(\/\S+)/m.exec(page) ?? [];
+    expect(connection).toBe(name);
+    expect(declared(name, declaration).submits?.target(path) ?? null).not.toBeNull();
+    expect(pageOf("generic")).toContain(`(upstreams/${name}/README.md)`);
+  },
+);
 
-it("docs/providers.md describes every member of a declaration", () => {
-  const [, section = ""] = PROVIDER_PAGE.split("\n## generic\n");
-  const text = (section.split("\n## ")[0] ?? "").replaceAll(/^```.*?^```$/gms, "");
+it("src/providers/generic/README.md describes every member of a declaration", () => {
+  const text = pageOf("generic").replaceAll(/^```.*?^```$/gms, "");
   const known = codes(text).flatMap((code) => [code, ...(code.match(/\w+(?=":)/g) ?? [])]);
   const described = known.flatMap((code) => [code, code.split(".").at(-1)]);
   const refused = [{}, { poll: { a: 1 } }, { hook: { a: 1 } }, { cancel: { a: 1 } }].map((part) =>
@@ -214,6 +197,17 @@ it("README.md names every provider, in the order of src/providers/registry.ts", 
   const [sentence = ""] = rest.split(". [");
   expect(codes(sentence)).toEqual(providers.map(({ name }) => name));
 });
+
+/** Returns what an adapter observes in an example poll. Null when the last answer is no report. */
+function observationIn(provider: UpstreamProvider, example: PollExample): Observation | null {
+  const reading = readPoll(provider, example);
+  return reading?.kind === "observed" ? reading.observation : null;
+}
+
+/** Returns the words with which a page says where something is stated. */
+function sourcesOf(isInHooks: boolean, isInPolls: boolean): string {
+  return [...(isInHooks ? ["hook"] : []), ...(isInPolls ? ["poll"] : [])].join(", ");
+}
 
 /** Returns how the page must show the hook URL in a field of the body, in the notation of adapters (`a.b`, `a.b[]`). */
 function shownField(parameter: string): string {
@@ -238,19 +232,8 @@ function usageNames({ means }: HookExample | PollExample): readonly string[] {
     : [];
 }
 
-/** Returns the words with which the table must describe how the end of a job is found. */
-function findingOf({ hooks, variables }: NamedProvider): string {
-  if (hooks === null) return "by polls alone";
-  const setting = variables.webhookSecret ?? variables.userId;
-  if (hooks.isOptional === true && setting === undefined)
-    return "by polls, or earlier by the poll that a hook causes";
-  return hooks.assurance === "body-signed"
-    ? `by its hook, with \`${setting}\``
-    : "by the poll that its hook causes";
-}
-
-/** Returns the words with which the table must describe an assurance. */
-function wordingOf({ hooks, jwksUrl }: UpstreamProvider): RegExp {
+/** Returns the words with which the page must describe an assurance. */
+function wordingOf({ hooks, jwksUrl }: NamedProvider): RegExp {
   switch (hooks?.assurance) {
     case undefined:
       return /^it sends none$/;

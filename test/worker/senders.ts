@@ -176,7 +176,7 @@ export function keyVarsOf(provider: string, key: string): Headers {
   return { [variables.key]: key, ...(baseUrls === null && { [variables.baseUrl]: GATEWAY }) };
 }
 
-/** Returns the body of a example with the id of this task. */
+/** Returns the body of an example with the id of this task. */
 export function bodyFor({ body }: HookExample, { id }: Hooked): string {
   return body.replaceAll(ECHOED, id);
 }

@@ -1,11 +1,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, it, vi } from "vitest";
 import * as z from "zod";
+import comfyui from "../../../src/providers/generic/upstreams/comfyui/comfyui.json" with { type: "json" };
 import { ROOT } from "../harness/child.ts";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
@@ -22,7 +23,7 @@ const Submitted = z.looseObject({ prompt_id: z.string() });
 
 const [comfy, port] = await startComfy();
 afterAll(() => comfy.kill());
-const declaration = declarationAt(`http://127.0.0.1:${port}`);
+const declaration = { ...comfyui, base_url: `http://127.0.0.1:${port}` };
 const { poll, ...broken } = declaration;
 const receiver = await forThisFile(Receiver.start());
 /** A worker that answers with its file in base64. */
@@ -51,14 +52,6 @@ async function startComfy(): Promise<readonly [ChildProcess, number]> {
   const [line]: unknown[] = await once(child.stdout, "data");
   const address = z.object({ port: z.int() }).parse(JSON.parse(String(line)));
   return [child, address.port];
-}
-
-/** Returns the declaration of ComfyUI that docs/providers.md prints, with this address in place of its own. */
-function declarationAt(baseUrl: string): Readonly<Record<string, unknown>> {
-  const page = readFileSync(join(ROOT, "docs/providers.md"), "utf8");
-  const json = /^```json\n(\{"comfyui".*?)^```$/ms.exec(page)?.[1] ?? "";
-  const entries = z.object({ comfyui: z.record(z.string(), z.unknown()) }).parse(JSON.parse(json));
-  return { ...entries.comfyui, base_url: baseUrl };
 }
 
 /** Submits a call with a key of the relay, to be called back at a path, and returns the upstream's answer. */

@@ -13,8 +13,6 @@ const Report = z.object({
 const SIGNED = ["test/providers/signatures/schemes.ts", "test/worker/senders.ts"] as const;
 const PLACEHOLDERS =
   "no adapter, example or page still has a placeholder that npm run providers:new has written";
-const SOURCES =
-  "docs/providers.md names for every provider the pages that its facts are from, and when they were read";
 const MEANINGS = [
   "a success",
   "a success without output",
@@ -24,7 +22,7 @@ const MEANINGS = [
   "an unknown state",
 ];
 
-it("what npm run providers:new --code writes passes npm run check, and only the tests of its missing reports, sources and of its placeholders fail", () => {
+it("what npm run providers:new --code writes passes npm run check, and only the tests of its missing reports, of what its page lacks and of its placeholders fail", () => {
   using clone = new Checkout();
   clone.run(
     "npm run -s providers:new -- acme-video --code && npm run -s providers:new -- b --code --no-hooks",
@@ -41,9 +39,11 @@ it("what npm run providers:new --code writes passes npm run check, and only the 
   const expected = ["acme-video", "b"].flatMap((name) => [
     ...MEANINGS.map((meaning) => `an example answer of ${name} to a poll is read as ${meaning}`),
     `a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`,
+    `the page of ${name} says what it is before its one call, which stands at a path that starts a job`,
+    `the page of ${name} names the pages that its facts are from, and when they were read`,
   ]);
   const hooks = MEANINGS.map((meaning) => `an example hook of acme-video is read as ${meaning}`);
-  expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS, SOURCES].toSorted());
+  expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS].toSorted());
 });
 
 it("npm run providers:new --code names the files that signed hooks need, and the compiler names them once the adapter states that its hooks are signed", () => {

@@ -1,0 +1,56 @@
+import { documentedLimits } from "../../src/providers/documented-limits.ts";
+import type { NamedProvider } from "../../src/providers/provider.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import { fillRegions, table } from "./regions.ts";
+
+/**
+ * Returns docs/providers.md with its table of all providers.
+ * @param titleOf returns the first heading of the page of a provider.
+ */
+export function providersDoc(page: string, titleOf: (name: string) => string): string {
+  const head = [
+    "provider",
+    "service",
+    "variables",
+    "the end of a job is found",
+    "output links live",
+    "a job can be canceled",
+    "`usage` has",
+  ];
+  const rows = [...PROVIDERS.values()].map((provider) => [
+    `[\`${provider.name}\`](../${pageOf(provider.name)})`,
+    titleOf(provider.name),
+    codes(variablesOf(provider)),
+    findingOf(provider),
+    documentedLimits(provider).linkLife,
+    provider.cancels === undefined ? "–" : "yes",
+    codes(provider.usageNames ?? []) || "–",
+  ]);
+  return fillRegions(page, { providers: table(head, rows) });
+}
+
+/** Returns the path of the page of a provider. */
+export function pageOf(name: string): string {
+  return `src/providers/${name}/README.md`;
+}
+
+/** Returns the names of the variables of a provider, in the order in which documents list them. */
+export function variablesOf({ variables }: NamedProvider): readonly string[] {
+  const { key, webhookSecret, userId, baseUrl } = variables;
+  return [key, webhookSecret, userId, baseUrl].filter((name) => name !== undefined);
+}
+
+/** Says how the end of a job of a provider is found. */
+export function findingOf({ hooks, variables }: NamedProvider): string {
+  if (hooks === null) return "by polls alone";
+  const setting = variables.webhookSecret ?? variables.userId;
+  if (hooks.isOptional === true && setting === undefined)
+    return "by polls, or earlier by the poll that a hook causes";
+  return hooks.assurance === "body-signed" && setting !== undefined
+    ? `by its hook, with \`${setting}\``
+    : "by the poll that its hook causes";
+}
+
+function codes(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ");
+}
