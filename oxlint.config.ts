@@ -15,9 +15,9 @@ const LAYERS: Layers = [
   ["objects"],
   ["env.ts"],
   ["api"],
-  ["console", "service-binding", "cron"],
+  ["console", "cron"],
   ["app.ts", "startup.ts"],
-  ["rehearsal.ts"],
+  ["rehearsal.ts", "service-binding.ts"],
   ["index.ts"],
 ];
 
@@ -33,7 +33,6 @@ const CORE_LAYERS: Layers = [
 /** What only one other file of `src` imports. */
 const ONLY_IMPORTED_BY: Readonly<Record<string, string>> = {
   console: "app.ts",
-  "service-binding": "index.ts",
   cron: "index.ts",
 };
 

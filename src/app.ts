@@ -13,10 +13,25 @@ import { logAs, type LogLevel } from "./lib/log.ts";
 import { isForBrowser, isStatusPage } from "./console/http/browser-request.ts";
 import { isOutputPath, isOutputsHost } from "./api/outputs/outputs-host.ts";
 import { configOf, logSettingsOf } from "./config/runtime.ts";
+import type { KeyHolder } from "./objects/task/caller.ts";
+
+/** A place at which requests come in, and what differs there. */
+export interface Entrance {
+  /** Name of the place in log lines; null for the public address. */
+  readonly via: "binding" | null;
+  /** Caller of a request without a credential. Null means that such a request is refused. */
+  readonly callerWithoutKey: KeyHolder | null;
+  /** Tells whether a path exists here. */
+  readonly serves: (path: string) => boolean;
+}
+
+/** The public address of the relay. */
+const PUBLIC: Entrance = { via: null, callerWithoutKey: null, serves: () => true };
 
 /** The environment of a request, and what is found out before its route. */
 interface Scope {
   readonly env: Env;
+  readonly entrance: Entrance;
   readonly url: URL;
   readonly requestId: string;
 }
@@ -35,8 +50,10 @@ const routes = new Hono<{ Bindings: Scope }>();
 const unrouted = new Hono<{ Bindings: Scope }>();
 
 for (const route of ROUTES) {
-  routes.on(route.method, honoPath(route.path), async ({ req, env: { env, url } }) => {
-    const answer = await route.handle({ request: req.raw, env, url, params: req.param() });
+  routes.on(route.method, honoPath(route.path), async ({ req, env: { env, url, entrance } }) => {
+    const { callerWithoutKey } = entrance;
+    const call = { request: req.raw, env, url, params: req.param(), callerWithoutKey };
+    const answer = await route.handle(call);
     // Hono answers HEAD like GET and drops the body unread, with all that a stream holds open.
     if (req.method === "HEAD") await answer.body?.cancel();
     return answer;
@@ -65,15 +82,19 @@ unrouted.onError(refused);
 
 function refused(
   error: Error,
-  { req, env: { env, requestId } }: Context<{ Bindings: Scope }>,
+  { req, env: { env, entrance, requestId } }: Context<{ Bindings: Scope }>,
 ): Promise<Response> {
-  return refusal(error, { request: req.raw, env, requestId, path: req.routePath });
+  return refusal(error, { request: req.raw, env, entrance, requestId, path: req.routePath });
 }
 
-/** Answers a request to the relay: one of the API, or one for a page of the console. */
-export async function answerRequest(request: Request, env: Env): Promise<Response> {
+/** Answers a request to the relay: one of the API or, at its public address, one for a page of the console. */
+export async function answerRequest(
+  request: Request,
+  env: Env,
+  entrance: Entrance = PUBLIC,
+): Promise<Response> {
   const requestId = requestIdOf(request);
-  const answer = await answerTo(request, env, requestId);
+  const answer = await answerTo(request, { env, entrance, requestId });
   const { headers } = answer;
   for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
   for (const [name, value] of DEFAULT_HEADERS) if (!headers.has(name)) headers.set(name, value);
@@ -82,37 +103,40 @@ export async function answerRequest(request: Request, env: Env): Promise<Respons
 }
 
 /** Returns the answer to a request, without the headers that every answer has. */
-async function answerTo(request: Request, env: Env, requestId: string): Promise<Response> {
+async function answerTo(request: Request, scope: Omit<Scope, "url">): Promise<Response> {
+  const { env, entrance } = scope;
   try {
     const url = requireUrl(request);
     const { pathname } = url;
     // Hono's router would ignore a final slash, so that each route had two paths.
     if (pathname.length > 1 && pathname.endsWith("/")) throw noRoute();
+    if (!entrance.serves(pathname)) throw noRoute();
     if (isOutputsHost(url, configOf(env)) && !isOutputPath(pathname)) throw noRoute();
-    if (isStatusPage(request)) return await answerBrowser(request, env);
-    return await routes.fetch(request, { env, url, requestId });
+    if (entrance === PUBLIC && isStatusPage(request)) return await answerBrowser(request, env);
+    return await routes.fetch(request, { ...scope, url });
   } catch (error) {
-    return refusal(error, { request, env, requestId, path: NO_ROUTE });
+    return refusal(error, { ...scope, request, path: NO_ROUTE });
   }
 }
 
 /** A refused request. `path` is that of its route, as the log shows it. */
-interface Refused {
+interface Refused extends Omit<Scope, "url"> {
   readonly request: Request;
-  readonly env: Env;
-  readonly requestId: string;
   readonly path: string;
 }
 
 /** Logs why a request is refused, and returns the answer: a page for a person, or a problem (RFC 9457). */
 async function refusal(
   error: unknown,
-  { request, env, requestId, path }: Refused,
+  { request, env, entrance, requestId, path }: Refused,
 ): Promise<Response> {
   const problem = problemFrom(error);
-  const line = refusalLine(problem, { request_id: requestId, method: request.method, path });
+  const via = entrance.via === null ? {} : { via: entrance.via };
+  const asked = { request_id: requestId, ...via, method: request.method, path };
+  const line = refusalLine(problem, asked);
   logAs(levelOfRefusal(line.status, path), () => line, logSettingsOf(env));
-  if ((path === NO_ROUTE && isForBrowser(request)) || isStatusPage(request)) {
+  const isOfBrowser = (path === NO_ROUTE && isForBrowser(request)) || isStatusPage(request);
+  if (entrance === PUBLIC && isOfBrowser) {
     return answerProblem(problem, { request, env, requestId });
   }
   return problemResponse(problem, linkOrigin(env, request));

@@ -1,7 +1,8 @@
 import { prepareMcpSdk } from "./api/mcp/load-mcp-sdk.ts";
 import { AccountObject as Account } from "./objects/account/account-object.ts";
 import { answerRequest } from "./app.ts";
-import { Relay as Entrypoint } from "./service-binding/relay.ts";
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { answerBound } from "./service-binding.ts";
 import { runScheduled } from "./cron/cron.ts";
 import { consume } from "./index-db/index-row-queue.ts";
 import { DigestObject as Digest } from "./objects/digest-object.ts";
@@ -44,9 +45,10 @@ export class DigestObject extends Digest {
   }
 }
 
-export class Relay extends Entrypoint {
-  constructor(ctx: ExecutionContext) {
-    super(ctx, env);
+/** Entrypoint for other Workers of the same Cloudflare account, over a service binding (docs/binding.md). */
+export class Relay extends WorkerEntrypoint {
+  override async fetch(request: Request): Promise<Response> {
+    return answerBound(request, env);
   }
 }
 

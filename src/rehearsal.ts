@@ -72,7 +72,8 @@ async function register(env: Env, { config, ...keys }: Runtime, key: string): Pr
   const preflight = new Request(`${URL_OF_TASKS}/${TASK.id}`, { method: "OPTIONS", headers });
   await answerRequest(preflight, rehearsed);
   const url = new URL(URL_OF_TASKS);
-  const call = { request: requestWith(key), env: rehearsed, url, params: {} };
+  const request = requestWith(key);
+  const call = { request, env: rehearsed, url, params: {}, callerWithoutKey: null };
   await registerTaskRoute.handle(call).catch(() => null);
   return isApplied;
 }

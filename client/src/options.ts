@@ -3,9 +3,9 @@ import type { Send } from "./retry.ts";
 export interface RelayOptions {
   /** Origin of the relay, e.g. `https://relay.example.com`. */
   readonly url: string;
-  /** An operator key, or the API key of an account. */
-  readonly key: string;
-  /** Sends the requests, e.g. through a service binding; by default the global `fetch`. */
+  /** An operator key, or the API key of an account. Left out only where `fetch` calls the relay over a service binding. */
+  readonly key?: string;
+  /** Sends the requests, e.g. over a service binding; by default the global `fetch`. */
   readonly fetch?: Send;
   /** Time for which a failed request is tried again, in milliseconds; 30,000 by default, 0 for never. */
   readonly retryForMs?: number;

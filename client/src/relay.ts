@@ -51,7 +51,8 @@ export class TaskRelay {
   /** Sends a submission, and sends it again after a failure, under the same key. */
   readonly #submitting: Send;
   readonly #url: string;
-  readonly #authorization: string;
+  /** The key as bearer token; null without a key. */
+  readonly #authorization: string | null;
 
   constructor({ url, key, fetch: custom, retryForMs: forMs = RETRY_FOR_MS }: RelayOptions) {
     const send: Send = custom ?? ((request) => fetch(request));
@@ -62,10 +63,10 @@ export class TaskRelay {
     const submitted = { forMs, answerWithinMs: SUBMITTED_WITHIN_MS, isRepeatable: always };
     this.#submitting = retrying(send, submitted);
     this.#url = url;
-    this.#authorization = `Bearer ${key}`;
+    this.#authorization = key === undefined ? null : `Bearer ${key}`;
     this.api = createClient<paths>({
       baseUrl: url,
-      headers: { Authorization: this.#authorization },
+      ...(key !== undefined && { headers: { Authorization: `Bearer ${key}` } }),
       fetch: retrying(send, { ...retries, isRepeatable }),
     });
   }

@@ -39,7 +39,7 @@ interface Declaration<Param, Query, Body> {
 }
 
 /**
- * Something that the relay does for a caller, e.g. cancelling a task. Routes, the console and the service binding
+ * Something that the relay does for a caller, e.g. cancelling a task. Routes, the console and the tools for agents
  * only read its input and write its result. They reach the function that does the work only through `perform`, so
  * that nobody can skip the checks.
  */
@@ -86,7 +86,7 @@ export interface Context {
   readonly requireCurrent?: (() => Promise<void>) | undefined;
 }
 
-/** Input of an operation that is not checked yet, as a route, the console or the service binding has found it. */
+/** Input of an operation that is not checked yet, as a route, the console or a tool has found it. */
 export interface Given<Param extends string, Query, Body> {
   readonly params: Readonly<Record<Param, string>>;
   /** Absent when there are no parameters. */

@@ -1,9 +1,11 @@
-import { exports, env } from "cloudflare:workers";
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { answerBound } from "../../src/service-binding.ts";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { call, invalid, ORIGIN, refusal } from "../worker/client.ts";
 import { pass, START, START_S } from "../worker/clock.ts";
 import { callTool } from "../worker/mcp/messages.ts";
+import { started } from "../worker/started.ts";
 import { aRow, insert, list, useIndex, callWith, listAll } from "./support.ts";
 
 useIndex();
@@ -19,13 +21,13 @@ it("GET /v1/tasks answers with an empty page when the index has no task", async 
   expect(response.headers.get("Cache-Control")).toBe("private, no-store");
 });
 
-it("Relay.list answers over a service binding what GET /v1/tasks answers", async () => {
-  await insert(agedRow(60), agedRow(5, { callback: "failed" }), agedRow(50));
-  const query = { callback: "delivered", limit: 1 } as const;
-  const expected = await list("?callback=delivered&limit=1");
-  expect(expected.data).toHaveLength(1);
-  const page = await exports.Relay.list(query);
-  expect(page).toMatchObject({ ok: true, data: expected.data, next_cursor: expect.any(String) });
+it("without PUBLIC_URL, a page of GET /v1/tasks over a service binding has its next_cursor and no header Link", async () => {
+  await insert(agedRow(60), agedRow(50));
+  const isolate: unknown = await started({ ...env, PUBLIC_URL: "" });
+  const request = new Request("https://relay/v1/tasks?limit=1");
+  const page: Response = await Reflect.apply(answerBound, null, [request, isolate]);
+  expect(await page.json()).toMatchObject({ data: [{}], next_cursor: expect.any(String) });
+  expect(page.headers.get("Link")).toBeNull();
 });
 
 it("the tool list_tasks of an agent answers what GET /v1/tasks answers, page by page, and an account only its own tasks", async () => {

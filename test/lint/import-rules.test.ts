@@ -77,7 +77,7 @@ const REFUSED: Readonly<Record<string, Code>> = {
     ],
     "providers/kling/probe.examples.ts": [imported("../../outbound/x.ts")],
     "security/probe.ts": [imported("hono"), imported("hono/tiny")],
-    "objects/task/probe.ts": [imported("hono"), imported("../../service-binding/x.ts")],
+    "objects/task/probe.ts": [imported("hono"), imported("../../service-binding.ts")],
     "objects/account/probe.ts": [imported("../../api/x.ts"), imported("../task/x.ts")],
     "objects/probe.ts": [imported("./task/x.ts")],
     "api/http/probe.ts": [
@@ -98,8 +98,8 @@ const REFUSED: Readonly<Record<string, Code>> = {
     "api/routes.ts": [imported("./routes.openapi.ts")],
     "console/probe.ts": [imported("../api/x.openapi.ts")],
     "index.ts": [imported("./api/mcp/mcp-sdk.ts"), exported('import("./api/mcp/mcp-sdk.ts")')],
-    "service-binding/probe.ts": [imported("../console/x.ts")],
-    "app.ts": [imported("./service-binding/x.ts")],
+    "service-binding.ts": [imported("./console/x.ts")],
+    "app.ts": [imported("./service-binding.ts")],
     "probe.ts": [imported("./core/x.ts"), imported("./console/x.ts")],
   },
 };
@@ -127,11 +127,11 @@ const ACCEPTED: Code = {
   "api/mcp/probe.ts": ["export type { Tool } from '@modelcontextprotocol/server';"],
   "api/mcp/mcp-sdk.ts": [imported("@modelcontextprotocol/server")],
   "api/mcp/load-mcp-sdk.ts": [exported('import("./mcp-sdk.ts")')],
-  "service-binding/probe.ts": [imported("../api/x.ts")],
+  "service-binding.ts": [imported("./app.ts")],
   "objects/placed-object.ts": NAMESPACE_CALLS.map(exported),
   "outbound/http.ts": [exported("fetch('https://example.com')")],
   "console/client/probe.js": [exported("fetch('/x')")],
-  "index.ts": [imported("./service-binding/x.ts"), imported("./cron/cron.ts")],
+  "index.ts": [imported("./service-binding.ts"), imported("./cron/cron.ts")],
 };
 
 function exported(expression: string): string {

@@ -1,6 +1,4 @@
-import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import type { RelayService } from "../../src/service-binding/relay-service.ts";
 import { call, callWith, refusal } from "../worker/client.ts";
 import { realMs, useClock } from "../worker/clock.ts";
 import { aCompletion, register, report } from "../worker/tasks.ts";
@@ -45,20 +43,6 @@ it("an output that is deleted opens no more, its copy is deleted, and the others
   expect(outputs).toMatchObject([{ kept: false, reason: "deleted" }, { kept: true }]);
   expect(output.urls).toHaveLength(2);
   expect((await deleteOutput(id)).status).toBe(204);
-});
-
-it("Relay.deleteOutput, called over a service binding, deletes the copy of an output, and refuses one that has the upstream's own link", async () => {
-  anUpstream(sending(VIDEO_BYTES));
-  const id = await completedWith([SOURCE, "http://cdn.example.net/plain.mp4"]);
-  await copy(id);
-  const relay: RelayService = exports.Relay;
-  expect(await relay.deleteOutput(id, 1)).toEqual({ ok: true });
-  expect(await copiesOf(id)).toEqual([]);
-  await expectDeleted(await open(await linkOf(id)));
-  expect(await relay.deleteOutput(id, 2)).toMatchObject({
-    ok: false,
-    problem: { status: 404, code: "not_found" },
-  });
 });
 
 it("an output that is deleted before its copy was made is never copied", async () => {

@@ -61,6 +61,15 @@ async function operatorOfKey(given: string, { operatorKeys }: Runtime): Promise<
   return key === null ? null : { kind: "operator", role: key.role, key: key.name };
 }
 
+/** What a request shows of its sender. */
+interface Credentials {
+  readonly headers: Headers;
+  /** Reads the body, which a signature signs. */
+  readonly body: () => Promise<Uint8Array<ArrayBuffer>>;
+  /** Caller of a request without a credential. Null means that such a request is refused. */
+  readonly callerWithoutKey: KeyHolder | null;
+}
+
 /**
  * Identifies the caller of a request by its API key, or by its signature of the body. The body is read only when a
  * signature must be verified.
@@ -71,8 +80,7 @@ async function operatorOfKey(given: string, { operatorKeys }: Runtime): Promise<
  */
 export async function authenticate(
   permission: Permission,
-  headers: Headers,
-  body: () => Promise<Uint8Array<ArrayBuffer>>,
+  { headers, body, callerWithoutKey }: Credentials,
   runtime: Runtime,
   env: Env,
 ): Promise<Caller> {
@@ -83,6 +91,7 @@ export async function authenticate(
     measureRefusal(env.METRICS);
     throw unauthenticated("The webhook signature is missing, wrong, or not within 300 s of now.");
   }
+  if (callerWithoutKey !== null && !headers.has("Authorization")) return callerWithoutKey;
   const caller = key === null ? null : await holderOfKey(key, headers, runtime, env);
   if (caller === null) {
     if (headers.has("Authorization")) measureRefusal(env.METRICS);

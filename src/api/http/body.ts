@@ -25,14 +25,9 @@ export async function readBody(
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (Number(request.headers.get("Content-Length")) > maxBytes) throw tooLarge(maxBytes);
   const { bytes, isBroken } = await readBodyUpTo(request, maxBytes + 1);
-  requireSize(bytes, maxBytes);
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   if (isBroken) throw invalidJson("The body ended before it was complete.");
   return bytes;
-}
-
-/** Checks the length of a body. @throws Problem `payload_too_large` when it has more than `maxBytes`. */
-export function requireSize({ length }: Uint8Array, maxBytes: number): void {
-  if (length > maxBytes) throw tooLarge(maxBytes);
 }
 
 /**

@@ -3,9 +3,16 @@ import type { Env } from "../../env.ts";
 import { originOf } from "./host.ts";
 
 /**
- * Returns the origin of the relay, with which links in an answer begin. When `PUBLIC_URL` is not set and the `Host`
- * header is not a valid host, returns "", which makes the links relative.
+ * Origin of a request of another Worker, which names no host of the relay (src/service-binding.ts), while `PUBLIC_URL` is
+ * not set. No link begins with it. No real host can have this name (RFC 2606 §2).
+ */
+export const NO_ORIGIN = "https://relay.invalid";
+
+/**
+ * Returns the origin of the relay, with which links in an answer begin. When `PUBLIC_URL` is not set and the request
+ * names no valid host, returns "", which makes the links relative.
  */
 export function linkOrigin(env: Env, request: Request): string {
-  return configOf(env)?.publicUrl ?? originOf(request) ?? "";
+  const origin = configOf(env)?.publicUrl ?? originOf(request) ?? NO_ORIGIN;
+  return origin === NO_ORIGIN ? "" : origin;
 }

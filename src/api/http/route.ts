@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import type { Env } from "../../env.ts";
-import type { Caller } from "../../objects/task/caller.ts";
+import type { Caller, KeyHolder } from "../../objects/task/caller.ts";
 import { placedRuntimeOf } from "../../objects/placed-runtime.ts";
 import { describeIssues } from "../../config/issue.ts";
 import type { Runtime } from "../../config/runtime.ts";
@@ -66,6 +66,8 @@ export interface RouteRequest<P> {
   readonly env: Env;
   readonly url: URL;
   readonly params: P;
+  /** Caller of a request without a credential. Null means that such a request is refused. */
+  readonly callerWithoutKey: KeyHolder | null;
 }
 
 /** A request after its operation has been performed, with the identified caller. The response is made from it. */
@@ -134,12 +136,14 @@ export function routeOf<
 ): ProtectedRoute<Id> {
   const { name: id, access, rateLimit, body, perform } = operated;
   const readParams = paramsReader(wire.path);
-  const handle = async ({ request, env, url, params }: RouteRequest<Params>) => {
+  const handle = async (call: RouteRequest<Params>) => {
+    const { request, env, url, params, callerWithoutKey } = call;
     const { headers } = request;
     const runtime = requireRuntime(env);
     let read: ReturnType<typeof readBody> | null = null;
     const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
-    const caller = await authenticate(access, headers, rawBody, runtime, env);
+    const credentials = { headers, body: rawBody, callerWithoutKey };
+    const caller = await authenticate(access, credentials, runtime, env);
     const inPath = readParams(params);
     const given: Given<ParamName<Path>, Query, Body> = {
       params: inPath,
@@ -150,7 +154,7 @@ export function routeOf<
     const requireCurrent = () => requireValidKey(caller, headers, env);
     const context = { env, runtime, origin: url.origin, requireCurrent };
     const result = await perform(given, caller, context);
-    return await answer(result, { request, env, url, params: inPath, runtime, caller });
+    return await answer(result, { ...call, params: inPath, runtime, caller });
   };
   return {
     id,

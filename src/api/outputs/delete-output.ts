@@ -7,7 +7,7 @@ import { accepted, taskClient } from "../tasks/task-client.ts";
 const NUMBER = /^[1-9]\d{0,3}$/;
 
 /** Deletes one output of a task: its link opens nothing any more, and its copy is deleted. */
-export const deleteOutput = operation(
+const deleteOutput = operation(
   "deleteOutput",
   { access: "administer", params: ["id", "output"], query: NoQuery, body: NoBody },
   async ({ env, params: { id, output }, caller }) => {

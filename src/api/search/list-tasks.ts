@@ -4,6 +4,7 @@ import type { ListedTask } from "../../index-db/list.ts";
 import { countShards, listShards } from "../../index-db/list-shards.ts";
 import { readerOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
+import { NO_ORIGIN } from "../http/link-origin.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, operation } from "../operation.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
@@ -52,7 +53,8 @@ const countRoute = routeOf(WIRE, countTasks, (count) => json(count));
 const pageRoute = routeOf(WIRE, listTasks, (page, { url }) =>
   json(page, 200, {
     "Cache-Control": "private, no-store",
-    ...(page.next_cursor !== null && { Link: linkTo(url, page.next_cursor) }),
+    ...(page.next_cursor !== null &&
+      url.origin !== NO_ORIGIN && { Link: linkTo(url, page.next_cursor) }),
   }),
 );
 

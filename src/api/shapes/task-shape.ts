@@ -4,7 +4,7 @@ import { PRICE_BASES } from "../../core/record/price-rule.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { Callback, WaitingCallback } from "./callback-shape.ts";
 import { AnyObject, Count, described, Id, maybe, named, Time } from "./described.ts";
-import type { Plain } from "./plain.d.ts";
+import type { Plain } from "./plain.ts";
 import { Tracking } from "./tracking-shape.ts";
 
 const HEAD = {

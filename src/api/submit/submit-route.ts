@@ -32,13 +32,13 @@ export const submitJobRoute: ProtectedRoute<"submitJob"> = {
   rateLimit: "LIMIT_SUBMITS",
   query: null,
   body: null,
-  handle: async ({ request, env, url, params }) => {
+  handle: async ({ request, env, url, params, callerWithoutKey }) => {
     const runtime = requireRuntime(env);
     const { headers, body } = request;
     const relayKey = headers.get("Relay-Key");
     const caller =
       relayKey === null
-        ? await callerOf(headers, runtime, env)
+        ? await callerOf(headers, callerWithoutKey, runtime, env)
         : await callerWith(relayKey, headers, runtime, env);
     const keyOwner = relayKey === null ? "connection" : "customer";
     const { connection = "" } = params;
@@ -72,8 +72,14 @@ export const readSubmittedRoute = publicRoute(
  * Identifies the caller of a submission by the relay's key, which stands where the upstream's SDK puts its own.
  * @throws Problem `unauthenticated`; `invalid_request` when the headers contain two different keys.
  */
-async function callerOf(headers: Headers, runtime: Runtime, env: Env): Promise<KeyHolder> {
+async function callerOf(
+  headers: Headers,
+  callerWithoutKey: KeyHolder | null,
+  runtime: Runtime,
+  env: Env,
+): Promise<KeyHolder> {
   const given = KEY_HEADERS.filter((name) => headers.has(name));
+  if (callerWithoutKey !== null && given.length === 0) return callerWithoutKey;
   const found = given.filter((name) => keyIn(headers.get(name), SDK_KEY) !== null);
   const [key, ...others] = new Set(
     found.flatMap((name) => keyIn(headers.get(name), SDK_KEY) ?? []),

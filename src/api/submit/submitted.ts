@@ -2,7 +2,7 @@ import { toSeconds } from "../../core/time.ts";
 import { errorName, log } from "../../lib/log.ts";
 import type { SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
 import { Problem } from "../http/problem.ts";
-import { statusLinkOf } from "../tasks/status-url.ts";
+import { statusUrlFor } from "../tasks/status-url.ts";
 import type { Registering, SubmitCall } from "./submission-plan.ts";
 
 /** Header that keeps the SDKs of upstreams from repeating a call. */
@@ -76,7 +76,7 @@ async function linksOf(
 }
 
 /**
- * Returns the status link of the task; null when it cannot be made, which must not hide the answer to a job that the
+ * Returns the status link of the task; null when the relay does not know its own address, and when it cannot be made, which must not hide the answer to a job that the
  * upstream has accepted.
  */
 export async function statusUrlOf(
@@ -87,7 +87,7 @@ export async function statusUrlOf(
   const deadlineAtS = deadlineAt === null ? null : toSeconds(deadlineAt);
   const linked = { id, createdAtS: toSeconds(createdAt), recordedAt, deadlineAtS };
   try {
-    return (await statusLinkOf(linked, runtime, origin)).url;
+    return await statusUrlFor(linked, runtime, origin);
   } catch (error) {
     log({ event: "submission.not_linked", task_id: id, error: errorName(error) }, "error");
     return null;

@@ -43,17 +43,10 @@ export function callTargetOf(url: string, prefix: string): Pick<UpstreamCall, "p
   const at = rest.indexOf("?");
   const path = at < 0 ? rest : rest.slice(0, at);
   const query = at < 0 ? "" : rest.slice(at + 1);
-  return plainTarget(path.startsWith(prefix) ? path.slice(prefix.length) : "", query);
-}
-
-/**
- * Returns path and query of a call.
- * @throws Problem `invalid_request` when the path or query could be read in two ways.
- */
-export function plainTarget(path: string, query: string): Pick<UpstreamCall, "path" | "query"> {
-  if (!PLAIN_PATH.test(path)) throw invalidRequest([PATH_ISSUE]);
+  const ownPath = path.startsWith(prefix) ? path.slice(prefix.length) : "";
+  if (!PLAIN_PATH.test(ownPath)) throw invalidRequest([PATH_ISSUE]);
   if (!PLAIN_QUERY.test(query)) throw invalidRequest([QUERY_ISSUE]);
-  return { path, query };
+  return { path: ownPath, query };
 }
 
 const PATH_ISSUE: Issue = {

@@ -11,7 +11,7 @@ import { Attachment } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
 /** Attaches to a task its upstream job, which the provider named in its answer to the submit call. */
-export const attachUpstream = operation(
+const attachUpstream = operation(
   "attachUpstream",
   { access: "operate", params: ["id"], query: NoQuery, body: Attachment },
   async ({ env, runtime, params: { id }, caller, body }) => {

@@ -18,7 +18,7 @@ import { idOfKey } from "./idempotency-key.ts";
 import { invalidRequest, Problem, unknownAccount } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
 import { NoQuery, operation } from "../operation.ts";
-import { statusLinkOf } from "./status-url.ts";
+import { statusUrlFor } from "./status-url.ts";
 import { Registration } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 import { taskIn } from "./task-json.ts";
@@ -57,16 +57,19 @@ export const registerTask = operation(
     // An object that still runs an earlier release states the creation only in the text.
     const createdAtS = createdAt === undefined ? taskIn(task).created_at : toSeconds(createdAt);
     const linked = { id, createdAtS, recordedAt, deadlineAtS: body.deadline_at };
-    const { url: status_url } = await statusLinkOf(linked, runtime, origin);
     return {
       id,
       isNew,
       isReplayed: !isNew && key !== null,
       task,
-      members: { ...fields, status_url },
+      members: { ...fields, ...linkIn(await statusUrlFor(linked, runtime, origin)) },
     };
   },
 );
+
+function linkIn(url: string | null) {
+  return url === null ? {} : { status_url: url };
+}
 
 export const registerTaskRoute = routeOf(
   { method: "POST", path: "/v1/tasks" },
@@ -90,7 +93,7 @@ interface Registered {
    * Members that only the answer to a registration has: the status link, and those that the submit call to the
    * provider must contain.
    */
-  readonly members: HookFields & { readonly status_url: string };
+  readonly members: HookFields & { readonly status_url?: string };
 }
 
 type Body = z.output<typeof Registration>;

@@ -16,7 +16,7 @@ import { accepted, taskClient } from "./task-client.ts";
  * Reports the progress or the result of a task. An event with a `model` creates the task when nobody has registered
  * it.
  */
-export const reportEvent = operation(
+const reportEvent = operation(
   "reportEvent",
   { access: "report", query: NoQuery, body: TaskFinishEvent },
   async ({ env, runtime, caller, origin, body }) => {

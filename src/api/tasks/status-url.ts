@@ -1,6 +1,7 @@
 import { DAY_MS, toSeconds } from "../../core/time.ts";
 import { statusToken } from "../../security/status-token.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import { NO_ORIGIN } from "../http/link-origin.ts";
 
 const DAY_S = toSeconds(DAY_MS);
 
@@ -26,6 +27,16 @@ export interface StatusLink {
   readonly url: string;
   /** Time in Unix seconds from which the relay refuses the link. */
   readonly expiresAtS: number;
+}
+
+/** Returns the URL of the status link of a task; null when the relay does not know its own address. */
+export async function statusUrlFor(
+  task: LinkedTask,
+  runtime: Runtime,
+  origin: string,
+): Promise<string | null> {
+  const isUnknown = runtime.config.publicUrl === null && origin === NO_ORIGIN;
+  return isUnknown ? null : (await statusLinkOf(task, runtime, origin)).url;
 }
 
 /**

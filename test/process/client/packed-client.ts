@@ -3,6 +3,7 @@ import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 import { newcomersEnvironment } from "../readme/checkout.ts";
 import { ROOT } from "../harness/child.ts";
 
@@ -40,6 +41,17 @@ export class PackedClient implements AsyncDisposable {
   async run(command: string, ...args: readonly string[]): Promise<string> {
     const env = newcomersEnvironment();
     return (await run(command, [...args], { cwd: this.directory, env })).stdout;
+  }
+
+  /** Bundles on-workerd.ts with the package into one script. */
+  async workerScript(): Promise<string> {
+    const { outputFiles } = await build({
+      entryPoints: [join(this.directory, "on-workerd.ts")],
+      bundle: true,
+      format: "esm",
+      write: false,
+    });
+    return outputFiles[0]?.text ?? "";
   }
 
   /** Makes packages that are installed in the repository available in the project too. */

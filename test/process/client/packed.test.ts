@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { build } from "esbuild";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { Child, ROOT } from "../harness/child.ts";
@@ -42,13 +41,7 @@ it.for([
 );
 
 it("on workerd, a Worker with the packed client submits, registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks", async () => {
-  const { outputFiles } = await build({
-    entryPoints: [join(client.directory, "on-workerd.ts")],
-    bundle: true,
-    format: "esm",
-    write: false,
-  });
-  const script = outputFiles[0]?.text ?? "";
+  const script = await client.workerScript();
   await using worker = await BundledWorker.start(client.directory, script, "2026-10-20");
   const response = await fetch(worker.url, { method: "POST", body: JSON.stringify(input) });
   expect(await response.json()).toEqual(EXPECTED);
@@ -104,7 +97,7 @@ it("the blocks of JavaScript in the README of the client run in order, and its r
     const answers = await Promise.all(bodies.map((body) => receive(callback(body))));
     const { status } = await bound.read(id);
     console.log(JSON.stringify([data.status, status, ...answers.map((answer) => answer.status)]));`;
-  const binding = `const env = { RELAY: { fetch: ({ url, headers }) => fetch(url.replace("https://relay", process.env.RELAY_URL), { headers }) } };`;
+  const binding = `const env = { RELAY: { fetch: ({ url, headers }) => fetch(url.replace("https://relay", process.env.RELAY_URL), { headers: { ...Object.fromEntries(headers), Authorization: "Bearer " + process.env.RELAY_KEY } }) } };`;
   const code = [binding, ...blocks, checks].join("\n");
   const file = join(client.directory, "readme.js");
   await writeFile(file, code.replaceAll("https://client.example.com/hook", input.callbackUrl));

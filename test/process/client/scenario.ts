@@ -1,4 +1,11 @@
-import { RelayProblem, TaskRelay, type Task, VerificationError, verify } from "task-relay-client";
+import {
+  RelayProblem,
+  type Send,
+  type Task,
+  TaskRelay,
+  VerificationError,
+  verify,
+} from "task-relay-client";
 import { webhooksFor } from "task-relay-client/ai-sdk";
 import { fetchFor } from "task-relay-client/sdk-fetch";
 
@@ -14,9 +21,15 @@ export interface ScenarioInput {
 
 const RELAY_MS = 30_000;
 
-/** Uses every part of the client that depends on the runtime, and returns the results. */
-export async function drive({ url, key, callbackUrl, received, keys }: ScenarioInput) {
-  const relay = new TaskRelay({ url, key });
+/**
+ * Uses every part of the client that depends on the runtime, and returns the results.
+ * @param fetch calls the relay over a service binding, without a key.
+ */
+export async function drive(
+  { url, key, callbackUrl, received, keys }: ScenarioInput,
+  fetch: Send | null = null,
+) {
+  const relay = new TaskRelay(fetch === null ? { url, key } : { url: "https://relay", fetch });
   const { id } = await relay.register({ model: "m", callback_url: callbackUrl });
   const states: string[] = [];
   const { promise: firstChange, resolve: onFirstChange } = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import { QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
 
 const run = promisify(execFile);
 
-/** The Worker that a page of `docs` shows, in a temporary directory beside a link to the relay's repository. */
+/** The Worker that a page of `docs` shows, in a temporary directory. */
 export class DocumentedWorker implements AsyncDisposable {
   readonly directory: string;
   /** The page's block of TypeScript. */
@@ -28,16 +28,19 @@ export class DocumentedWorker implements AsyncDisposable {
     this.compatibilityDate = compatibilityDate;
   }
 
-  /** Takes the blocks of TypeScript and TOML out of a page, e.g. `new-api.md`, and bundles them. */
-  static async create(page: string): Promise<DocumentedWorker> {
+  /**
+   * Takes the blocks of TypeScript and TOML out of a page, e.g. `binding.md`, and bundles them.
+   * @param packages directory `node_modules` with what the Worker imports.
+   */
+  static async create(page: string, packages: string): Promise<DocumentedWorker> {
     const text = await readFile(join(ROOT, "docs", page), "utf8");
     const [source, config] = [blockOf(text, "ts"), blockOf(text, "toml")];
     const [, main = ""] = /^main = "(.+)"$/m.exec(config) ?? [];
     const [, date = ""] = /^compatibility_date = "(.+)"$/m.exec(config) ?? [];
     const home = await mkdtemp(join(tmpdir(), "task-relay-documented-"));
-    await symlink(ROOT, join(home, "task-relay"));
     const directory = join(home, "worker");
     await mkdir(directory);
+    await symlink(packages, join(directory, "node_modules"));
     await writeFile(join(directory, main), source);
     await writeFile(join(directory, "wrangler.toml"), config);
     const args = ["deploy", "-c", "wrangler.toml", "--dry-run", "--outdir", "bundle"];

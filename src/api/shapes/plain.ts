@@ -2,9 +2,6 @@
  * Type of a JSON value as a client reads it. A value that has one of several forms, e.g. an open or an ended task,
  * becomes one object type. In it, a member is required when all forms have it, and optional when only some forms have
  * it. An optional member that is present has a value, because JSON has no undefined.
- *
- * This is a declaration file, because the types of the service binding need it. Other Workers import them from a
- * checkout, whatever their own compiler options are.
  */
 export type Plain<T> = Exclude<T, object | undefined> | PlainObject<Extract<T, object>>;
 

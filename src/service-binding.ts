@@ -1,0 +1,25 @@
+import { NO_ORIGIN } from "./api/http/link-origin.ts";
+import { answerRequest, type Entrance } from "./app.ts";
+import { configOf } from "./config/runtime.ts";
+import type { Env } from "./env.ts";
+
+/**
+ * The entrypoint `Relay`, at which requests of other Workers of the same Cloudflare account come in. Without a key they
+ * are those of an operator with all permissions: whoever deploys Workers into the account could also change the relay
+ * itself.
+ */
+const BINDING: Entrance = {
+  via: "binding",
+  callerWithoutKey: { kind: "operator", role: "all", key: "binding" },
+  serves: (path) => path.startsWith("/v1/") || path === "/openapi.json",
+};
+
+/**
+ * Answers a request of another Worker. The Worker chooses the host of its URL, so the request gets the origin of the
+ * relay in its place, with which hook URLs and links begin.
+ */
+export async function answerBound(request: Request, env: Env): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const origin = configOf(env)?.publicUrl ?? NO_ORIGIN;
+  return answerRequest(new Request(`${origin}${pathname}${search}`, request), env, BINDING);
+}
