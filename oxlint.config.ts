@@ -240,7 +240,7 @@ const SOURCE_RULES: OxlintOverride[] = [
 export default defineConfig({
   plugins: ["typescript", "import", "unicorn", "oxc", "promise", "jsx-a11y"],
   categories: { correctness: "error", suspicious: "error" },
-  ignorePatterns: ["dist", ".wrangler", "client/*/schema.d.ts"],
+  ignorePatterns: ["dist", ".wrangler", "client/*/*schema.d.ts"],
   settings: { "jsx-a11y": { attributes: { for: ["for"] } } },
   rules: {
     "typescript/no-floating-promises": "error",

@@ -1,10 +1,10 @@
 // Makes the files that are built from others and ignored by git; run by `npm run generate`, which npm and wrangler call
 // before whatever needs the files. Only packages of Node are imported before it is known which others are installed.
 import { join } from "node:path";
-import { clientTypes } from "./generate/client-types.ts";
+import { clientTypes, keptTypes } from "./generate/client-types.ts";
 import { makeProducts } from "./generate/make-products.ts";
 
-const PRODUCTS = [clientTypes];
+const PRODUCTS = [clientTypes, keptTypes];
 
 const lines = await makeProducts(PRODUCTS, join(import.meta.dirname, ".."));
 if (lines.length > 0) console.log(`generate: ${lines.join("; ")}`);
