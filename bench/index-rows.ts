@@ -20,7 +20,7 @@ export const FILL_HOUR = fillOver(HOUR_MS);
  */
 function fillOver(spanMs: number): string {
   return `
-  INSERT INTO tasks (id, version, account, model, provider, status, callback, attempts, last_outcome,
+  INSERT INTO index_rows (id, version, account, model, provider, status, callback, attempts, last_outcome,
     last_status_code, host, created_at, completed_at, finished_at, settled_at, first_attempt_ms,
     settled_ms, due_at, expires_at, outcomes, category, refunded, found_by, found_late_ms, indexed_at)
   WITH RECURSIVE

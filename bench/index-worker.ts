@@ -4,8 +4,8 @@ import { writeBatch } from "../src/index-db/index-row-queue.ts";
 import { ready } from "../src/index-db/database.ts";
 import { Shards } from "../src/index-db/shards.ts";
 import { ANY_TASK, type Filters, listTasks, type Position } from "../src/index-db/list.ts";
-import { statistics } from "../src/index-db/stats.ts";
-import { rollUp } from "../src/index-db/rollups.ts";
+import { countHours } from "../src/index-db/count-hours.ts";
+import { statistics } from "../src/index-db/read-statistics.ts";
 import { overdueTasks, removeExpired } from "../src/index-db/sweep.ts";
 import { TimeBudget } from "../src/lib/time-budget.ts";
 import { FILL, FILL_HOUR, KEPT_MS } from "./index-rows.ts";
@@ -17,7 +17,10 @@ type Order =
   | { readonly kind: "statistics"; readonly sinceMs: number; readonly calls: number }
   | { readonly kind: "consume"; readonly batches: number; readonly size: number }
   | { readonly kind: "countHour"; readonly maxQueries: number }
-  | { readonly kind: "rollUp" | "rollUpAll" | "removeExpired" | "overdue"; readonly calls: number };
+  | {
+      readonly kind: "countHours" | "countAll" | "removeExpired" | "overdue";
+      readonly calls: number;
+    };
 
 /** Order to insert rows of the last 28 days, or of the last full hour. */
 interface FillOrder {
@@ -88,7 +91,7 @@ async function measure({ order, seed, now }: Body, db: D1Database): Promise<Meas
     case "statistics":
       return timed(Array.from({ length: order.calls }), async () => {
         const window = { since: now - order.sinceMs, until: now + 1 };
-        return (await statistics(db, window, now)).counts.length;
+        return (await statistics(new Shards([db], Infinity), window, now)).counts.length;
       });
     case "consume": {
       const batches = Array.from({ length: order.batches }, (_, i) => batchOf(i, order.size, now));
@@ -99,8 +102,8 @@ async function measure({ order, seed, now }: Body, db: D1Database): Promise<Meas
     }
     case "countHour":
       return countHour(db, now, order.maxQueries);
-    case "rollUp":
-    case "rollUpAll":
+    case "countHours":
+    case "countAll":
     case "removeExpired":
     case "overdue":
       return timed(Array.from({ length: order.calls }), cronSteps(db, now)[order.kind]);
@@ -124,7 +127,7 @@ async function countHour(db: D1Database, now: number, maxQueries: number): Promi
   };
   const budget = new TimeBudget(HOUR_MS, maxQueries);
   const startedAt = performance.now();
-  const counted = await rollUp(db, KEPT_MS, now - (now % HOUR_MS), budget);
+  const counted = await countHours(db, KEPT_MS, now - (now % HOUR_MS), budget);
   const ms = [performance.now() - startedAt];
   return {
     ms,
@@ -135,23 +138,25 @@ async function countHour(db: D1Database, now: number, maxQueries: number): Promi
 
 /** Statement that marks the six hours before `?1`, so that the next run of the cron trigger counts them. */
 const MARK_HOURS = `
-  INSERT OR IGNORE INTO dirty_hours (hour, run)
-  SELECT CAST(?1 AS INTEGER) - value * ${HOUR_MS}, '' FROM json_each('[1, 2, 3, 4, 5, 6]')`;
+  INSERT OR IGNORE INTO hours_to_count (hour, is_changed, run, created_at, id)
+  SELECT hour, 1, '', hour, '' FROM (
+    SELECT CAST(?1 AS INTEGER) - value * ${HOUR_MS} AS hour FROM json_each('[1, 2, 3, 4, 5, 6]')
+  )`;
 
 /** Returns the steps of the cron trigger, to be measured one by one. */
 function cronSteps(db: D1Database, now: number) {
   // On the hour the cron also counts older hours.
   const fullHour = now - (now % HOUR_MS);
   const count = async () =>
-    (await rollUp(db, KEPT_MS, fullHour, new TimeBudget(HOUR_MS)))?.hours ?? 0;
+    (await countHours(db, KEPT_MS, fullHour, new TimeBudget(HOUR_MS)))?.hours ?? 0;
   const budget = new TimeBudget(HOUR_MS);
   const retention = { retentionMs: KEPT_MS, indexRetentionMs: KEPT_MS };
   return {
-    rollUp: async () => {
+    countHours: async () => {
       await db.prepare(MARK_HOURS).bind(fullHour).run();
       return count();
     },
-    rollUpAll: count,
+    countAll: count,
     removeExpired: async () => (await removeExpired(db, retention, now, budget)) ?? 0,
     overdue: async () => (await overdueTasks(db, now - 10 * MINUTE_MS, 500)).length,
   };

@@ -68,7 +68,7 @@ async function measureIndex(): Promise<void> {
   await using bench = await WranglerDev.start({ vars: {}, config: await writeConfig() });
   const startedAt = performance.now();
   await fill(bench, "fill", ROWS);
-  await ask(bench, { kind: "rollUpAll", calls: 1 });
+  await ask(bench, { kind: "countAll", calls: 1 });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`${ROWS} rows, filled in ${seconds} s (seed ${SEED}); ${CALLS} calls each, in ms`);
   await measureReads(bench);
@@ -140,7 +140,7 @@ async function measureReads(bench: WranglerDev): Promise<void> {
 async function measureCron(bench: WranglerDev): Promise<void> {
   print("cron: overdue tasks", await ask(bench, { kind: "overdue", calls: 20 }));
   print("cron: expired rows", await ask(bench, { kind: "removeExpired", calls: 5 }));
-  print("cron: hourly counts", await ask(bench, { kind: "rollUp", calls: 5 }));
+  print("cron: hourly counts", await ask(bench, { kind: "countHours", calls: 5 }));
 }
 
 async function measureWrites(bench: WranglerDev): Promise<void> {

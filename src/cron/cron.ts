@@ -3,12 +3,11 @@ import { isWanted } from "../config/operator-events.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { MINUTE_MS, SECOND_MS, toSeconds } from "../core/time.ts";
 import type { Env } from "../env.ts";
-import { count, COUNTER_QUERIES } from "../index-db/counters.ts";
+import { ADD_TO_HOUR_QUERIES, addToHour, countHours } from "../index-db/count-hours.ts";
 import { sizeBytes } from "../index-db/database.ts";
 import { runChecks } from "../index-db/expiry-checks.ts";
 import { lastEnd } from "../index-db/last-end.ts";
 import { ALMOST_FULL_BYTES, MAX_INDEX_BYTES } from "../index-db/limits.ts";
-import { rollUp } from "../index-db/rollups.ts";
 import { type Shards, shardsOf } from "../index-db/shards.ts";
 import { removeExpired } from "../index-db/sweep.ts";
 import { errorText, log } from "../lib/log.ts";
@@ -97,7 +96,7 @@ export const STEPS: readonly Step[] = [
     once: reportSilence,
   },
   {
-    name: "rollups",
+    name: "counts",
     maxMs: 2 * MINUTE_MS,
     maxQueries: { paid: Infinity, free: Infinity },
     each: recount,
@@ -184,12 +183,12 @@ async function expire(db: D1Database, { runtime, now }: Job, budget: TimeBudget)
 /** Checks that the Durable Objects of tasks whose rows were deleted from the index have erased the tasks. */
 async function checkExpiries(db: D1Database, { now, expiryCheck }: Job, budget: TimeBudget) {
   const before = expiryCheck.counts;
-  if (!budget.take(COUNTER_QUERIES)) return SKIPPED;
+  if (!budget.take(ADD_TO_HOUR_QUERIES)) return SKIPPED;
   const isBegun = await runChecks(db, now, budget, (ids) => expiryCheck.check(ids));
   if (!isBegun) return SKIPPED;
   const asked = expiryCheck.counts.asked - before.asked;
   const lost = expiryCheck.counts.lost - before.lost;
-  await count(db, "expiry_lost", lost, now);
+  await addToHour(db, "expiry_lost", lost, now);
   return { asked, lost };
 }
 
@@ -198,7 +197,7 @@ async function checkExpiries(db: D1Database, { now, expiryCheck }: Job, budget: 
  * of them.
  */
 async function recount(db: D1Database, job: Job, budget: TimeBudget) {
-  const counted = await rollUp(db, job.runtime.config.indexRetentionMs, job.now, budget);
+  const counted = await countHours(db, job.runtime.config.indexRetentionMs, job.now, budget);
   const event = { type: "index.lagging", overdue: 0, cause: "count_slow" } as const;
   if (counted === null || counted.left > 0) await alertOperator(event, "uncounted", job);
   return counted === null ? SKIPPED : { hours: counted.hours, left: counted.left };

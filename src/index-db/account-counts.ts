@@ -1,8 +1,9 @@
 import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
-import type { Count, Window } from "./statistics.ts";
+import type { Window } from "./statistics.ts";
+import type { Count } from "./count-kinds.ts";
 
-interface AccountCount extends Omit<Count, "model" | "host"> {
+interface AccountCount extends Omit<Count, "model"> {
   /** Category of the failure; empty when the tasks have not failed, and when it is not known. */
   readonly category: string;
 }
@@ -26,7 +27,7 @@ const COUNTS = `
   FROM (
     SELECT status, coalesce(category, '') AS category, coalesce(callback, '') AS callback,
       attempts, created_at
-    FROM tasks INDEXED BY tasks_of_account
+    FROM index_rows INDEXED BY tasks_of_account
     WHERE account = ?1 AND created_at >= ?2 AND created_at < ?3
     ORDER BY created_at DESC, id DESC LIMIT ?4
   ) GROUP BY 1, 2, 3`;

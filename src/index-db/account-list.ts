@@ -13,7 +13,7 @@ export interface ListedAccount {
 export async function noteAccount(db: D1Database, account: ListedAccount): Promise<void> {
   await onSchema(db, (database) =>
     database
-      .prepare("INSERT OR IGNORE INTO accounts (id, created_at) VALUES (?, ?)")
+      .prepare("INSERT OR IGNORE INTO listed_accounts (id, created_at) VALUES (?, ?)")
       .bind(account.id, account.createdAt)
       .run(),
   );
@@ -22,7 +22,7 @@ export async function noteAccount(db: D1Database, account: ListedAccount): Promi
 /** Removes a deleted account from the list of accounts, which the first database of the index holds. */
 export async function forgetListedAccount(db: D1Database, id: string): Promise<void> {
   await onSchema(db, (database) =>
-    database.prepare("DELETE FROM accounts WHERE id = ?").bind(id).run(),
+    database.prepare("DELETE FROM listed_accounts WHERE id = ?").bind(id).run(),
   );
 }
 
@@ -34,7 +34,9 @@ export async function listAccountIds(
 ): Promise<readonly ListedAccount[]> {
   const { results } = await onSchema(db, (database) =>
     database
-      .prepare("SELECT id, created_at AS createdAt FROM accounts WHERE id > ? ORDER BY id LIMIT ?")
+      .prepare(
+        "SELECT id, created_at AS createdAt FROM listed_accounts WHERE id > ? ORDER BY id LIMIT ?",
+      )
       .bind(after, limit)
       .all<ListedAccount & Record<string, unknown>>(),
   );

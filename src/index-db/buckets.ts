@@ -9,7 +9,7 @@ export const BOUNDS_MS: readonly number[] = [
 
 /**
  * Latency histograms: the name of each, and the SQL expression that computes its values from a row of
- * `tasks`, in milliseconds.
+ * a task, in milliseconds.
  */
 export const MEASURES = [
   ["first_attempt", "first_attempt_ms"],
@@ -18,12 +18,6 @@ export const MEASURES = [
 ] as const;
 
 export type Measure = (typeof MEASURES)[number][0];
-
-/**
- * Latency histogram that is kept for each provider and each source of results (hook, poll or report): the
- * time from the end of the job, as the upstream states it, to the result of the task.
- */
-export const FOUND_LATE = ["found_late", "found_late_ms"] as const;
 
 /**
  * Builds the SQL expression for the number of the histogram bucket into which a value falls; SQL NULL when

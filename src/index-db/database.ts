@@ -1,5 +1,5 @@
 import { errorText, log } from "../lib/log.ts";
-import { MIGRATIONS } from "./migrations.ts";
+import { FIRST_VERSION, SCHEMA } from "./schema.ts";
 
 /**
  * Time limit for a write to the index, in milliseconds; other work, such as the answer to a request, waits no
@@ -20,51 +20,64 @@ const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
  */
 const SCHEMA_FAULT = /no such (table|column|index)|has no column named/;
 
-// Databases that this isolate has migrated. The set holds no promises: a request must not await a promise of
-// another.
-const migrated = new WeakSet<D1Database>();
+/** Error for a database in which an earlier build has stored an index that this one does not read. */
+export class EarlierBuildError extends Error {
+  override readonly name = "EarlierBuildError";
+
+  constructor() {
+    super("An earlier build has stored this index. Bind a fresh database as INDEX_DB.");
+  }
+}
+
+// Databases whose schema this isolate knows to be complete. The set holds no promises: a request must not await a
+// promise of another.
+const complete = new WeakSet<D1Database>();
 
 /**
  * Runs `work` on a database of the index. When it fails because a table, a column or a database index is missing,
- * applies the missing migrations and runs `work` again. Each isolate does this at most once for a database; looking
- * for missing migrations before every use would cost two round trips.
+ * applies the missing steps of the schema and runs `work` again. Each isolate does this at most once for a database;
+ * looking for missing steps before every use would cost two round trips.
  * @param work must be repeatable.
+ * @throws EarlierBuildError when an earlier build has stored the database, which has none of the tables of `work`.
  */
 export async function onSchema<T>(
   db: D1Database,
   work: (db: D1Database) => Promise<T>,
+  steps = SCHEMA,
 ): Promise<T> {
   try {
     return await work(db);
   } catch (error) {
-    if (migrated.has(db) || !SCHEMA_FAULT.test(errorText(error))) throw error;
-    return work(await ready(db));
+    if (complete.has(db) || !SCHEMA_FAULT.test(errorText(error))) throw error;
+    return work(await ready(db, steps));
   }
 }
 
-/** Largest number of queries that `ready` makes where no migration is missing. */
+/** Largest number of queries that `ready` makes where no step is missing. */
 export const READY_QUERIES = 2;
 
 /**
- * Returns the database after applying the missing migrations, for work that may wait for that; only the first
- * call in an isolate looks for them.
+ * Returns the database after applying the missing steps of the schema, for work that may wait for that; only the first
+ * call in an isolate looks for them. Steps of a later release, which it does not know, change nothing.
+ * @throws EarlierBuildError when an earlier build has stored the database.
  */
-export async function ready(db: D1Database): Promise<D1Database> {
-  if (migrated.has(db)) return db;
+export async function ready(db: D1Database, steps = SCHEMA): Promise<D1Database> {
+  if (complete.has(db)) return db;
   await db.prepare(VERSIONS).run();
   const applied = await appliedVersion(db);
-  for (const [index, statements] of MIGRATIONS.entries()) {
-    if (index + 1 > applied) await migrate(db, index + 1, statements);
+  for (const [index, statements] of steps.entries()) {
+    const version = FIRST_VERSION + index;
+    if (version > applied) await applyStep(db, version, statements);
   }
-  migrated.add(db);
+  complete.add(db);
   return db;
 }
 
 /**
- * Applies one migration, in a transaction. A failure counts as success when another isolate has applied the
- * migration in the meantime: a column cannot be added twice.
+ * Applies one step of the schema, in a transaction. A failure counts as success when another isolate has applied the
+ * step in the meantime: a column cannot be added twice.
  */
-async function migrate(
+async function applyStep(
   db: D1Database,
   version: number,
   statements: readonly string[],
@@ -79,11 +92,13 @@ async function migrate(
   }
 }
 
+/** Returns the number of the latest step that was applied; 0 for a new database. */
 async function appliedVersion(db: D1Database): Promise<number> {
   const row = await db
-    .prepare("SELECT max(version) AS version FROM relay_schema")
-    .first<{ version: number | null }>();
-  return row?.version ?? 0;
+    .prepare("SELECT min(version) AS first, max(version) AS last FROM relay_schema")
+    .first<{ readonly first: number | null; readonly last: number | null }>();
+  if (row?.first != null && row.first < FIRST_VERSION) throw new EarlierBuildError();
+  return row?.last ?? 0;
 }
 
 /**
@@ -92,8 +107,9 @@ async function appliedVersion(db: D1Database): Promise<number> {
  */
 const PAGE_LENGTH = 8_192;
 const TRY_ROW = [
-  `INSERT OR REPLACE INTO counters (hour, name, tasks) VALUES (0, printf('%${PAGE_LENGTH}d', 0), 0)`,
-  "DELETE FROM counters WHERE hour = 0",
+  `INSERT OR REPLACE INTO counts (run, kind, hour, key1, key2, key3, number, sum)
+   VALUES ('', 'try', 0, printf('%${PAGE_LENGTH}d', 0), '', '', 0, 0)`,
+  "DELETE FROM counts WHERE run = '' AND kind = 'try'",
 ];
 
 /**

@@ -1,18 +1,5 @@
 import { BOUNDS_MS } from "./buckets.ts";
-
-/**
- * Number of tasks whose results reached the relay about equally late after the upstream had ended the job,
- * summed over the hours of a window of time. The tasks have the same provider, the same source of the result
- * (hook, poll or report), and a lateness in the same bucket of `BOUNDS_MS`.
- */
-export interface FoundRow {
-  /** Name of the configured connection to a provider; empty for tasks that name none. */
-  readonly provider: string;
-  readonly foundBy: string;
-  readonly bucket: number;
-  readonly tasks: number;
-  readonly totalMs: number;
-}
+import type { CountRow } from "./count-kinds.ts";
 
 export interface Histogram {
   /**
@@ -28,20 +15,17 @@ export interface Histogram {
  * for the results that came in one way (`foundBy`: hook, poll or report).
  */
 export interface FoundLate {
+  /** Name of the configured connection to a provider; empty for tasks that name none. */
   readonly provider: string;
   readonly foundBy: string;
   readonly histogram: Histogram;
 }
 
-export const FOUND_LATE_ROWS = `
-  SELECT provider, found_by AS foundBy, bucket, sum(tasks) AS tasks, sum(total_ms) AS totalMs
-  FROM found_late WHERE hour >= ? AND hour < ? GROUP BY 1, 2, 3`;
-
 /**
  * Builds one histogram for each pair of provider and source of the results (hook, poll or report), sorted by
  * both.
  */
-export function foundLateOf(rows: readonly FoundRow[]): readonly FoundLate[] {
+export function foundLateOf(rows: readonly CountRow<"found_late">[]): readonly FoundLate[] {
   const groups = Map.groupBy(rows, ({ provider, foundBy }) => JSON.stringify([provider, foundBy]));
   return [...groups]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -55,7 +39,7 @@ export function foundLateOf(rows: readonly FoundRow[]): readonly FoundLate[] {
 
 /** Builds a histogram from the numbers of tasks in its buckets; a bucket may occur several times. */
 export function histogramOf(
-  rows: readonly Pick<FoundRow, "bucket" | "tasks" | "totalMs">[],
+  rows: readonly Pick<CountRow<"latencies">, "bucket" | "tasks" | "totalMs">[],
 ): Histogram {
   const counts = Array.from({ length: BOUNDS_MS.length + 1 }, () => 0);
   for (const { bucket, tasks } of rows) counts[bucket] = (counts[bucket] ?? 0) + tasks;

@@ -9,8 +9,8 @@ const Text = z.string();
 
 /**
  * Schema of an index row. The columns of the table, the messages of the queue and the lists of tasks are
- * derived from its fields. A new field needs a default in the schema, because the queue may still hold rows
- * that an older release has sent, and a migration that adds its column.
+ * derived from its fields. A field that is added needs a default here, because the queue may still hold rows that an
+ * older release has sent, and a step of the database schema (schema.ts) that adds its column.
  */
 export const RowSchema = z.object({
   id: Text,
@@ -18,29 +18,29 @@ export const RowSchema = z.object({
   account: z.nullable(Text),
   model: Text,
   provider: z.nullable(Text),
-  job: z._default(z.nullable(Text), null),
+  job: z.nullable(Text),
   status: z.enum(["pending", "processing", "completed", "failed"]),
-  category: z._default(z.nullable(z.enum(FAILURE_CATEGORIES)), null),
-  submission: z._default(z.nullable(z.enum(["sending", "accepted", "unknown"])), null),
-  keptOutputs: z._default(Int, 0),
-  keptBytes: z._default(Int, 0),
-  lostOutputs: z._default(Int, 0),
+  category: z.nullable(z.enum(FAILURE_CATEGORIES)),
+  submission: z.nullable(z.enum(["sending", "accepted", "unknown"])),
+  keptOutputs: Int,
+  keptBytes: Int,
+  lostOutputs: Int,
   callback: z.nullable(z.enum(["waiting", "sending", "delivered", "failed"])),
   attempts: Int,
-  outcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),
+  outcomes: z.partialRecord(z.enum(OUTCOMES), Int),
   lastOutcome: z.nullable(Text),
   lastStatusCode: z.nullable(Int),
   host: z.nullable(Text),
   createdAt: Int,
   completedAt: z.nullable(Int),
   finishedAt: z.nullable(Int),
-  foundBy: z._default(z.nullable(z.enum(FOUND_BY)), null),
-  foundLateMs: z._default(z.nullable(Int), null),
-  refunded: z._default(Int, 0),
-  creditsHeld: z._default(Int, 0),
-  creditsEarned: z._default(Int, 0),
-  creditsReleased: z._default(Int, 0),
-  creditsRefunded: z._default(Int, 0),
+  foundBy: z.nullable(z.enum(FOUND_BY)),
+  foundLateMs: z.nullable(Int),
+  refunded: Int,
+  creditsHeld: Int,
+  creditsEarned: Int,
+  creditsReleased: Int,
+  creditsRefunded: Int,
   settledAt: z.nullable(Int),
   firstAttemptMs: z.nullable(Int),
   settledMs: z.nullable(Int),
@@ -53,7 +53,7 @@ export type RowField = keyof z.infer<typeof RowSchema>;
 export const FIELDS: readonly RowField[] = z.keyof(RowSchema).options;
 
 /**
- * Returns the name of the column of the table `tasks` that holds a field of the row: the field's name in
+ * Returns the name of the column of the table `index_rows` that holds a field of the row: the field's name in
  * snake_case.
  */
 export function columnOf(field: RowField): string {

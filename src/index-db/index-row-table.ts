@@ -6,7 +6,7 @@ import type { Position } from "./list.ts";
 
 const COLUMNS = FIELDS.map(columnOf);
 const VALUES = FIELDS.map((field) => `value ->> '${field}'`);
-const STORED = COLUMNS.map((column) => `tasks.${column}`);
+const STORED = COLUMNS.map((column) => `index_rows.${column}`);
 const NEW = COLUMNS.map((column) => `excluded.${column}`);
 const UPDATES = [...COLUMNS, "indexed_at"].map((column) => `${column} = excluded.${column}`);
 
@@ -16,15 +16,15 @@ const UPDATES = [...COLUMNS, "indexed_at"].map((column) => `${column} = excluded
  * version with other contents, which corrects a wrong row. Rows of expired or erased tasks are not written.
  */
 const UPSERT = `
-  INSERT INTO tasks (${COLUMNS.join(", ")}, indexed_at)
+  INSERT INTO index_rows (${COLUMNS.join(", ")}, indexed_at)
   SELECT ${VALUES.join(", ")}, ?2 FROM json_each(?1)
   WHERE coalesce(value ->> 'expiresAt', ?2 + 1) > ?2 AND NOT EXISTS (
     SELECT 1 FROM erased
     WHERE created_at = value ->> 'createdAt' AND id = value ->> 'id' AND version >= value ->> 'version'
   )
   ON CONFLICT (created_at, id) DO UPDATE SET ${UPDATES.join(", ")}
-  WHERE excluded.version > tasks.version
-    OR (excluded.version = tasks.version AND (${NEW.join(", ")}) IS NOT (${STORED.join(", ")}))`;
+  WHERE excluded.version > index_rows.version
+    OR (excluded.version = index_rows.version AND (${NEW.join(", ")}) IS NOT (${STORED.join(", ")}))`;
 const NOTE_ERASED = `
   INSERT OR REPLACE INTO erased (created_at, id, version)
   SELECT value ->> 'createdAt', value ->> 'id', value ->> 'version' FROM json_each(?)`;
@@ -33,15 +33,19 @@ const NOTE_ERASED = `
  * primary key.
  */
 const ERASED_ROWS = `
-  FROM json_each(?) CROSS JOIN tasks
-    ON tasks.created_at = value ->> 'createdAt' AND tasks.id = value ->> 'id'
-  WHERE tasks.version <= value ->> 'version'`;
+  FROM json_each(?) CROSS JOIN index_rows
+    ON index_rows.created_at = value ->> 'createdAt' AND index_rows.id = value ->> 'id'
+  WHERE index_rows.version <= value ->> 'version'`;
 // Triggers mark the hours of rows that are written, but not of deleted rows: expired rows stay counted.
 const MARK_HOURS = `
-  INSERT OR IGNORE INTO dirty_hours (hour, run)
-  SELECT tasks.created_at - tasks.created_at % ${HOUR_MS}, '' ${ERASED_ROWS}`;
+  INSERT INTO hours_to_count (hour, is_changed, run, created_at, id)
+  SELECT DISTINCT hour, 1, '', hour, '' FROM (
+    SELECT index_rows.created_at - index_rows.created_at % ${HOUR_MS} AS hour ${ERASED_ROWS}
+  ) WHERE true
+  ON CONFLICT (hour) DO UPDATE SET is_changed = 1 WHERE is_changed = 0`;
 const DELETE = `
-  DELETE FROM tasks WHERE (created_at, id) IN (SELECT tasks.created_at, tasks.id ${ERASED_ROWS})`;
+  DELETE FROM index_rows
+  WHERE (created_at, id) IN (SELECT index_rows.created_at, index_rows.id ${ERASED_ROWS})`;
 
 /** An erased task whose index row is to be deleted. */
 interface ErasedTask extends Position {

@@ -28,8 +28,8 @@ interface Row {
 
 const COUNTED_AT = "SELECT max(advanced_at) AS at FROM totals";
 const LAGS = `
-  SELECT bucket, tasks, total_ms AS totalMs FROM latencies
-  WHERE hour IN (?1, ?2) AND measure = 'index'`;
+  SELECT key2 AS bucket, number AS tasks, sum AS totalMs FROM counts
+  WHERE run = '' AND kind = 'latencies' AND hour IN (?1, ?2) AND key1 = 'index'`;
 
 /**
  * Reads the state of the index from the stored counts; reads no row of a task.

@@ -18,7 +18,7 @@ const LAST_END = `
     SELECT max(iif(name LIKE 'ended.%', advanced_at, NULL)) AS countedEndAt, max(advanced_at) AS countedAt
     FROM totals
   ), uncounted AS (
-    SELECT finished_at FROM tasks WHERE created_at >= (SELECT min(hour) FROM dirty_hours)
+    SELECT finished_at FROM index_rows WHERE created_at >= (SELECT min(hour) FROM hours_to_count)
     ORDER BY created_at DESC, id DESC
     LIMIT iif((SELECT countedEndAt FROM counted) > ?1, 0, ${MAX_ROWS})
   )

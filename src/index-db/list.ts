@@ -212,7 +212,7 @@ function candidateRows(
   const used = parts.filter((part) => part !== null);
   const where = used.map(([sql]) => sql).join(" AND ") || "true";
   return {
-    sql: `SELECT ${columns} FROM tasks ${index} WHERE ${where}
+    sql: `SELECT ${columns} FROM index_rows ${index} WHERE ${where}
           ${NEWEST_FIRST} LIMIT ${limit}`,
     values: used.flatMap(([, values]) => values),
   };

@@ -45,7 +45,7 @@ export const OPEN = `
     count(CASE WHEN due_at < ?1 THEN 1 END) AS overdue,
     min(CASE WHEN due_at < ?1 THEN due_at END) AS overdueSince
   FROM (
-    SELECT due_at, created_at FROM tasks INDEXED BY tasks_due
+    SELECT due_at, created_at FROM index_rows INDEXED BY tasks_due
     WHERE due_at IS NOT NULL ORDER BY due_at LIMIT ?2
   )`;
 

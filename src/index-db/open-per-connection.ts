@@ -32,7 +32,7 @@ const OPEN = `
     count(CASE WHEN status = 'pending' THEN 1 END) AS pending,
     count(CASE WHEN status = 'processing' THEN 1 END) AS processing
   FROM (
-    SELECT provider, status FROM tasks INDEXED BY tasks_due
+    SELECT provider, status FROM index_rows INDEXED BY tasks_due
     WHERE due_at IS NOT NULL ORDER BY due_at DESC LIMIT ?
   ) GROUP BY provider`;
 

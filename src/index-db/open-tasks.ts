@@ -10,7 +10,7 @@ const CONCURRENCY = 6;
  * still have work to do, of all accounts: few, while the account may have millions of other rows.
  */
 const OPEN_TASK = `
-  SELECT id FROM tasks INDEXED BY tasks_due
+  SELECT id FROM index_rows INDEXED BY tasks_due
   WHERE due_at IS NOT NULL AND account = ? AND status IN ('pending', 'processing') LIMIT 1`;
 
 /**
@@ -18,7 +18,7 @@ const OPEN_TASK = `
  * way), in the order of the times at which they should change by themselves.
  */
 const UNSETTLED = `
-  SELECT id, created_at AS createdAt, due_at AS dueAt FROM tasks INDEXED BY tasks_due
+  SELECT id, created_at AS createdAt, due_at AS dueAt FROM index_rows INDEXED BY tasks_due
   WHERE due_at IS NOT NULL AND (due_at, created_at, id) > (?, ?, ?)
   ORDER BY due_at, created_at, id LIMIT ?`;
 

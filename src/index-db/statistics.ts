@@ -1,34 +1,18 @@
 import type { Measure } from "./buckets.ts";
-import type { FoundRow, Histogram } from "./found-late.ts";
-import type { TotalRow } from "./totals.ts";
-
-interface Tasks {
-  /** Status of the callback; empty when the tasks have no `callback_url`. */
-  readonly callback: string;
-  readonly tasks: number;
-  readonly attempts: number;
-}
+import type { Count, CountRow, TotalName } from "./count-kinds.ts";
+import type { Histogram } from "./found-late.ts";
 
 /**
- * Number of tasks of one model, status and callback status, summed over the hours of a window, and the number of
- * their attempts.
+ * Window of time: statistics cover the tasks created in it. `since` is inclusive, `until` exclusive, in Unix
+ * milliseconds.
  */
-export interface Count extends Tasks {
-  readonly model: string;
-  readonly status: string;
-}
-
-/**
- * Number of tasks whose callbacks go to the same host and have the same status, summed over the hours of a window,
- * and the number of their attempts.
- */
-export interface HostCount extends Tasks {
-  /** Host of the receiver; `*` for those that are not counted by name. */
-  readonly host: string;
+export interface Window {
+  readonly since: number;
+  readonly until: number;
 }
 
 /** Numbers of the outputs of tasks whose copies have ended. */
-export interface CopyCount {
+interface CopyCount {
   readonly keptOutputs: number;
   /** Size of the kept copies together, in bytes. */
   readonly keptBytes: number;
@@ -40,17 +24,42 @@ export interface CopyCount {
  * Credits that were charged for the tasks of a window: those that are still held, and those that were earned, given back
  * after a completion (`released`), or given back after a failure (`refunded`).
  */
-export interface CreditSums {
+interface CreditSums {
   readonly held: number;
   readonly earned: number;
   readonly released: number;
   readonly refunded: number;
 }
 
+/**
+ * A row of the table `totals` in one database of the index: how many tasks, attempts, outputs or bytes of one
+ * kind it has ever counted.
+ */
+export interface TotalRow {
+  readonly name: TotalName;
+  readonly value: number;
+  /** Time of the run of the cron trigger that raised the total last, in Unix milliseconds. */
+  readonly advancedAt: number;
+}
+
+export interface Backlog {
+  readonly tasks: number;
+  /**
+   * Earliest creation time, or for overdue tasks earliest due time, of the counted tasks, in Unix
+   * milliseconds; null when there are no tasks.
+   */
+  readonly oldestAt: number | null;
+}
+
+/**
+ * Statistics of all databases of the index. The rows of the databases are only joined, so several entries of `counts`,
+ * `hosts`, `found` and `totals` may have the same keys (e.g. model and status).
+ */
 export interface Statistics {
   readonly counts: readonly Count[];
   readonly credits: CreditSums;
-  readonly hosts: readonly HostCount[];
+  /** Numbers of tasks by the receiver's host; `*` for those that are not counted by name. */
+  readonly hosts: readonly CountRow<"hosts">[];
   /** Outputs of the tasks of the window. */
   readonly outputs: CopyCount;
   readonly histograms: Readonly<Record<Measure, Histogram>>;
@@ -58,7 +67,7 @@ export interface Statistics {
    * Numbers of tasks by the time between the end of the job at the provider and the arrival of its result at
    * the relay, for each provider and source of the results (hook, poll or report).
    */
-  readonly found: readonly FoundRow[];
+  readonly found: readonly CountRow<"found_late">[];
   /**
    * Unsettled tasks: those without a result, and those whose callback or refund is still under way;
    * `oldestAt` is the creation time of the oldest. At most 10,000 of each database are counted, those that should
@@ -85,34 +94,4 @@ export interface Statistics {
   readonly totals: readonly TotalRow[];
   /** Size of the largest database of the index, in bytes. */
   readonly sizeBytes: number;
-}
-
-/**
- * Window of time: statistics cover the tasks created in it. `since` is inclusive, `until` exclusive, in Unix
- * milliseconds.
- */
-export interface Window {
-  readonly since: number;
-  readonly until: number;
-}
-
-export interface Backlog {
-  readonly tasks: number;
-  /**
-   * Earliest creation time, or for overdue tasks earliest due time, of the counted tasks, in Unix
-   * milliseconds; null when there are no tasks.
-   */
-  readonly oldestAt: number | null;
-}
-
-export function sumOfCredits(parts: readonly CreditSums[]): CreditSums {
-  return parts.reduce(
-    (sum, part) => ({
-      held: sum.held + part.held,
-      earned: sum.earned + part.earned,
-      released: sum.released + part.released,
-      refunded: sum.refunded + part.refunded,
-    }),
-    { held: 0, earned: 0, released: 0, refunded: 0 },
-  );
 }

@@ -35,7 +35,7 @@ const STORE_PASS =
  * would cost as much as to read 1,000 rows.
  */
 const PAGE = `
-  SELECT created_at AS createdAt, id, version, coalesce(expires_at <= ?2, 0) AS isExpired FROM tasks
+  SELECT created_at AS createdAt, id, version, coalesce(expires_at <= ?2, 0) AS isExpired FROM index_rows
   WHERE created_at <= ?1 AND (created_at, id) > (?3, ?4)
   ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE}`;
 /**
@@ -43,13 +43,13 @@ const PAGE = `
  * since the list was read.
  */
 const DELETE_EXPIRED = `
-  DELETE FROM tasks WHERE expires_at <= ?2 AND (created_at, id) IN (
+  DELETE FROM index_rows WHERE expires_at <= ?2 AND (created_at, id) IN (
     SELECT value ->> 'createdAt', value ->> 'id' FROM json_each(?1)
   )`;
 const DELETE_ERASED = "DELETE FROM erased WHERE created_at < ?1 AND version < ?1";
 const OLD_ERASED = "SELECT 1 FROM erased WHERE created_at < ? LIMIT 1";
 const OVERDUE = `
-  SELECT id, created_at AS createdAt FROM tasks INDEXED BY tasks_due
+  SELECT id, created_at AS createdAt FROM index_rows INDEXED BY tasks_due
   WHERE due_at IS NOT NULL AND due_at < ? ORDER BY random() LIMIT ?`;
 
 interface ExaminedRow extends Position, Record<string, unknown> {

@@ -27,28 +27,28 @@ export interface Found {
   readonly isCapped: boolean;
 }
 
-const COLUMNS = `tasks.id, account, provider, status, submission, callback, attempts, last_outcome AS lastOutcome,
-  last_status_code AS lastStatusCode, tasks.host, tasks.created_at AS createdAt, finished_at AS finishedAt,
+const COLUMNS = `index_rows.id, account, provider, status, submission, callback, attempts, last_outcome AS lastOutcome,
+  last_status_code AS lastStatusCode, index_rows.host, index_rows.created_at AS createdAt, finished_at AS finishedAt,
   settled_at AS settledAt, first_attempt_ms AS firstAttemptMs, due_at AS dueAt`;
 
 const FAILED = `
-  SELECT ${COLUMNS} FROM tasks INDEXED BY tasks_failed
+  SELECT ${COLUMNS} FROM index_rows INDEXED BY tasks_failed
   WHERE callback = 'failed' ORDER BY created_at DESC, id DESC LIMIT ?`;
 const NEWEST_FAILED = `
-  SELECT created_at, id, host FROM tasks INDEXED BY tasks_failed
+  SELECT created_at, id, host FROM index_rows INDEXED BY tasks_failed
   WHERE callback = 'failed' ORDER BY created_at DESC, id DESC LIMIT ?1`;
 /** Query that looks for a host in the database index `tasks_failed`, and reads the rows of this host only. */
 const FAILED_OF_HOST = `
   SELECT ${COLUMNS} FROM (${NEWEST_FAILED}) AS newest
-  CROSS JOIN tasks ON tasks.created_at = newest.created_at AND tasks.id = newest.id
+  CROSS JOIN index_rows ON index_rows.created_at = newest.created_at AND index_rows.id = newest.id
   WHERE newest.host = ?2`;
 const IS_CAPPED = `SELECT 1 FROM (${NEWEST_FAILED}) LIMIT 1 OFFSET ?1 - 1`;
 const NEXT = `
-  SELECT ${COLUMNS} FROM tasks INDEXED BY tasks_due
+  SELECT ${COLUMNS} FROM index_rows INDEXED BY tasks_due
   WHERE due_at IS NOT NULL ORDER BY due_at, created_at, id LIMIT ?`;
 const LAST_DELIVERED = `
   SELECT max(settled_at) AS at FROM (
-    SELECT settled_at, host, callback FROM tasks ORDER BY created_at DESC, id DESC LIMIT ?1
+    SELECT settled_at, host, callback FROM index_rows ORDER BY created_at DESC, id DESC LIMIT ?1
   ) WHERE host = ?2 AND callback = 'delivered'`;
 
 type Row = TroubledTask & Record<string, unknown>;

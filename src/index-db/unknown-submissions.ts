@@ -40,7 +40,7 @@ export const UNKNOWN = `
     min(CASE WHEN is_open THEN created_at END) AS oldestAt, id AS oldestId
   FROM (
     SELECT id, created_at, 1 AS searched, status IN ('pending', 'processing') AS is_open
-    FROM tasks INDEXED BY tasks_submit_unknown
+    FROM index_rows INDEXED BY tasks_submit_unknown
     WHERE submission = 'unknown' AND created_at >= ?1 ORDER BY created_at DESC, id DESC LIMIT ?2
   )`;
 

@@ -1,4 +1,4 @@
-import type { HostCount } from "../../src/index-db/hourly-counts.ts";
+import type { HostCount } from "../../src/index-db/read-counts.ts";
 import type { OpenCount } from "../../src/index-db/open-count.ts";
 import type { TroubledTask } from "../../src/index-db/troubled-tasks.ts";
 import type { UnknownSubmissions } from "../../src/index-db/unknown-submissions.ts";
@@ -88,7 +88,7 @@ export function indexOf(known: Known): IndexFacts {
   }));
   const window = { since: THIS_HOUR - 24 * HOUR, until: THIS_HOUR + HOUR };
   return {
-    counts: { ...window, hosts: counts, counts: [], latencies, failures: [], countedAt: NOW },
+    counts: { ...window, hosts: counts, counts: [], outcomes: [], latencies, failures: [], countedAt: NOW },
     failed: { tasks: failed, isCapped },
     next: { tasks: next, isCapped },
     open: { ...OPEN, ...open },

@@ -76,7 +76,7 @@ it.each([1, 10, 100, 300, 1_000, 2_500, 5_000, 10_000])(
 const DIRECT_WRITE_S = 0.005;
 /** Time in which D1 counts one row of an hour, as the page states it, in seconds. */
 const COUNT_S = 5.6e-6;
-const COUNTING_S = (STEPS.find(({ name }) => name === "rollups")?.maxMs ?? 0) / 1_000;
+const COUNTING_S = (STEPS.find(({ name }) => name === "counts")?.maxMs ?? 0) / 1_000;
 const removal = STEPS.find(({ name }) => name === "expired")?.maxQueries.paid ?? 0;
 
 /** Returns the rows that the cron trigger deletes in a second, on average, from an index for this load. */

@@ -71,7 +71,7 @@ const worlds = histories.chain((all) =>
 it("rows written to the index repeatedly and in any order end at the last state of each task, and never return to an earlier state", async () => {
   await fc.assert(
     fc.asyncProperty(worlds, async ({ truth, batches }) => {
-      await db.prepare("DELETE FROM tasks").run();
+      await db.prepare("DELETE FROM index_rows").run();
       const seen = new Map<unknown, number>();
       for (const batch of batches) {
         await writeRows(db, batch, START);

@@ -125,7 +125,7 @@ it("a task whose index writes all fail for 28 days stores 15 more rows in its ob
   let writes = 0;
   const away = gated(db, async (sql) => {
     if (!/INSERT|UPDATE|DELETE/.test(sql)) return;
-    if (sql.includes("INTO tasks")) writes += 1;
+    if (sql.includes("INTO index_rows")) writes += 1;
     throw new Error("D1 is full");
   });
   const without = await costWith(undefined);

@@ -1,13 +1,24 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { COUNT_TABLES, TABLES_OF_COUNT } from "../../src/index-db/count-tables.ts";
 import { removeRows } from "../../src/index-db/index-row-table.ts";
-import { PART_ROWS, rollUp } from "../../src/index-db/rollups.ts";
+import { countHours, PART_ROWS } from "../../src/index-db/count-hours.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { START } from "../worker/clock.ts";
 import { gated, metered } from "./bindings.ts";
-import { aRow, DAY, db, HOUR, insert, TABLES, UNANSWERED, UNTRIED, useIndex } from "./support.ts";
+import {
+  aRow,
+  DAY,
+  db,
+  HOUR,
+  insert,
+  STORES_HOUR,
+  STORES_PART,
+  TABLES,
+  UNANSWERED,
+  UNTRIED,
+  useIndex,
+} from "./support.ts";
 
 useIndex();
 
@@ -18,14 +29,14 @@ const PART = 3;
 const Answer = z.object({ meta: z.object({ rows_read: z.int() }) });
 
 const countIn = (partRows: number, database = db, budget = new TimeBudget(HOUR)) =>
-  rollUp(database, 28 * DAY, THIS_HOUR, budget, partRows);
+  countHours(database, 28 * DAY, THIS_HOUR, budget, partRows);
 
-/** Returns every count that the index shows: those of hours, the totals and the summaries. */
+/** Returns every count that the index shows: those of hours, their sums, and the totals. */
 async function shown() {
   const answers = await db.batch([
-    ...COUNT_TABLES.map((name) => db.prepare(`SELECT * FROM ${name}`)),
-    // An hour whose tasks are all erased keeps a summary without counts, which reads like none.
-    db.prepare("SELECT * FROM summaries WHERE counts <> '[]' OR latencies <> '[]'"),
+    db.prepare("SELECT * FROM counts WHERE run = ''"),
+    // An hour whose tasks are all erased keeps a row without counts, which reads like none.
+    db.prepare("SELECT * FROM step_counts WHERE counts ->> '$.tasks' <> '[]'"),
     db.prepare("SELECT name, value FROM totals"),
   ]);
   return answers.map(({ results }) => results.map((row) => JSON.stringify(row)).toSorted());
@@ -34,20 +45,19 @@ async function shown() {
 /** Returns what a count of the present rows in one part shows, without the counts before it. */
 async function shownAfterOnePart() {
   await db.batch([
-    ...TABLES.filter((name) => name !== "tasks").map((name) => db.prepare(`DELETE FROM ${name}`)),
-    db.prepare(
-      `INSERT INTO dirty_hours SELECT DISTINCT created_at - created_at % ${HOUR}, '' FROM tasks`,
+    ...TABLES.filter((name) => name !== "index_rows").map((name) =>
+      db.prepare(`DELETE FROM ${name}`),
     ),
+    db.prepare("UPDATE index_rows SET version = version"),
   ]);
   await countIn(1_000);
   return shown();
 }
 
 const leftovers = async () => {
-  const tables = [...TABLES_OF_COUNT, "dirty_hours"].map((name) =>
-    db.prepare(`SELECT 1 FROM ${name}`),
-  );
-  return (await db.batch(tables)).flatMap(({ results }) => results).length;
+  const tables = ["counts WHERE run <> ''", "hours_to_count"];
+  const answers = await db.batch(tables.map((from) => db.prepare(`SELECT 1 FROM ${from}`)));
+  return answers.flatMap(({ results }) => results).length;
 };
 
 /** Returns rows of the hour that differ in everything that is counted. */
@@ -72,7 +82,7 @@ function mixedRows(length: number) {
 }
 
 it.each([1, 2, 3, 7, 19, 20, 21])(
-  "an hour of 20 tasks that is counted in parts of %i rows has the same counts, totals and summaries as one counted at once",
+  "an hour of 20 tasks that is counted in parts of %i rows has the same counts, sums and totals as one counted at once",
   async (partRows) => {
     await insert(...mixedRows(20));
     expect(await countIn(partRows)).toEqual({ hours: 1, left: 0 });
@@ -103,21 +113,19 @@ it("no statement of a count reads more than four rows for each row of a part, so
 it("a count in parts of an hour whose counts have not changed writes only rows of the parts and of the list of hours to count", async () => {
   await insert(...mixedRows(10));
   await countIn(PART);
-  await db.prepare("INSERT INTO dirty_hours VALUES (?, '')").bind(THIS_HOUR).run();
-  const own = new RegExp(`${TABLES_OF_COUNT.join("|")}|dirty_hours`);
-  const { rows, INDEX_DB } = metered(db, (sql) => !own.test(sql) || /INSERT INTO totals/.test(sql));
+  await db.prepare("UPDATE index_rows SET version = version").run();
+  const lasting = /SELECT '', kind|number = 0|INTO (step_counts|totals)/;
+  const { rows, INDEX_DB } = metered(db, (sql) => lasting.test(sql));
   await countIn(PART, INDEX_DB);
+  expect(rows.read).toBeGreaterThan(0);
   expect(rows.written).toBe(0);
 });
 
 /** Faults of D1 in the middle of a count of 10 tasks, of which four are new: in the third of its parts, or its end. */
 const FAULTS = [
-  ["fails before the third part is stored", () => failingAt(/INTO rollups_parts/, 3, false)],
-  ["stores the third part and does not answer", () => failingAt(/INTO rollups_parts/, 3, true)],
-  [
-    "is full when the counts of the hour are to be stored",
-    () => failingAt(/INTO rollups /, 1, false),
-  ],
+  ["fails before the third part is stored", () => failingAt(STORES_PART, 3, false)],
+  ["stores the third part and does not answer", () => failingAt(STORES_PART, 3, true)],
+  ["is full when the counts of the hour are to be stored", () => failingAt(STORES_HOUR, 1, false)],
   [
     "answers the query for the end of the third part with a row of another shape",
     () => answeringAt(3, ([sums]) => [sums, { results: [{ createdAt: "0", id: "x" }] }]),
@@ -189,7 +197,7 @@ it.each(FAULTS)(
 
 it("when D1 stores the counts of an hour and its answer is lost, the next run counts nothing", async () => {
   await insert(...mixedRows(10));
-  await expect(countIn(PART, failingAt(/INTO rollups /, 1, true))).rejects.toThrow("lost");
+  await expect(countIn(PART, failingAt(STORES_HOUR, 1, true))).rejects.toThrow("lost");
   expect(await countIn(PART)).toEqual({ hours: 0, left: 0 });
   expect(await shown()).toEqual(await shownAfterOnePart());
 });
@@ -198,10 +206,7 @@ it("a count that may make too few queries for all parts of an hour goes on in th
   await insert(...mixedRows(10));
   const parts: number[] = [];
   let stored = 0;
-  const counting = gated(
-    db,
-    async (sql) => void (stored += sql.includes("INTO rollups_parts") ? 1 : 0),
-  );
+  const counting = gated(db, async (sql) => void (stored += STORES_PART.test(sql) ? 1 : 0));
   for (let left = 1; left > 0;) {
     stored = 0;
     left = (await countIn(PART, counting, new TimeBudget(HOUR, 30)))?.left ?? 0;
@@ -214,28 +219,14 @@ it("a count that may make too few queries for all parts of an hour goes on in th
 
 it("two runs that count the parts of the same hour at the same time count no task twice", async () => {
   await insert(...mixedRows(10));
-  await expect(countIn(PART, failingAt(/INTO rollups_parts/, 2, false))).rejects.toThrow();
+  await expect(countIn(PART, failingAt(STORES_PART, 2, false))).rejects.toThrow();
   let isFirst = true;
   const overtaken = gated(db, async (sql) => {
-    if (!isFirst || !sql.includes("INTO rollups_parts")) return;
+    if (!isFirst || !STORES_PART.test(sql)) return;
     isFirst = false;
     await countIn(PART);
   });
   await countIn(PART, overtaken);
-  expect(await shown()).toEqual(await shownAfterOnePart());
-});
-
-it("parts that a count has stored are dropped when another release has counted the hour meanwhile", async () => {
-  const rows = mixedRows(10);
-  await insert(...rows);
-  await expect(countIn(PART, failingAt(/INTO rollups_parts/, 3, false))).rejects.toThrow();
-  // An earlier release takes the hour over, counts it and takes it from the list.
-  await db.prepare("DELETE FROM dirty_hours").run();
-  await insert(
-    ...rows.slice(0, 2).map((row) => ({ ...row, version: row.version + 1, model: "x" })),
-  );
-  await countIn(PART);
-  expect(await leftovers()).toBe(0);
   expect(await shown()).toEqual(await shownAfterOnePart());
 });
 
@@ -250,7 +241,8 @@ it("a count in parts of an hour with 1,100 hosts counts 100 hosts by name, and t
   await countIn(1_100);
   const { results } = await db
     .prepare(
-      "SELECT host, sum(tasks) AS tasks FROM host_counts GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3",
+      `SELECT key1 AS host, sum(number) AS tasks FROM counts WHERE kind = 'hosts'
+       GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3`,
     )
     .all();
   expect(results).toEqual([
@@ -267,9 +259,12 @@ it("each part of a count stores at most 1,000 hosts by name, those with failures
     aRow({ createdAt: THIS_HOUR, host: "zz.example.net", callback: "failed" }),
     aRow({ createdAt: THIS_HOUR + 1 }),
   );
-  await expect(countIn(1_004, failingAt(/INTO rollups /, 1, false))).rejects.toThrow();
+  await expect(countIn(1_004, failingAt(STORES_HOUR, 1, false))).rejects.toThrow();
   const { results } = await db
-    .prepare("SELECT host, sum(tasks) AS tasks FROM host_counts_parts GROUP BY 1")
+    .prepare(
+      `SELECT key1 AS host, sum(number) AS tasks FROM counts WHERE kind = 'hosts' AND run <> ''
+       GROUP BY 1`,
+    )
     .all();
   expect(results).toHaveLength(1_001);
   expect(results).toContainEqual({ host: "*", tasks: 4 });

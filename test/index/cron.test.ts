@@ -32,6 +32,7 @@ import {
   indexedTask,
   finish,
   TABLES,
+  STORES_HOUR,
 } from "./support.ts";
 
 useIndex();
@@ -162,7 +163,9 @@ it("the cron updates an overdue index row that shows an earlier version of its t
   const id = await indexedTask();
   const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };
   await db
-    .prepare("UPDATE tasks SET status = ?, due_at = ?, settled_at = ?, version = ? WHERE id = ?")
+    .prepare(
+      "UPDATE index_rows SET status = ?, due_at = ?, settled_at = ?, version = ? WHERE id = ?",
+    )
     .bind(...Object.values(behind), id)
     .run();
   pass(TEN_MINUTES + 1);
@@ -191,8 +194,8 @@ it("when the cron cannot reach the object of one overdue task it goes on to the 
 });
 
 it.each([
-  ["the removal of expired index rows", /DELETE FROM tasks[^;]*expires_at/],
-  ["the counting of tasks for the hourly rollups", /INTO rollups/],
+  ["the removal of expired index rows", /DELETE FROM index_rows[^;]*expires_at/],
+  ["the counting of tasks for the hourly counts", STORES_HOUR],
   ["the search for overdue tasks", /ORDER BY random/],
 ])("the cron does its other work when %s fails", async (part, statement) => {
   const gone = aRow({ dueAt: START - 1, expiresAt: null });
@@ -206,7 +209,7 @@ it.each([
   const ids = (await allRows()).map(({ id }) => id);
   expect(ids.includes(expired.id)).toBe(part.includes("expired"));
   expect(ids.includes(gone.id)).toBe(part.includes("overdue"));
-  const { results } = await db.prepare("SELECT hour FROM rollups").all();
+  const { results } = await db.prepare("SELECT DISTINCT hour FROM counts").all();
   expect(results.length > 0).toBe(!part.includes("counting"));
 });
 
@@ -234,7 +237,7 @@ it("the cron wakes overdue tasks first, before other steps can use up its time a
   const lines = logLines();
   await cron();
   const events = lines().map(({ event }) => event);
-  const steps = ["overdue", "size", "expired", "expiry_checks", "rollups"];
+  const steps = ["overdue", "size", "expired", "expiry_checks", "counts"];
   expect(events).toEqual(steps.map((step) => `index.${step}`));
 });
 
@@ -257,7 +260,7 @@ it("on the Free plan, whose queries suffice for one round of each step, the cron
   for (let run = 0; run < databases.length; run++, pass(600_000)) {
     await runScheduled(await started({ ...env, ...BINDINGS }), Date.now());
     counts.push({
-      counted: await total("rollups"),
+      counted: await total("counts WHERE kind = 'tasks'"),
       expired: await total(`tasks WHERE expires_at <= ${due}`),
       unchecked: await total(`expiry_checks WHERE check_at <= ${due}`),
     });
@@ -294,7 +297,7 @@ it("on the Free plan, the cron removes in each run the rows of overdue tasks tha
     await writeRows(shards.at(createdAt), [aRow({ createdAt, dueAt, expiresAt: null })], START);
   const TASKS = { getByName: () => ({ republish: async () => null, read: async () => null }) };
   const left = async () => {
-    const found = databases.map((each) => each.prepare("SELECT id FROM tasks").all());
+    const found = databases.map((each) => each.prepare("SELECT id FROM index_rows").all());
     return (await Promise.all(found)).flatMap(({ results }) => results).length;
   };
   for (let run = 1; run <= databases.length; run++, pass(TEN_MINUTES)) {
@@ -325,7 +328,7 @@ it("the cron logs each index database for which the queries of a run do not suff
   expect(lines("index.expired")).toMatchObject([removed, skipped, skipped, skipped, skipped]);
   expect(lines("index.expiry_checks")).toMatchObject([asked, skipped, skipped, skipped, skipped]);
   const counted = [{ hours: 1, left: 0 }, skipped, skipped, skipped, skipped];
-  expect(lines("index.rollups")).toMatchObject(counted);
+  expect(lines("index.counts")).toMatchObject(counted);
   expect(await operatorEvents(outside)).toMatchObject([
     { type: "index.lagging", data: { overdue: 0, cause: "count_slow" } },
   ]);
@@ -342,7 +345,7 @@ function countingQueries() {
 }
 
 async function hasDirtyHours(): Promise<boolean> {
-  return (await db.prepare("SELECT 1 FROM dirty_hours").all()).results.length > 0;
+  return (await db.prepare("SELECT 1 FROM hours_to_count").all()).results.length > 0;
 }
 
 it.each([
@@ -367,9 +370,7 @@ it.each([
       expect(made.queries).toBeLessThanOrEqual(most);
       if (runs === 0) expect(made.queries).toBeGreaterThan(most / 2);
     }
-    expect(await db.prepare("SELECT count(DISTINCT hour) AS n FROM rollups").first("n")).toBe(
-      hours,
-    );
+    expect(await db.prepare("SELECT count(DISTINCT hour) AS n FROM counts").first("n")).toBe(hours);
     expect((await allRows()).every((row) => Number(row["expires_at"]) > START + 1)).toBe(true);
   },
 );
@@ -380,14 +381,16 @@ it("a count that D1 does not answer is given up and logged, after everything els
   await insert(gone, expiringAt(START + 1), aRow());
   pass(TEN_MINUTES);
   const INDEX_DB = gated(db, (sql) =>
-    /INTO rollups/.test(sql) ? new Promise(() => undefined) : Promise.resolve(),
+    STORES_HOUR.test(sql) ? new Promise(() => undefined) : Promise.resolve(),
   );
-  const atOnce = STEPS.map((step) => (step.name === "rollups" ? { ...step, maxMs: 100 } : step));
+  const atOnce = STEPS.map((step) => (step.name === "counts" ? { ...step, maxMs: 100 } : step));
   await runScheduled(await started({ ...env, INDEX_DB }), Date.now(), atOnce, 0);
   expect(await allRows()).toHaveLength(1);
-  expect(warned("index.unreachable")).toMatchObject([{ part: "rollups" }]);
+  expect(warned("index.unreachable")).toMatchObject([{ part: "counts" }]);
   await cron();
-  expect(await db.prepare("SELECT sum(tasks) AS n FROM rollups").first("n")).toBe(1);
+  expect(
+    await db.prepare("SELECT sum(number) AS n FROM counts WHERE kind = 'tasks'").first("n"),
+  ).toBe(1);
 });
 
 it("all steps of a run of the cron end before the next run, which wrangler.toml starts every ten minutes, also when D1 answers none of them", () => {

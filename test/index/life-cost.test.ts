@@ -12,7 +12,7 @@ import {
   READERS,
   REPEATED_ATTEMPT,
 } from "../../scripts/cost/lives.ts";
-import { rollUp } from "../../src/index-db/rollups.ts";
+import { countHours } from "../../src/index-db/count-hours.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { HTML, logIn } from "../worker/browser.ts";
@@ -265,7 +265,7 @@ function after(ms: number, body: () => object): Site {
 const COPIES = 100;
 const COPY = `
   WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ${COPIES})
-  INSERT INTO tasks (id, COLUMNS) SELECT ?1 || '-' || ?2 || n, COLUMNS FROM tasks, number WHERE id = ?1`;
+  INSERT INTO index_rows (id, COLUMNS) SELECT ?1 || '-' || ?2 || n, COLUMNS FROM index_rows, number WHERE id = ?1`;
 
 /** Returns the rows that D1 reads to count one further task like this one in the hour in which it was created. */
 async function readByCount(id: string): Promise<number> {
@@ -276,10 +276,10 @@ async function readByCount(id: string): Promise<number> {
   for (const copies of ["a", "b"]) {
     await db.prepare(copy).bind(id, copies).run();
     const { rows, INDEX_DB } = metered(db);
-    await rollUp(INDEX_DB, 7 * DAY, Date.now(), new TimeBudget(DAY));
+    await countHours(INDEX_DB, 7 * DAY, Date.now(), new TimeBudget(DAY));
     reads.push(rows.read);
   }
-  await db.prepare("DELETE FROM tasks WHERE id LIKE ?").bind(`${id}-%`).run();
+  await db.prepare("DELETE FROM index_rows WHERE id LIKE ?").bind(`${id}-%`).run();
   const [first = 0, second = 0] = reads;
   return Math.round((second - first) / COPIES);
 }

@@ -45,7 +45,7 @@ export class MeteredLife {
     this.#index = index;
     const INDEX_DB = gated(this.#d1.INDEX_DB, async (sql) => {
       this.#queries++;
-      if (sql.includes("INSERT INTO tasks")) this.#indexWrites++;
+      if (sql.includes("INSERT INTO index_rows")) this.#indexWrites++;
       if (index === "away") throw new Error("D1 is away");
     });
     const bound = index === "none" ? undefined : INDEX_DB;

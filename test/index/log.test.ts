@@ -71,7 +71,7 @@ it("the log of work on the index has one JSON object per line, with an event nam
     "index.batch",
     "index.poison",
     "index.expired",
-    "index.rollups",
+    "index.counts",
     "index.overdue",
     "index.unreachable",
     "operator.notice",

@@ -284,8 +284,8 @@ it.each([
 /** Statement that copies the only row of the table `tasks` so many times, under further ids. */
 const COPY_ONLY_ROW = `
   WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
-  INSERT INTO tasks (id, version, model, status, attempts, created_at, due_at, indexed_at)
-  SELECT id || n, version, model, status, attempts, created_at, due_at, indexed_at FROM tasks, number`;
+  INSERT INTO index_rows (id, version, model, status, attempts, created_at, due_at, indexed_at)
+  SELECT id || n, version, model, status, attempts, created_at, due_at, indexed_at FROM index_rows, number`;
 
 it("GET /metrics reads the index rows of at most 10,000 open tasks, once each, and no row when the request is repeated within a minute", async () => {
   const { rows, INDEX_DB } = metered(db);

@@ -17,7 +17,17 @@ import {
   OPERATOR_BINDINGS,
   operatorEvents,
 } from "./operator.ts";
-import { aRow, callWith, cron, db, insert, useIndex, wake, finish } from "./support.ts";
+import {
+  aRow,
+  callWith,
+  cron,
+  db,
+  insert,
+  useIndex,
+  wake,
+  finish,
+  STORES_HOUR,
+} from "./support.ts";
 
 useIndex();
 
@@ -179,7 +189,7 @@ it.each([
     await allowIndexAlert();
     await insert(aRow(), aRow({ createdAt: Date.now() - 60 * MINUTE }));
     const INDEX_DB = gated(db, async (sql) => {
-      if (sql.includes("INTO rollups ")) await fault();
+      if (STORES_HOUR.test(sql)) await fault();
     });
     vi.setSystemTime(START - (START % (60 * MINUTE)) + 60 * MINUTE);
     for (let runs = 0; runs < 2; runs++) await cron({ ...OPERATOR_BINDINGS, INDEX_DB, PLAN });

@@ -171,22 +171,37 @@ it("GET /v1/hosts, /v1/problems and /v1/stats/series join the counts and tasks o
 const HOURS_OF_COUNTS = 31 * 24;
 
 /**
- * Writes what a relay with a million tasks in 28 days has in its index: for each hour of 31 days the counts of 21
- * hosts with 5 models each, as an earlier release has left them, and more rows of tasks than the searches read.
- * Older rows are not read, as the plans of the queries show (plan.test.ts). The cron then counts the tasks.
+ * Writes what a relay with a million tasks in 28 days has in its index: for each hour of 31 days, and each day, one row
+ * with the counts of 21 hosts, and more rows of tasks than the searches read. Older rows are not read, as the plans of
+ * the queries show (plan.test.ts). The cron then counts the tasks.
  */
 async function aMillionTasks(): Promise<void> {
-  const hours = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${HOURS_OF_COUNTS})`;
-  const counts = [
-    `INSERT INTO rollups (hour, model, host, status, callback, tasks, attempts) ${hours}
-     SELECT ?1 - i * ${HOUR}, 'model-' || m.value, 'h' || h.value, 'completed', c.value, 7, 8
-     FROM n, json_each('[1,2,3,4,5]') AS m, json_each('${JSON.stringify([...Array(21).keys()])}') AS h,
-       json_each('["delivered","failed"]') AS c`,
-    `INSERT INTO latencies (hour, measure, bucket, tasks, total_ms) ${hours}
-     SELECT ?1 - i * ${HOUR}, m.value, b.value, 10, 10
-     FROM n, json_each('["first_attempt","settled","index"]') AS m, json_each('[0,1,2,3,4,5,6,7,8,9]') AS b`,
-  ];
-  await db.batch(counts.map((sql) => db.prepare(sql).bind(THIS_HOUR * 1000)));
+  const hosts = Array.from({ length: 21 }, (_, n) => ({
+    host: `h${n}`,
+    callback: "delivered",
+    tasks: 7,
+    attempts: 8,
+  }));
+  const counts = {
+    tasks: [{ status: "completed", callback: "delivered", tasks: 147, attempts: 168 }],
+    outcomes: [{ outcome: "delivered", attempts: 168 }],
+    failures: [],
+    latencies: Array.from({ length: 10 }, (_, bucket) => ({
+      measure: "settled",
+      bucket,
+      tasks: 10,
+    })),
+    hosts,
+  };
+  await db
+    .prepare(
+      `INSERT INTO step_counts (step_ms, at, counts)
+       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${HOURS_OF_COUNTS})
+       SELECT ${HOUR}, ?1 - i * ${HOUR}, ?2 FROM n
+       UNION ALL SELECT ${DAY}, ?1 - ?1 % ${DAY} - i * ${DAY}, ?2 FROM n WHERE i <= 31`,
+    )
+    .bind(THIS_HOUR * 1000, JSON.stringify(counts))
+    .run();
   const open = {
     settledAt: null,
     expiresAt: null,

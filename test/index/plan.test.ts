@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { ANY_TASK, type Filters, listTasks } from "../../src/index-db/list.ts";
 import { accountCounts } from "../../src/index-db/account-counts.ts";
 import { countShards } from "../../src/index-db/list-shards.ts";
-import { hourlyCounts, stepCounts } from "../../src/index-db/hourly-counts.ts";
+import { hourlyCounts, stepCounts } from "../../src/index-db/read-counts.ts";
 import { readIndexState } from "../../src/index-db/index-state.ts";
 import { countOpen } from "../../src/index-db/open-count.ts";
 import { openPerConnection } from "../../src/index-db/open-per-connection.ts";
@@ -13,8 +13,8 @@ import {
 } from "../../src/index-db/troubled-tasks.ts";
 import { Shards } from "../../src/index-db/shards.ts";
 import { unknownSubmissions } from "../../src/index-db/unknown-submissions.ts";
-import { statistics } from "../../src/index-db/stats.ts";
-import { rollUp } from "../../src/index-db/rollups.ts";
+import { statistics } from "../../src/index-db/read-statistics.ts";
+import { countHours } from "../../src/index-db/count-hours.ts";
 import { unsettledTasks } from "../../src/index-db/open-tasks.ts";
 import { overdueTasks } from "../../src/index-db/sweep.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
@@ -23,6 +23,7 @@ import { aRow, cron, DAY, db, HOUR, insert, useIndex } from "./support.ts";
 
 useIndex();
 
+const SHARDS = new Shards([db], Infinity);
 const AFTER = { createdAt: START, id: "00000000-0000-4000-8000-000000000000" };
 const DAY_AGO = { since: START - DAY, until: START };
 
@@ -92,7 +93,7 @@ it.each(LISTS)(
         expect(plan).toContain(index);
         expect(plan).not.toMatch(/TEMP B-TREE/);
         expect(plan).not.toMatch(
-          /SCAN tasks(?! USING (COVERING )?INDEX tasks_(failed|submit_unknown|outputs_lost))/,
+          /SCAN index_rows(?! USING (COVERING )?INDEX tasks_(failed|submit_unknown|outputs_lost))/,
         );
       }
     }
@@ -102,13 +103,13 @@ it.each(LISTS)(
 it("the D1 query for the tasks of all accounts and times with the filter status=failed needs no sorting", async () => {
   for (const plan of await page({ status: "failed" })) expect(plan).not.toMatch(/TEMP B-TREE/);
   for (const plan of await page({ status: "failed" }, AFTER)) {
-    expect(plan).toMatch(/SEARCH tasks USING PRIMARY KEY/);
+    expect(plan).toMatch(/SEARCH index_rows USING PRIMARY KEY/);
   }
 });
 
 it.each<[string, () => Promise<unknown>]>([
   ["the list of tasks", () => listTasks(db, ANY_TASK, null, 50)],
-  ["the statistics", () => statistics(db, DAY_AGO, START)],
+  ["the statistics", () => statistics(SHARDS, DAY_AGO, START)],
 ])("the D1 queries for %s may be answered by the nearest replica", async (_, work) => {
   const opening = vi.spyOn(db, "withSession");
   await work();
@@ -116,36 +117,30 @@ it.each<[string, () => Promise<unknown>]>([
 });
 
 const OTHERS: readonly [string, () => Promise<unknown>][] = [
-  ["GET /v1/stats", () => statistics(db, DAY_AGO, START)],
-  ["GET /metrics", () => statistics(db, { since: 0, until: START }, START)],
-  ["the hourly rollups", () => rollUp(db, 28 * DAY, START, new TimeBudget(HOUR))],
+  ["GET /v1/stats", () => statistics(SHARDS, DAY_AGO, START)],
+  ["GET /metrics", () => statistics(SHARDS, { since: 0, until: START }, START)],
+  ["the hourly counts", () => countHours(db, 28 * DAY, START, new TimeBudget(HOUR))],
   ["overdue tasks", () => overdueTasks(db, START - HOUR, 500)],
   [
     "a page of the tasks that POST /v1/wake wakes",
-    () =>
-      unsettledTasks(
-        new Shards([db], Infinity),
-        { dueAt: START - HOUR, createdAt: 0, id: "" },
-        500,
-      ),
+    () => unsettledTasks(SHARDS, { dueAt: START - HOUR, createdAt: 0, id: "" }, 500),
   ],
   [
     "GET /v1/hosts/{host}, GET /v1/problems, GET /v1/tasks?count=true and GET /v1/accounts/{account}/stats",
     async () => {
-      const shards = new Shards([db], Infinity);
-      await hourlyCounts(shards, DAY_AGO);
-      await failedCallbacks(shards, 10);
-      await failedCallbacksOf("h", shards, 10);
-      await nextTasks(shards, 10);
-      await countOpen(shards, 10, START);
-      await openPerConnection(shards, 10);
-      await unknownSubmissions(shards, 10, START);
-      await countShards(shards, ANY_TASK, AFTER);
-      await accountCounts(shards, "a", DAY_AGO, 10);
+      await hourlyCounts(SHARDS, DAY_AGO);
+      await failedCallbacks(SHARDS, 10);
+      await failedCallbacksOf("h", SHARDS, 10);
+      await nextTasks(SHARDS, 10);
+      await countOpen(SHARDS, 10, START);
+      await openPerConnection(SHARDS, 10);
+      await unknownSubmissions(SHARDS, 10, START);
+      await countShards(SHARDS, ANY_TASK, AFTER);
+      await accountCounts(SHARDS, "a", DAY_AGO, 10);
     },
   ],
-  ["GET /healthz", () => readIndexState(new Shards([db], Infinity), START)],
-  ["GET /v1/stats/series", () => stepCounts(new Shards([db], Infinity), DAY_AGO, HOUR)],
+  ["GET /healthz", () => readIndexState(SHARDS, START)],
+  ["GET /v1/stats/series", () => stepCounts(SHARDS, DAY_AGO, HOUR)],
   ["removing expired rows and finding overdue tasks in a run of the cron", () => cron()],
 ];
 
@@ -153,7 +148,5 @@ it.each(OTHERS)("the D1 queries for %s scan no whole table", async (_, work) => 
   const plans = await plansOf(work);
   expect(plans.length).toBeGreaterThan(0);
   for (const plan of plans)
-    expect(plan).not.toMatch(
-      /SCAN (tasks|rollups|host_counts|latencies|found_late)(_parts)?(?! USING)/,
-    );
+    expect(plan).not.toMatch(/SCAN (index_rows|counts|hours_to_count|step_counts|hours)(?! USING)/);
 });

@@ -1,8 +1,10 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
-import { ready } from "../../src/index-db/database.ts";
-import { MIGRATIONS } from "../../src/index-db/migrations.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { EarlierBuildError, onSchema, ready } from "../../src/index-db/database.ts";
+import { FIRST_VERSION, SCHEMA } from "../../src/index-db/schema.ts";
+import { overdueTasks, removeExpired } from "../../src/index-db/sweep.ts";
 import { writeRows } from "../../src/index-db/index-row-table.ts";
+import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { anAccount } from "../worker/accounts.ts";
 import { post } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";
@@ -11,48 +13,165 @@ import { untilIdle, stored } from "../worker/objects.ts";
 import { aReceiver, status } from "../worker/receiver.ts";
 import { completed, register } from "../worker/tasks.ts";
 import { BOUND, gated } from "./bindings.ts";
-import { allRows, aRow, DAY, db, indexed, useIndex, wake } from "./support.ts";
+import {
+  allRows,
+  aRow,
+  callWith,
+  cron,
+  DAY,
+  db,
+  indexed,
+  insert,
+  TABLES,
+  useIndex,
+  wake,
+} from "./support.ts";
 
 useIndex();
 
-it("the tables of the index are created once, even when two isolates create them at the same time", async () => {
-  await dropSchema();
-  // The proxy hides the database from the isolate's memory, so that the isolate treats it as an unknown one.
-  const [one, other] = [new Proxy(db, BOUND), new Proxy(db, BOUND)];
-  await Promise.all([ready(one), ready(other)]);
-  await ready(new Proxy(db, BOUND));
-  const { results } = await db.prepare("SELECT version FROM relay_schema").all();
-  expect(results).toEqual(MIGRATIONS.map((_, index) => ({ version: index + 1 })));
-  const names = await db.prepare("SELECT name FROM sqlite_master WHERE name LIKE 'tasks%'").all();
-  const indexes = ["due", "failed", "of_account", "outputs_lost", "submit_unknown"];
-  expect(new Set(names.results.map(({ name }) => name))).toEqual(
-    new Set(["tasks", ...indexes.map((name) => `tasks_${name}`)]),
-  );
-});
+/** Returns the database as an isolate sees it that knows nothing of it yet. */
+const unknown = (database = db) => new Proxy(database, BOUND);
 
-it("the first index write of an isolate is a single SQL statement; only when that finds no tables are the tables created", async () => {
-  const statements: string[] = [];
-  const counting = () => gated(db, async (sql) => statements.push(sql));
-  await writeRows(counting(), [aRow()], START);
-  expect(statements).toEqual([expect.stringContaining("INSERT INTO tasks")]);
-  await dropSchema();
-  const row = aRow();
-  const isolate = counting();
-  await writeRows(isolate, [row], START);
-  expect(await allRows()).toMatchObject([{ id: row.id }]);
-  statements.length = 0;
-  await db.prepare("DROP TABLE erased").run();
-  await expect(writeRows(isolate, [row], START)).rejects.toThrow("no such table");
-  expect(statements).toHaveLength(1);
-  await dropSchema();
-  await writeRows(counting(), [row], START);
-});
+/** A step of a later release, which adds a column and a table. */
+const LATER = [
+  ...SCHEMA,
+  [
+    "ALTER TABLE index_rows ADD COLUMN later INTEGER NOT NULL DEFAULT 7",
+    "CREATE TABLE later (id TEXT) STRICT",
+  ],
+];
+const readLater = (database: D1Database) =>
+  database.prepare("SELECT id, later FROM index_rows").all();
 
-/** Drops the tables of the index, so that the next isolate creates them again. */
+/** Drops all tables, so that the next isolate creates them. */
 async function dropSchema(): Promise<void> {
-  const tables = ["tasks", "dirty_hours", "rollups", "rollups_parts", "relay_schema"];
-  await db.batch(tables.map((name) => db.prepare(`DROP TABLE ${name}`)));
+  const tables = [...TABLES, "later", "tasks", "relay_schema"];
+  await db.batch(tables.map((name) => db.prepare(`DROP TABLE IF EXISTS ${name}`)));
 }
+
+async function appliedSteps(): Promise<readonly unknown[]> {
+  const { results } = await db.prepare("SELECT version FROM relay_schema ORDER BY 1").all();
+  return results.map(({ version }) => version);
+}
+
+describe("the schema of the index", () => {
+  beforeEach(dropSchema);
+  afterEach(async () => {
+    await dropSchema();
+    await ready(unknown());
+  });
+
+  it("is created once, even when two isolates create it at the same time", async () => {
+    await Promise.all([ready(unknown()), ready(unknown())]);
+    await ready(unknown());
+    expect(await appliedSteps()).toEqual(SCHEMA.map((_, index) => FIRST_VERSION + index));
+    const { results } = await db
+      .prepare(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'",
+      )
+      .all();
+    const names = results
+      .map(({ name }) => String(name))
+      .filter((name) => !/^(sqlite|d1)_/.test(name));
+    expect(names.toSorted()).toEqual([...TABLES, "relay_schema"].toSorted());
+  });
+
+  it("is looked at only when a statement finds no table; the first write of an isolate to a complete database is one statement", async () => {
+    const statements: string[] = [];
+    const counting = () => gated(db, async (sql) => statements.push(sql));
+    const row = aRow();
+    const isolate = counting();
+    await writeRows(isolate, [row], START);
+    expect(await allRows()).toMatchObject([{ id: row.id }]);
+    statements.length = 0;
+    await writeRows(counting(), [aRow()], START);
+    expect(statements).toEqual([expect.stringContaining("INSERT INTO index_rows")]);
+    statements.length = 0;
+    await db.prepare("DROP TABLE erased").run();
+    await expect(writeRows(isolate, [row], START)).rejects.toThrow("no such table");
+    expect(statements).toHaveLength(1);
+  });
+
+  it("gets the steps of a later release with the first statement that needs one, also when two isolates apply them at the same time, and rows keep their values", async () => {
+    const row = aRow();
+    await writeRows(unknown(), [row], START);
+    const isolates = [unknown(), unknown()];
+    const read = await Promise.all(isolates.map((isolate) => onSchema(isolate, readLater, LATER)));
+    for (const { results } of read) expect(results).toEqual([{ id: row.id, later: 7 }]);
+    expect(await appliedSteps()).toEqual([FIRST_VERSION, FIRST_VERSION + 1]);
+  });
+
+  it("of a later release is used by this one as before, which takes no step back", async () => {
+    await ready(unknown(), LATER);
+    const row = aRow();
+    await writeRows(unknown(), [row], START);
+    await ready(unknown());
+    expect((await onSchema(unknown(), readLater, LATER)).results).toEqual([
+      { id: row.id, later: 7 },
+    ]);
+  });
+
+  it("lets expired rows be removed and overdue tasks be found in a full database in which a step cannot be applied yet", async () => {
+    await ready(unknown());
+    await insert(aRow({ createdAt: START - DAY, settledAt: START - DAY, expiresAt: START + 1 }));
+    await insert(aRow({ createdAt: START - DAY, dueAt: START }));
+    const full = gated(db, async (sql) => {
+      if (/ADD COLUMN/.test(sql))
+        throw new Error("D1_ERROR: database or disk is full: SQLITE_FULL");
+    });
+    await expect(onSchema(full, readLater, LATER)).rejects.toThrow("is full");
+    const retention = { retentionMs: 28 * DAY, indexRetentionMs: DAY / 2 };
+    expect(await removeExpired(full, retention, START + 2, new TimeBudget(DAY, 40))).toBe(1);
+    expect(await overdueTasks(full, START + 2, 10)).toHaveLength(1);
+    expect((await onSchema(unknown(), readLater, LATER)).results).toHaveLength(1);
+  });
+});
+
+describe("a database in which an earlier build has stored the index", () => {
+  beforeEach(async () => {
+    await dropSchema();
+    await db.batch(
+      [
+        "CREATE TABLE tasks (id TEXT)",
+        "INSERT INTO tasks VALUES ('old')",
+        "CREATE TABLE relay_schema (version INTEGER NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT",
+        `INSERT INTO relay_schema VALUES (1, 0), (${FIRST_VERSION - 1}, 0)`,
+      ].map((sql) => db.prepare(sql)),
+    );
+  });
+  afterEach(async () => {
+    await dropSchema();
+    await ready(unknown());
+  });
+
+  it.each([
+    "/v1/tasks",
+    "/v1/stats",
+    "/v1/stats/series",
+    "/v1/hosts",
+    "/v1/problems",
+    "/v1/accounts",
+    "/metrics",
+  ])(
+    "is not read by GET %s, which answers 503 stored_by_earlier_build with the cure",
+    async (path) => {
+      const response = await callWith({ INDEX_DB: unknown() }, path);
+      expect(response.status).toBe(503);
+      expect(await response.json()).toMatchObject({
+        code: "stored_by_earlier_build",
+        detail: expect.stringContaining("Bind a fresh database as INDEX_DB"),
+      });
+    },
+  );
+
+  it("takes no row and gets no table", async () => {
+    const before = await db.prepare("SELECT name FROM sqlite_master ORDER BY 1").all();
+    await expect(writeRows(unknown(), [aRow()], START)).rejects.toThrow(EarlierBuildError);
+    await cron({ INDEX_DB: unknown() });
+    const after = await db.prepare("SELECT name FROM sqlite_master ORDER BY 1").all();
+    expect(after.results).toEqual(before.results);
+  });
+});
 
 async function expectRow(id: string, row: object): Promise<void> {
   const { version, indexed_at, ...rest } = await indexed(id);

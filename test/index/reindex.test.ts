@@ -32,7 +32,7 @@ it("POST /v1/reindex writes the same index rows again after the index was lost",
   pass(60_000);
   const before = await withoutTime();
   expect(before).toHaveLength(ids.length);
-  await db.prepare("DELETE FROM tasks").run();
+  await db.prepare("DELETE FROM index_rows").run();
   const response = await call("/v1/reindex", { body: { ids } });
   expect(await response.json()).toEqual({ indexed: ids.length, unknown: 0, failed: 0 });
   await until(async () => (await allRows()).length === ids.length);

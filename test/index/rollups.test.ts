@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import { rollUp } from "../../src/index-db/rollups.ts";
+import { countHours } from "../../src/index-db/count-hours.ts";
 import { removeRows, writeRows } from "../../src/index-db/index-row-table.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { pass, START } from "../worker/clock.ts";
@@ -10,58 +10,55 @@ import { allRows, aRow, cron, DAY, db, HOUR, insert, useIndex } from "./support.
 
 useIndex();
 
-/** Returns the stored counts by model and status, and by host, each as a line with its table. */
-async function rollups(): Promise<readonly string[]> {
-  const outcomes = OUTCOMES.map((outcome) => `attempts_${outcome}`).join(", ");
-  const answers = await db.batch<Record<string, string | number>>([
-    db.prepare(
-      `SELECT hour, model, status, callback, tasks, attempts, kept_outputs, kept_bytes, lost_outputs, ${outcomes}
-      FROM rollups`,
-    ),
-    db.prepare("SELECT hour, host, callback, tasks, attempts FROM host_counts"),
-  ]);
-  return answers.flatMap(({ results }) => results.map((row) => Object.values(row).join("|")));
-}
-
-async function latencies(measure: string): Promise<readonly unknown[]> {
+/** Returns the stored counts of some kinds, each as a line with its kind, hour and keys. */
+async function counted(...kinds: readonly string[]): Promise<readonly string[]> {
   const { results } = await db
-    .prepare("SELECT hour, bucket, tasks, total_ms FROM latencies WHERE measure = ? ORDER BY 1, 2")
-    .bind(measure)
-    .all();
-  return results;
+    .prepare(
+      `SELECT kind, hour, key1, key2, key3, number, sum FROM counts
+       WHERE run = '' AND kind IN (SELECT value FROM json_each(?))`,
+    )
+    .bind(JSON.stringify(kinds))
+    .all<Record<string, string | number>>();
+  return results.map((row) => Object.values(row).join("|")).toSorted();
 }
 
-async function foundLate(): Promise<readonly unknown[]> {
-  return (await db.prepare("SELECT * FROM found_late ORDER BY 1, 2, 3, 4").all()).results;
-}
+const OF_TASKS = ["tasks", "outcomes", "sums", "hosts"];
+/** Sums that the tasks of these tests have, by the field of the row and by the name under which they are counted. */
+const SUMS = [
+  ["keptOutputs", "kept_outputs"],
+  ["keptBytes", "kept_bytes"],
+  ["lostOutputs", "lost_outputs"],
+] as const;
 
-/** Counts the rows without the relay's code. */
+/** Counts the rows by model, outcome and host without the relay's code, each as a line of `counted`. */
 function countedFrom(rows: readonly IndexRow[]): readonly string[] {
-  const models = Map.groupBy(rows, ({ createdAt, model, status, callback }) =>
-    [createdAt - (createdAt % HOUR), model, status, callback ?? ""].join("|"),
-  );
-  const hosts = Map.groupBy(
-    rows.filter(({ host }) => host !== null),
-    ({ createdAt, host, callback }) =>
-      [createdAt - (createdAt % HOUR), host, callback ?? ""].join("|"),
-  );
-  return [
-    ...[...models].map(([key, group]) =>
-      [key, numbers(group), ...copiesOf(group), ...attemptsOf(group)].join("|"),
-    ),
-    ...[...hosts].map(([key, group]) => `${key}|${numbers(group)}`),
-  ].toSorted();
-}
-
-/** Returns the numbers of tasks and of their attempts. */
-function numbers(rows: readonly IndexRow[]): string {
-  return `${rows.length}|${rows.reduce((sum, { attempts }) => sum + attempts, 0)}`;
-}
-
-/** Adds up the numbers of kept outputs, of their bytes, and of lost outputs. */
-function copiesOf(rows: readonly IndexRow[]): readonly number[] {
-  const names = ["keptOutputs", "keptBytes", "lostOutputs"] as const;
-  return names.map((name) => rows.reduce((sum, row) => sum + row[name], 0));
+  const hourOf = ({ createdAt }: IndexRow) => createdAt - (createdAt % HOUR);
+  const keyed = rows.flatMap((row) => {
+    const { model, status, host, attempts, outcomes } = row;
+    const callback = row.callback ?? "";
+    const line = (kind: string, keys: string, number: number, sum = 0) => ({
+      key: `${kind}|${hourOf(row)}|${keys}`,
+      number,
+      sum,
+    });
+    return [
+      line("tasks", `${model}|${status}|${callback}`, 1, attempts),
+      ...(host === null ? [] : [line("hosts", `${host}|${callback}|`, 1, attempts)]),
+      ...OUTCOMES.map((name) => line("outcomes", `${name}||`, outcomes[name] ?? 0)),
+      ...SUMS.map(([field, name]) => line("sums", `${name}||`, row[field])),
+    ];
+  });
+  const groups = Map.groupBy(keyed, ({ key }) => key);
+  const add = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
+  return [...groups]
+    .map(([key, group]) => ({
+      key,
+      number: add(group.map(({ number }) => number)),
+      sum: add(group.map(({ sum }) => sum)),
+    }))
+    .filter(({ number }) => number > 0)
+    .map(({ key, number, sum }) => `${key}|${number}|${sum}`)
+    .toSorted();
 }
 
 /** Counts the ended attempts of rows by outcome, without the relay's code. */
@@ -79,7 +76,7 @@ async function attemptTotals(): Promise<readonly number[]> {
 }
 
 /** Counts the hours with changed rows, which is the step of the cron that this file tests. */
-const countHours = () => rollUp(db, 28 * DAY, Date.now(), new TimeBudget(HOUR));
+const countNow = () => countHours(db, 28 * DAY, Date.now(), new TimeBudget(HOUR));
 
 /** Generator of tasks of the last 47 hours, each with its successive states. */
 const lives = fc.array(
@@ -116,7 +113,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-it("the hourly rollups are exact in any order of index writes, repeats, erasures and counts; so are the totals of attempts if nothing is erased", async () => {
+it("the hourly counts are exact in any order of index writes, repeats, erasures and counts; so are the totals of attempts if nothing is erased", async () => {
   await fc.assert(
     fc.asyncProperty(
       lives.chain((all) => {
@@ -125,7 +122,7 @@ it("the hourly rollups are exact in any order of index writes, repeats, erasures
         return fc.tuple(fc.constant(all), again, fc.infiniteStream(fc.boolean()));
       }),
       async ([all, again, counting]) => {
-        for (const table of ["tasks", "rollups", "host_counts", "totals"])
+        for (const table of ["index_rows", "counts", "totals"])
           await db.prepare(`DELETE FROM ${table}`).run();
         const rows = all.flatMap((life) => life.rows).toReversed();
         const erased = all.flatMap((life) => (life.isErased ? life.rows.slice(-1) : []));
@@ -136,22 +133,22 @@ it("the hourly rollups are exact in any order of index writes, repeats, erasures
         ];
         for (const change of changes) {
           await change();
-          if (counting.next().value === true) await countHours();
+          if (counting.next().value === true) await countNow();
         }
-        await countHours();
+        await countNow();
         const ends = attemptsOf(all.flatMap((life) => life.rows.slice(-1)));
         const found = await attemptTotals();
         const atMost = found.map((count, index) => Math.min(count, ends[index] ?? 0));
         expect(found).toEqual(erased.length === 0 ? ends : atMost);
         const truth = all.flatMap((life) => (life.isErased ? [] : life.rows.slice(-1)));
-        expect((await rollups()).toSorted()).toEqual(countedFrom(truth));
+        expect(await counted(...OF_TASKS)).toEqual(countedFrom(truth));
       },
     ),
     { seed: 20_261_121, numRuns: 10 },
   );
 });
 
-it("the hourly rollups keep their counts after the index rows of the counted tasks have expired, also when tasks are kept for less than 48 hours", async () => {
+it("the hourly counts keep their counts after the index rows of the counted tasks have expired, also when tasks are kept for less than 48 hours", async () => {
   const RETENTION_DAYS = "1";
   const rows = [0, 1, 2, 3].map((hours) =>
     aRow({ createdAt: START + hours * HOUR, expiresAt: START + hours * HOUR + DAY }),
@@ -166,26 +163,27 @@ it("the hourly rollups keep their counts after the index rows of the counted tas
     if (next !== undefined) await insert(next);
   }
   expect(await allRows()).toEqual([]);
-  expect((await rollups()).toSorted()).toEqual(countedFrom(rows));
+  expect(await counted(...OF_TASKS)).toEqual(countedFrom(rows));
 });
 
-it("the hourly rollups leave out an hour that is so long ago that index rows of its tasks may already have expired", async () => {
+it("the hourly counts leave out an hour that is so long ago that index rows of its tasks may already have expired", async () => {
   const RETENTION_DAYS = "4";
   const hour = START - (START % HOUR) - 4 * DAY;
   const rows = [hour, hour + HOUR].map((createdAt) => aRow({ createdAt, dueAt: START }));
   await insert(...rows);
   await cron({ RETENTION_DAYS });
-  const hours = (await rollups()).map((line) => Number(line.split("|")[0]));
+  const hours = (await counted("tasks")).map((line) => Number(line.split("|")[1]));
   expect(new Set(hours)).toEqual(new Set([hour + HOUR]));
 });
 
-const counts = () => Promise.all([rollups(), latencies("index"), foundLate()]);
+const counts = () =>
+  Promise.all([counted("tasks", "hosts"), counted("latencies"), counted("found_late")]);
 
 it("the counts of tasks and the latency histograms of an hour are kept for 400 days, longer than the index rows that were counted for them", async () => {
   await insert(aRow({ foundBy: "hook", foundLateMs: 1 }));
   await cron();
   const counted = await counts();
-  expect(counted).toMatchObject([{ length: 2 }, { length: 1 }, { length: 1 }]);
+  expect(counted).toMatchObject([{ length: 2 }, { length: 3 }, { length: 1 }]);
   // The first run of a day deletes old counts.
   const toMidnight = DAY - (START % DAY);
   pass(399 * DAY + toMidnight);
@@ -203,15 +201,15 @@ it("the latency histograms count the time until a task's first callback attempt,
   await writeRows(db, [aRow({ firstAttemptMs: 10, settledMs: 4_000_000 })], START + 2);
   await cron();
   const hour = START - (START % HOUR);
-  expect(await latencies("first_attempt")).toEqual([{ hour, bucket: 1, tasks: 2, total_ms: 17 }]);
-  expect(await latencies("settled")).toEqual([
-    { hour, bucket: 17, tasks: 1, total_ms: 800_000 },
-    { hour, bucket: 20, tasks: 1, total_ms: 4_000_000 },
-  ]);
-  expect(await latencies("index")).toEqual([
-    { hour, bucket: 0, tasks: 1, total_ms: 0 },
-    { hour, bucket: 3, tasks: 1, total_ms: 40 },
-  ]);
+  expect(await counted("latencies")).toEqual(
+    [
+      `latencies|${hour}|first_attempt|1||2|17`,
+      `latencies|${hour}|index|0||1|0`,
+      `latencies|${hour}|index|3||1|40`,
+      `latencies|${hour}|settled|17||1|800000`,
+      `latencies|${hour}|settled|20||1|4000000`,
+    ].toSorted(),
+  );
 });
 
 it("the histograms of how late results were found are per provider and source, and computed again after a row of their hour was removed", async () => {
@@ -226,24 +224,16 @@ it("the histograms of how late results were found are per provider and source, a
   );
   await cron();
   const hour = START - (START % HOUR);
-  const row = (
-    provider: string,
-    found_by: string,
-    bucket: number,
-    tasks: number,
-    total_ms: number,
-  ) => ({ hour, provider, found_by, bucket, tasks, total_ms });
-  const others = [row("", "report", 0, 1, 0), row("ark", "hook", 1, 1, 7)];
-  expect(await foundLate()).toEqual([...others, row("ark", "poll", 9, 2, 9_000)]);
+  const others = [`found_late|${hour}|ark|hook|1|1|7`, `found_late|${hour}||report|0|1|0`];
+  const polls = (number: number, ms: number) => `found_late|${hour}|ark|poll|9|${number}|${ms}`;
+  expect(await counted("found_late")).toEqual([...others, polls(2, 9_000)].toSorted());
   await removeRows(db, [first]);
   await cron();
-  expect(await foundLate()).toEqual([...others, row("ark", "poll", 9, 1, 5_000)]);
+  expect(await counted("found_late")).toEqual([...others, polls(1, 5_000)].toSorted());
 });
 
 it("the latency histograms leave out an open task without a callback attempt", async () => {
   await insert(aRow({ firstAttemptMs: null, settledMs: null, settledAt: null, dueAt: START }));
   await cron();
-  for (const measure of ["first_attempt", "settled", "index"]) {
-    expect(await latencies(measure)).toEqual([]);
-  }
+  expect(await counted("latencies")).toEqual([]);
 });

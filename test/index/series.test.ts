@@ -1,26 +1,8 @@
-import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import { expect, it } from "vitest";
 import { BOUNDS_MS } from "../../src/index-db/buckets.ts";
-import { ready } from "../../src/index-db/database.ts";
-import { overdueTasks, removeExpired } from "../../src/index-db/sweep.ts";
-import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { invalid, refusal } from "../worker/client.ts";
 import { START, START_S } from "../worker/clock.ts";
-import { BOUND, gated } from "./bindings.ts";
-import {
-  DROP_CREDITS,
-  answerOf,
-  aRow,
-  callWith,
-  cron,
-  DAY,
-  db,
-  HOUR,
-  insert,
-  UNANSWERED,
-  useIndex,
-  WITHOUT_COPIES,
-} from "./support.ts";
+import { answerOf, aRow, callWith, cron, HOUR, insert, UNANSWERED, useIndex } from "./support.ts";
 
 useIndex();
 
@@ -96,79 +78,6 @@ it("GET /v1/stats/series sums whole days with ?step=86400, and covers the time r
   );
   expect(past["steps"]).toHaveLength(2);
   expect(totals(past)).toEqual(['"total":1']);
-});
-
-const answers = () =>
-  Promise.all(
-    ["/v1/stats/series", "/v1/stats/series?step=86400", "/v1/hosts"].map((path) => answerOf(path)),
-  );
-
-/** Statement of the release before the table `host_counts`, which counted by model and host together. */
-const COUNT_BY_MODEL_AND_HOST = `
-  INSERT INTO rollups (hour, model, host, status, callback, tasks, attempts, refunds,
-    ${OUTCOMES.map((outcome) => `attempts_${outcome}`).join(", ")})
-  SELECT created_at - created_at % ${HOUR}, model, coalesce(host, ''), status, coalesce(callback, ''), count(*),
-    sum(attempts), sum(refunded), ${OUTCOMES.map((outcome) => `total(outcomes ->> '${outcome}')`).join(", ")}
-  FROM tasks GROUP BY 1, 2, 3, 4, 5`;
-
-/** Puts the index back into the state in which the release before the table `summaries` has left it. */
-async function downgrade(): Promise<void> {
-  const triggers = await db
-    .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%_stale_on_%'")
-    .all<{ readonly name: string }>();
-  const undo = [
-    "DROP TRIGGER hosts_in_rollups",
-    "DELETE FROM rollups",
-    COUNT_BY_MODEL_AND_HOST,
-    ...triggers.results.map(({ name }) => `DROP TRIGGER ${name}`),
-    ...["summaries", "stale_hours", "failures", "host_counts"].map(
-      (table) => `DROP TABLE ${table}`,
-    ),
-    "DROP INDEX tasks_submit_unknown",
-    ...["category", "submission"].map((column) => `ALTER TABLE tasks DROP COLUMN ${column}`),
-    ...DROP_CREDITS,
-    ...WITHOUT_COPIES,
-    "DELETE FROM relay_schema WHERE version > 8",
-  ];
-  await db.batch(undo.map((sql) => db.prepare(sql)));
-}
-
-it("GET /v1/stats/series and /v1/hosts show an earlier release's counts after a migration or downgrade, before and after the cron runs", async () => {
-  await tasksOfThreeHours();
-  const known = JSON.stringify(await answers()).replaceAll(
-    '"moderation":1,"unknown":1',
-    '"unknown":2',
-  );
-  await downgrade();
-  // The proxy hides the database from the isolate's memory, which does not migrate it twice.
-  await ready(new Proxy(db, BOUND));
-  expect(JSON.stringify(await answers())).toBe(known);
-  await cron();
-  expect(JSON.stringify(await answers())).toBe(known);
-  await db.prepare("UPDATE rollups SET tasks = tasks + 1, attempts = attempts + 5").run();
-  const changed = JSON.stringify(await answers());
-  expect(changed).not.toBe(known);
-  await cron();
-  expect(JSON.stringify(await answers())).toBe(changed);
-  expect(await db.prepare("SELECT count(*) AS hours FROM stale_hours").first("hours")).toBe(0);
-});
-
-/** Pattern of the statements of migrations that need a free page of the database. */
-const MIGRATION = /^(?:CREATE|ALTER) TABLE (?!.*relay_schema)/;
-
-it("in a full index database, whose missing migrations fail until rows are removed, the cron removes expired rows and finds overdue tasks", async () => {
-  await insert(aRow({ createdAt: START - DAY, settledAt: START - DAY, expiresAt: START + 1 }));
-  await insert(aRow({ createdAt: START - DAY, dueAt: START }));
-  await downgrade();
-  const full = gated(db, async (sql) => {
-    if (MIGRATION.test(sql)) throw new Error("D1_ERROR: database or disk is full: SQLITE_FULL");
-  });
-  const retention = { retentionMs: 28 * DAY, indexRetentionMs: DAY / 2 };
-  expect(await removeExpired(full, retention, START + 2, new TimeBudget(DAY, 40))).toBe(1);
-  expect(await overdueTasks(full, START + 2, 10)).toHaveLength(1);
-  await expect(ready(full)).rejects.toThrow("is full");
-  // The proxy hides the database from the isolate's memory, which does not migrate it twice.
-  await ready(new Proxy(db, BOUND));
 });
 
 it.each([

@@ -70,7 +70,7 @@ async function write(
 /** Returns the ids in each database. */
 async function ids(): Promise<readonly (readonly unknown[])[]> {
   const read = DATABASES.map(async (each) => {
-    const { results } = await each.prepare("SELECT id FROM tasks ORDER BY 1").all();
+    const { results } = await each.prepare("SELECT id FROM index_rows ORDER BY 1").all();
     return results.map(({ id }) => id);
   });
   return Promise.all(read);

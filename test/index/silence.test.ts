@@ -111,13 +111,13 @@ async function insertOpen(): Promise<void> {
     expiresAt: null,
   };
   await insert(row);
-  const { results } = await db.prepare("SELECT * FROM tasks WHERE id = ?").bind(row.id).all();
+  const { results } = await db.prepare("SELECT * FROM index_rows WHERE id = ?").bind(row.id).all();
   const names = Object.keys(results[0] ?? {}).filter((name) => name !== "id");
   await db
     .prepare(
-      `INSERT INTO tasks (id, ${names.join(", ")})
+      `INSERT INTO index_rows (id, ${names.join(", ")})
       WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < 9999)
-      SELECT printf('%s-%d', id, n), ${names.join(", ")} FROM copies CROSS JOIN tasks WHERE id = ?`,
+      SELECT printf('%s-%d', id, n), ${names.join(", ")} FROM copies CROSS JOIN index_rows WHERE id = ?`,
     )
     .bind(row.id)
     .run();

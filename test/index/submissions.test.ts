@@ -8,10 +8,8 @@ import { callWith as callRelay } from "../worker/client.ts";
 import { pass, START, START_S } from "../worker/clock.ts";
 import { read } from "../worker/tasks.ts";
 import { endSubmission, submitted } from "../worker/submitted-tasks.ts";
-import { BOUND, metered } from "./bindings.ts";
+import { metered } from "./bindings.ts";
 import {
-  DROP_CREDITS,
-  allRows,
   answerOf,
   aRow,
   callWith,
@@ -24,7 +22,6 @@ import {
   TABLES,
   UNTRIED,
   useIndex,
-  WITHOUT_COPIES,
 } from "./support.ts";
 
 useIndex();
@@ -131,27 +128,6 @@ it("GET /v1/stats and GET /metrics count the open tasks with an unknown submissi
   expect(metrics).toContain("\ntask_relay_submit_unknown_seconds 1800\n");
   expect(rows.read).toBeGreaterThanOrEqual(2);
   expect(rows.read).toBeLessThan(10);
-});
-
-it("an index of an earlier release, without the column submission, gets it with the first read that needs it, and a row of that release has no submission", async () => {
-  const row = anUnknown(1);
-  await insert(row);
-  await db.batch(
-    [
-      "DROP INDEX tasks_submit_unknown",
-      "ALTER TABLE tasks DROP COLUMN submission",
-      ...WITHOUT_COPIES,
-      ...DROP_CREDITS,
-      "DELETE FROM relay_schema WHERE version > 11",
-    ].map((sql) => db.prepare(sql)),
-  );
-  // The proxy hides the database from the isolate's memory, as another isolate does not know it either.
-  const INDEX_DB = new Proxy(db, BOUND);
-  const response = await callRelay({ ...env, INDEX_DB }, "/v1/tasks?submission=unknown");
-  expect(await response.json()).toMatchObject({ data: [] });
-  expect(await allRows()).toMatchObject([{ id: row.id, submission: null }]);
-  await insert({ ...row, version: row.version + 1 });
-  expect((await list("?submission=unknown")).data).toMatchObject([{ id: row.id }]);
 });
 
 it("the console's list of tasks names the submissions that are in progress or of unknown outcome, and filters by their state", async () => {

@@ -24,38 +24,20 @@ function boundIndex(): D1Database {
 }
 
 export const TABLES = [
-  "tasks",
-  "dirty_hours",
-  "sweep_passes",
-  "expiry_checks",
-  "counters",
-  "rollups",
-  "host_counts",
-  "rollups_parts",
-  "host_counts_parts",
-  "latencies_parts",
-  "found_late_parts",
-  "failures_parts",
-  "count_passes",
-  "latencies",
-  "found_late",
-  "failures",
-  "summaries",
-  "stale_hours",
-  "totals",
-  "accounts",
+  "index_rows",
   "erased",
+  "expiry_checks",
+  "sweep_passes",
+  "counts",
+  "hours_to_count",
+  "step_counts",
+  "totals",
+  "listed_accounts",
 ];
 
-const COPY_COLUMNS = ["kept_outputs", "kept_bytes", "lost_outputs"];
-
-/** Statements that take from the index what it has about outputs, as releases before that left it. */
-export const WITHOUT_COPIES: readonly string[] = [
-  "DROP INDEX tasks_outputs_lost",
-  ...["tasks", "rollups", "rollups_parts"].flatMap((table) =>
-    COPY_COLUMNS.map((column) => `ALTER TABLE ${table} DROP COLUMN ${column}`),
-  ),
-];
+/** Statements of a count, in the SQL of a batch: those that store a part of an hour, and those that store the hour. */
+export const STORES_PART = /INTO counts(?!.*INTO totals)/s;
+export const STORES_HOUR = /INTO counts.*INTO totals/s;
 
 /** Gives each test a clock that stands still, an empty index, and bindings of its own. */
 export function useIndex(): void {
@@ -124,7 +106,7 @@ export type StoredRow = Readonly<Record<string, string | number | null>>;
 /** Returns all rows, oldest first. */
 export async function allRows(): Promise<readonly StoredRow[]> {
   const { results } = await db
-    .prepare("SELECT * FROM tasks ORDER BY created_at, id")
+    .prepare("SELECT * FROM index_rows ORDER BY created_at, id")
     .all<Record<string, string | number | null>>();
   return results;
 }
@@ -189,14 +171,6 @@ export async function callWith(
 ): Promise<Response> {
   return answerTo(aRequest(...asked), { ...env, ...bindings });
 }
-
-/** Statements that undo the migration that has added the columns with credits. */
-export const DROP_CREDITS: readonly string[] = ["tasks", "rollups", "rollups_parts"].flatMap(
-  (table) =>
-    ["held", "earned", "released", "refunded"].map(
-      (name) => `ALTER TABLE ${table} DROP COLUMN credits_${name}`,
-    ),
-);
 
 /** Returns the answer of a relay with other bindings, without answers kept in memory. */
 export async function answerOf(

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
-import { rollUp } from "../../src/index-db/rollups.ts";
+import { countHours } from "../../src/index-db/count-hours.ts";
 import { removeExpired, ROUND_QUERIES, SWEEP_QUERIES } from "../../src/index-db/sweep.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { pass, START } from "../worker/clock.ts";
 import { gated, metered } from "./bindings.ts";
-import { allRows, aRow, DAY, db, HOUR, insert, useIndex } from "./support.ts";
+import { allRows, aRow, DAY, db, HOUR, insert, STORES_HOUR, useIndex } from "./support.ts";
 
 useIndex();
 
@@ -16,38 +16,40 @@ const RETENTION = { retentionMs: 28 * DAY, indexRetentionMs: 7 * DAY };
 const manyRows = (length: number, fields: Partial<IndexRow>) =>
   Array.from({ length }, () => aRow(fields));
 
-const rollUpNow = (database = db) => rollUp(database, 2 * DAY, NOON, new TimeBudget(HOUR));
+const countNow = (database = db) => countHours(database, 2 * DAY, NOON, new TimeBudget(HOUR));
 
 /** Counts the changed hours. @returns the numbers of rows that D1 bills for it. */
-async function rowsOfRollUp() {
+async function rowsOfCount() {
   const { rows, INDEX_DB } = metered(db);
-  await rollUpNow(INDEX_DB);
+  await countNow(INDEX_DB);
   return rows;
 }
 
 async function counted(): Promise<readonly unknown[]> {
-  const { results } = await db.prepare("SELECT host, tasks FROM host_counts ORDER BY 1").all();
+  const { results } = await db
+    .prepare("SELECT key1 AS host, number AS tasks FROM counts WHERE kind = 'hosts' ORDER BY 1")
+    .all();
   return results;
 }
 
 it("the counting of tasks per hour reads the rows of an hour with changed tasks at most nine times altogether, and no row of other hours", async () => {
   await insert(...Array.from({ length: 2_000 }, (_, i) => aRow({ host: `h${i % 5}.example.net` })));
-  expect((await rowsOfRollUp()).read).toBeLessThanOrEqual(9 * 2_000 + 400);
-  const unchanged = await rowsOfRollUp();
+  expect((await rowsOfCount()).read).toBeLessThanOrEqual(9 * 2_000 + 400);
+  const unchanged = await rowsOfCount();
   expect(unchanged.read).toBeLessThanOrEqual(20);
   expect(unchanged.written).toBe(0);
   await insert(aRow({ createdAt: NOON - 2 * HOUR }));
-  expect((await rowsOfRollUp()).read).toBeLessThanOrEqual(300);
+  expect((await rowsOfCount()).read).toBeLessThanOrEqual(300);
   expect(await counted()).toHaveLength(6);
 });
 
 it("the hourly count writes only changed counts, risen totals, the summaries of the hour and of its day, and 5 rows that mark the hour", async () => {
   await insert(...manyRows(20, { host: "x.example.net" }));
-  await rollUpNow();
+  await countNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
   // Rows of the counts: of its model, its host and its latency in the index, and the totals of accepted tasks,
   // ends and attempts.
-  expect((await rowsOfRollUp()).written).toBe(3 + 3 + 2 + 5);
+  expect((await rowsOfCount()).written).toBe(3 + 3 + 2 + 5);
   expect(await counted()).toEqual([
     { host: "x.example.net", tasks: 20 },
     { host: "y.example.net", tasks: 1 },
@@ -66,12 +68,12 @@ it.each([
     await insert(aRow({ host: "x.example.net" }));
     let isFirst = true;
     const interrupted = gated(db, async (sql) => {
-      if (!isFirst || !sql.includes("INSERT INTO rollups")) return;
+      if (!isFirst || !STORES_HOUR.test(sql)) return;
       isFirst = false;
       await meanwhile();
     });
-    await rollUpNow(interrupted).catch(() => undefined);
-    await rollUpNow();
+    await countNow(interrupted).catch(() => undefined);
+    await countNow();
     const hosts = (await allRows()).map(({ host }) => String(host)).toSorted();
     expect(await counted()).toEqual(hosts.map((host) => ({ host, tasks: 1 })));
   },
@@ -81,31 +83,31 @@ it("a run of the counting of tasks per hour writes nothing for an hour that a la
   await insert(aRow({ host: "x.example.net" }));
   let isFirst = true;
   const overtaken = gated(db, async (sql) => {
-    if (!isFirst || !sql.includes("INSERT INTO rollups")) return;
+    if (!isFirst || !STORES_HOUR.test(sql)) return;
     isFirst = false;
     await insert(aRow({ host: "x.example.net" }));
-    await rollUpNow();
+    await countNow();
   });
-  await rollUpNow(overtaken);
+  await countNow(overtaken);
   expect(await counted()).toEqual([{ host: "x.example.net", tasks: 2 }]);
 });
 
 it("the counting of tasks per hour begins no further hour once its time budget is spent", async () => {
   await insert(aRow({ createdAt: NOON - HOUR }), aRow({ createdAt: NOON }));
   const slow = gated(db, async (sql) => {
-    if (sql.includes("INSERT INTO rollups")) pass(HOUR);
+    if (STORES_HOUR.test(sql)) pass(HOUR);
   });
-  await rollUpNow(slow);
+  await countNow(slow);
   expect(await counted()).toHaveLength(1);
-  await rollUpNow();
+  await countNow();
   expect(await counted()).toHaveLength(2);
 });
 
 it("a count of tasks in the first ten minutes of an hour covers all hours with changed tasks, a later one those of this quarter of the day", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
-  await rollUp(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
+  await countHours(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);
-  await rollUp(db, 2 * DAY, NOON + HOUR, new TimeBudget(HOUR));
+  await countHours(db, 2 * DAY, NOON + HOUR, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(2);
 });
 
@@ -115,7 +117,7 @@ it("the counting of tasks per hour counts 100 hosts by name, hosts with failures
     ...hosts.map((host) => aRow({ host })),
     aRow({ host: "zz-failing.example.net", callback: "failed" }),
   );
-  await rollUpNow();
+  await countNow();
   const rows = await counted();
   expect(rows).toHaveLength(101);
   expect(rows).toContainEqual({ host: "*", tasks: 31 });
@@ -130,7 +132,7 @@ it("the removal of expired index rows ends after a round of 5,000 rows once its 
     ...manyRows(500, { createdAt: createdAt + 1, expiresAt: START + 1 }),
   );
   pass(1);
-  const slow = gated(db, async (sql) => void (sql.includes("DELETE FROM tasks") && pass(1)));
+  const slow = gated(db, async (sql) => void (sql.includes("DELETE FROM index_rows") && pass(1)));
   expect(await removeExpired(slow, RETENTION, Date.now(), new TimeBudget(1))).toBe(500);
   expect(
     await removeExpired(

@@ -36,7 +36,7 @@ async function writtenRow(id: string): Promise<z.output<typeof Copies>> {
     const { record, alarm } = await stored(id);
     const row = Copies.nullable().parse(
       await index()
-        .prepare(`SELECT ${Object.keys(Copies.shape).join(", ")} FROM tasks WHERE id = ?`)
+        .prepare(`SELECT ${Object.keys(Copies.shape).join(", ")} FROM index_rows WHERE id = ?`)
         .bind(id)
         .first(),
     );

@@ -1,6 +1,6 @@
-import type { Count } from "../../index-db/statistics.ts";
+import type { Count } from "../../index-db/count-kinds.ts";
 
-type Counted = Omit<Count, "model" | "host">;
+type Counted = Omit<Count, "model">;
 
 /** Number of failed tasks with the same category of failure. An empty category means that it is not known. */
 interface FailureCount {

@@ -1,7 +1,7 @@
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import type { Shards } from "../../index-db/shards.ts";
+import { statistics } from "../../index-db/read-statistics.ts";
 import type { Statistics } from "../../index-db/statistics.ts";
-import { shardStatistics } from "../../index-db/stats-shards.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
 import { AnyQuery } from "../http/query.ts";
 import { type CheckedRequest, queryRoute } from "../http/route.ts";
@@ -56,5 +56,5 @@ async function presentMetrics({
 
 async function readStatistics(shards: Shards, at: number): Promise<Known> {
   const window = { since: at - WINDOW_MS, until: at + 1 };
-  return { found: await queryIndex(() => shardStatistics(shards, window, at)), at };
+  return { found: await queryIndex(() => statistics(shards, window, at)), at };
 }

@@ -4,10 +4,10 @@ import { toSeconds } from "../../core/time.ts";
 import { BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
 import {
   countedAt,
-  type StepCount,
   type StepCounts,
+  type StepOutcome,
   stepCounts,
-} from "../../index-db/hourly-counts.ts";
+} from "../../index-db/read-counts.ts";
 import type { Env } from "../../env.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import { json } from "../http/answer.ts";
@@ -95,9 +95,13 @@ function stepsOf(given: SeriesQuery, nowS: number): Steps {
  * status, failed tasks also by category of failure, callbacks by status, and attempts by outcome. Each step also has
  * two histograms of latencies; `bounds_ms` gives the upper bounds of their buckets.
  */
-function seriesOf({ counts, latencies, failures }: StepCounts, { since, until, step }: Steps) {
+function seriesOf(
+  { counts, outcomes, latencies, failures }: StepCounts,
+  { since, until, step }: Steps,
+) {
   const startOf = (row: { readonly hour: number }) => Math.floor(toSeconds(row.hour) / step) * step;
   const counted = Map.groupBy(counts, startOf);
+  const ended = Map.groupBy(outcomes, startOf);
   const measured = Map.groupBy(latencies, startOf);
   const failed = Map.groupBy(failures, startOf);
   const starts = Array.from({ length: (until - since) / step }, (_, n) => since + n * step);
@@ -113,7 +117,7 @@ function seriesOf({ counts, latencies, failures }: StepCounts, { since, until, s
     return {
       at,
       tasks: tasksView(rows, failed.get(at) ?? []),
-      callbacks: { ...callbacksView(rows), outcomes: outcomesView(rows) },
+      callbacks: { ...callbacksView(rows), outcomes: outcomesView(ended.get(at) ?? []) },
       latency: { first_attempt: histogram("first_attempt"), settled: histogram("settled") },
     };
   });
@@ -121,10 +125,10 @@ function seriesOf({ counts, latencies, failures }: StepCounts, { since, until, s
 }
 
 /** Returns the number of attempts that have ended with each outcome. Outcomes without attempts are left out. */
-function outcomesView(rows: readonly StepCount[]): Readonly<Record<string, number>> {
+function outcomesView(rows: readonly StepOutcome[]): Readonly<Record<string, number>> {
   const sums = OUTCOMES.map((outcome) => {
-    const attempts = rows.reduce((total, row) => total + row[`attempts_${outcome}`], 0);
-    return [outcome, attempts] as const;
+    const ended = rows.filter((row) => row.outcome === outcome);
+    return [outcome, ended.reduce((total, { attempts }) => total + attempts, 0)] as const;
   });
   return Object.fromEntries(sums.filter(([, attempts]) => attempts > 0));
 }

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import { quantiles } from "../../index-db/buckets.ts";
 import { type FoundLate, foundLateOf } from "../../index-db/found-late.ts";
-import type { HostCount, Statistics } from "../../index-db/statistics.ts";
-import { shardStatistics } from "../../index-db/stats-shards.ts";
+import { statistics } from "../../index-db/read-statistics.ts";
+import type { Statistics } from "../../index-db/statistics.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
@@ -28,7 +28,7 @@ const readStats = operation(
     const now = Date.now();
     const window = windowOf(query, toSeconds(now));
     const found = await queryIndex(() =>
-      shardStatistics(shards, { since: window.since * 1000, until: window.until * 1000 }, now),
+      statistics(shards, { since: window.since * 1000, until: window.until * 1000 }, now),
     );
     return { ...window, ...viewOf(found, now) };
   },
@@ -50,9 +50,9 @@ function windowOf(given: z.output<typeof Window>, nowS: number) {
   throw invalidRequest([{ path: "/since", message: "must be before until" }]);
 }
 
-function viewOf(statistics: Statistics, now: number) {
-  const { counts, credits, hosts, outputs, histograms, found, totals } = statistics;
-  const { backlog, overdue, submitUnknown } = statistics;
+function viewOf(found: Statistics, now: number) {
+  const { counts, credits, hosts, outputs, histograms, totals } = found;
+  const { backlog, overdue, submitUnknown } = found;
   const callbacks = sumBy(counts, ({ callback }) => callback);
   const { delivered = 0, failed = 0 } = callbacks;
   const countedAt = Math.max(0, ...totals.map(({ advancedAt }) => advancedAt));
@@ -79,7 +79,7 @@ function viewOf(statistics: Statistics, now: number) {
       first_attempt: quantiles(histograms.first_attempt.counts),
       settled: quantiles(histograms.settled.counts),
     },
-    found_late_ms: foundLateOf(found).map(foundLateView),
+    found_late_ms: foundLateOf(found.found).map(foundLateView),
     top_failing_hosts: topFailing(hosts),
     backlog: ageView(backlog, now),
     submit_unknown: ageView(submitUnknown, now),
@@ -97,7 +97,7 @@ function foundLateView({ provider, foundBy, histogram }: FoundLate) {
   return { ...head, mean: Math.round(histogram.totalMs / tasks), ...quantiles(histogram.counts) };
 }
 
-function topFailing(counts: readonly HostCount[]) {
+function topFailing(counts: Statistics["hosts"]) {
   const failed = Object.entries(
     sumBy(
       counts.filter(({ callback }) => callback === "failed"),

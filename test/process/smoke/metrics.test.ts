@@ -4,7 +4,7 @@ import { metricsOf } from "../../../src/api/search/metrics.ts";
 import { metricsText } from "../../../src/api/search/metrics-text.ts";
 import { BOUNDS_MS } from "../../../src/index-db/buckets.ts";
 import type { Statistics } from "../../../src/index-db/statistics.ts";
-import { TOTALS } from "../../../src/index-db/totals.ts";
+import { TOTALS } from "../../../src/index-db/count-kinds.ts";
 
 const counts = Array.from({ length: BOUNDS_MS.length + 1 }, (_, n) => n);
 const HISTOGRAM = { counts, totalMs: 1234 };

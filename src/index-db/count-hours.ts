@@ -1,0 +1,395 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time.ts";
+import type { TimeBudget } from "../lib/time-budget.ts";
+import {
+  columnOf,
+  HOUR_LISTS,
+  type Kind,
+  KINDS,
+  kindsIn,
+  MAX_HOSTS,
+  MAX_HOSTS_OF_PART,
+  type Scan,
+  SCANS,
+  STEP_LISTS,
+  type StepList,
+  SUMS_OF_HOUR,
+} from "./count-kinds.ts";
+import { ready, READY_QUERIES } from "./database.ts";
+import type { Position } from "./list.ts";
+
+/**
+ * Length of a quarter of a day in milliseconds. The tasks of an hour of the present quarter whose rows have changed
+ * are counted again at every run of the cron trigger, those of earlier quarters once an hour.
+ */
+const RANGE_MS = 6 * HOUR_MS;
+const KEEP_MS = 400 * DAY_MS;
+/**
+ * Minutes at the beginning of each hour, in milliseconds. A run of the cron trigger that falls into them counts all
+ * hours whose rows have changed; any other run counts only the hours of the present quarter of the day (`RANGE_MS`).
+ * The first run of a day also deletes old counts.
+ */
+const FIRST_MS = 10 * MINUTE_MS;
+/**
+ * Largest number of rows of tasks that one statement counts. D1 counts most of them twice as read: in the table,
+ * and as sorted into groups. An hour with more rows is counted in parts, because other queries wait meanwhile, and
+ * D1 ends a statement after 30 seconds.
+ */
+export const PART_ROWS = 100_000;
+
+const COLUMNS = "kind, key1, key2, key3";
+const COUNTED = kindsIn(SCANS.flatMap(({ kinds }) => kinds));
+const ALL_KINDS = Object.keys(KINDS)
+  .map((kind) => `'${kind}'`)
+  .join(", ");
+
+/** Statements that delete the counts of the hours before `?1`, in Unix milliseconds. */
+const REMOVALS = [
+  `DELETE FROM counts WHERE run = '' AND kind IN (${ALL_KINDS}) AND hour < ?1`,
+  `DELETE FROM step_counts WHERE step_ms IN (${HOUR_MS}, ${DAY_MS}) AND at < ?1 - ${DAY_MS}`,
+];
+/**
+ * Statements that delete, for the hours up to `?1` (Unix milliseconds), which are not counted any more, the marks
+ * for counting them and the parts of counts that were not finished.
+ */
+const REMOVALS_OF_UNCOUNTED = [
+  "DELETE FROM counts WHERE run > '' AND hour <= ?1",
+  "DELETE FROM hours_to_count WHERE hour <= ?1",
+];
+const REMOVAL_QUERIES = REMOVALS.length + REMOVALS_OF_UNCOUNTED.length;
+
+const HOURS_TO_COUNT = `
+  SELECT hour, run, created_at AS createdAt, id FROM hours_to_count
+  WHERE hour >= ?1 AND hour > ?2 ORDER BY hour DESC`;
+/** Begins the count `?2` of the hour `?1`, unless another has counted a part of the hour already. */
+const BEGIN = "UPDATE hours_to_count SET is_changed = 0, run = ?2 WHERE hour = ?1 AND id = ''";
+/** Query for the last row of the next part of an hour; none if the rest of the hour is the last part. */
+const END_OF_PART = `
+  SELECT created_at AS createdAt, id FROM index_rows
+  WHERE (created_at, id) > (?2, ?3) AND created_at < ?1 + ${HOUR_MS}
+  ORDER BY created_at, id LIMIT 1 OFFSET ?4`;
+
+/** Condition for the row of `hours_to_count` of a count that has come to the position from which its next part begins. */
+const AT_PART = "hour = ?1 AND run = ?2 AND created_at = ?3 AND id = ?4";
+/**
+ * Condition under which a count may write: it still holds the hour, at this position. So no part is added twice, and a
+ * count that was overtaken writes nothing.
+ */
+const IS_OWN = `EXISTS (SELECT 1 FROM hours_to_count WHERE ${AT_PART})`;
+const MOVE_ON = `UPDATE hours_to_count SET created_at = ?5, id = ?6 WHERE ${AT_PART}`;
+
+/** Statements that add the counts of one part of an hour to those of its earlier parts. */
+const ADD_PART = SCANS.map(
+  (scan) => `
+    INSERT INTO counts (run, kind, hour, key1, key2, key3, number, sum)
+    SELECT ?2, kind, ?1, key1, key2, key3, sum(number), sum(sum)
+    FROM (${withNamedHosts(scan, scan.ofPart, MAX_HOSTS_OF_PART)}) WHERE ${IS_OWN} GROUP BY ${COLUMNS}
+    ON CONFLICT (run, kind, hour, key1, key2, key3) DO UPDATE
+    SET number = counts.number + excluded.number, sum = counts.sum + excluded.sum`,
+);
+
+/**
+ * Statements that replace the counts of an hour by those of its last part and its earlier parts together. Only
+ * counts that differ are written, because D1 bills written rows. Keys that have no tasks any more get the number 0.
+ */
+const REPLACE = SCANS.map((scan) => {
+  const ofHour = `${kindsIn(scan.kinds)} AND hour = ?1`;
+  const parts = `SELECT ${COLUMNS}, number, sum FROM counts WHERE run = ?2 AND ${ofHour}`;
+  return `
+    INSERT INTO counts (run, kind, hour, key1, key2, key3, number, sum)
+    SELECT '', kind, ?1, key1, key2, key3, sum(number), sum(sum) FROM (
+      SELECT * FROM (${withNamedHosts(scan, `${scan.ofPart} UNION ALL ${parts}`, MAX_HOSTS)})
+      UNION ALL
+      SELECT ${COLUMNS}, 0, 0 FROM counts WHERE run = '' AND ${ofHour}
+    )
+    WHERE ${IS_OWN} GROUP BY ${COLUMNS}
+    ON CONFLICT (run, kind, hour, key1, key2, key3) DO UPDATE
+    SET number = excluded.number, sum = excluded.sum
+    WHERE (counts.number, counts.sum) IS NOT (excluded.number, excluded.sum)`;
+});
+const REMOVE_GONE = `DELETE FROM counts WHERE run = '' AND ${COUNTED} AND hour = ?1 AND number = 0`;
+
+/**
+ * Statement that raises the totals after the hour `?1` was counted again: by the difference between its present
+ * sums and those before the count, `?5`; `?6` is the present time. A number that has fallen, because a task was
+ * erased, lowers no total, so that the totals only rise.
+ */
+const RAISE_TOTALS = `
+  INSERT INTO totals (name, value, advanced_at)
+  SELECT key, value - before, ?6
+  FROM (SELECT key, value, ?5 ->> ('$."' || key || '"') AS before FROM json_each((${SUMS_OF_HOUR})))
+  WHERE value > before AND ${IS_OWN}
+  ON CONFLICT (name) DO UPDATE
+  SET value = totals.value + excluded.value, advanced_at = excluded.advanced_at`;
+
+/** Statement that sums up the counts of the hour `?1` in one row. */
+const SUM_UP_HOUR = sumUp(
+  HOUR_MS,
+  HOUR_LISTS,
+  (kind) => `counts WHERE run = '' AND kind = '${kind}' AND hour = ?1`,
+  columnOf,
+);
+/** Statement that sums up the rows of the hours of the day `?1` in one row. */
+const SUM_UP_DAY = sumUp(
+  DAY_MS,
+  STEP_LISTS,
+  (kind) => `step_counts AS hours, json_each(hours.counts, '$.${kind}') AS entry
+    WHERE step_ms = ${HOUR_MS} AND at >= ?1 AND at < ?1 + ${DAY_MS}`,
+  (_, name) => `entry.value ->> '${name}'`,
+);
+
+/** Statements that end a count: an hour of which a row was written meanwhile stays in the list. */
+const FORGET_PARTS = `DELETE FROM counts WHERE run = ?2 AND hour = ?1 AND ${IS_OWN}`;
+const END = [
+  `DELETE FROM hours_to_count WHERE ${AT_PART} AND is_changed = 0`,
+  `UPDATE hours_to_count SET run = '', created_at = ?1, id = '' WHERE ${AT_PART}`,
+];
+
+const LOCATE_QUERIES = 2;
+const ADD_QUERIES = ADD_PART.length + 1;
+/** Number of queries that store the counts of an hour whose parts are all counted. */
+const STORE_QUERIES = REPLACE.length + 4 + END.length;
+
+/** Statement that adds `?3` to the number of the kind `?1` in the hour `?2`. */
+const ADD = `
+  INSERT INTO counts (run, kind, hour, key1, key2, key3, number, sum) VALUES ('', ?1, ?2, '', '', '', ?3, 0)
+  ON CONFLICT (run, kind, hour, key1, key2, key3) DO UPDATE SET number = counts.number + excluded.number`;
+/** Number of queries that `addToHour` makes on a database that is ready. */
+export const ADD_TO_HOUR_QUERIES = 1;
+
+/** The count of one hour, which is made in parts: where the next part begins. */
+interface Pass extends Position {
+  readonly hour: number;
+  /** Id of this count, under which the hour is held in `hours_to_count`. */
+  readonly run: string;
+  /** True when an earlier part is stored. */
+  readonly hasParts: boolean;
+}
+
+/** A row of `hours_to_count`; `run` is empty and the position is the beginning of the hour where no count has begun. */
+interface ListedHour extends Position, Record<string, unknown> {
+  readonly hour: number;
+  readonly run: string;
+}
+
+/**
+ * Numbers of hours in one database: those that a run of the cron trigger has counted (`hours`), and those that it
+ * has left to a later run (`left`).
+ */
+export interface CountedHours {
+  readonly hours: number;
+  readonly left: number;
+}
+
+/**
+ * Counts again the tasks of the hours that are listed in `hours_to_count`, because rows of tasks created in them
+ * have changed since the last count. Counting the rows instead of incrementing counters gives exact numbers
+ * even when rows arrive late, twice or out of order. D1 counts; only positions and sums of an hour leave it.
+ * Counts of hours before the retention are not changed, because rows of these hours may have expired.
+ *
+ * The newest hour is counted first, and the others take turns at being next, so that none waits for long when
+ * the budget does not suffice for all.
+ * @param retentionMs shortest time between the creation of a task and the expiry of its row.
+ * @param now current time, in Unix milliseconds.
+ * @param partRows largest number of rows that one statement counts.
+ * @returns null when the budget did not suffice to look for hours.
+ */
+export async function countHours(
+  db: D1Database,
+  retentionMs: number,
+  now: number,
+  budget: TimeBudget,
+  partRows = PART_ROWS,
+): Promise<CountedHours | null> {
+  if (!budget.take(READY_QUERIES + 1)) return null;
+  const database = await ready(db);
+  if (now % DAY_MS < FIRST_MS && budget.take(REMOVAL_QUERIES)) {
+    await removeOld(database, now - KEEP_MS, now - retentionMs);
+  }
+  const since = now % HOUR_MS < FIRST_MS ? 0 : now - (now % RANGE_MS);
+  const { results } = await database
+    .prepare(HOURS_TO_COUNT)
+    .bind(since, now - retentionMs)
+    .all<ListedHour>();
+  let hours = 0;
+  for (const listed of inTurn(results, now)) {
+    const isCounted = await countHour(database, listed, now, budget, partRows);
+    if (!isCounted) break;
+    hours += 1;
+  }
+  return { hours, left: results.length - hours };
+}
+
+/** Adds to a count that is not made from the rows of tasks, for the hour of `now` (Unix milliseconds). */
+export async function addToHour(
+  db: D1Database,
+  kind: "expiry_lost",
+  number: number,
+  now: number,
+): Promise<void> {
+  if (number === 0) return;
+  const database = await ready(db);
+  await database
+    .prepare(ADD)
+    .bind(kind, now - (now % HOUR_MS), number)
+    .run();
+}
+
+/**
+ * Deletes counts of hours before `keptSince`, and what is left of unfinished counts of hours up to `countedSince`.
+ */
+async function removeOld(
+  database: D1Database,
+  keptSince: number,
+  countedSince: number,
+): Promise<void> {
+  await database.batch([
+    ...REMOVALS.map((sql) => database.prepare(sql).bind(keptSince)),
+    ...REMOVALS_OF_UNCOUNTED.map((sql) => database.prepare(sql).bind(countedSince)),
+  ]);
+}
+
+/** Puts the newest hour first, and lets the others begin at another one in each run of the cron trigger. */
+function inTurn([newest, ...others]: readonly ListedHour[], now: number): readonly ListedHour[] {
+  if (newest === undefined) return [];
+  const first = Math.floor(now / FIRST_MS) % Math.max(1, others.length);
+  return [newest, ...others.slice(first), ...others.slice(0, first)];
+}
+
+/**
+ * Counts the tasks of one hour, part after part. The counts of all parts but the last are kept under the id of the
+ * count (`run`); one transaction replaces the counts of the hour by the sums of all parts, raises the totals and sums
+ * the counts up (`step_counts`). So nobody sees the counts of some parts only.
+ *
+ * A count takes the mark of its hour in `hours_to_count` away, puts its id there, and deletes the row in its last
+ * transaction. So after a crash the hour is still in the list, and a row of a task that changes during the count marks
+ * the hour again, also when its part is counted already. The next run goes on after the last stored part, under the
+ * same id. If another count has taken the hour over, this one writes nothing.
+ * @returns false when the budget did not suffice.
+ */
+async function countHour(
+  database: D1Database,
+  listed: ListedHour,
+  now: number,
+  budget: TimeBudget,
+  partRows: number,
+): Promise<boolean> {
+  let pass: Pass =
+    listed.id === ""
+      ? { ...listed, run: crypto.randomUUID(), hasParts: false }
+      : { ...listed, hasParts: true };
+  if (!budget.has(1 + LOCATE_QUERIES + STORE_QUERIES)) return false;
+  if (!pass.hasParts) {
+    budget.take(1);
+    await database.prepare(BEGIN).bind(pass.hour, pass.run).run();
+  }
+  while (budget.take(LOCATE_QUERIES)) {
+    const { before, end } = await locate(database, pass, partRows);
+    if (end === null) {
+      if (!budget.take(STORE_QUERIES + (pass.hasParts ? 1 : 0))) return false;
+      await store(database, pass, before, now);
+      return true;
+    }
+    if (!budget.take(ADD_QUERIES)) return false;
+    if (!(await addPart(database, pass, end))) return true;
+    pass = { ...pass, ...end, hasParts: true };
+  }
+  return false;
+}
+
+/**
+ * Finds the end of the next part, null for the last part, and the sums that the hour has in the totals before it
+ * is counted again.
+ */
+async function locate(database: D1Database, { hour, createdAt, id }: Pass, partRows: number) {
+  const [sums, ends] = await database.batch<Record<string, unknown>>([
+    database.prepare(SUMS_OF_HOUR).bind(hour),
+    database.prepare(END_OF_PART).bind(hour, createdAt, id, partRows - 1),
+  ]);
+  const before = sums?.results[0]?.["sums"];
+  if (typeof before !== "string" || ends === undefined)
+    throw new Error("D1 gave no answer to a query");
+  return { before, end: positionOf(ends.results[0]) };
+}
+
+function positionOf(row: Record<string, unknown> | undefined): Position | null {
+  if (row === undefined) return null;
+  const { createdAt, id } = row;
+  if (typeof createdAt === "number" && typeof id === "string") return { createdAt, id };
+  throw new Error("D1 answered with a row of another shape");
+}
+
+/** Counts one part and stores its counts. @returns false when another run has counted the part meanwhile. */
+async function addPart(database: D1Database, pass: Pass, end: Position): Promise<boolean> {
+  const values = [...positionIn(pass), end.createdAt, end.id];
+  const answers = await database.batch(
+    [...ADD_PART, MOVE_ON].map((sql) => database.prepare(sql).bind(...values)),
+  );
+  return (answers.at(-1)?.meta.changes ?? 0) > 0;
+}
+
+/** Counts the last part and stores the counts of the hour, unless another count has taken the hour over. */
+async function store(database: D1Database, pass: Pass, before: string, now: number): Promise<void> {
+  const { hour, hasParts } = pass;
+  const position = positionIn(pass);
+  await database.batch([
+    ...REPLACE.map((sql) => database.prepare(sql).bind(...position, hour + HOUR_MS, "")),
+    database.prepare(REMOVE_GONE).bind(hour),
+    database.prepare(RAISE_TOTALS).bind(...position, before, now),
+    database.prepare(SUM_UP_HOUR).bind(hour),
+    database.prepare(SUM_UP_DAY).bind(hour - (hour % DAY_MS)),
+    ...(hasParts ? [FORGET_PARTS, ...END] : END).map((sql) =>
+      database.prepare(sql).bind(...position),
+    ),
+  ]);
+}
+
+function positionIn({ hour, run, createdAt, id }: Pass) {
+  return [hour, run, createdAt, id] as const;
+}
+
+/**
+ * Replaces in the counts of a reading the hosts that are not counted by name.
+ * @param from query for its counts.
+ */
+function withNamedHosts({ hasHosts }: Scan, from: string, maxHosts: number): string {
+  if (hasHosts !== true) return from;
+  return `
+    WITH counted AS MATERIALIZED (
+      SELECT ${COLUMNS}, sum(number) AS number, sum(sum) AS sum FROM (${from}) GROUP BY ${COLUMNS}
+    ), named AS MATERIALIZED (
+      SELECT key1 FROM counted WHERE key1 <> '*' GROUP BY key1
+      ORDER BY sum(iif(key2 = 'failed', number, 0)) DESC, sum(number) DESC, key1 LIMIT ${maxHosts}
+    )
+    SELECT kind, iif(key1 IN (SELECT key1 FROM named), key1, '*') AS key1, key2, key3, number, sum
+    FROM counted`;
+}
+
+/**
+ * Builds the statement that stores the sums of the hour or day `?1` as one JSON object, which has a list for each kind:
+ * groups with the same keys, and the sums of their numbers.
+ * @param sourceOf returns where the counts of a kind are read.
+ * @param valueOf returns the expression for a key or number of a kind there.
+ */
+function sumUp(
+  stepMs: number,
+  lists: readonly StepList[],
+  sourceOf: (kind: Kind) => string,
+  valueOf: (kind: Kind, name: string) => string,
+): string {
+  const members = lists.map(({ kind, keys, numbers }) => {
+    const names = [...keys, ...numbers];
+    const values = [
+      ...keys.map((name) => `${valueOf(kind, name)} AS ${name}`),
+      ...numbers.map((name) => `sum(${valueOf(kind, name)}) AS ${name}`),
+    ];
+    return `'${kind}', json((
+      SELECT json_group_array(json_object(${names.map((name) => `'${name}', ${name}`).join(", ")})) FROM (
+        SELECT ${values.join(", ")} FROM ${sourceOf(kind)} GROUP BY ${keys.map((_, index) => index + 1).join(", ")}
+      )))`;
+  });
+  return `
+    INSERT INTO step_counts (step_ms, at, counts)
+    SELECT ${stepMs}, ?1, json_object(${members.join(", ")}) WHERE true
+    ON CONFLICT (step_ms, at) DO UPDATE SET counts = excluded.counts
+    WHERE step_counts.counts <> excluded.counts`;
+}

@@ -1,0 +1,206 @@
+import { OUTCOMES } from "../core/record/outcome.ts";
+import { bucketOf, MEASURES } from "./buckets.ts";
+
+/**
+ * Kinds of counts. The row of a kind has the number of tasks of one hour, or of what the kind counts, that have the
+ * same keys; `sum` is what else is added up of them. These names are those of the rows as they are read.
+ *
+ * `sums` adds up columns of the tasks (`SUMMED`) that are told apart by nothing, each under its name. A receiver's host
+ * is `*` where it is not counted by name. `expiry_lost` counts the tasks that were found still stored in their Durable
+ * Objects after the end of their retention, in the hour in which they were found.
+ */
+export const KINDS = {
+  tasks: { keys: ["model", "status", "callback"], number: "tasks", sum: "attempts" },
+  outcomes: { keys: ["outcome"], number: "attempts", sum: null },
+  failures: { keys: ["category"], number: "tasks", sum: null },
+  sums: { keys: ["column"], number: "value", sum: null },
+  hosts: { keys: ["host", "callback"], number: "tasks", sum: "attempts" },
+  latencies: { keys: ["measure", "bucket"], number: "tasks", sum: "totalMs" },
+  found_late: { keys: ["provider", "foundBy", "bucket"], number: "tasks", sum: "totalMs" },
+  expiry_lost: { keys: [], number: "tasks", sum: null },
+} as const satisfies Readonly<Record<string, KindOfCount>>;
+
+interface KindOfCount {
+  readonly keys: readonly string[];
+  readonly number: string;
+  readonly sum: string | null;
+}
+
+export type Kind = keyof typeof KINDS;
+
+type KeyOf<K extends Kind> = (typeof KINDS)[K]["keys"][number];
+type SumOf<K extends Kind> = Extract<(typeof KINDS)[K]["sum"], string>;
+
+/** Counts of one kind with the same keys, summed over some hours. */
+export type CountRow<K extends Kind> = Readonly<Record<Exclude<KeyOf<K>, "bucket">, string>> &
+  Readonly<Record<Extract<KeyOf<K>, "bucket"> | (typeof KINDS)[K]["number"] | SumOf<K>, number>>;
+
+/** Number of tasks of one model, status and callback status, and of their attempts. Without a callback its status is empty. */
+export type Count = CountRow<"tasks">;
+
+/** Columns of `index_rows` that the kind `sums` adds up. */
+export const SUMMED = [
+  "refunded",
+  "kept_outputs",
+  "kept_bytes",
+  "lost_outputs",
+  "credits_held",
+  "credits_earned",
+  "credits_released",
+  "credits_refunded",
+] as const;
+
+export type Summed = (typeof SUMMED)[number];
+
+/** Returns the column of the table `counts` that holds a key or number of a kind. */
+export function columnOf(kind: Kind, name: string): string {
+  const { keys, number, sum }: KindOfCount = KINDS[kind];
+  if (name === number) return "number";
+  return name === sum ? "sum" : `key${keys.indexOf(name) + 1}`;
+}
+
+/** Returns a list of kinds as SQL. */
+export function kindsIn(kinds: readonly Kind[]): string {
+  return `kind IN (${kinds.map((kind) => `'${kind}'`).join(", ")})`;
+}
+
+/**
+ * Largest number of receivers' hosts that are counted by name in an hour: those with the most failed callbacks. The
+ * others are counted together as `*`, because clients choose the hosts and could fill the table.
+ */
+export const MAX_HOSTS = 100;
+/**
+ * Largest number of hosts that one part of a busy hour keeps apart, from which `MAX_HOSTS` are chosen once all parts are
+ * counted.
+ */
+export const MAX_HOSTS_OF_PART = 1_000;
+
+/** Condition for the rows of one part of an hour: those after a position up to and including another. */
+const OF_PART = "(created_at, id) > (?3, ?4) AND (created_at, id) <= (?5, ?6)";
+
+/** One reading of the rows of a part, from which some kinds are counted. */
+export interface Scan {
+  readonly kinds: readonly Kind[];
+  /** Query for the counts of one part, with the columns of the table `counts`; several rows may have the same keys. */
+  readonly ofPart: string;
+  /** True when only the most important hosts are counted by name. */
+  readonly hasHosts?: boolean;
+}
+
+/** Readings of the rows of a part. D1 allows five terms in a compound `SELECT`, so one reading counts at most four kinds. */
+export const SCANS: readonly Scan[] = [
+  {
+    kinds: ["tasks", "outcomes", "failures", "sums"],
+    // Few texts of `outcomes` differ, so the JSON is read once for each and not for each task.
+    ofPart: `
+      WITH grouped AS MATERIALIZED (
+        SELECT model, status, coalesce(callback, '') AS callback, outcomes, coalesce(category, '') AS category,
+          count(*) AS tasks, sum(attempts) AS attempts, ${SUMMED.map((name) => `sum(${name}) AS ${name}`).join(", ")}
+        FROM index_rows WHERE ${OF_PART} GROUP BY 1, 2, 3, 4, 5
+      ), summed (columns) AS (
+        SELECT json_object(${SUMMED.map((name) => `'${name}', sum(${name})`).join(", ")}) FROM grouped
+      )
+      ${count("tasks", ["model", "status", "callback"], "tasks", "attempts")} FROM grouped
+      UNION ALL
+      ${count("outcomes", ["ended.key"], "tasks * ended.value")} FROM grouped, json_each(outcomes) AS ended
+      UNION ALL
+      ${count("failures", ["category"], "tasks")} FROM grouped WHERE category <> ''
+      UNION ALL
+      ${count("sums", ["summand.key"], "summand.value")} FROM summed, json_each(columns) AS summand WHERE summand.value > 0`,
+  },
+  {
+    kinds: ["hosts"],
+    ofPart: `
+      ${count("hosts", ["host", "coalesce(callback, '')"], "count(*)", "sum(attempts)")}
+      FROM index_rows WHERE ${OF_PART} AND host IS NOT NULL GROUP BY 2, 3`,
+    hasHosts: true,
+  },
+  { kinds: ["latencies"], ofPart: latenciesOfPart() },
+  {
+    kinds: ["found_late"],
+    ofPart: `
+      ${count("found_late", ["coalesce(provider, '')", "coalesce(found_by, '')", bucketOf("found_late_ms")], "count(*)", "sum(found_late_ms)")}
+      FROM index_rows WHERE ${OF_PART} AND found_late_ms IS NOT NULL GROUP BY 2, 3, 4`,
+  },
+];
+
+/**
+ * Builds the beginning of a query for counts of one kind: the expressions for the columns of the table `counts`.
+ * @param keys expressions of the keys.
+ */
+function count(kind: Kind, keys: readonly string[], number: string, sum = "0"): string {
+  const [key1 = "''", key2 = "''", key3 = "''"] = keys;
+  return `SELECT '${kind}' AS kind, ${key1} AS key1, ${key2} AS key2, ${key3} AS key3, ${number} AS number, ${sum} AS sum`;
+}
+
+/**
+ * Builds the query for the latency histograms of one part. It reads each task once, into groups of the same bucket in
+ * all histograms.
+ */
+function latenciesOfPart(): string {
+  const names = MEASURES.map(([measure]) => measure);
+  const values = MEASURES.map(([measure, value]) => `${value} AS ${measure}_value`);
+  const buckets = names.map((name) => `${bucketOf(`${name}_value`)} AS ${name}_bucket`);
+  const sums = names.map((name) => `sum(${name}_value) AS ${name}_ms`);
+  const histograms = names.map(
+    (name) => `
+      ${count("latencies", [`'${name}'`, `${name}_bucket`], "tasks", `${name}_ms`)}
+      FROM measured WHERE ${name}_bucket IS NOT NULL`,
+  );
+  return `
+    WITH measured AS MATERIALIZED (
+      SELECT ${[...buckets, "count(*) AS tasks", ...sums].join(", ")}
+      FROM (SELECT ${values.join(", ")} FROM index_rows WHERE ${OF_PART})
+      GROUP BY ${names.map((_, index) => index + 1).join(", ")}
+    )
+    ${histograms.join(" UNION ALL ")}`;
+}
+
+/** A list of counts in a row of `step_counts`: the keys of a kind that stay apart, and the numbers that are added up. */
+export interface StepList {
+  readonly kind: Kind;
+  readonly keys: readonly string[];
+  readonly numbers: readonly string[];
+}
+
+/** Lists of counts that `step_counts` has of each hour and day. */
+export const STEP_LISTS: readonly StepList[] = [
+  { kind: "tasks", keys: ["status", "callback"], numbers: ["tasks", "attempts"] },
+  { kind: "outcomes", keys: ["outcome"], numbers: ["attempts"] },
+  { kind: "failures", keys: ["category"], numbers: ["tasks"] },
+  { kind: "latencies", keys: ["measure", "bucket"], numbers: ["tasks"] },
+];
+/** The same for an hour. The counts by host are read only by the hour, so those of a day have none. */
+export const HOUR_LISTS: readonly StepList[] = [
+  ...STEP_LISTS,
+  { kind: "hosts", keys: ["host", "callback"], numbers: ["tasks", "attempts"] },
+];
+
+/**
+ * Totals of all tasks that the index has ever counted. Each has its name and the counts that it adds up: their kind,
+ * and the key and its value to which they are limited. For each outcome there is one total, of the attempts of
+ * callbacks that ended with this outcome. Those of outputs count the copies that were made, their bytes, and those that
+ * were given up.
+ */
+const SOURCES = [
+  ["accepted", "tasks", null, null],
+  ["ended.completed", "tasks", "status", "completed"],
+  ["ended.failed", "tasks", "status", "failed"],
+  ["refunds", "sums", "column", "refunded"],
+  ["outputs.kept", "sums", "column", "kept_outputs"],
+  ["outputs.bytes", "sums", "column", "kept_bytes"],
+  ["outputs.lost", "sums", "column", "lost_outputs"],
+  ...OUTCOMES.map((name) => [`outcome.${name}`, "outcomes", "outcome", name] as const),
+] as const;
+
+export const TOTALS = SOURCES.map(([name]) => name);
+
+export type TotalName = (typeof TOTALS)[number];
+
+/** Query for the part of each total that the hour `?1` has, as one JSON object in the column `sums`. */
+export const SUMS_OF_HOUR = `
+  SELECT json_object(${SOURCES.map(([name, kind, key, value]) => {
+    const ofKey = key === null ? "" : ` AND ${columnOf(kind, key)} = '${value}'`;
+    return `'${name}', coalesce(sum(iif(kind = '${kind}'${ofKey}, number, 0)), 0)`;
+  }).join(", ")}) AS sums
+  FROM counts WHERE run = '' AND ${kindsIn(["tasks", "outcomes", "sums"])} AND hour = ?1`;

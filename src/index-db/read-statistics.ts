@@ -1,0 +1,130 @@
+import pMap from "p-map";
+import { MINUTE_MS } from "../core/time.ts";
+import type { Measure } from "./buckets.ts";
+import type { Count, CountRow, Kind, Summed } from "./count-kinds.ts";
+import { nearest, onSchema } from "./database.ts";
+import { earliest } from "./each-shard.ts";
+import { type Histogram, histogramOf } from "./found-late.ts";
+import { OPEN } from "./open-count.ts";
+import { sumsOf } from "./read-counts.ts";
+import type { Shards } from "./shards.ts";
+import type { Backlog, Statistics, TotalRow, Window } from "./statistics.ts";
+import { searchedSince, UNKNOWN } from "./unknown-submissions.ts";
+
+/** Largest number of databases that are asked at once. */
+const CONCURRENCY = 6;
+const OVERDUE_MS = MINUTE_MS;
+
+/**
+ * Largest number of unsettled tasks that are counted in one database, those that should change first, and of tasks with
+ * an unknown outcome of their submission: more would make `GET /metrics` and `GET /v1/stats` dear where many tasks are
+ * open.
+ */
+const MAX_OPEN = 10_000;
+
+const TOTALS = "SELECT name, value, advanced_at AS advancedAt FROM totals";
+
+/**
+ * Computes the statistics of all databases of the index: sums the counts that the cron trigger has stored for each hour
+ * (count-hours.ts), and counts the tasks that still have work to do, `MAX_OPEN` in each database at most. It never reads
+ * the rows of other tasks, which may be millions. The window and `now` are in Unix milliseconds.
+ */
+export async function statistics(
+  { databases }: Shards,
+  window: Window,
+  now: number,
+): Promise<Statistics> {
+  const parts = await pMap(
+    databases,
+    (db) => onSchema(db, () => readRows(nearest(db), window, now)),
+    { concurrency: CONCURRENCY },
+  );
+  const all = <T>(of: (part: Rows) => readonly T[]) => parts.flatMap(of);
+  const sums = all((part) => part.sums);
+  const latencies = all((part) => part.latencies);
+  const unsettled = all((part) => part.unsettled);
+  return {
+    counts: all((part) => part.counts),
+    credits: {
+      held: sumOf(sums, "credits_held"),
+      earned: sumOf(sums, "credits_earned"),
+      released: sumOf(sums, "credits_released"),
+      refunded: sumOf(sums, "credits_refunded"),
+    },
+    hosts: all((part) => part.hosts),
+    outputs: {
+      keptOutputs: sumOf(sums, "kept_outputs"),
+      keptBytes: sumOf(sums, "kept_bytes"),
+      lostOutputs: sumOf(sums, "lost_outputs"),
+    },
+    histograms: {
+      first_attempt: histogram(latencies, "first_attempt"),
+      settled: histogram(latencies, "settled"),
+      index: histogram(latencies, "index"),
+    },
+    found: all((part) => part.found),
+    backlog: backlogOf(unsettled),
+    overdue: backlogOf(
+      unsettled.map(({ overdue, overdueSince }) => ({ tasks: overdue, oldestAt: overdueSince })),
+    ),
+    submitUnknown: backlogOf(all((part) => part.unknown)),
+    expiryLost: all((part) => part.expiryLost).reduce((sum, { tasks }) => sum + (tasks ?? 0), 0),
+    totals: all((part) => part.totals),
+    sizeBytes: Math.max(...parts.map((part) => part.sizeBytes)),
+  };
+}
+
+interface Unsettled extends Backlog {
+  readonly overdue: number;
+  readonly overdueSince: number | null;
+}
+
+type Rows = Awaited<ReturnType<typeof readRows>>;
+
+/** Reads the rows of one database from which the statistics are computed. */
+async function readRows(database: D1DatabaseSession, { since, until }: Window, now: number) {
+  const ofWindow = (kind: Kind) => database.prepare(sumsOf(kind)).bind(since, until);
+  const [counts, sums, hosts, latencies, found, expiryLost, unsettled, totals, unknown] =
+    await database.batch<never>([
+      ofWindow("tasks"),
+      ofWindow("sums"),
+      ofWindow("hosts"),
+      ofWindow("latencies"),
+      ofWindow("found_late"),
+      ofWindow("expiry_lost"),
+      database.prepare(OPEN).bind(now - OVERDUE_MS, MAX_OPEN),
+      database.prepare(TOTALS),
+      database.prepare(UNKNOWN).bind(searchedSince(now), MAX_OPEN),
+    ]);
+  return {
+    counts: rowsOf<Count>(counts),
+    sums: rowsOf<CountRow<"sums">>(sums),
+    hosts: rowsOf<CountRow<"hosts">>(hosts),
+    latencies: rowsOf<CountRow<"latencies">>(latencies),
+    found: rowsOf<CountRow<"found_late">>(found),
+    expiryLost: rowsOf<{ readonly tasks: number | null }>(expiryLost),
+    unsettled: rowsOf<Unsettled>(unsettled),
+    totals: rowsOf<TotalRow>(totals),
+    unknown: rowsOf<Backlog>(unknown),
+    sizeBytes: unsettled?.meta.size_after ?? 0,
+  };
+}
+
+function rowsOf<T>(result: D1Result<T> | undefined): readonly T[] {
+  return result?.results ?? [];
+}
+
+function sumOf(sums: readonly CountRow<"sums">[], column: Summed): number {
+  return sums.reduce((total, row) => (row.column === column ? total + row.value : total), 0);
+}
+
+function histogram(rows: readonly CountRow<"latencies">[], measure: Measure): Histogram {
+  return histogramOf(rows.filter((row) => row.measure === measure));
+}
+
+function backlogOf(parts: readonly Backlog[]): Backlog {
+  return {
+    tasks: parts.reduce((total, { tasks }) => total + tasks, 0),
+    oldestAt: earliest(parts.map(({ oldestAt }) => oldestAt)),
+  };
+}
