@@ -106,7 +106,7 @@ export const SCANS: readonly Scan[] = [
       UNION ALL
       ${count("failures", ["category"], "tasks")} FROM grouped WHERE category <> ''
       UNION ALL
-      ${count("sums", ["summand.key"], "summand.value")} FROM summed, json_each(columns) AS summand WHERE summand.value > 0`,
+      ${count("sums", ["entry.key"], "entry.value")} FROM summed, json_each(columns) AS entry WHERE entry.value > 0`,
   },
   {
     kinds: ["hosts"],

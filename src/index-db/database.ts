@@ -25,7 +25,7 @@ export class EarlierBuildError extends Error {
   override readonly name = "EarlierBuildError";
 
   constructor() {
-    super("An earlier build has stored this index. Bind a fresh database as INDEX_DB.");
+    super("A build before 1.0.0 has stored this index, and no release reads it. Bind a fresh database.");
   }
 }
 

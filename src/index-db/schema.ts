@@ -124,7 +124,7 @@ const STATISTICS = [
     run TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     id TEXT NOT NULL
-  ) STRICT`,
+  ) STRICT, WITHOUT ROWID`,
   ...MARK_TRIGGERS,
   `CREATE TABLE IF NOT EXISTS step_counts (
     step_ms INTEGER NOT NULL,

@@ -159,7 +159,7 @@ describe("a database in which an earlier build has stored the index", () => {
       expect(response.status).toBe(503);
       expect(await response.json()).toMatchObject({
         code: "stored_by_earlier_build",
-        detail: expect.stringContaining("Bind a fresh database as INDEX_DB"),
+        detail: expect.stringContaining("under a fresh name"),
       });
     },
   );

@@ -43,13 +43,13 @@ it("the counting of tasks per hour reads the rows of an hour with changed tasks 
   expect(await counted()).toHaveLength(6);
 });
 
-it("the hourly count writes only changed counts, risen totals, the summaries of the hour and of its day, and 5 rows that mark the hour", async () => {
+it("the hourly count writes only changed counts, risen totals, the sums of the hour and of its day, and 2 rows for the hour in the list of hours to count", async () => {
   await insert(...manyRows(20, { host: "x.example.net" }));
   await countNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
-  // Rows of the counts: of its model, its host and its latency in the index, and the totals of accepted tasks,
-  // ends and attempts.
-  expect((await rowsOfCount()).written).toBe(3 + 3 + 2 + 5);
+  // Rows of the counts: of its model, its outcome, its host and its latency in the index, and the totals of accepted
+  // tasks, ends and attempts.
+  expect((await rowsOfCount()).written).toBe(4 + 3 + 2 + 2);
   expect(await counted()).toEqual([
     { host: "x.example.net", tasks: 20 },
     { host: "y.example.net", tasks: 1 },

@@ -51,7 +51,7 @@ export function unavailable(detail: string, reason: string | null = null): Probl
  * Returns the problem `stored_by_earlier_build`, which tells the operator to deploy under another name.
  * @param what names what a build before 1.0.0 has stored, e.g. `this task`.
  */
-function storedByEarlierBuild(what: string): Problem {
+export function storedByEarlierBuild(what: string): Problem {
   return new Problem("stored_by_earlier_build", {
     detail: `A build before 1.0.0 has stored ${what}, and no release reads it. Deploy the relay under a fresh name.`,
     reason: STORED_BY_EARLIER_BUILD,

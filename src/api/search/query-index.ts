@@ -1,10 +1,10 @@
 import type { Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
-import { QUERY_TIMEOUT_MS } from "../../index-db/database.ts";
+import { EarlierBuildError, QUERY_TIMEOUT_MS } from "../../index-db/database.ts";
 import { type Shards, shardsOf } from "../../index-db/shards.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 import { Problem } from "../http/problem.ts";
-import { unavailable } from "../http/object-call.ts";
+import { storedByEarlierBuild, unavailable } from "../http/object-call.ts";
 
 /** Returns the databases of the index. @throws Problem `index_disabled` when none is bound. */
 export function requireIndex(env: Env, { config }: Runtime): Shards {
@@ -17,11 +17,20 @@ export function requireIndex(env: Env, { config }: Runtime): Shards {
 
 /**
  * Runs a query on the index.
- * @throws Problem `unavailable` when the query fails or takes longer than 10 seconds.
+ * @throws Problem `stored_by_earlier_build` when an earlier build has stored the index, `unavailable` when the query
+ * fails or takes longer than 10 seconds.
  */
 export async function queryIndex<T>(query: () => Promise<T>): Promise<T> {
-  const wrapped = async () => ({ value: await query() });
+  const wrapped = async () => {
+    try {
+      return { value: await query() };
+    } catch (error) {
+      if (error instanceof EarlierBuildError) return error;
+      throw error;
+    }
+  };
   const answer = await withTimeout("index", wrapped, null, QUERY_TIMEOUT_MS);
+  if (answer instanceof EarlierBuildError) throw storedByEarlierBuild("the index");
   if (answer !== null) return answer.value;
   throw unavailable("The index could not be reached.");
 }
