@@ -183,11 +183,12 @@ it.each([
   ["takes longer than the run has time", "paid", "count_slow", async () => pass(3 * MINUTE)],
   ["needs more queries than the plan has", "free", "count_slow", async () => undefined],
 ])(
-  "the operator event index.lagging is sent when the count of an hour %s, with the cause, at most once an hour",
+  "the operator event index.lagging is sent when the count of the hours %s, with the cause, at most once an hour",
   async (_, PLAN, cause, fault) => {
     const outside = receivers(200);
     await allowIndexAlert();
-    await insert(aRow(), aRow({ createdAt: Date.now() - 60 * MINUTE }));
+    const hours = [0, 1, 2, 3, 4];
+    await insert(...hours.map((hour) => aRow({ createdAt: Date.now() - hour * 60 * MINUTE })));
     const INDEX_DB = gated(db, async (sql) => {
       if (STORES_HOUR.test(sql)) await fault();
     });
