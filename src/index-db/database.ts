@@ -25,7 +25,9 @@ export class EarlierBuildError extends Error {
   override readonly name = "EarlierBuildError";
 
   constructor() {
-    super("A build before 1.0.0 has stored this index, and no release reads it. Bind a fresh database.");
+    super(
+      "A build before 1.0.0 has stored this index, and no release reads it. Bind a fresh database.",
+    );
   }
 }
 

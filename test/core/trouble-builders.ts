@@ -88,7 +88,15 @@ export function indexOf(known: Known): IndexFacts {
   }));
   const window = { since: THIS_HOUR - 24 * HOUR, until: THIS_HOUR + HOUR };
   return {
-    counts: { ...window, hosts: counts, counts: [], outcomes: [], latencies, failures: [], countedAt: NOW },
+    counts: {
+      ...window,
+      hosts: counts,
+      counts: [],
+      outcomes: [],
+      latencies,
+      failures: [],
+      countedAt: NOW,
+    },
     failed: { tasks: failed, isCapped },
     next: { tasks: next, isCapped },
     open: { ...OPEN, ...open },
