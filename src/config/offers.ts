@@ -2,7 +2,6 @@ import * as z from "zod/mini";
 import { parseJson } from "../core/json.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import type { Price } from "../core/record/price-rule.ts";
-import type { KeyOwner } from "../providers/customer-credential.ts";
 import { at } from "../providers/json-fields.ts";
 import type { Connection } from "../providers/provider.ts";
 import { submitTargetOf } from "../providers/submit-target.ts";
@@ -11,11 +10,17 @@ import { isModelOf } from "./model-glob.ts";
 import { priceForm, priceOf, usageNamesWithout } from "./price.ts";
 import { ToolInput } from "./tool-input.ts";
 
+/**
+ * The owner of the upstream's key with which a job is submitted: the connection, or the customer, whose call then has the
+ * key in the header of the upstream.
+ */
+export type UpstreamKeyOwner = "connection" | "customer";
+
 /** An entry of `OFFERS`: jobs that accounts may submit, within which limits and for how many credits. */
 export interface Offer {
   /** Name of the connection under which the jobs are submitted. */
   readonly connection: string;
-  readonly keyOwner: KeyOwner;
+  readonly keyOwner: UpstreamKeyOwner;
   /** Path of the submission below the base URL of the connection, e.g. `/v1/predictions`. Null for any path. */
   readonly path: string | null;
   /** Names of models, in which `*` stands for any number of any characters. */

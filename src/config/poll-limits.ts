@@ -1,8 +1,12 @@
 import type { PollLimits } from "../core/policy.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
-import { withCustomerKey } from "../providers/customer-credential.ts";
 import { areHooksVerified } from "../providers/hook-verification.ts";
-import type { Connection, PollAdapter, UpstreamProvider } from "../providers/provider.ts";
+import {
+  type Connection,
+  type PollAdapter,
+  type UpstreamProvider,
+  withCustomerKey,
+} from "../providers/provider.ts";
 
 /**
  * Age of a job in milliseconds at which its hook counts as late, for connections for which the relay can verify that

@@ -1,8 +1,7 @@
 import type { Runtime } from "../config/runtime.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import { log } from "../lib/log.ts";
-import { withCustomerKey } from "../providers/customer-credential.ts";
-import type { Connection } from "../providers/provider.ts";
+import { type Connection, withCustomerKey } from "../providers/provider.ts";
 import { openKey } from "../security/sealed-key.ts";
 
 /** The part of a task that decides with which key its upstream is called. */

@@ -38,6 +38,14 @@ export interface Connection {
   readonly pollsPerMinute: number | null;
 }
 
+/**
+ * Returns a connection as a customer with an own key has it: with this key, and with nothing that verifies the hooks of
+ * the operator's account.
+ */
+export function withCustomerKey(connection: Connection, key: string | null): Connection {
+  return { ...connection, key, webhookSecret: null, userId: null, jwksUrl: null };
+}
+
 /** A source of results: an upstream service, or a simulation of one. */
 export type Provider = UpstreamProvider | SimulatedProvider;
 

@@ -1,13 +1,12 @@
 import { isModelOf } from "../../config/model-glob.ts";
-import type { Limit, Offer } from "../../config/offers.ts";
+import type { Limit, Offer, UpstreamKeyOwner } from "../../config/offers.ts";
 import type { Price } from "../../core/record/price-rule.ts";
-import type { KeyOwner } from "../../providers/customer-credential.ts";
 import type { Found } from "./json-body.ts";
 
 /** Request of an account to submit a job, as far as offers depend on it. */
 export interface OfferRequest {
   readonly connection: string;
-  readonly keyOwner: KeyOwner;
+  readonly keyOwner: UpstreamKeyOwner;
   /** Path below the base URL of the connection, as the request spells it. */
   readonly path: string;
   /** The model. Null when the request names none, or names it only in a multipart body. */

@@ -4,7 +4,7 @@ import type { Price } from "../../core/record/price-rule.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/hook-verification.ts";
-import type { CustomerCredential } from "../../providers/customer-credential.ts";
+import type { CustomerCredential } from "./customer-credential.ts";
 import type { Connection } from "../../providers/provider.ts";
 import {
   type HookParameters,

@@ -1,4 +1,4 @@
-import { CREDENTIAL_HEADERS } from "../../providers/customer-credential.ts";
+import { CREDENTIAL_HEADERS } from "./customer-credential.ts";
 import type { SentCall } from "./prepared-call.ts";
 
 /**

@@ -5,7 +5,7 @@ import type { SubmissionStart } from "../../core/record/submission.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
-import type { CustomerCredential } from "../../providers/customer-credential.ts";
+import type { CustomerCredential } from "./customer-credential.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { sealKey } from "../../security/sealed-key.ts";
 import { isLoopback } from "../../security/url-rules.ts";

@@ -1,7 +1,11 @@
 import type { Config } from "../../config/config.ts";
 import { keySettingOf } from "../../config/needed-settings.ts";
-import type { Connection, UpstreamProvider } from "../../providers/provider.ts";
-import { readCustomerKey, withCustomerKey } from "../../providers/customer-credential.ts";
+import {
+  type Connection,
+  type UpstreamProvider,
+  withCustomerKey,
+} from "../../providers/provider.ts";
+import { readCustomerKey } from "./customer-credential.ts";
 import { idAt } from "../../providers/json-fields.ts";
 import { jobReadingOf, type SubmitAdapter } from "../../providers/submit.ts";
 import { SIMULATED_TARGET, submitTargetOf } from "../../providers/submit-target.ts";

@@ -2,7 +2,7 @@ import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { KeyHolder } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
-import { KEY_HEADERS, MAX_KEY_CHARS } from "../../providers/customer-credential.ts";
+import { KEY_HEADERS, MAX_KEY_CHARS } from "./customer-credential.ts";
 import { holderOfKey, unauthenticated } from "../http/auth.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { type ProtectedRoute, publicRoute, requireRuntime } from "../http/route.ts";

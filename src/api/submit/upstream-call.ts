@@ -1,4 +1,4 @@
-import type { KeyOwner } from "../../providers/customer-credential.ts";
+import type { UpstreamKeyOwner } from "../../config/offers.ts";
 import type { Issue } from "../http/problem.ts";
 import { invalidRequest } from "../http/problem.ts";
 
@@ -10,14 +10,14 @@ export class UpstreamCall {
   readonly query: string;
   readonly headers: Headers;
   readonly body: ReadableStream<Uint8Array> | null;
-  readonly keyOwner: KeyOwner;
+  readonly keyOwner: UpstreamKeyOwner;
 
   constructor(
     path: string,
     query: string,
     headers: Headers,
     body: ReadableStream<Uint8Array> | null,
-    keyOwner: KeyOwner,
+    keyOwner: UpstreamKeyOwner,
   ) {
     this.path = path;
     this.query = query;

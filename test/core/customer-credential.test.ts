@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { MAX_KEY_CHARS, readCustomerKey } from "../../src/providers/customer-credential.ts";
+import { MAX_KEY_CHARS, readCustomerKey } from "../../src/api/submit/customer-credential.ts";
 import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 

@@ -1,9 +1,9 @@
-import { parseJson } from "../core/json.ts";
-import { failure, type Result, success } from "../core/result.ts";
-import { fromBase64 } from "../security/encoding.ts";
-import { at } from "./json-fields.ts";
-import type { Connection, KeyHeader, UpstreamProvider } from "./provider.ts";
-import { PROVIDERS } from "./registry.ts";
+import { parseJson } from "../../core/json.ts";
+import { failure, type Result, success } from "../../core/result.ts";
+import { fromBase64 } from "../../security/encoding.ts";
+import { at } from "../../providers/json-fields.ts";
+import type { KeyHeader, UpstreamProvider } from "../../providers/provider.ts";
+import { PROVIDERS } from "../../providers/registry.ts";
 
 /** Largest length of a key, in characters. The longest keys of known upstreams, JSON Web Tokens, have about 1,000. */
 export const MAX_KEY_CHARS = 4_096;
@@ -16,12 +16,6 @@ export const KEY_HEADERS: readonly string[] = [
 ];
 /** The same, and further headers in which some upstreams take a key. */
 export const CREDENTIAL_HEADERS: readonly string[] = [...KEY_HEADERS, "api-key", "mj-api-secret"];
-
-/**
- * The owner of the key with which a job is submitted: the connection, or the customer, whose call then has the key in the
- * header of the upstream.
- */
-export type KeyOwner = "connection" | "customer";
 
 /** The key of a customer in a call, and the header with it as the customer has sent it. */
 export interface CustomerCredential {
@@ -70,14 +64,6 @@ export function readCustomerKey(
     return failure({ header: name, message });
   }
   return success({ key, headers: { [name]: value } });
-}
-
-/**
- * Returns a connection as a customer with an own key has it: with this key, and with nothing that verifies the hooks of
- * the operator's account.
- */
-export function withCustomerKey(connection: Connection, key: string | null): Connection {
-  return { ...connection, key, webhookSecret: null, userId: null, jwksUrl: null };
 }
 
 function keyHeaderOf({ polls: { keyHeader = BEARER } }: UpstreamProvider): KeyHeader {
