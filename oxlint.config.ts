@@ -159,11 +159,23 @@ function ofLayer(reader: string): readonly object[] {
 
 const TASK_OBJECT_LAST = "The task's object calls the other objects, which do not know it.";
 
+const OWN_FOLDER =
+  "What all providers share knows no single one: only the registry imports their folders.";
+
 const LAYER_RULES = [
   imports("src/**", ...ofLayer("")),
   ...LAYERS.flat().map((name) => imports(filesOf("src", name), ...ofLayer(name))),
   imports("src/objects/**", ...ofLayer("objects"), refusal(["task"], TASK_OBJECT_LAST)),
   imports("src/objects/task/**", ...ofLayer("objects")),
+  imports("src/providers/*.ts", ...ofLayer("providers"), {
+    regex: String.raw`^\./[^/]+/`,
+    message: OWN_FOLDER,
+  }),
+  imports("src/providers/shared/*.ts", ...ofLayer("providers"), {
+    regex: String.raw`^\.\./[^./]+/`,
+    message: OWN_FOLDER,
+  }),
+  imports("src/providers/registry.ts", ...ofLayer("providers")),
 ];
 
 /** Restricts the imports of a part of the core to the layers of the core before it, without packages. */

@@ -70,7 +70,9 @@ const REFUSED: Readonly<Record<string, Code>> = {
     "core/views/probe.ts": [imported("../events/x.ts"), imported("../duties/x.ts")],
     "core/duties/probe.ts": [imported("../step.ts"), imported("../../providers/x.ts")],
     "core/transition.ts": [imported("../security/x.ts")],
-    "providers/probe.ts": [imported("./kling/kling.examples.ts")],
+    "providers/probe.ts": [imported("./kling/kling.ts"), imported("./shared/x.ts")],
+    "providers/registry.ts": [imported("./kling/kling.examples.ts")],
+    "providers/shared/probe.ts": [imported("../kling/kling.ts")],
     "providers/kling/probe.ts": [
       imported("./kling.examples.ts"),
       imported("../shared/examples/x.ts"),
@@ -115,6 +117,8 @@ const ACCEPTED: Code = {
     imported("../shared/examples/x.ts"),
     imported("../../core/x.ts"),
   ],
+  "providers/registry.ts": [imported("./kling/kling.ts")],
+  "providers/shared/probe.ts": [imported("../provider.ts"), imported("../../core/x.ts")],
   "security/probe.ts": [imported("../lib/log.ts"), exported("Date.now()")],
   "objects/task/probe.ts": [
     'import * as z from "zod/mini"; export const text = z.string();',
