@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { LoopbackServer } from "../test/process/harness/loopback.ts";
 import { Workerd } from "../test/process/harness/workerd.ts";
-import { table } from "./markdown.ts";
+import { table } from "./page.ts";
 import { cpuMsOf } from "./throughput/cpu.ts";
 
 // Measures the CPU time that a copy of an output needs: `npm run bench:copies`, half a minute. It is that of the whole

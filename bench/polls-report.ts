@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { table as markdownTable } from "./markdown.ts";
+import { table as markdownTable, textOf } from "./page.ts";
 import { type Durations, type Lateness, latenessOf } from "./polls-jobs.ts";
 import type { LimitedLoad, LimitedRun } from "./polls-limited.ts";
 
@@ -77,26 +77,22 @@ export function simulationPage(
   limited: readonly LimitedRow[],
   seed: number,
 ): string {
-  const tables = panels.map(
-    ({ durations, rows }) => `### ${titleOf(durations)}\n\n${table(rows)}\n`,
-  );
-  return `# Lateness of results that polls find
-
-Written by \`npm run bench:polls\`. Lateness is the time from the end of a job to the relay's knowing it, where no hook comes. The durations of jobs are log-normal.
-
-## Simulation
-
-Seed ${seed}. The relay's times are those of \`src/core/polls/cadence.ts\`, its default is \`POLL_LATENESS\` 7. Neither the network nor the load of a machine is simulated.
-
-![Mean lateness by cadence of polls](polls.svg)
-
-${tables.join("\n")}
-### 1,000 jobs at one connection
-
-With and without \`polls_per_minute\`: a job that ends is followed by another at once. The places are those of \`src/objects/connection/poll-slots.ts\`; 40 minutes are counted.
-
-${limitedTable(limited)}
-`;
+  return textOf({
+    title: "Lateness of results that polls find",
+    command: "bench:polls",
+    machine: null,
+    about:
+      "Lateness is the time from the end of a job to the relay's knowing it, where no hook comes. The durations of jobs are log-normal.",
+    parts: [
+      "## Simulation",
+      `Seed ${seed}. The relay's times are those of \`src/core/polls/cadence.ts\`, its default is \`POLL_LATENESS\` 7. Neither the network nor the load of a machine is simulated.`,
+      "![Mean lateness by cadence of polls](polls.svg)",
+      ...panels.flatMap(({ durations, rows }) => [`### ${titleOf(durations)}`, table(rows)]),
+      "### 1,000 jobs at one connection",
+      "With and without `polls_per_minute`: a job that ends is followed by another at once. The places are those of `src/objects/connection/poll-slots.ts`; 40 minutes are counted.",
+      limitedTable(limited),
+    ],
+  });
 }
 
 /** Time at which a live run began, and the load averages of the machine at its end. */

@@ -1,4 +1,4 @@
-import { table } from "./markdown.ts";
+import { table } from "./page.ts";
 import { isReadWithin, LARGE_BODIES, LEAST_HEAP_MB } from "./submit-heap.ts";
 
 // Measures the heap that reading and editing the JSON body of a submission needs: `npm run bench:submit`, two minutes.

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../test/process/harness/child.ts";
 import { DISK_DIRECTORY } from "../figures.ts";
+import { writeResults } from "../page.ts";
 import { installBullMq, redisVersion, startBullMq } from "../throughput/bullmq.ts";
 import { machineNow } from "../throughput/machine.ts";
 import { startRelay } from "../throughput/plain.ts";
@@ -21,9 +22,7 @@ const machine = machineNow();
 const relay = await measured(startRelay);
 const bullmq = hasRedis ? await measured(startBullMq) : null;
 const outages = { relay, bullmq };
-const text = page(outages, PLAN, machine);
-console.log(text);
-writeFileSync(join(import.meta.dirname, "../OUTAGE.md"), text);
+writeResults("OUTAGE.md", page(outages, PLAN, machine));
 const readme = join(ROOT, "README.md");
 writeFileSync(readme, readmeWith(readFileSync(readme, "utf8"), outages, PLAN));
 

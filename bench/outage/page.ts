@@ -1,5 +1,5 @@
 import { quantile } from "../figures.ts";
-import { table } from "../markdown.ts";
+import { table, textOf } from "../page.ts";
 import type { Machine } from "../throughput/machine.ts";
 import type { Outage, OutagePlan } from "./run.ts";
 
@@ -34,29 +34,22 @@ export function readmeWith(readme: string, outages: Outages, plan: OutagePlan): 
 /** Returns the page with the results. */
 export function page(outages: Outages, plan: OutagePlan, machine: Machine): string {
   const { relay, bullmq } = outages;
-  const { startedAt, hardware, versions, load } = machine;
-  const loads = load.map((each) => each.toFixed(1)).join(", ");
   const rows = [
     row("relay", relay, plan),
     ...(bullmq === null ? [] : [row("BullMQ", bullmq, plan)]),
   ];
   const head = ["server", "accepted", "p50", "p95", "p99", "missing"];
-  return `# One dead receiver
-
-Written by \`npm run bench:outage\`. It sends ${plan.ratePerS} tasks per second for ${plan.tasks / plan.ratePerS} s. Every second one names a receiver that takes the request and never answers. The table is about the other half: the time from the report of a task to the arrival of its callback, of those that arrived, and how many callbacks are missing ${plan.waitMs / 1000} s after the last task.
-
-${sentence(outages, plan)}
-
-${table(head, rows)}
-
-- Machine: ${hardware}; load averages before the run ${loads}. Driver, receiver and one server at a time run on it, with storage on disk.
-- Versions: ${versions}.
-- Begun ${startedAt.toISOString()}.
-- Relay: plain workerd, one attempt gives up after 10 s.
-- BullMQ: concurrency 64, one attempt gives up after 10 s, Redis with every write synced (\`appendfsync always\`).
-
-${OTHERS}`;
+  return textOf({
+    title: "One dead receiver",
+    command: "bench:outage",
+    machine,
+    about: `It sends ${plan.ratePerS} tasks per second for ${plan.tasks / plan.ratePerS} s. Every second one names a receiver that takes the request and never answers. The table is about the other half: the time from the report of a task to the arrival of its callback, of those that arrived, and how many callbacks are missing ${plan.waitMs / 1000} s after the last task. Driver, receiver and one server at a time run on one machine, with storage on disk.`,
+    parts: [sentence(outages, plan), table(head, rows), SETTINGS, OTHERS],
+  });
 }
+
+const SETTINGS = `- Relay: plain workerd, one attempt gives up after 10 s.
+- BullMQ: concurrency 64, one attempt gives up after 10 s, Redis with every write synced (\`appendfsync always\`).`;
 
 /** Figures of servers that `npm run bench:outage` does not start; they were measured once by hand. */
 const OTHERS = `## Other servers
@@ -70,8 +63,7 @@ Not measured by the command. The first four were measured with the load above on
 | Outpost (f67ae01) | Redis with every write synced, Postgres, RabbitMQ, delivery concurrency 64 | 25.9 s | | 433 |
 | BullMQ | concurrency 64 | | | 816 |
 
-llmgateway (aa0b20a, with its own worker, PostgreSQL and Redis), measured on 2026-11-22 with 60 callbacks of which every second one hangs: the healthy half arrived after p50 220 s and p95 931 s, 3 of 30 within 120 s and 16 of 30 within 300 s. With the relay and hooks, 30 of 30 arrived within a second. When no hook comes, llmgateway's polling was tighter than the relay's then was; [POLLS.md](POLLS.md) has the present cadence.
-`;
+llmgateway (aa0b20a, with its own worker, PostgreSQL and Redis), measured on 2026-11-22 with 60 callbacks of which every second one hangs: the healthy half arrived after p50 220 s and p95 931 s, 3 of 30 within 120 s and 16 of 30 within 300 s. With the relay and hooks, 30 of 30 arrived within a second. When no hook comes, llmgateway's polling was tighter than the relay's then was; [POLLS.md](POLLS.md) has the present cadence.`;
 
 function row(name: string, outage: Outage, plan: OutagePlan): readonly string[] {
   const latencies = [0.5, 0.95, 0.99].map((q) => latency(outage, q));

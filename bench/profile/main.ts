@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs, promisify } from "node:util";
@@ -8,6 +8,8 @@ import { LOCAL_VARS } from "../../test/process/harness/client.ts";
 import { freePort } from "../../test/process/harness/loopback.ts";
 import { Workerd } from "../../test/process/harness/workerd.ts";
 import { FASTEST_DIRECTORY } from "../figures.ts";
+import { writeResults } from "../page.ts";
+import { machineNow } from "../throughput/machine.ts";
 import { Receiver } from "../throughput/receiver.ts";
 import { taskRound } from "../throughput/round.ts";
 import type { Served } from "../throughput/server.ts";
@@ -38,6 +40,7 @@ interface Subject {
 
 const { values } = parseArgs({ options: { print: { type: "boolean", default: false } } });
 await using stack = new AsyncDisposableStack();
+const machine = machineNow();
 const receiver = stack.use(await Receiver.start());
 const floor = await started(FLOOR);
 const relay = await started(null);
@@ -47,9 +50,9 @@ for (let round = 0; round < ROUNDS; round++) {
 }
 const measured = { floor: perTask(floor), relay: perTask(relay) };
 const { connections } = LOAD;
-const text = page(measured, { date: new Date(), connections, rounds: ROUNDS });
-console.log(text);
-if (!values.print) await writeFile(join(import.meta.dirname, "../PROFILE.md"), text);
+const text = page(measured, { machine, connections, rounds: ROUNDS });
+if (values.print) console.log(text);
+else writeResults("PROFILE.md", text);
 
 /** Starts a Worker with an inspector. @param entry null for the relay. */
 async function started(entry: string | null): Promise<Subject> {

@@ -1,4 +1,5 @@
-import { table } from "../markdown.ts";
+import { table, textOf } from "../page.ts";
+import type { Machine } from "../throughput/machine.ts";
 import { ACTIVITIES, type Activity } from "./activities.ts";
 import { type Share, timesOf } from "./profile.ts";
 
@@ -13,7 +14,7 @@ type PerTask = readonly Share[];
 
 /** Load of the measurement. */
 interface Run {
-  readonly date: Date;
+  readonly machine: Machine;
   readonly connections: number;
   readonly rounds: number;
 }
@@ -22,7 +23,7 @@ const LARGEST = 3;
 const LEAST_US = 10;
 
 /** Returns the page of `npm run bench:profile`. */
-export function page({ floor, relay }: Measured, { date, connections, rounds }: Run): string {
+export function page({ floor, relay }: Measured, { machine, connections, rounds }: Run): string {
   const [ours, theirs] = [timesOf(relay), timesOf(floor)];
   const rows = ACTIVITIES.map((activity) => {
     const [own = 0, other = 0] = [ours.get(activity), theirs.get(activity)];
@@ -33,14 +34,16 @@ export function page({ floor, relay }: Measured, { date, connections, rounds }: 
   const whole = ["**all**", micros(floorUs ?? 0), micros(relayUs ?? 0)];
   const total = [...whole, micros((relayUs ?? 0) - (floorUs ?? 0)), ""];
   const head = ["what is done", "floor with promises, µs", "relay, µs", "difference", "largest"];
-  return `# Where the CPU time of a task goes
-
-Written by \`npm run bench:profile\` on ${date.toISOString().slice(0, 10)}: a task that its event creates, with one delivered callback, at ${connections} connections, storage in memory where the machine can, in the relay and in the floor with promises (\`bench/throughput/promises-worker.ts\`), in ${rounds} rounds one after the other. The profiler samples the thread of JavaScript every 0.2 ms, whether it runs or waits for a core, and slows it down, so only proportions count. A sample counts for the innermost function on its stack that \`bench/profile/activities.ts\` assigns to an activity: the time in a function of zod, or in a call of the platform such as a write to the storage, counts for what has called it. Compiling and most of the collection of garbage happen in other threads and are not in it.
-
-${table(head, [...rows, total])}
-
-"Largest" names the functions of the relay with the most time in an activity, each with what it calls for that activity.
-`;
+  return textOf({
+    title: "Where the CPU time of a task goes",
+    command: "bench:profile",
+    machine,
+    about: `A task that its event creates, with one delivered callback, at ${connections} connections, storage in memory where the machine can, in the relay and in the floor with promises (\`bench/throughput/promises-worker.ts\`), in ${rounds} rounds one after the other. The profiler samples the thread of JavaScript every 0.2 ms, whether it runs or waits for a core, and slows it down, so only proportions count. A sample counts for the innermost function on its stack that \`bench/profile/activities.ts\` assigns to an activity: the time in a function of zod, or in a call of the platform such as a write to the storage, counts for what has called it. Compiling and most of the collection of garbage happen in other threads and are not in it.`,
+    parts: [
+      table(head, [...rows, total]),
+      '"Largest" names the functions of the relay with the most time in an activity, each with what it calls for that activity.',
+    ],
+  });
 }
 
 function largestOf(shares: PerTask, activity: Activity): string {

@@ -1,5 +1,5 @@
 import { quantile } from "../figures.ts";
-import { table } from "../markdown.ts";
+import { table } from "../page.ts";
 import type { Machine } from "../throughput/machine.ts";
 
 export type Contender = "bare" | "relay";

@@ -1,5 +1,5 @@
 import { quantile } from "../figures.ts";
-import { table } from "../markdown.ts";
+import { table, textOf } from "../page.ts";
 import { type Check, checkLine, checksOf } from "./checks.ts";
 import type { Machine } from "./machine.ts";
 import { CONTENDERS, contendersOf } from "./plan.ts";
@@ -29,9 +29,7 @@ const HEAD = [
   "refused",
 ];
 
-const INTRODUCTION = `# The relay beside other servers
-
-Written by \`npm run bench\`. Each server takes the same tasks over HTTP, stores them and sends one callback for each. The **floor with promises** is a Worker with one object per task, written by hand in the most direct way, that keeps for a task which a \`completed\` event creates what the relay promises: the key checked by its digest, the body checked field by field, the first result wins, one record with its attempt, HMAC and Ed25519, a time limit, an excerpt of the answer, three attempts that survive a crash, erasure, one log line (\`bench/throughput/promises-worker.ts\`; \`test/process/bench\` tests both alike). The **bare floor** is the least that a Worker with an object does for a callback: a record and a watchdog alarm, one POST, and a record of its outcome. All servers of a section ran on one machine with the driver and the receiver, one after the other in each round, another one first in each. Figures are medians of the rounds, quantiles those of all rounds. Absolute figures belong to this machine; the ratios are the result.`;
+const ABOUT = `Each server takes the same tasks over HTTP, stores them and sends one callback for each. The **floor with promises** is a Worker with one object per task, written by hand in the most direct way, that keeps for a task which a \`completed\` event creates what the relay promises: the key checked by its digest, the body checked field by field, the first result wins, one record with its attempt, HMAC and Ed25519, a time limit, an excerpt of the answer, three attempts that survive a crash, erasure, one log line (\`bench/throughput/promises-worker.ts\`; \`test/process/bench\` tests both alike). The **bare floor** is the least that a Worker with an object does for a callback: a record and a watchdog alarm, one POST, and a record of its outcome. All servers of a section ran on one machine with the driver and the receiver, one after the other in each round, another one first in each. Figures are medians of the rounds, quantiles those of all rounds. Absolute figures belong to this machine; the ratios are the result.`;
 
 const METHOD = `- A connection sends its next task after the answer to the one before, as long as fewer tasks than four times the number of connections wait for their callbacks. A single connection waits for each callback: that is the calm latency.
 - Accept is the time from the request with the result to the end of its answer, callback the time from that request to the arrival of the callback.
@@ -46,33 +44,24 @@ const METHOD = `- A connection sends its next task after the answer to the one b
 - BullMQ: concurrency 64, three attempts, Redis with every write synced (\`appendfsync always\`).`;
 
 /** Returns the page with all results of a run. @param chartFile name of the chart's file. */
-export function page(
-  places: readonly PlaceResult[],
-  { startedAt, hardware, versions, load }: Machine,
-  chartFile: string,
-): string {
-  const loads = load.map((each) => each.toFixed(1)).join(", ");
-  const sections = places.map((place) => `## ${place.place.title}\n\n${tablesOf(place)}\n`);
-  return `${INTRODUCTION}
-
-- Machine: ${hardware}; load averages before the run ${loads}.
-- Versions: ${versions}.
-- Begun ${startedAt.toISOString()}.
-
-## Ratios
-
-The relay, event only, as the median of the comparisons of its two processes with the other server within each round, with the range in which half of the comparisons lie. "${CONTENDERS.twin}" compares the second process with the first one in the same way: what it differs from 1 is noise.
-
-${checkLines(checksOf(places))}
-
-![Callbacks per second and CPU time per task](${chartFile})
-
-${sections.join("\n")}
-## Method
-
-${METHOD}
-- The driver and the receiver, one process, used ${milliseconds(driverCpuMs(places))} of CPU time per task (median of all rounds).
-`;
+export function page(places: readonly PlaceResult[], machine: Machine, chartFile: string): string {
+  const ratios = `The relay, event only, as the median of the comparisons of its two processes with the other server within each round, with the range in which half of the comparisons lie. "${CONTENDERS.twin}" compares the second process with the first one in the same way: what it differs from 1 is noise.`;
+  const driver = `- The driver and the receiver, one process, used ${milliseconds(driverCpuMs(places))} of CPU time per task (median of all rounds).`;
+  return textOf({
+    title: "The relay beside other servers",
+    command: "bench",
+    machine,
+    about: ABOUT,
+    parts: [
+      "## Ratios",
+      ratios,
+      checkLines(checksOf(places)),
+      `![Callbacks per second and CPU time per task](${chartFile})`,
+      ...places.flatMap((place) => [`## ${place.place.title}`, tablesOf(place)]),
+      "## Method",
+      `${METHOD}\n${driver}`,
+    ],
+  });
 }
 
 /** Returns one Markdown item for each check. */

@@ -6,7 +6,7 @@ import { ROOT } from "../../test/process/harness/child.ts";
 const withoutConsole: Plugin = {
   name: "without-console",
   setup(bundling) {
-    bundling.onLoad({ filter: /\/src\/console\/index\.tsx$/ }, () => ({
+    bundling.onLoad({ filter: /\/src\/console\/console-pages\.ts$/ }, () => ({
       contents:
         "export const answerBrowser = () => new Response(null, { status: 404 });\nexport { answerBrowser as answerProblem };",
       loader: "js",

@@ -1,6 +1,7 @@
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { aKey, anAccount } from "./accounts.ts";
 import { invalid, ORIGIN, post, refusal } from "./client.ts";
 import { realMs, START_S, useClock } from "./clock.ts";
 import { restart, untilIdle } from "./objects.ts";
@@ -185,6 +186,15 @@ it("POST /v1/callbacks/test sends one sample and returns its outcome, request an
   const fields = ["id", "status", "model", "created_at", "completed_at", "output"];
   expect(Object.keys(JSON.parse(received[0]?.body ?? ""))).toEqual(fields);
   expect(await listDurableObjectIds(env.TASKS)).toHaveLength(objects.length);
+});
+
+it("POST /v1/callbacks/test does not show an account what the receiver has answered", async () => {
+  aReceiver(status(500, "the receiver's own words"));
+  const { key } = await aKey(await anAccount());
+  const response = await post("/v1/callbacks/test", { callback_url: CALLBACK_URL }, { key });
+  const answer = await response.json();
+  expect(answer).toMatchObject({ outcome: "rejected", status_code: 500 });
+  expect(answer).not.toHaveProperty("response_excerpt");
 });
 
 it("POST /v1/callbacks/test sends a sample of a failure when status is failed", async () => {

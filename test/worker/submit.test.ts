@@ -173,6 +173,8 @@ it.each([
   ["408", answering({}, 408)],
   ["409", answering({}, 409)],
   ["a redirect", answering({}, 307, { Location: "https://elsewhere.example.net/" })],
+  ["a redirect with an id", answering({ id: JOB }, 302, { Location: "/jobs" })],
+  ["524", answering("", 524)],
   ["a lost connection", () => Promise.reject(new Error("lost"))],
 ])(
   "after %s it is not known whether the upstream has started a job: the task stays open, and SDKs are told not to repeat the call",

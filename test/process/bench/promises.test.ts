@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { ROOT } from "../harness/child.ts";
 import { completedEvent, LOCAL_VARS, OPERATOR_KEY, SECRETS, Task } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
-import { type Behaviour, closedPort, type Post, Receiver } from "../harness/receiver.ts";
+import { type Behaviour, type Post, Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { derived, publicHalf, whsec } from "../secrets/derived.ts";
 
@@ -86,37 +86,18 @@ describe.each(SERVERS)("%s", async (name, options) => {
 
   it.concurrent.each<[what: string, fields: object]>([
     ["an id that is no UUID", { id: "task-1" }],
-    ["an id that is a number", { id: 1 }],
     ["an unknown status", { status: "done" }],
-    ["an empty model", { model: "" }],
     ["a model of 257 characters", { model: "m".repeat(257) }],
-    ["a model with half a character", { model: "\ud800" }],
     ["a callback_url that is no URL", { callback_url: "client.example.com" }],
-    ["a callback_url that is no text", { callback_url: 1 }],
-    ["a callback_url of another scheme", { callback_url: "ftp://client.example.com/" }],
     ["a callback_url with a private IPv4 address", { callback_url: "https://10.0.0.1/" }],
-    ["a callback_url with a public IPv4 address", { callback_url: "https://0x8080808/" }],
-    ["a callback_url with an IPv6 address", { callback_url: "https://[fd00::1]/" }],
-    ["a callback_url with a private domain", { callback_url: "https://db.internal/" }],
-    ["a callback_url without a domain", { callback_url: "https://client/" }],
     ["a callback_url with a user name", { callback_url: "https://user@client.example.com/" }],
-    ["a callback_url with an empty user name", { callback_url: "https://@client.example.com/" }],
-    ["a callback_url after a blank", { callback_url: " https://client.example.com/" }],
     ["a long callback_url", { callback_url: `https://client.example.com/${"x".repeat(2048)}` }],
     ["a created_at that is no number", { created_at: "today" }],
-    ["a created_at in milliseconds", { created_at: Date.now() }],
-    ["a negative completed_at", { completed_at: -1 }],
     ["an error", { error: { code: "c", message: "m" } }],
     ["no output", { output: null }],
-    ["no output URL", { output: { urls: [] } }],
-    ["output URLs that are no list", { output: { urls: VIDEO } }],
     ["an output URL of another scheme", { output: { urls: ["ftp://cdn.example.com/"] } }],
-    ["a long output URL", { output: { urls: [VIDEO + "x".repeat(8192)] } }],
     ["1001 output URLs", { output: { urls: Array.from({ length: 1001 }, () => VIDEO) } }],
     ["metadata that is a list", { output: { urls: [VIDEO], metadata: [] } }],
-    ["a seed that is no integer", { output: { urls: [VIDEO], metadata: { seed: 1.5 } } }],
-    ["a ratio that is no text", { output: { urls: [VIDEO], metadata: { ratio: 1 } } }],
-    ["a sound that is no boolean", { output: { urls: [VIDEO], metadata: { generate_audio: 1 } } }],
   ])(`${name}: an event with %s is refused with 400`, async (_, fields) => {
     const event = { ...completedEvent(randomUUID(), receiver.at("/refused", up)), ...fields };
     expect((await report(server, event)).status).toBe(400);
@@ -205,11 +186,6 @@ describe.each(SERVERS)("%s", async (name, options) => {
       [{ outcome: "rejected" }, { outcome: "delivered", status_code: 201 }],
     ],
     [
-      "closes the connection in the body of a 200",
-      [{ kind: "broken_body", status: 200 }],
-      [{ outcome: "delivered" }],
-    ],
-    [
       "answers without an end",
       [{ kind: "endless_body", status: 200 }],
       [{ outcome: "delivered", response_excerpt: "x".repeat(1024) }],
@@ -231,13 +207,6 @@ describe.each(SERVERS)("%s", async (name, options) => {
       await vi.waitUntil(() => posts.every(({ closedAt }) => closedAt !== null), WITHIN_MS);
     },
   );
-
-  it.concurrent(`${name}: a receiver that refuses connections is unreachable`, async () => {
-    const id = randomUUID();
-    await report(server, completedEvent(id, await closedPort()));
-    const { callback } = await settled(server, id, "/closed");
-    expect(callback?.attempts).toMatchObject(thrice("unreachable"));
-  });
 
   it.concurrent(`${name}: a delivered task has one log line`, async () => {
     const { id } = await outcomeOf(server, up);

@@ -1,20 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { page as outagePage, readmeWith } from "../../../bench/outage/page.ts";
-import { chart } from "../../../bench/throughput/chart.ts";
+import { page as outagePage } from "../../../bench/outage/page.ts";
 import { checksOf } from "../../../bench/throughput/checks.ts";
 import { checkLines, page, tablesOf } from "../../../bench/throughput/page.ts";
-import {
-  fullPlan,
-  plannedRounds,
-  QUICK,
-  rotated,
-  shareMs,
-  turnMs,
-  turnsOf,
-} from "../../../bench/throughput/plan.ts";
-import { type InRound, type PlaceResult, roundByRound } from "../../../bench/throughput/results.ts";
+import { QUICK } from "../../../bench/throughput/plan.ts";
+import type { InRound, PlaceResult } from "../../../bench/throughput/results.ts";
 import type { Round } from "../../../bench/throughput/round.ts";
 import { ROOT } from "../harness/child.ts";
 
@@ -62,53 +53,6 @@ const MEASURED: PlaceResult = {
 };
 const MACHINE = { startedAt: new Date(0), hardware: "2 cores", versions: "workerd 1", load: [0.5] };
 
-describe("the plan of npm run bench", () => {
-  it.each([
-    ["the whole run with BullMQ", fullPlan(true), 1_200_000],
-    ["the whole run without Redis", fullPlan(false), 1_200_000],
-    ["the short run", QUICK, 100_000],
-  ])(
-    "the plan for %s of npm run bench keeps its time limit, and measures each server for more than half a second at a time",
-    (_, plan, limitMs) => {
-      const startMs = 20_000 * plan.places.length;
-      const leftMs = plan.limitMs - startMs;
-      const turns = plan.places.map(turnsOf);
-      const firstMs = shareMs(plan.places, leftMs + startMs - 20_000);
-      const [first = 0] = turns;
-      expect(turnMs(firstMs, first)).toBeGreaterThan(500);
-      expect(firstMs / first).toBeCloseTo(leftMs / turns.reduce((sum, each) => sum + each, 0));
-      expect(plan.limitMs).toBeLessThan(limitMs);
-    },
-  );
-
-  it("a measurement of npm run bench that took too long shortens the later ones, down to 300 ms", () => {
-    expect([turnMs(9_000, 3), turnMs(4_000, 2), turnMs(-500, 1)]).toEqual([2_600, 1_600, 300]);
-  });
-
-  it("npm run bench measures a server that needs less precision in some of the rounds only, and compares it with the others in these", () => {
-    const seldom = { contenders: ["bullmq"], every: 2 } as const;
-    const load = { contenders: ["promises", "event"], rounds: 3, seldom } as const;
-    expect(plannedRounds(load)).toEqual([
-      ["promises", "event", "bullmq"],
-      ["event", "promises"],
-      ["bullmq", "promises", "event"],
-    ]);
-    const [first, , third] = busy;
-    if (first === undefined || third === undefined) throw new Error("two rounds are missing");
-    const multiples = roundByRound([first, third], busy, (own, other) => own.cpuMs / other.cpuMs);
-    expect(multiples).toEqual([1, 1]);
-  });
-
-  it("npm run bench begins each round of measurements with another server", () => {
-    expect([0, 1, 2, 3].map((by) => rotated(["a", "b", "c"], by).join(""))).toEqual([
-      "abc",
-      "bca",
-      "cab",
-      "abc",
-    ]);
-  });
-});
-
 describe("the report of npm run bench", () => {
   it("the report of npm run bench compares both processes of the relay with the floor with promises in the same rounds, and states limits, goals and noise", () => {
     expect(checkLines(checksOf([MEASURED])).split("\n")).toEqual([
@@ -120,31 +64,12 @@ describe("the report of npm run bench", () => {
     ]);
   });
 
-  it("a table in the report of npm run bench has one row per server and load, with the sums of lost, doubled and refused requests", () => {
-    const lines = tablesOf(MEASURED).split("\n");
-    expect(lines[2]).toBe(
-      "| floor with promises | 1 | 500 | 500 |  | 1.00 ms | 2.00 ms | 2.00 ms | 2.00 ms | 1.00 ms |  | 1 | 0 | 2 |",
-    );
-    expect(lines[6]).toBe(
-      "| relay, event only | 32 | 348 | 348 | 0.87 | 1.00 ms | 2.00 ms | 80 ms | 400 ms | 2.50 ms | 0.50 ms | 3 | 0 | 6 |",
-    );
-    expect(lines).toHaveLength(8 + 1 + 4);
-  });
-
   it("the report of npm run bench has the tables, the comparisons with the limits, the machine and a link to the chart", () => {
     const text = page([MEASURED], MACHINE, "results.svg");
     const parts = [tablesOf(MEASURED), checkLines(checksOf([MEASURED])), "(results.svg)"];
     for (const part of [...parts, "2 cores", "workerd 1", "1970-01-01", "used 0.25 ms of CPU"]) {
       expect(text).toContain(part);
     }
-  });
-
-  it("in the chart of npm run bench the largest figure of each panel has the longest bar", () => {
-    const widths = [...chart([MEASURED]).matchAll(/<rect x="260".* width="([\d.]+)"/g)];
-    const [floorPerS, relayPerS, , floorMs, relayMs] = widths.map(([, width]) => Number(width));
-    expect([floorPerS, relayMs]).toEqual([330, 330]);
-    expect(relayPerS).toBeCloseTo((348 / 400) * 330, 0);
-    expect(floorMs).toBeCloseTo((2 / 2.5) * 330, 0);
   });
 });
 
@@ -155,19 +80,6 @@ describe("the README's line on a dead receiver", () => {
     );
     const [sentence = "none"] = /^While half of .+\.$/m.exec(outage) ?? [];
     expect(readme).toContain(`**A dead receiver delays no other.** ${sentence} [All figures]`);
-  });
-
-  it("npm run bench:outage replaces the line that an earlier run has written into the README", () => {
-    const plan = { tasks: 8, ratePerS: 60, waitMs: 20_000 };
-    const relay = { accepted: 4, latenciesMs: [9, 10, 11, 50] };
-    const bullmq = { accepted: 4, latenciesMs: [25_000] };
-    const readme = readFileSync(join(ROOT, "README.md"), "utf8");
-    const before = readmeWith(readme, { relay: bullmq, bullmq: null }, plan);
-    const after = readmeWith(before, { relay, bullmq }, plan);
-    expect(before).toContain("after 25.0 s (p50) and 25.0 s (p99), 3 of 4 missing. [All");
-    expect(after.match(/^.*\(bench\/OUTAGE\.md\)$/gm)).toEqual([
-      "**A dead receiver delays no other.** While half of 60 tasks per second go to a receiver that never answers, the callbacks of the other half arrive after 10 ms (p50) and 50 ms (p99), all 4 of them; BullMQ with Redis (concurrency 64) lacks 3 of 4, 20 s after the last task. [All figures](bench/OUTAGE.md)",
-    ]);
   });
 });
 

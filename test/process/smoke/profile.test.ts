@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { RULES } from "../../../bench/profile/activities.ts";
-import { page } from "../../../bench/profile/page.ts";
 import { type Profile, sharesOf, timesOf } from "../../../bench/profile/profile.ts";
 import { ROOT } from "../harness/child.ts";
 
@@ -55,18 +54,6 @@ it("a sample of a profile counts for the innermost function that a rule names, a
     ["the platform, outside of any function", 128],
     ["collect garbage", 64],
   ]);
-});
-
-it("the page of npm run bench:profile compares what both servers do, and names the largest functions of the relay", () => {
-  const relay = sharesOf(PROFILE, SCRIPT);
-  const floor = relay.map((share) => ({ ...share, us: share.us / 2 }));
-  const lines = page({ floor, relay }, { date: new Date(0), connections: 32, rounds: 6 }).split(
-    "\n",
-  );
-  expect(lines).toContain(
-    "| validate: read and check the body and the URLs | 134 | 268 | 134 | body.ts validate2 268 |",
-  );
-  expect(lines).toContain("| **all** | 496 | 991 | 496 |  |");
 });
 
 it.each(RULES.map(({ path, functions }) => ({ path, functions: functions ?? [] })))(

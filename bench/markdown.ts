@@ -1,5 +1,0 @@
-/** Returns a Markdown table whose columns but the first hold numbers. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const rule = head.map((_, index) => (index === 0 ? "---" : "---:"));
-  return [head, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-}
