@@ -148,7 +148,7 @@ export function turnMs(leftMs: number, turnsLeft: number): number {
 /**
  * Returns the items with the first `by` of them moved to the end, so that each item comes first in its turn.
  */
-export function rotated<T>(items: readonly T[], by: number): readonly T[] {
+function rotated<T>(items: readonly T[], by: number): readonly T[] {
   const cut = items.length === 0 ? 0 : by % items.length;
   return [...items.slice(cut), ...items.slice(0, cut)];
 }

@@ -66,7 +66,7 @@ it("the fetch of the webhooks attaches the job that fal names by its id and the 
   });
 });
 
-it("the promise of a webhook rejects with the job and the reason when the relay refuses to attach the job, and resolves when a hook has ended the task before", async () => {
+it("the promise of a webhook rejects when the relay refuses to attach the job, and resolves when a hook has ended the task before", async () => {
   const upstream = answer(200, { id: "p-1" });
   const endless = new ScriptedStream("stays open");
   const refused = await submitted(upstream, endless, refusal(400, "invalid_request"));
@@ -86,7 +86,7 @@ it("the promise of a webhook rejects with the task and the error of fetch as its
   });
 });
 
-it("the fetch of the webhooks tells the relay nothing of calls without a hook URL of an open webhook, of answers that name no job, and of failures after which the SDK repeats the call", async () => {
+it("the fetch of the webhooks attaches no job for a call without a hook URL, for an answer without a job, and for a failure that the SDK repeats", async () => {
   const upstreams = [answer(200, {}), new Response("no JSON"), answer(409, {}), answer(500, {})];
   for (const upstream of upstreams) {
     const { received, http, send, call } = await submitted(upstream, ends());

@@ -52,8 +52,8 @@ describe("a header Range", () => {
   });
 });
 
-describe("a header If-Range beside a header Range", () => {
-  it("with the entity tag of the output gets the part", () => {
+describe("a request for a part of an output (Range) under a condition (If-Range)", () => {
+  it("gets the part when the condition is the entity tag of the output", () => {
     expect(get({ Range: "bytes=0-0", "If-Range": ETAG })).toEqual({
       kind: "part",
       offset: 0,
@@ -67,7 +67,7 @@ describe("a header If-Range beside a header Range", () => {
     ["a date", "Sun, 06 Nov 1994 08:49:37 GMT"],
     ["any tag (*)", "*"],
     ["nothing", ""],
-  ])("with %s gets everything", (_what, condition) => {
+  ])("gets the whole output when the condition is %s", (_what, condition) => {
     expect(get({ Range: "bytes=0-0", "If-Range": condition })).toEqual({ kind: "whole" });
     expect(get({ Range: "bytes=5000-", "If-Range": condition })).toEqual({ kind: "whole" });
   });

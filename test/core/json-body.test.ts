@@ -241,7 +241,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
   });
 
   it.each(["/a~1b~0c", "/", "/0", "/é😀", "/__proto__", "/constructor/toString"])(
-    "finds the member of the pointer %s, whose name has a meaning elsewhere",
+    "finds the member of the pointer %s, although its name needs escapes, is empty or a number, or is one of JavaScript's own",
     (pointer) => {
       const body = '{"a/b~c":1,"":1,"0":1,"é😀":1,"__proto__":1,"constructor":{"toString":1}}';
       expect(found(body, [pointer])).toEqual({ [pointer]: scalar(1) });

@@ -232,7 +232,7 @@ it.each([
   );
 });
 
-it("outputs cost their storage for OUTPUT_DAYS, one write or one for each part of 8 MiB and two more, two calls of the bucket for each read, and the same for each further output", () => {
+it("each output costs its storage for OUTPUT_DAYS, a write, or one for each part of 8 MiB and two more, and two calls for each read", () => {
   const use = { outputs: 1, outputMb: 10, outputDays: 15, outputReads: 3, isChunked: false };
   const [one, chunked] = [use, { ...use, isChunked: true }].map(outputUsage);
   expect(one).toMatchObject({ r2ClassA: 1, r2ClassB: 6, r2GbMonths: 0.005, workerRequests: 3 });

@@ -91,7 +91,7 @@ it.each([
   },
 );
 
-it("when package.json names the repository github:acme/relay, npm run docs links each page of it in the README of the client, and writes it and the home page into the client's package.json once", () => {
+it("when package.json names the repository github:acme/relay, npm run docs links it in the README and the package.json of the client", () => {
   const named = { repository: "github:acme/relay" };
   const url = "https://github.com/acme/relay";
   const readme = clientReadmeDoc(CLIENT_README, named);

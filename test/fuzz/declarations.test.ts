@@ -87,7 +87,7 @@ function requireReadable(
 }
 
 fuzz(
-  "any declaration is refused with the places of its faults, or its connection reads any answer and hook without an exception and calls nothing outside of its base URL",
+  "any declaration is refused with the places of its faults, or reads any answer without an exception and stays below its base URL",
   {
     inputs,
     subject: SUBJECT,

@@ -147,7 +147,7 @@ const inSpiteOf =
   };
 
 fuzz(
-  "any bytes are read as the body of a submission exactly when JSON.parse reads an object of at most 256 levels that names no watched member twice; the watched members have the values that JSON.parse reads",
+  "any bytes are read as the body of a submission exactly when JSON.parse reads a flat enough object, and with the same values",
   {
     inputs: bodies,
     subject: scanBody,
@@ -252,7 +252,7 @@ function apart(paths: readonly Path[]): readonly Path[] {
 }
 
 fuzz(
-  "a body of a submission in which members are set is the body with these members, read by JSON.parse, and keeps every byte but those of the values that were replaced",
+  "setting members of a body changes these members as JSON.parse reads them, and no byte but those of the replaced values",
   {
     cases: 50_000,
     inputs: fc.tuple(

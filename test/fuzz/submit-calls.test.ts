@@ -126,7 +126,7 @@ function isSendable(name: string, value: string): boolean {
 const CREDENTIALS = { Authorization: "Bearer key-of-the-connection" };
 
 fuzz(
-  "an upstream gets an operator's own headers, but no key, cookie or address, and none that belongs to the connection to the relay; of an account's headers it gets only those of a list",
+  "an upstream gets an operator's headers without keys, cookies, addresses and those of the connection, and an account's by a list",
   {
     inputs: calls,
     subject: sentHeaders,

@@ -285,7 +285,7 @@ it("the check that expired tasks were erased returns the ids of the tasks that i
   expect(expiryCheck.counts).toEqual({ asked: 1, lost: 0 });
 });
 
-it("on the Free plan, the cron removes in each run the rows of overdue tasks that no longer exist from another of several index databases, and logs how many databases it skipped", async () => {
+it("on the Free plan, each run of the cron removes the rows of lost tasks from another of several databases, and logs how many it skipped", async () => {
   const lines = logLines();
   const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
   await Promise.all(databases.map(clear));

@@ -77,7 +77,7 @@ it.each([
     "customer",
   ],
 ])(
-  "a data point with the connection, the answer and whose key it is about is written to Analytics Engine for every poll with %s when METRICS is bound",
+  "METRICS gets a data point for each poll with %s: the connection, the answer, and whether the key is the customer's",
   async (_, keys, owner) => {
     const outside = receivers(200);
     outside.on("https://ark.", ({ method }) =>

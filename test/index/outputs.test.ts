@@ -33,7 +33,7 @@ it("the console's list of tasks is narrowed by its filter Outputs to tasks with 
   expect(page).toMatch(/<option value="lost" selected[^>]*>lost/);
 });
 
-it("GET /v1/stats adds up the copies of outputs that are kept, their bytes, and those that were given up, of the tasks created in its hours, in all databases of the index", async () => {
+it("GET /v1/stats adds up kept copies of outputs, their bytes, and those given up, of tasks created in its hours, in all databases", async () => {
   const { SHARD_1: second } = env;
   if (second === undefined) throw new Error("this test needs two databases");
   await ready(second);

@@ -60,7 +60,7 @@ it("the receiver of docs/first-day.md answers as the query of its URL says, and 
   }
 });
 
-it("the command of docs/first-day.md about punctual alarms prints how many attempts followed another, and how much later than planned: least, median and 99th percentile", ({
+it("the command of docs/first-day.md about punctual alarms prints how many attempts followed another, and how late they were", ({
   skip,
 }) => {
   skip(spawnSync("sh", ["-c", "command -v jq"]).status !== 0, "jq is not installed");

@@ -59,7 +59,7 @@ async function listed(query: string): Promise<readonly string[]> {
   return data.map(({ id }) => id);
 }
 
-it("the index row of a task is written again when its copies end, with those that are kept and those that are lost, and ?outputs=lost finds the task only then", async () => {
+it("when the copies of a task end, its index row is written again with the kept and the lost ones, and ?outputs=lost finds it", async () => {
   await ready(index());
   const { on } = anUpstream(sending(VIDEO_BYTES));
   on(SECOND_SOURCE, answering(null, 404));

@@ -63,7 +63,7 @@ describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
     ["an answer to a poll", examples.polls],
     ["a hook", examples.hooks],
   ])(
-    `each example of %s of ${name} is read as what its name says, e.g. success; where an example is missing, a reason is stated`,
+    `%s of ${name} is read as the state after which its example is named, e.g. success; a state without an example has a reason`,
     (_, reports) => {
       const { others: _others, ...named } = reports ?? { others: [] };
       const kinds = Object.entries(named).map(([kind, example]) => [

@@ -177,7 +177,7 @@ it.each<[string, string, readonly string[]]>([
   },
 );
 
-it("calls of the Kling API of 2026 have the fields for hooks in the object options, and those of Kling's own paths at a new-api gateway have the hook URL outside of metadata", () => {
+it("a call of the Kling API of 2026 has the hook fields in the object options, and one at a new-api gateway has the hook URL outside of metadata", () => {
   const kling = adapterOf("kling");
   expect(kling.target("/omni-video/kling-3.0-omni")?.hookParameters).toEqual({
     parameter: "options.callback_url",

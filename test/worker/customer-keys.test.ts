@@ -92,7 +92,7 @@ it("the job is polled with the customer's own key, also at a connection that has
   expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
 });
 
-it("what is stored for the task does not contain the key in clear, even if the upstream repeats it in its answer, and no part of it once the task is settled", async () => {
+it("what is stored for a task does not contain the customer's key in clear, and no part of it once the task is settled", async () => {
   const outside = anArk(({ headers: { authorization } }) =>
     Response.json({ id: JOB, seen: authorization }),
   );
@@ -184,7 +184,7 @@ it("the hooks of a customer's jobs do not count for the connection", async () =>
   expect(noted).not.toHaveBeenCalled();
 });
 
-it("under a limit of polls per minute, the polls with a customer's key are counted for this key, and not with those of the connection or of other customers", async () => {
+it("the limit of polls per minute counts the polls with a customer's key for this key, not with those of the connection or other customers", async () => {
   const connections = { mine: { provider: "ark", key: "test-only-ark-key", polls_per_minute: 1 } };
   const bindings = { ...BINDINGS, CONNECTIONS: JSON.stringify(connections) };
   const outside = anArk();
@@ -368,7 +368,7 @@ it("a Relay-Key that nobody has is 401, with an upstream's key in its place too"
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("a key of the relay is never sent to an upstream as a customer's key, and is refused by its header: the caller's, another operator's, and one of an account", async () => {
+it("a key of the relay, of an operator or an account, is never sent to an upstream as a customer's key, and is refused by its header", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   for (const relayKey of [OPERATOR_KEY, "test-only-older-operator-key", key]) {

@@ -58,7 +58,7 @@ async function submitted(outcome: SubmitOutcome | null): Promise<Hooked> {
 
 const UNKNOWN = { kind: "unknown", statusCode: null } as const;
 
-it("after an unknown outcome, an unsigned hook at the URL of the submission has its job polled at once, and an answer with the model and a later creation completes the task", async () => {
+it("after an unknown outcome, an unsigned hook at the URL of the submission has its job polled, whose answer completes the task", async () => {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering(""));
   outside.on(SITE, answering(arkJob()));

@@ -160,7 +160,7 @@ it("the header that a call needs is set by the relay, whatever the caller has se
   expect(sent.headers["x-dashscope-async"]).toBe("enable");
 });
 
-it("a call that leaves the model to the upstream is stored under the name of its path, and one whose model is no text, or missing where it is demanded, is refused", async () => {
+it("a call without a model is stored under the name of its path, or refused where a model is demanded; a model that is no text is refused", async () => {
   const kling = submittingTo("kling");
   const path = "/v1/videos/effects";
   const answer = {

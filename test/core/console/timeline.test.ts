@@ -133,7 +133,7 @@ describe("the timeline of a task", () => {
     ],
     ["whose outcome is unknown without an answer", anUnknown(null), ["submitted"]],
   ])(
-    "the timeline of a submitted task marks the submission and its answer, and the attachment of the job only when it came from elsewhere: for a submission %s",
+    "the timeline of a task marks its submission, the answer, and an attachment of the job from elsewhere: for a submission %s",
     (_, submission, names) => {
       const isAttached = submission.state.kind === "accepted";
       const upstreamTimes = isAttached

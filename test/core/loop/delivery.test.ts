@@ -133,7 +133,7 @@ describe("the alarm of a task", () => {
     expect(host.stored?.status).toBe("failed");
   });
 
-  it("changes that postpone the next poll of a task leave its alarm as it is, and the alarm polls nothing and is set anew once, even by a new instance of the task's object", async () => {
+  it("a change that postpones the next poll leaves the alarm, which then polls nothing and is set anew once, also by a new instance", async () => {
     host.policyAt = () => HOOKED;
     host.loop.apply(aProvidedRegistration());
     host.loop.apply(anAttachment(JOB, CONNECTION, true));

@@ -155,7 +155,7 @@ it.each([
     4,
   ],
 ])(
-  "npm run providers:check prints what a poll's answer (%s) means, without secrets, and exits with 0 only if it tells the job's state, else with a status for the reason",
+  "npm run providers:check prints what a poll's answer (%s) means, without secrets, and exits with 0 only if it tells the state",
   async (_, body, status, lines, exit) => {
     const vars = answering(PATH, body, status, { "Retry-After": "7" });
     expect(await check(job, vars)).toEqual({ status: exit, lines, error: "" });

@@ -94,7 +94,7 @@ async function calledBack(path: string): Promise<unknown> {
   return JSON.parse(receiver.postsAt(path)[0]?.body ?? "");
 }
 
-it("a ComfyUI server that knows nothing of the relay, declared as the documentation says, gets its workflow by one call; its end is found by polls, its image is kept, and the client is called back", async () => {
+it("a declared ComfyUI server gets its workflow by one call; polls find its end, its image is kept, and the client is called back", async () => {
   const id = await submit("a fox", "/done");
   const image = await keptOutput("/done");
   expect([image.status, image.headers.get("Content-Type")]).toEqual([200, "image/png"]);

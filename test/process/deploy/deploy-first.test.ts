@@ -159,7 +159,7 @@ const withRule = {
   ],
 };
 
-it("npm run setup -- --outputs creates the bucket near the relay's objects, with a rule that aborts uploads after a day, and changes nothing when it runs again", async () => {
+it("npm run setup -- --outputs creates the bucket near the relay's objects, which aborts uploads after a day, and only once", async () => {
   const setup = ["scripts/setup.ts", "--domain", "relay.example.com", "--location", "apac-ne"];
   const first = await run([...setup, "--outputs"]);
   expect([first.status, first.stderr]).toEqual([0, ""]);

@@ -98,7 +98,7 @@ const JobIds = z.object({ task_id: z.string() });
 const Balance = z.object({ balance: z.int() });
 const videoOf = (jobId: string) => `https://cdn.example.com/${jobId}.mp4`;
 
-it.concurrent("the commands of docs/new-api.md submit a video and an image of an account to a new-api gateway with the key of the gateway's user, and each leads to one callback with the result, at the price of its offer", async () => {
+it.concurrent("the commands of docs/new-api.md submit a video and an image of an account; each leads to one callback, at the price of its offer", async () => {
   const video = await runOfPage("/v1/video/generations");
   const { task_id: jobId } = JobIds.parse(video.body);
   const image = await runOfPage("/v1/images/generations");
@@ -123,7 +123,7 @@ it.concurrent("the commands of docs/new-api.md submit a video and an image of an
   expect(submitted.map(({ key }) => key)).toEqual([USER_KEY]);
 });
 
-it.concurrent("the commands of docs/new-api.md for users with keys of their own submit and poll a video and an image with that key, and each leads to one callback, free of charge", async () => {
+it.concurrent("the commands of docs/new-api.md submit a video and an image with a key of the user; each leads to one callback, free of charge", async () => {
   const video = await runOfPage("/v1/video/generations", "Relay-Key");
   const { task_id: jobId } = JobIds.parse(video.body);
   const image = await runOfPage("/v1/images/generations", "Relay-Key");

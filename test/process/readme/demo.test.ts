@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => clone[Symbol.dispose]());
 
-it("npm run demo prints each step up to a callback with the members of the example in README.md, and without a terminal ends by itself and prints neither a key nor where the console is", () => {
+it("npm run demo prints each step up to a callback as in README.md, and without a terminal ends by itself and prints no key", () => {
   const course = [
     /POST http:\S+\/v1\/submit\/ark\/contents\/generations\/tasks/,
     /"id": "cgt-\S+"/,

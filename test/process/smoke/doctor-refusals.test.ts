@@ -231,7 +231,7 @@ it("npm run doctor warns of each offer that has a price without limits, and of e
   ]);
 });
 
-it("npm run doctor counts the offers when it warns of none: of limited ones, of free ones without limits, of those for customers' own keys, and of those at the sandbox, which needs no key", () => {
+it("npm run doctor counts the offers, without a warning, when they are limited, for customers' own keys, at the sandbox, or free without limits", () => {
   const free = { ...OFFER, limits: {}, price: null };
   const own = { ...OFFER, connection: "fal", key: "customer", limits: {} };
   expect(offerLines(OFFER, free, own, { ...OFFER, connection: "sandbox" })).toEqual([

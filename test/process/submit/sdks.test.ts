@@ -50,7 +50,7 @@ const OWNERS = ["connection", "customer"] as const;
 const RUNS = BLOCKS.flatMap((block) => OWNERS.map((owner) => ({ ...block, owner })));
 
 it.concurrent.each(RUNS)(
-  "$sdk, as docs/sdks.md uses it for $connection, submits a job with the key of the $owner, prints the upstream's answer, and a signed callback brings the result",
+  "$sdk, used as in docs/sdks.md, submits a job to $connection with the key of the $owner, and a signed callback brings the result",
   async ({ owner, ...block }) => {
     const { output, path, submitted } = await run(block, owner, "submitted");
     expect(output).toMatch(new RegExp(`${SDK_JOB.id}|${SDK_JOB.output}`));
@@ -66,7 +66,7 @@ it.concurrent.each(RUNS)(
 );
 
 it.concurrent.each(BLOCKS)(
-  "$sdk repeats a call for $connection $repetitions times under its Idempotency-Key when the connection to the relay breaks, and the job is submitted once",
+  "$sdk repeats a call for $connection $repetitions times under its Idempotency-Key when the connection breaks: one job is submitted",
   async (block) => {
     const { isDone, idempotencyKey, submitted } = await run(block, "connection", BROKEN);
     expect(isDone).toBe(false);

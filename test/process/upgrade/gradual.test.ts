@@ -35,7 +35,7 @@ function print(line: string): void {
 }
 
 it(
-  "nothing is lost, doubled or refused while two builds run at once: requests go to the Worker of either, and the objects of tasks and all others move between both",
+  "nothing is lost, doubled or refused while two builds run at once, each with some of the requests and some of the objects",
   { timeout: (MINUTES + 10) * 60_000 },
   async () => {
     const [earlier] = await Promise.all([keptBundle(), bundleOf()]);

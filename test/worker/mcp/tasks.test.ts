@@ -86,7 +86,7 @@ it("a failed task is a completed one whose result is an error, because the statu
   });
 });
 
-it("a canceled task is cancelled", async () => {
+it("a task that was canceled at the relay has the status cancelled of MCP", async () => {
   anArk();
   const taskId = await register();
   await cancel(taskId);
