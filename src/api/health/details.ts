@@ -1,8 +1,11 @@
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../env.ts";
+import { NoBody, NoQuery, operation } from "../operation.ts";
 import { connectionsOf, withoutKey } from "./connection-health.ts";
 import { indexStateOf } from "./index-health.ts";
 import { configurationOf } from "./settings.ts";
+
+export type HealthDetails = Awaited<ReturnType<typeof healthDetails>>;
 
 /** Returns the part of the answer of `/healthz` that only operators see. */
 export async function healthDetails(config: Config, env: Env) {
@@ -18,3 +21,10 @@ export async function healthDetails(config: Config, env: Env) {
     index,
   };
 }
+
+/** Reads the part of the answer of `/healthz` that only operators see. Only the console uses this operation. */
+export const readHealthDetails = operation(
+  "readHealthDetails",
+  { access: "statistics", query: NoQuery, body: NoBody },
+  async ({ env, runtime: { config } }) => await healthDetails(config, env),
+);

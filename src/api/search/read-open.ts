@@ -1,16 +1,23 @@
 import type { Config } from "../../config/config.ts";
 import { MINUTE_MS, SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
+import { countOpen, type OpenCount } from "../../index-db/open-count.ts";
 import { type OpenPerConnection, openPerConnection } from "../../index-db/open-per-connection.ts";
-import { shardsOf } from "../../index-db/shards.ts";
+import { type Shards, shardsOf } from "../../index-db/shards.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
-import { queryIndex } from "./query-index.ts";
+import { NoBody, NoQuery, operation } from "../operation.ts";
+import { queryIndex, requireIndex } from "./query-index.ts";
 
 /**
  * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are read to
  * count the open ones among them, i.e. those without a result. D1 bills two rows for each.
  */
 const MAX_TASKS = 2_000;
+/**
+ * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are counted
+ * altogether.
+ */
+const MAX_UNSETTLED = 500;
 /**
  * Shortest time in milliseconds for which the numbers of open tasks are kept in memory. Numbers that have cost many
  * rows are kept longer, one minute for each 1,000 rows, because a page that stays open asks for them every minute.
@@ -31,16 +38,51 @@ interface Counted extends OpenPerConnection {
   readonly at: number;
 }
 
+/** Numbers of open tasks of each connection, with the time at which they were counted, in Unix seconds. */
+export type OpenTasks = Awaited<ReturnType<typeof openTasksIn>>;
+
+/** Number of unsettled tasks, and of the overdue ones among them. */
+export type Unsettled = Awaited<ReturnType<typeof readOpenTasks.perform>>["unsettled"];
+
+/**
+ * Counts the open tasks of each connection, and all unsettled tasks, with the overdue ones among them. Only the console
+ * uses this operation.
+ */
+export const readOpenTasks = operation(
+  "readOpenTasks",
+  { access: "inspect", query: NoQuery, body: NoBody },
+  async ({ env, runtime }) => {
+    const shards = requireIndex(env, runtime);
+    const [open, unsettled] = await Promise.all([
+      openTasksIn(shards, env),
+      queryIndex(() => countUnsettled(shards, Date.now())),
+    ]);
+    const { tasks, isCapped, overdue } = unsettled;
+    return { open, unsettled: { count: tasks, is_capped: isCapped, overdue } };
+  },
+);
+
 /**
  * Returns how many tasks of each connection to a provider are open (have no result), and when they were counted. Null
  * means that no index is bound.
  */
 export async function openTasks(env: Env, config: Config) {
   const shards = shardsOf(env, config);
-  if (shards === null) return null;
+  return shards === null ? null : await openTasksIn(shards, env);
+}
+
+async function openTasksIn(shards: Shards, env: Env) {
   const { at, isCapped, connections } = await recent.get(env, async (now) => {
     const found = await queryIndex(() => openPerConnection(shards, MAX_TASKS));
     return { ...found, at: now };
   });
   return { at: toSeconds(at), is_capped: isCapped, connections };
+}
+
+/**
+ * Counts the unsettled tasks (without a result, or with a callback or refund still under way), at most 500.
+ * @param now current time, in Unix milliseconds.
+ */
+export async function countUnsettled(shards: Shards, now: number): Promise<OpenCount> {
+  return await countOpen(shards, MAX_UNSETTLED, now);
 }

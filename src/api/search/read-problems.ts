@@ -1,7 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { countOpen } from "../../index-db/open-count.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { failedCallbacks, nextTasks } from "../../index-db/troubled-tasks.ts";
 import { unknownSubmissions } from "../../index-db/unknown-submissions.ts";
@@ -11,7 +10,7 @@ import { json } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
 import { queryIndex } from "./query-index.ts";
-import { openTasks } from "./read-open.ts";
+import { countUnsettled, openTasks } from "./read-open.ts";
 import { recentCounts } from "./recent-counts.ts";
 import { isRefunding } from "./troubles/task-rules.ts";
 import type { Facts, IndexFacts } from "./troubles/trouble.ts";
@@ -22,11 +21,6 @@ import { troublesOf } from "./troubles/troubles.ts";
  * them.
  */
 const KEEP_MS = 10 * SECOND_MS;
-/**
- * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are
- * counted. `is_capped` in the answer says that there may be more.
- */
-const MAX_OPEN = 500;
 /**
  * Largest number of tasks with a failed callback that are read from the index to find problems. The same limit holds
  * for unsettled tasks (without a result, or with a callback or refund still under way). D1 bills two rows for each
@@ -46,6 +40,16 @@ const readProblems = operation(
   async ({ env, runtime: { config } }) => await problemsView(env, config),
 );
 
+/**
+ * Reads what `readProblems` reads, but for the numbers of open tasks per connection, which cost more rows. Only the
+ * console uses this operation, whose overview is refreshed often.
+ */
+export const readPresentProblems = operation(
+  "readPresentProblems",
+  { access: "inspect", query: NoQuery, body: NoBody },
+  async ({ env, runtime: { config } }) => await presentProblems(env, config),
+);
+
 export const readProblemsRoute = routeOf(
   { method: "GET", path: "/v1/problems" },
   readProblems,
@@ -57,14 +61,12 @@ export const readProblemsRoute = routeOf(
  * unsettled tasks (without a result, or with a callback or refund still under way), overdue tasks (which should have
  * changed by now), tasks whose callback is being sent, and tasks whose refund is not confirmed yet.
  */
-export async function presentProblems(env: Env, config: Config) {
+async function presentProblems(env: Env, config: Config) {
   return await recent.get(env, async (now) => viewOf(await factsOf(env, config, now)));
 }
 
 /**
- * Returns the answer of `GET /v1/problems`: the present problems, and how many tasks of each connection are open. The
- * overview of the console does not need these counts. It calls `presentProblems` instead, which costs less, because
- * it is refreshed more often.
+ * Returns the answer of `GET /v1/problems`: the present problems, and how many tasks of each connection are open.
  */
 async function problemsView(env: Env, config: Config) {
   const [present, open] = await Promise.all([presentProblems(env, config), openTasks(env, config)]);
@@ -98,7 +100,7 @@ async function indexFacts(env: Env, config: Config, now: number): Promise<IndexF
       recentCounts(env, shards, now),
       failedCallbacks(shards, MAX_TASKS),
       nextTasks(shards, MAX_TASKS),
-      countOpen(shards, MAX_OPEN, now),
+      countUnsettled(shards, now),
       unknownSubmissions(shards, MAX_UNKNOWN, now),
     ]),
   );

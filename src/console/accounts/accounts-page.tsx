@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { createAccount, listBalances } from "../../api/accounts/accounts.ts";
 import { readQuery } from "../../api/http/query.ts";
-import { shardsOf } from "../../index-db/shards.ts";
 import { may } from "../../objects/task/caller.ts";
 import { html, seeOther } from "../http/html-answer.ts";
 import { countText } from "../parts/format.ts";
@@ -31,13 +30,13 @@ export const accountsPage = viewerPage("accountsPage", "/accounts", "read", (vis
 );
 
 async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promise<Response> {
-  const { env, url, runtime, viewer } = visit;
+  const { url, runtime, viewer } = visit;
   if (viewer.kind === "account") return seeOther(`/accounts/${viewer.id}`);
-  const shards = shardsOf(env, runtime.config);
   const { cursor } = readQuery(Query, url);
   const query = { cursor, limit: String(PAGE) };
-  const found =
-    shards === null ? null : await listBalances.perform({ params: {}, query }, viewer, visit);
+  const found = runtime.config.isIndexed
+    ? await listBalances.perform({ params: {}, query }, viewer, visit)
+    : null;
   return html(
     <Layout title="Accounts" frame={frameOf(visit)} section="accounts">
       <PageHead

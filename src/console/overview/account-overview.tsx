@@ -1,17 +1,11 @@
-import { accountCounts, type AccountCounts } from "../../index-db/account-counts.ts";
-import { callLedger } from "../../api/accounts/account-client.ts";
-import { callbacksView, tasksView } from "../../api/search/count-views.ts";
-import { queryIndex } from "../../api/search/query-index.ts";
-import { DAY_MS, SECOND_MS } from "../../core/time.ts";
-import type { Env } from "../../env.ts";
-import { listShards } from "../../index-db/list-shards.ts";
-import { ANY_TASK, type ListedTask } from "../../index-db/list.ts";
-import type { Shards } from "../../index-db/shards.ts";
+import { MAX_NEWEST_TASKS, readNewestAccountStats } from "../../api/accounts/account-stats.ts";
+import { readAccount } from "../../api/accounts/accounts.ts";
+import { listTasks, type TaskSummary } from "../../api/search/list-tasks.ts";
+import { DAY_MS, SECOND_MS, toSeconds } from "../../core/time.ts";
 import { countText } from "../parts/format.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Stat } from "../parts/stat.tsx";
-import { mostFirst } from "./numbers.tsx";
 import { Failures } from "./failures.tsx";
 import { NoIndex } from "./first-steps.tsx";
 import { readWhen } from "../../api/tasks/task-watch.ts";
@@ -27,8 +21,6 @@ import { type Column, Table } from "../parts/table.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
 
 const WINDOW_MS = 7 * DAY_MS;
-/** Largest number of an account's newest tasks that are counted. D1 bills up to three rows for each. */
-const MAX_TASKS = 2_000;
 const SHOWN = 10;
 /** Seconds between two refreshes of a page without an open task. */
 const REFRESH_S = 30;
@@ -42,27 +34,21 @@ type Facts = Awaited<ReturnType<typeof readAccountFacts>>;
  * @param isRefresh true when the request is the refresh of an open page. A refresh replaces only the list of tasks,
  * so the counts are not read.
  */
-export async function readAccountFacts(
-  env: Env,
-  shards: Shards | null,
-  account: string,
-  isRefresh: boolean,
-) {
+export async function readAccountFacts(visit: ViewerVisit, account: string, isRefresh: boolean) {
+  const { viewer } = visit;
+  const { isIndexed } = visit.runtime.config;
   const now = Date.now();
-  const since = now - WINDOW_MS;
-  const [{ balance }, found] = await Promise.all([
-    callLedger(env, account, (object) => object.describe()),
-    shards === null
-      ? null
-      : queryIndex(() =>
-          Promise.all([
-            isRefresh ? null : accountCounts(shards, account, { since, until: now + 1 }, MAX_TASKS),
-            listShards(shards, { ...ANY_TASK, account }, null, SHOWN, now),
-          ]),
-        ),
+  const since = String(toSeconds(now - WINDOW_MS));
+  const given = { params: { account } };
+  const newest = { params: {}, query: { limit: String(SHOWN) } };
+  const [{ balance }, counts, page] = await Promise.all([
+    readAccount.perform(given, viewer, visit),
+    isIndexed && !isRefresh
+      ? readNewestAccountStats.perform({ ...given, query: { since } }, viewer, visit)
+      : null,
+    isIndexed ? listTasks.perform(newest, viewer, visit) : null,
   ]);
-  const [counts = null, page = null] = found ?? [];
-  return { balance, since, now, counts, tasks: page?.tasks ?? null };
+  return { balance, now, counts, tasks: page?.data ?? null };
 }
 
 interface AccountOverviewProps {
@@ -78,7 +64,7 @@ interface AccountOverviewProps {
  * and its last tasks.
  */
 export function AccountOverview({ facts, watched, account, origin }: AccountOverviewProps) {
-  const { balance, counts, tasks, since, now } = facts;
+  const { balance, counts, tasks, now } = facts;
   const path = `/v1/accounts/${account}`;
   return (
     <>
@@ -89,9 +75,9 @@ export function AccountOverview({ facts, watched, account, origin }: AccountOver
       <div class="stack overview">
         <div class="stats">
           <Stat value={countText(balance)} label="credits" href={`/accounts/${account}`} />
-          {counts === null ? null : <CallbackNumbers counts={counts} since={since} />}
+          {counts === null ? null : <CallbackNumbers counts={counts} />}
         </div>
-        {counts === null ? null : <OwnFailures counts={counts} since={since} />}
+        {counts === null ? null : <OwnFailures counts={counts} />}
         {tasks === null ? null : (
           <div
             id="account"
@@ -107,21 +93,23 @@ export function AccountOverview({ facts, watched, account, origin }: AccountOver
 }
 
 /** Returns a listed task with the state that its object has just shown, which the index may not have yet. */
-function withState(task: ListedTask, watched: WatchedTask | null): ListedTask {
+function withState(task: TaskSummary, watched: WatchedTask | null): LastTask {
   if (task.id !== watched?.id) return task;
   const { status, callback } = watched;
-  return { ...task, status, callback };
+  return {
+    ...task,
+    status,
+    callback: callback === null ? null : { ...task.callback, status: callback },
+  };
 }
 
 interface CountsProps {
-  readonly counts: AccountCounts;
-  /** Start of the period in which the counted tasks were created, in Unix milliseconds. */
-  readonly since: number;
+  readonly counts: NonNullable<Facts["counts"]>;
 }
 
-function CallbackNumbers({ counts: { counts, isCapped }, since }: CountsProps) {
-  const { delivered, failed, sending } = callbacksView(counts);
-  const of7Days = `since=${Math.floor(since / 1000)}`;
+function CallbackNumbers({ counts: { callbacks, is_capped: isCapped, since } }: CountsProps) {
+  const { delivered, failed, sending } = callbacks;
+  const of7Days = `since=${since}`;
   return (
     <>
       <Stat
@@ -139,21 +127,19 @@ function CallbackNumbers({ counts: { counts, isCapped }, since }: CountsProps) {
   );
 }
 
-function OwnFailures({ counts: { counts, isCapped }, since }: CountsProps) {
-  const tasks = isCapped
-    ? `of your ${countText(MAX_TASKS)} newest tasks`
+function OwnFailures({ counts: { tasks, is_capped: isCapped, since } }: CountsProps) {
+  const counted = isCapped
+    ? `of your ${countText(MAX_NEWEST_TASKS)} newest tasks`
     : "of your tasks of the last 7 days";
-  return (
-    <Failures
-      failures={mostFirst([tasksView(counts, counts).failures])}
-      since={Math.floor(since / 1000)}
-      aside={tasks}
-    />
-  );
+  return <Failures failures={tasks.failures} since={since} aside={counted} />;
 }
 
 /** The open task that the overview of an account watches: its present state, which the index may not have yet. */
-interface WatchedTask extends Pick<ListedTask, "id" | "status" | "callback"> {
+interface WatchedTask {
+  readonly id: string;
+  readonly status: string;
+  /** Status of its callback; null when it has none. */
+  readonly callback: string | null;
   readonly version: number;
 }
 
@@ -179,7 +165,7 @@ export async function awaitWatchedTask(visit: ViewerVisit): Promise<WatchedTask 
  * @param held task that has been read for this answer already; null for none.
  */
 export async function newestOpenTask(
-  tasks: readonly ListedTask[],
+  tasks: readonly TaskSummary[],
   held: WatchedTask | null,
   visit: ViewerVisit,
 ): Promise<WatchedTask | null> {
@@ -209,7 +195,13 @@ async function readWatched(
   return { id, status, callback: callback?.status ?? null, version: found.task.version };
 }
 
-const COLUMNS: readonly Column<ListedTask>[] = [
+/** What the list of the last tasks shows of a task. */
+interface LastTask extends Pick<TaskSummary, "id" | "model" | "created_at"> {
+  readonly status: string;
+  readonly callback: { readonly status: string; readonly last_status_code?: number } | null;
+}
+
+const COLUMNS: readonly Column<LastTask>[] = [
   {
     title: "Task",
     cell: ({ id }) => (
@@ -221,26 +213,28 @@ const COLUMNS: readonly Column<ListedTask>[] = [
   { title: "Status", cell: ({ status }) => <Status of={status} /> },
   {
     title: "Callback",
-    cell: ({ callback, lastStatusCode: code }) =>
+    cell: ({ callback }) =>
       callback === null ? (
         "none"
       ) : (
         <>
-          <Status of={callback} />
-          {callback === "failed" && code !== null ? <span class="muted"> {code}</span> : null}
+          <Status of={callback.status} />
+          {callback.status === "failed" && callback.last_status_code !== undefined ? (
+            <span class="muted"> {callback.last_status_code}</span>
+          ) : null}
         </>
       ),
   },
   { title: "Model", cell: ({ model }) => <Hostile text={model} /> },
-  { title: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: "Created", cell: ({ created_at: at }) => <Time at={at * SECOND_MS} /> },
 ];
 
 function ageOf(now: number) {
-  return ({ createdAt }: ListedTask) => <Ago at={createdAt} now={now} />;
+  return ({ created_at: at }: LastTask) => <Ago at={at * SECOND_MS} now={now} />;
 }
 
 interface LastTasksProps {
-  readonly tasks: readonly ListedTask[];
+  readonly tasks: readonly LastTask[];
   readonly now: number;
 }
 

@@ -1,12 +1,11 @@
-import { quantile } from "../../index-db/buckets.ts";
+import type { RangeSeries } from "../../api/search/range-series.ts";
 import { countText, durationText, utcText } from "../parts/format.ts";
-import type { Series } from "./series.ts";
 import { Bars } from "./chart-bars.tsx";
 import { HEAT_BOUNDS_MS, heatCells, Heatmap } from "./heatmap.tsx";
 import { Panel } from "../parts/page-head.tsx";
 
 interface ChartProps {
-  readonly counts: Series;
+  readonly counts: RangeSeries;
 }
 
 const KINDS = [
@@ -30,7 +29,7 @@ function nameOf(at: number, stepS: number): string {
   return stepS === HOUR_S ? text.slice(7, 12) : text.slice(0, 6);
 }
 
-function isLabelled(at: number, { steps, step_s: stepS }: Series): boolean {
+function isLabelled(at: number, { steps, step_s: stepS }: RangeSeries): boolean {
   return steps.length <= ALL_LABELLED || (at / stepS) % LABEL_EVERY === 0;
 }
 
@@ -71,17 +70,14 @@ export function CallbacksChart({ counts }: ChartProps) {
 export function LatencyChart({ counts }: ChartProps) {
   const { steps, step_s: stepS } = counts;
   const rows = [...HEAT_BOUNDS_MS.map((bound) => `≤ ${durationText(bound)}`), "longer"];
-  const quantiles = steps.map(({ at, latency }) => [
+  const quantiles = steps.map(({ at, first_attempt_ms: { p50, p95, p99 } }) => [
     nameOf(at, stepS),
-    ...[0.5, 0.95, 0.99].map((q) => {
-      const value = quantile(latency.first_attempt, q);
-      return value === null ? "–" : durationText(value);
-    }),
+    ...[p50, p95, p99].map((value) => (value === null ? "–" : durationText(value))),
   ]);
   return (
     <Panel title="From the result to the first attempt" aside="darker: more tasks">
       <Heatmap
-        cells={heatCells(steps)}
+        cells={heatCells(steps, counts.bounds_ms)}
         rows={rows}
         columns={steps.map(({ at }) => (isLabelled(at, counts) ? nameOf(at, stepS) : ""))}
       />

@@ -1,7 +1,6 @@
 import { countText } from "../parts/format.ts";
 import { Panel } from "../parts/page-head.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import type { CountOf, Totals } from "./numbers.tsx";
 import { causeOf } from "../host/host-causes.ts";
 import { Status } from "../parts/chip.tsx";
 
@@ -18,9 +17,12 @@ const MEANINGS: Readonly<Record<string, string>> = {
   unknown: "The failure was reported without a category, or to an earlier release.",
 };
 
+/** An outcome, or a category of failures, with the number of its occurrences. */
+type CountOf = readonly [name: string, count: number];
+
 interface FailuresProps {
-  /** Number of failed tasks in each category of failure, the largest number first. */
-  readonly failures: readonly CountOf[];
+  /** Number of failed tasks in each category of failure. */
+  readonly failures: Readonly<Record<string, number>>;
   /** Start of the period in which the tasks were created, in Unix seconds. */
   readonly since: number;
   /** Text that says which tasks are counted. */
@@ -29,7 +31,8 @@ interface FailuresProps {
 
 /** The most frequent categories of failure. Each links to the list of tasks that failed so. */
 export function Failures({ failures, since, aside }: FailuresProps) {
-  if (failures.length === 0) return null;
+  const rows = mostFirst(failures);
+  if (rows.length === 0) return null;
   const columns: readonly Column<CountOf>[] = [
     {
       title: "Failure",
@@ -43,7 +46,7 @@ export function Failures({ failures, since, aside }: FailuresProps) {
       <Table
         caption="Failed tasks by category of the failure"
         columns={columns}
-        rows={failures.slice(0, SHOWN)}
+        rows={rows.slice(0, SHOWN)}
         rowId={([category]) => `failure-${category}`}
       />
     </Panel>
@@ -51,30 +54,36 @@ export function Failures({ failures, since, aside }: FailuresProps) {
 }
 
 interface FailedAttemptsProps {
-  readonly attempts: Totals["failedAttempts"];
+  /** Number of attempts with each outcome, delivered ones included. */
+  readonly outcomes: Readonly<Record<string, number>>;
   /** Name of the time range, e.g. `24 h`. */
   readonly range: string;
 }
 
-type Row = Totals["failedAttempts"][number];
-
 /** The number of failed attempts with each outcome in a time range, each outcome with its likely cause. */
-export function FailedAttempts({ attempts, range }: FailedAttemptsProps) {
-  if (attempts.length === 0) return null;
+export function FailedAttempts({ outcomes, range }: FailedAttemptsProps) {
+  const { delivered: _, ...failed } = outcomes;
+  const rows = mostFirst(failed);
+  if (rows.length === 0) return null;
   return (
     <Panel title="Failed attempts by outcome" aside={`of the tasks of the last ${range}`}>
       <Table
         caption="Failed attempts by outcome"
         columns={COLUMNS}
-        rows={attempts}
+        rows={rows}
         rowId={([outcome]) => `outcome-${outcome}`}
       />
     </Panel>
   );
 }
 
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly Column<CountOf>[] = [
   { title: "Outcome", cell: ([outcome]) => <Status of={outcome} /> },
   { title: "Attempts", isNumber: true, cell: ([, attempts]) => countText(attempts) },
   { title: "Likely cause", cell: ([outcome]) => causeOf({ outcome, status_code: null }).text },
 ];
+
+/** Returns the names with their numbers, the largest number first. */
+function mostFirst(counts: Readonly<Record<string, number>>): readonly CountOf[] {
+  return Object.entries(counts).toSorted(([, a], [, b]) => b - a);
+}

@@ -1,5 +1,4 @@
-import { BOUNDS_MS } from "../../index-db/buckets.ts";
-import type { Step } from "./series.ts";
+import type { RangeSeries } from "../../api/search/range-series.ts";
 
 /**
  * Upper bounds of the rows of the heatmap, in milliseconds: times from the result of a task to the first attempt of
@@ -8,6 +7,9 @@ import type { Step } from "./series.ts";
 export const HEAT_BOUNDS_MS = [10, 50, 250, 1_000, 5_000, 30_000, 180_000] as const;
 /** Number of shades in the heatmap. */
 const SHADES = 8;
+
+/** What the heatmap shows of an hour or day. */
+type Step = Pick<RangeSeries["steps"][number], "latency">;
 
 interface HeatmapProps {
   readonly cells: readonly HeatCell[];
@@ -74,11 +76,15 @@ interface HeatCell {
  * Returns the cells of the heatmap that contain tasks. A column is an hour or a day, and a row is a range of
  * latencies, the shortest first. The shade of a cell grows with the logarithm of the number of its tasks, so that
  * even a single slow task can be seen.
+ * @param boundsMs upper bounds of the buckets of the histograms.
  */
-export function heatCells(steps: readonly Step[]): readonly HeatCell[] {
+export function heatCells(
+  steps: readonly Step[],
+  boundsMs: readonly number[],
+): readonly HeatCell[] {
   const cells = steps.flatMap(({ latency }, column) =>
     HEAT_ROWS.map((isIn, row) => {
-      const tasks = latency.first_attempt.filter((_, bucket) => isIn(bucket));
+      const tasks = latency.first_attempt.filter((_, bucket) => isIn(boundsMs[bucket] ?? Infinity));
       return { column, row, tasks: tasks.reduce((sum, each) => sum + each, 0) };
     }),
   );
@@ -91,11 +97,11 @@ export function heatCells(steps: readonly Step[]): readonly HeatCell[] {
     });
 }
 
-/** For each row of the heatmap, a function that tells whether a bucket of the histogram belongs to the row. */
+/**
+ * For each row of the heatmap, a function that tells whether a bucket of the histogram belongs to the row, by the upper
+ * bound of the bucket.
+ */
 const HEAT_ROWS = [...HEAT_BOUNDS_MS, Infinity].map((bound, row) => {
   const above = HEAT_BOUNDS_MS[row - 1] ?? -1;
-  return (bucket: number) => {
-    const upper = BOUNDS_MS[bucket] ?? Infinity;
-    return upper > above && upper <= bound;
-  };
+  return (upper: number) => upper > above && upper <= bound;
 });

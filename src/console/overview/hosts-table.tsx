@@ -6,15 +6,19 @@ import { Panel } from "../parts/page-head.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/shown-time.tsx";
 
-const SHOWN = 5;
+/** Number of hosts that the overview shows. */
+export const SHOWN_HOSTS = 5;
 
 interface HostsTableProps {
+  /** The hosts to show, at most `SHOWN_HOSTS`. */
   readonly hosts: readonly HostView[];
+  /** Number of all hosts. */
+  readonly total: number;
   readonly now: number;
 }
 
 /** The receivers' hosts with the worst results in the last 24 hours. */
-export function HostsTable({ hosts, now }: HostsTableProps) {
+export function HostsTable({ hosts, total, now }: HostsTableProps) {
   if (hosts.length === 0) return null;
   const columns: readonly Column<HostView>[] = [
     {
@@ -41,14 +45,12 @@ export function HostsTable({ hosts, now }: HostsTableProps) {
   return (
     <Panel
       title="Hosts, worst first"
-      aside={
-        <a href="/hosts">{hosts.length > SHOWN ? `All ${countText(hosts.length)}` : "All hosts"}</a>
-      }
+      aside={<a href="/hosts">{total > SHOWN_HOSTS ? `All ${countText(total)}` : "All hosts"}</a>}
     >
       <Table
         caption="Hosts of receivers in the last 24 hours"
         columns={columns}
-        rows={hosts.slice(0, SHOWN)}
+        rows={hosts}
         rowId={({ host }) => `host-${host}`}
       />
     </Panel>

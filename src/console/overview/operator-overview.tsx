@@ -1,32 +1,26 @@
-import { queryIndex } from "../../api/search/query-index.ts";
-import { allHosts } from "../../api/search/read-hosts.ts";
-import { presentProblems } from "../../api/search/read-problems.ts";
-import type { Config } from "../../config/config.ts";
-import type { Env } from "../../env.ts";
-import { listShards } from "../../index-db/list-shards.ts";
-import { type Shards, shardsOf } from "../../index-db/shards.ts";
+import { listHosts } from "../../api/search/read-hosts.ts";
+import { readPresentProblems } from "../../api/search/read-problems.ts";
+import { listTasks } from "../../api/search/list-tasks.ts";
+import {
+  type RangeName,
+  type RangeSeries,
+  readRangeSeries,
+} from "../../api/search/range-series.ts";
+import type { ViewerVisit } from "../http/page.ts";
 import { countOf } from "../parts/format.ts";
-import { keptSeries, type Range } from "./kept-series.ts";
-import { ANY_TASK } from "../../index-db/list.ts";
-import type { Series } from "./series.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
-import { type Totals, totalsOf, Now, Past } from "./numbers.tsx";
+import { Now, Past } from "./numbers.tsx";
 import { FailedAttempts, Failures } from "./failures.tsx";
 import { CallbacksChart, LatencyChart } from "./charts.tsx";
 import { FirstTask, NoIndex, NotCounted } from "./first-steps.tsx";
-import { HostsTable } from "./hosts-table.tsx";
+import { HostsTable, SHOWN_HOSTS } from "./hosts-table.tsx";
 import { Problems } from "./problems.tsx";
 
-/** The time ranges that the overview can show, by their names in the URL. The first is the default. */
-const RANGES = {
-  "24h": { title: "24 h", step: "3600", steps: 25 },
-  "7d": { title: "7 d", step: "86400", steps: 7 },
-  "30d": { title: "30 d", step: "86400", steps: 30 },
-} as const satisfies Readonly<Record<string, Range>>;
-type RangeName = keyof typeof RANGES;
+/** The time ranges that the overview can show, by their names in the URL, with their titles. */
+const RANGES: Readonly<Record<RangeName, string>> = { "24h": "24 h", "7d": "7 d", "30d": "30 d" };
 
 /** Returns the name of a time range that the URL of the page contains; `24h` when it contains none. */
 export function rangeIn(name: string | null): RangeName {
@@ -41,27 +35,27 @@ type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
  * @param isRefresh true when the request is the refresh of an open page. A refresh does not replace the list of
  * hosts, so this list is not read.
  */
-export async function readOperatorFacts(
-  env: Env,
-  config: Config,
-  range: RangeName,
-  isRefresh: boolean,
-) {
-  const shards = shardsOf(env, config);
+export async function readOperatorFacts(visit: ViewerVisit, range: RangeName, isRefresh: boolean) {
+  const { viewer } = visit;
+  const { isIndexed } = visit.runtime.config;
   // The search for problems reads the counts of the last day, which the other queries then find in memory.
-  const problems = await presentProblems(env, config);
+  const problems = await readPresentProblems.perform({ params: {} }, viewer, visit);
+  const top = { params: {}, query: { limit: String(SHOWN_HOSTS) } };
   const [counts, hosts] = await Promise.all([
-    shards === null ? null : keptSeries(env, shards, RANGES[range]),
-    shards === null || isRefresh ? null : allHosts(env, shards),
+    isIndexed ? readRangeSeries.perform({ params: {}, query: { range } }, viewer, visit) : null,
+    isIndexed && !isRefresh ? listHosts.perform(top, viewer, visit) : null,
   ]);
-  const isCounted = counts !== null && counts.steps.some(({ tasks }) => tasks.total > 0);
-  const hasTasks = isCounted || (shards !== null && (await hasAnyTask(shards)));
-  return { range, problems, counts, hosts: hosts?.data ?? [], hasTasks, now: Date.now() };
+  const isCounted = counts !== null && counts.totals.tasks > 0;
+  const hasTasks = isCounted || (isIndexed && (await hasAnyTask(visit)));
+  return { range, problems, counts, hosts: hosts?.list ?? NO_HOSTS, hasTasks, now: Date.now() };
 }
 
-async function hasAnyTask(shards: Shards): Promise<boolean> {
-  const { tasks } = await queryIndex(() => listShards(shards, ANY_TASK, null, 1, Date.now()));
-  return tasks.length > 0;
+const NO_HOSTS = { data: [], total: 0 };
+
+async function hasAnyTask(visit: ViewerVisit): Promise<boolean> {
+  const one = { params: {}, query: { limit: "1" } };
+  const { data } = await listTasks.perform(one, visit.viewer, visit);
+  return data.length > 0;
 }
 
 interface OperatorOverviewProps {
@@ -76,7 +70,6 @@ interface OperatorOverviewProps {
  */
 export function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOverviewProps) {
   const { range, problems, counts, hasTasks } = facts;
-  const totals = totalsOf(counts?.steps ?? []);
   const seriesPath = seriesPathOf(counts);
   const paths = counts === null ? ["/v1/problems"] : ["/v1/problems", seriesPath, "/v1/hosts"];
   return (
@@ -89,7 +82,7 @@ export function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOvervie
               <Headline facts={facts} />
             </>
           }
-          sub={<Summary facts={facts} totals={totals} />}
+          sub={<Summary facts={facts} />}
         >
           {hasTasks ? <RangeSwitch range={range} /> : null}
           <ApiDialog origin={origin} paths={paths} />
@@ -98,15 +91,13 @@ export function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOvervie
       </div>
       {counts === null ? <NoIndex /> : null}
       {counts === null || hasTasks ? null : <FirstTask origin={origin} isSandboxOn={isSandboxOn} />}
-      {counts !== null && hasTasks ? (
-        <Tasks facts={facts} counts={counts} totals={totals} origin={origin} />
-      ) : null}
+      {counts !== null && hasTasks ? <Tasks facts={facts} counts={counts} origin={origin} /> : null}
     </>
   );
 }
 
 /** Returns the path of the API that returns the data of the charts. */
-function seriesPathOf(counts: Series | null): string {
+function seriesPathOf(counts: RangeSeries | null): string {
   if (counts === null) return "/v1/stats/series";
   const { since, until, step_s: step } = counts;
   return `/v1/stats/series?since=${since}&until=${until}&step=${step}`;
@@ -114,14 +105,14 @@ function seriesPathOf(counts: Series | null): string {
 
 interface TasksProps {
   readonly facts: Facts;
-  readonly counts: Series;
-  readonly totals: Totals;
+  readonly counts: RangeSeries;
   readonly origin: string;
 }
 
 /** Section with the tasks that have work to do at present, and the numbers of the time range. */
-function Tasks({ facts, counts, totals, origin }: TasksProps) {
+function Tasks({ facts, counts, origin }: TasksProps) {
   const { range, problems, hosts, now } = facts;
+  const { totals } = counts;
   const isCounted = counts.counted_at !== null;
   return (
     <div class="stack overview">
@@ -130,7 +121,7 @@ function Tasks({ facts, counts, totals, origin }: TasksProps) {
       </div>
       {isCounted ? (
         <>
-          <Past totals={totals} counts={counts} range={RANGES[range].title} />
+          <Past counts={counts} range={RANGES[range]} />
           <div class="columns charts">
             <CallbacksChart counts={counts} />
             <LatencyChart counts={counts} />
@@ -139,13 +130,13 @@ function Tasks({ facts, counts, totals, origin }: TasksProps) {
       ) : (
         <NotCounted origin={origin} />
       )}
-      <HostsTable hosts={hosts} now={now} />
+      <HostsTable hosts={hosts.data} total={hosts.total} now={now} />
       <Failures
         failures={totals.failures}
         since={counts.since}
-        aside={`of the tasks of the last ${RANGES[range].title}`}
+        aside={`of the tasks of the last ${RANGES[range]}`}
       />
-      <FailedAttempts attempts={totals.failedAttempts} range={RANGES[range].title} />
+      <FailedAttempts outcomes={totals.outcomes} range={RANGES[range]} />
     </div>
   );
 }
@@ -158,12 +149,12 @@ function Headline({ facts: { problems } }: { readonly facts: Facts }) {
   return <Chip tone={hasError ? "bad" : "warn"} icon={hasError ? "cross" : "warn"} word={word} />;
 }
 
-function Summary({ facts, totals }: { readonly facts: Facts; readonly totals: Totals }) {
-  const { problems, range } = facts;
-  const callbacks = `${countOf(totals.delivered, "callback")} delivered in ${RANGES[range].title}. `;
+function Summary({ facts: { problems, range, counts } }: { readonly facts: Facts }) {
+  const delivered = counts?.totals.delivered ?? 0;
+  const callbacks = `${countOf(delivered, "callback")} delivered in ${RANGES[range]}. `;
   return (
     <>
-      {totals.delivered > 0 ? callbacks : ""}
+      {delivered > 0 ? callbacks : ""}
       Looked at <Time at={problems.at * 1000} />.
     </>
   );
@@ -172,7 +163,7 @@ function Summary({ facts, totals }: { readonly facts: Facts; readonly totals: To
 function RangeSwitch({ range }: { readonly range: RangeName }) {
   return (
     <nav class="segments" aria-label="Range">
-      {Object.entries(RANGES).map(([name, { title }]) => (
+      {Object.entries(RANGES).map(([name, title]) => (
         <a href={`/?range=${name}`} aria-current={name === range ? "true" : undefined}>
           {title}
         </a>

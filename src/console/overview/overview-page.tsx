@@ -1,6 +1,5 @@
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import { countRequest } from "../../api/http/rate-limit.ts";
-import { shardsOf } from "../../index-db/shards.ts";
 import { html } from "../http/html-answer.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
 import { type ViewerVisit, viewerPage } from "../http/page.ts";
@@ -25,11 +24,12 @@ export const overviewPage = viewerPage("overviewPage", "/", "read", async (visit
 });
 
 async function ofAccount(visit: ViewerVisit, account: string) {
-  const { request, env, runtime, viewer } = visit;
+  const { request, env, viewer } = visit;
   await countRequest("LIMIT_LISTS", viewer, env);
   const held = await awaitWatchedTask(visit);
-  const shards = shardsOf(env, runtime.config);
-  const facts = await readAccountFacts(env, shards, account, isRefresh(request));
+  // The page has been counted as one request.
+  const counted = { ...visit, counted: "LIMIT_LISTS" } as const;
+  const facts = await readAccountFacts(counted, account, isRefresh(request));
   const watched = await newestOpenTask(facts.tasks ?? [], held, visit);
   return (
     <AccountOverview
@@ -41,9 +41,10 @@ async function ofAccount(visit: ViewerVisit, account: string) {
   );
 }
 
-async function ofAll({ request, env, runtime, url }: ViewerVisit) {
+async function ofAll(visit: ViewerVisit) {
+  const { request, env, runtime, url } = visit;
   const range = rangeIn(url.searchParams.get("range"));
-  const facts = await readOperatorFacts(env, runtime.config, range, isRefresh(request));
+  const facts = await readOperatorFacts(visit, range, isRefresh(request));
   const { isSandboxOn } = runtime.config;
   return (
     <OperatorOverview facts={facts} origin={linkOrigin(env, request)} isSandboxOn={isSandboxOn} />

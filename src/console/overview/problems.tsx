@@ -1,5 +1,5 @@
 import { countOf, countText } from "../parts/format.ts";
-import type { presentProblems } from "../../api/search/read-problems.ts";
+import type { readPresentProblems } from "../../api/search/read-problems.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Time } from "../parts/shown-time.tsx";
@@ -8,7 +8,9 @@ import { Time } from "../parts/shown-time.tsx";
  * A present problem of the relay, in the form in which `GET /v1/problems` lists it, e.g. a host at which callbacks
  * fail.
  */
-export type PresentProblem = Awaited<ReturnType<typeof presentProblems>>["data"][number];
+export type PresentProblem = Awaited<
+  ReturnType<typeof readPresentProblems.perform>
+>["data"][number];
 
 /**
  * Colour and icon of a problem of the relay, by its severity. The severity `notice` has none, because such problems

@@ -1,4 +1,4 @@
-import type { healthDetails } from "../../api/health/details.ts";
+import type { HealthDetails } from "../../api/health/details.ts";
 import type { ConfigIssue } from "../../config/issue.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { documentedLimits } from "../../providers/documented-limits.ts";
@@ -8,11 +8,9 @@ import { PROVIDERS } from "../../providers/registry.ts";
 import { Status } from "../parts/chip.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/shown-time.tsx";
-import type { openTasks } from "../../api/search/read-open.ts";
+import type { OpenTasks } from "../../api/search/read-open.ts";
 import { pathWith } from "../tasks/task-parameters.ts";
 import { countOf, countText } from "../parts/format.ts";
-
-type Details = Awaited<ReturnType<typeof healthDetails>>;
 
 interface Row {
   readonly name: string;
@@ -24,16 +22,16 @@ interface Row {
    * State of a connection with an API key, e.g. since when the provider refuses the key. Undefined for a connection
    * without a key.
    */
-  readonly state: Details["connections"][string] | undefined;
+  readonly state: HealthDetails["connections"][string] | undefined;
   /** Settings that are missing: those that a connection without a key, or a provider without a connection, needs. */
-  readonly lack: Details["without_key"][string] | undefined;
+  readonly lack: HealthDetails["without_key"][string] | undefined;
   /** Faults of a connection that declares its upstream and is disabled. Undefined for any other. */
   readonly faults: readonly ConfigIssue[] | undefined;
 }
 
 interface ConnectionTableProps {
   readonly connections: ReadonlyMap<string, Connection>;
-  readonly details: Pick<Details, "connections" | "without_key" | "disabled">;
+  readonly details: Pick<HealthDetails, "connections" | "without_key" | "disabled">;
   /** Numbers of open tasks of all connections; null when they could not be counted. */
   readonly open: OpenTasks | null;
 }
@@ -204,9 +202,6 @@ function Parameter({ provider }: Pick<Row, "provider">) {
 function hooksOf(provider: Provider | undefined): HookAdapter | null {
   return provider !== undefined && "linkLife" in provider ? provider.hooks : null;
 }
-
-/** Numbers of open tasks of each connection, counted in the index. */
-type OpenTasks = NonNullable<Awaited<ReturnType<typeof openTasks>>>;
 
 const STATUSES = ["pending", "processing"] as const;
 

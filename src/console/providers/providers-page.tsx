@@ -1,10 +1,5 @@
-import { healthDetails } from "../../api/health/details.ts";
-import { queryIndex } from "../../api/search/query-index.ts";
-import { openTasks } from "../../api/search/read-open.ts";
-import type { Config } from "../../config/config.ts";
-import { countOpen, type OpenCount } from "../../index-db/open-count.ts";
-import { shardsOf } from "../../index-db/shards.ts";
-import type { Env } from "../../env.ts";
+import { type HealthDetails, readHealthDetails } from "../../api/health/details.ts";
+import { readOpenTasks, type Unsettled } from "../../api/search/read-open.ts";
 import { html } from "../http/html-answer.ts";
 import { frameOf, Layout } from "../layout/layout.tsx";
 import { viewerPage } from "../http/page.ts";
@@ -12,29 +7,25 @@ import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { ConnectionTable, OpenNote } from "./connection-table.tsx";
-import type { indexStateOf } from "../../api/health/index-health.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { countOf, countText, durationText } from "../parts/format.ts";
 import { Stat } from "../parts/stat.tsx";
 import { Ago } from "../parts/shown-time.tsx";
 
 /**
- * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are
- * counted.
- */
-const MAX_OPEN = 500;
-
-/**
  * The page with the connections to providers and their faults, and with the health and the configuration of the
  * relay.
  */
 export const providersPage = viewerPage("providersPage", "/providers", "inspect", async (visit) => {
-  const { env, url, runtime } = visit;
+  const { env, url, runtime, viewer } = visit;
   const { config } = runtime;
-  const details = await healthDetails(config, env);
+  const details = await readHealthDetails.perform({ params: {} }, viewer, visit);
   const { configuration, connections, without_key: withoutKey, index } = details;
   const rows = { ...connections, ...withoutKey };
-  const { open, unsettled } = index?.is_reachable === true ? await taskCounts(env, config) : NONE;
+  const { open, unsettled } =
+    index?.is_reachable === true
+      ? await readOpenTasks.perform({ params: {} }, viewer, visit)
+      : NONE;
   return html(
     <Layout title="Providers" frame={frameOf(visit)} section="providers" isLive>
       <PageHead title="Providers and health" sub="Where results come from, and how the relay is">
@@ -65,19 +56,8 @@ export const providersPage = viewerPage("providersPage", "/providers", "inspect"
 
 const NONE = { open: null, unsettled: null };
 
-/** Counts in the index the open tasks of each connection, and all unsettled tasks. Both are null without an index. */
-async function taskCounts(env: Env, config: Config) {
-  const shards = shardsOf(env, config);
-  if (shards === null) return NONE;
-  const [open, unsettled] = await Promise.all([
-    openTasks(env, config),
-    queryIndex(() => countOpen(shards, MAX_OPEN, Date.now())),
-  ]);
-  return { open, unsettled };
-}
-
 interface ConfigurationProps {
-  readonly values: Awaited<ReturnType<typeof healthDetails>>["configuration"];
+  readonly values: HealthDetails["configuration"];
   readonly bindings: readonly string[];
 }
 
@@ -117,7 +97,7 @@ function valueText(value: string | number | boolean | null): string {
   return value === null || value === "" ? "–" : String(value);
 }
 
-type IndexState = NonNullable<Awaited<ReturnType<typeof indexStateOf>>>;
+type IndexState = NonNullable<HealthDetails["index"]>;
 
 interface HealthPanelProps {
   /** Id of the deployed version; null when the platform gives none. */
@@ -125,7 +105,7 @@ interface HealthPanelProps {
   /** State of the index; null when no index is bound. */
   readonly index: IndexState | null;
   /** Number of unsettled tasks; null when they could not be counted. */
-  readonly unsettled: OpenCount | null;
+  readonly unsettled: Unsettled | null;
 }
 
 /**
@@ -140,7 +120,7 @@ function HealthPanel({ version, index, unsettled }: HealthPanelProps) {
         {unsettled === null ? null : (
           <>
             <Stat
-              value={countText(unsettled.tasks) + (unsettled.isCapped ? "+" : "")}
+              value={countText(unsettled.count) + (unsettled.is_capped ? "+" : "")}
               label="tasks not settled"
               href="/tasks"
             />

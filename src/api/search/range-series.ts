@@ -1,0 +1,108 @@
+import * as z from "zod/mini";
+import { BOUNDS_MS, quantiles } from "../../index-db/buckets.ts";
+import { EnvCache } from "../../lib/isolate-cache.ts";
+import { NoBody, operation } from "../operation.ts";
+import { ratio } from "./count-views.ts";
+import { queryIndex, requireIndex } from "./query-index.ts";
+import { series } from "./read-series.ts";
+import { recentCounts } from "./recent-counts.ts";
+
+/**
+ * Names of the time ranges, each with the length of its steps (hours or days) in the form of the API's parameter
+ * `step`, and with the number of its steps. The last step is the present hour or day.
+ */
+const RANGES = {
+  "24h": { step: "3600", steps: 25 },
+  "7d": { step: "86400", steps: 7 },
+  "30d": { step: "86400", steps: 30 },
+} as const;
+
+/** Name of a time range that ends with the present hour or day. */
+export type RangeName = keyof typeof RANGES;
+
+/** Number of time ranges whose counts are kept in memory. */
+const MAX_RANGES = 3;
+
+type Step = Awaited<ReturnType<typeof series>>["steps"][number];
+
+/** Counts and latencies of the tasks created in each hour or day of a time range, and their sums. */
+export type RangeSeries = Awaited<ReturnType<typeof readRange>>;
+
+/**
+ * Counts of tasks and callbacks by hour or day that were read last, for each time range. They include the tasks of all
+ * accounts, so only operators may see them.
+ */
+const kept = new EnvCache<RangeSeries>(() => Infinity, MAX_RANGES);
+
+/**
+ * Counts the tasks that were created in each hour or day of a time range, up to the end of the present one, and adds
+ * them up. Only the console uses this operation, which shows the numbers in pages that stay open: they are kept in
+ * memory, because a long range may have many rows in the index. They are read again after the cron trigger has
+ * counted, and when a new hour or day begins.
+ */
+export const readRangeSeries = operation(
+  "readRangeSeries",
+  {
+    access: "statistics",
+    query: z.strictObject({ range: z.enum(["24h", "7d", "30d"]) }),
+    body: NoBody,
+  },
+  async ({ env, runtime, query: { range } }) => {
+    const shards = requireIndex(env, runtime);
+    const now = Date.now();
+    const { countedAt } = await queryIndex(() => recentCounts(env, shards, now));
+    const { step, steps } = RANGES[range];
+    const stepS = Number(step);
+    const until = Math.ceil((Math.floor(now / 1000) + 1) / stepS) * stepS;
+    const query = { step, since: until - steps * stepS, until };
+    const read = () => readRange(series(env, shards, query));
+    return await kept.get(env, read, `${step} ${query.since} ${until} ${countedAt}`);
+  },
+);
+
+async function readRange(counting: ReturnType<typeof series>) {
+  const counts = await counting;
+  const steps = counts.steps.map((step) => ({
+    ...step,
+    first_attempt_ms: quantiles(step.latency.first_attempt),
+  }));
+  return { ...counts, steps, totals: totalsOf(steps) };
+}
+
+/**
+ * Returns the sums and latencies over all hours or days of a time range. Null means that nothing was counted of which
+ * there could be a share, a mean or a percentile.
+ */
+export function totalsOf(steps: readonly Step[]) {
+  const sum = (of: (step: Step) => number) => steps.reduce((total, step) => total + of(step), 0);
+  const delivered = sum(({ callbacks }) => callbacks.delivered);
+  const failed = sum(({ callbacks }) => callbacks.failed);
+  const attempts = sum(({ callbacks }) => callbacks.attempts);
+  const ended = sum(({ callbacks }) => callbacks.delivered + callbacks.failed + callbacks.sending);
+  const { p50, p95, p99 } = quantiles(addUp(steps.map(({ latency }) => latency.first_attempt)));
+  return {
+    tasks: sum(({ tasks }) => tasks.total),
+    delivered,
+    failed,
+    success_rate: ratio(delivered, delivered + failed),
+    attempts_per_callback: ended === 0 ? null : attempts / ended,
+    outcomes: sumsOf(steps.map(({ callbacks }) => callbacks.outcomes)),
+    failures: sumsOf(steps.map(({ tasks }) => tasks.failures)),
+    first_attempt_ms: p50 === null || p95 === null || p99 === null ? null : { p50, p95, p99 },
+  };
+}
+
+/** Adds up the numbers that several records have under the same name. */
+function sumsOf(parts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const groups = Map.groupBy(parts.flatMap(Object.entries<number>), ([name]) => name);
+  const sums = [...groups].map(
+    ([name, group]) => [name, group.reduce((sum, [, each]) => sum + each, 0)] as const,
+  );
+  return Object.fromEntries(sums);
+}
+
+function addUp(histograms: readonly (readonly number[])[]): readonly number[] {
+  return BOUNDS_MS.concat(Infinity).map((_, bucket) =>
+    histograms.reduce((sum, histogram) => sum + (histogram[bucket] ?? 0), 0),
+  );
+}
