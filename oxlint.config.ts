@@ -107,6 +107,12 @@ function refusal(names: readonly string[], message: string) {
   return { group: names.map((name) => filesOf("**", name)), message };
 }
 
+/** What the console does not import, although it stands in a layer before it. */
+const BEHIND_OPERATIONS = refusal(
+  ["index-db"],
+  "The console calls operations of src/api, which check the permission and the rate limit.",
+);
+
 /** Files that only document the files beside them, such as `cancel-task.openapi.ts`. */
 const DESCRIPTIONS = ".openapi.ts";
 
@@ -152,6 +158,7 @@ function ofLayer(reader: string): readonly object[] {
     refused,
     "A layer imports only layers before it: see oxlint.config.ts.",
   );
+  if (reader === "console") return [direction, BEHIND_OPERATIONS];
   if (rowOf(reader) >= rowOf(FIRST_WITH_HONO)) return [direction];
   const framework = { group: ["hono", "hono/*"], message: "Layers before the API know no hono." };
   return [direction, framework];

@@ -99,6 +99,10 @@ const REFUSED: Readonly<Record<string, Code>> = {
     "api/probe.openapi.ts": [imported("../console/x.ts"), imported("../../scripts/openapi/x.ts")],
     "api/routes.ts": [imported("./routes.openapi.ts")],
     "console/probe.ts": [imported("../api/x.openapi.ts")],
+    "console/host/probe.tsx": [
+      imported("../../index-db/x.ts"),
+      "export type { X } from '../../index-db/x.ts';",
+    ],
     "index.ts": [imported("./api/mcp/mcp-sdk.ts"), exported('import("./api/mcp/mcp-sdk.ts")')],
     "service-binding.ts": [imported("./console/x.ts")],
     "app.ts": [imported("./service-binding.ts")],
@@ -164,7 +168,9 @@ function importsOfLayers(): { readonly refused: Code; readonly accepted: Code } 
       layers.map((reader) => {
         const others = layers.filter(({ name }) => name !== reader.name);
         const chosen = others.filter(({ name, row }) => {
-          const isAllowed = row < reader.row && (name !== "console" || reader.name === "app");
+          const isKept = name === "console" && reader.name !== "app";
+          const isPast = name === "index-db" && reader.name === "console";
+          const isAllowed = row < reader.row && !isKept && !isPast;
           return isAllowed !== isRefused;
         });
         const up = isFile(reader.name) ? "." : "..";

@@ -31,19 +31,23 @@ const STATS = {
 } as const;
 
 /** Counts the tasks of an account that were created in a time range, by default the last 7 days. */
-const readAccountStats = operation("readAccountStats", STATS, async (call) =>
-  statsOf(call, MAX_TASKS),
+const readAccountStats = operation(
+  "readAccountStats",
+  STATS,
+  async (call) => await statsOf(call, MAX_TASKS),
 );
 
 /**
  * Counts what `readAccountStats` counts, but among the account's 2,000 newest tasks alone. Only the console uses this
  * operation.
  */
-export const readNewestAccountStats = operation("readNewestAccountStats", STATS, async (call) =>
-  statsOf(call, MAX_NEWEST_TASKS),
+export const readNewestAccountStats = operation(
+  "readNewestAccountStats",
+  STATS,
+  async (call) => await statsOf(call, MAX_NEWEST_TASKS),
 );
 
-/** @param limit largest number of tasks that are counted; of more tasks, only the newest are. */
+/** Counts the tasks of an account. @param limit largest number of tasks that are counted; of more, only the newest are. */
 async function statsOf(
   { env, runtime, params: { account }, query }: Call<"account", z.output<typeof STATS.query>, null>,
   limit: number,

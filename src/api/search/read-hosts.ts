@@ -78,7 +78,7 @@ export const readHostRoute = routeOf(
  * Returns the receivers' hosts to which callbacks of the last 24 hours go, or to which a callback still fails, with
  * the callbacks of the last 24 hours. Hosts that fail at present come first.
  */
-export async function allHosts(env: Env, shards: Shards) {
+async function allHosts(env: Env, shards: Shards) {
   const now = Date.now();
   const counts = await queryIndex(() => recentCounts(env, shards, now));
   const limit = searched.has(counts) ? FEW_TASKS : MAX_TASKS;
