@@ -6,5 +6,5 @@ import { makeProducts } from "./generate/make-products.ts";
 
 const PRODUCTS = [clientTypes, keptTypes];
 
-const lines = await makeProducts(PRODUCTS, join(import.meta.dirname, ".."));
-if (lines.length > 0) console.log(`generate: ${lines.join("; ")}`);
+const done = await makeProducts(PRODUCTS, join(import.meta.dirname, ".."));
+if (done !== "") console.log(`generate: ${done}`);

@@ -21,13 +21,12 @@ const PROGRAMS = ["scripts/generate.ts", "scripts/generate"];
  * Makes each product whose sources have changed since it was made, or of which a file is missing. Files that a product
  * no longer has are deleted. A product whose tools are not installed is left as it is.
  * @param root root of the tree.
- * @returns lines that say what was made, and what was not.
+ * @returns a line that says what was made and what was not; empty when nothing was to be made.
  */
-export async function makeProducts(
-  products: readonly Product[],
-  root: string,
-): Promise<readonly string[]> {
-  const lines: string[] = [];
+export async function makeProducts(products: readonly Product[], root: string): Promise<string> {
+  const generated: string[] = [];
+  const left: string[] = [];
+  const lacking = new Set<string>();
   for (const { name, needs, sources, make } of products) {
     const digest = digestOf([...PROGRAMS, ...sources], root);
     const note = join(root, NOTES, name);
@@ -35,7 +34,8 @@ export async function makeProducts(
     if (before === digest && files.every((file) => existsSync(join(root, file)))) continue;
     const missing = needs.filter((path) => !existsSync(join(root, path)));
     if (missing.length > 0) {
-      lines.push(`${name}: not generated, because ${missing.join(", ")} is not installed`);
+      left.push(name);
+      for (const path of missing) lacking.add(path);
       continue;
     }
     const made = Object.entries(await make());
@@ -45,9 +45,14 @@ export async function makeProducts(
       if (!paths.includes(file)) rmSync(join(root, file), { force: true });
     }
     writeAtOnce(note, [digest, ...paths].join("\n"));
-    lines.push(`${name}: generated`);
+    generated.push(name);
   }
-  return lines;
+  return [
+    ...(generated.length > 0 ? [`generated ${generated.join(", ")}`] : []),
+    ...(left.length > 0
+      ? [`not generated without ${[...lacking].join(", ")}: ${left.join(", ")}`]
+      : []),
+  ].join("; ");
 }
 
 /** Computes the digest of the paths and contents of files, those in folders included. */
