@@ -45,18 +45,17 @@ export async function statistics(
   const unsettled = all((part) => part.unsettled);
   return {
     counts: all((part) => part.counts),
-    credits: {
-      held: sumOf(sums, "credits_held"),
-      earned: sumOf(sums, "credits_earned"),
-      released: sumOf(sums, "credits_released"),
-      refunded: sumOf(sums, "credits_refunded"),
+    sums: {
+      refunded: sumOf(sums, "refunded"),
+      kept_outputs: sumOf(sums, "kept_outputs"),
+      kept_bytes: sumOf(sums, "kept_bytes"),
+      lost_outputs: sumOf(sums, "lost_outputs"),
+      credits_held: sumOf(sums, "credits_held"),
+      credits_earned: sumOf(sums, "credits_earned"),
+      credits_released: sumOf(sums, "credits_released"),
+      credits_refunded: sumOf(sums, "credits_refunded"),
     },
     hosts: all((part) => part.hosts),
-    outputs: {
-      keptOutputs: sumOf(sums, "kept_outputs"),
-      keptBytes: sumOf(sums, "kept_bytes"),
-      lostOutputs: sumOf(sums, "lost_outputs"),
-    },
     histograms: {
       first_attempt: histogram(latencies, "first_attempt"),
       settled: histogram(latencies, "settled"),

@@ -1,5 +1,5 @@
 import type { Measure } from "./buckets.ts";
-import type { Count, CountRow, TotalName } from "./count-kinds.ts";
+import type { Count, CountRow, Summed, TotalName } from "./count-kinds.ts";
 import type { Histogram } from "./found-late.ts";
 
 /**
@@ -9,26 +9,6 @@ import type { Histogram } from "./found-late.ts";
 export interface Window {
   readonly since: number;
   readonly until: number;
-}
-
-/** Numbers of the outputs of tasks whose copies have ended. */
-interface CopyCount {
-  readonly keptOutputs: number;
-  /** Size of the kept copies together, in bytes. */
-  readonly keptBytes: number;
-  /** Number of the outputs whose copies the relay has given up. */
-  readonly lostOutputs: number;
-}
-
-/**
- * Credits that were charged for the tasks of a window: those that are still held, and those that were earned, given back
- * after a completion (`released`), or given back after a failure (`refunded`).
- */
-interface CreditSums {
-  readonly held: number;
-  readonly earned: number;
-  readonly released: number;
-  readonly refunded: number;
 }
 
 /**
@@ -57,11 +37,14 @@ export interface Backlog {
  */
 export interface Statistics {
   readonly counts: readonly Count[];
-  readonly credits: CreditSums;
+  /**
+   * Sums over the tasks: those that were refunded; their outputs that are kept, the bytes of these copies, and the
+   * outputs whose copies the relay has given up; credits that are still held, and those that were earned, given back
+   * after a completion (`released`), or given back after a failure (`refunded`).
+   */
+  readonly sums: Readonly<Record<Summed, number>>;
   /** Numbers of tasks by the receiver's host; `*` for those that are not counted by name. */
   readonly hosts: readonly CountRow<"hosts">[];
-  /** Outputs of the tasks of the window. */
-  readonly outputs: CopyCount;
   readonly histograms: Readonly<Record<Measure, Histogram>>;
   /**
    * Numbers of tasks by the time between the end of the job at the provider and the arrival of its result at

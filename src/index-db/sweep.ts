@@ -86,8 +86,7 @@ export interface Retention {
  * from writing the row of an erased task again; it is no longer needed once the queue has dropped all
  * messages of its time.
  *
- * Migrations that are missing are not applied first: a full database can only be migrated after rows have been
- * deleted.
+ * Missing steps of the schema are not applied first: a full database can take them only after rows have been deleted.
  * @param now current time, in Unix milliseconds.
  * @returns the number of deleted rows; null when the budget did not suffice to look for them.
  */

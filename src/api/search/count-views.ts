@@ -24,8 +24,7 @@ export function tasksView(rows: readonly Counted[], failures: readonly FailureCo
 }
 
 /**
- * Returns the number of failed tasks of each category of failure. Tasks without a known category, as in the rows of
- * earlier releases, count as `unknown`.
+ * Returns the number of failed tasks of each category of failure. Tasks without a known category count as `unknown`.
  */
 function failuresView(failed: number, counts: readonly FailureCount[]) {
   const known = counts.filter(({ category }) => category !== "");

@@ -51,7 +51,7 @@ function windowOf(given: z.output<typeof Window>, nowS: number) {
 }
 
 function viewOf(found: Statistics, now: number) {
-  const { counts, credits, hosts, outputs, histograms, totals } = found;
+  const { counts, sums, hosts, histograms, totals } = found;
   const { backlog, overdue, submitUnknown } = found;
   const callbacks = sumBy(counts, ({ callback }) => callback);
   const { delivered = 0, failed = 0 } = callbacks;
@@ -68,12 +68,17 @@ function viewOf(found: Statistics, now: number) {
         total(ended),
       ),
     },
-    credits,
+    credits: {
+      held: sums.credits_held,
+      earned: sums.credits_earned,
+      released: sums.credits_released,
+      refunded: sums.credits_refunded,
+    },
     models: sumBy(counts, ({ model }) => model),
     outputs: {
-      kept: outputs.keptOutputs,
-      bytes: outputs.keptBytes,
-      lost: outputs.lostOutputs,
+      kept: sums.kept_outputs,
+      bytes: sums.kept_bytes,
+      lost: sums.lost_outputs,
     },
     latency_ms: {
       first_attempt: quantiles(histograms.first_attempt.counts),
