@@ -5,7 +5,7 @@ import { findingOf, providersDoc, variablesOf } from "../../scripts/docs/provide
 import { HOUR_MS } from "../../src/core/time.ts";
 import { documentedLimits } from "../../src/providers/documented-limits.ts";
 import { parseDeclaration } from "../../src/providers/generic/declaration.ts";
-import { phaseIn, type Observation } from "../../src/providers/observation.ts";
+import { phaseIn, progressIn, type Observation } from "../../src/providers/observation.ts";
 import type { NamedProvider, UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { sandbox } from "../../src/providers/sandbox/sandbox.ts";
@@ -55,6 +55,10 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
     const examples = EXAMPLES.filter((one) => one.provider === name);
     const hookExamples = examples.flatMap((one) => examplesIn(one.hooks));
     const pollExamples = examples.flatMap((one) => examplesIn(one.polls));
+    const observed = [
+      ...hookExamples.map((example) => readHook(provider, example)),
+      ...pollExamples.map((example) => observationIn(provider, example)),
+    ].filter((observation) => observation !== null);
 
     it(`the page of ${name} says what it is before its one call, which stands at a path that starts a job`, () => {
       const [, intro = "", code = ""] =
@@ -82,10 +86,6 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
     });
 
     it(`the page of ${name} lists the words for states that the examples of its hooks and answers to polls have`, () => {
-      const observed = [
-        ...hookExamples.map((example) => readHook(provider, example)),
-        ...pollExamples.map((example) => observationIn(provider, example)),
-      ].filter((observation) => observation !== null);
       const words = observed.flatMap((observation) => {
         const phase = phaseIn(observation);
         return phase === null || observation.state === null
@@ -124,11 +124,22 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       expect(sources).toBe(sourcesOf(hooked.length > 0, polled.length > 0));
     });
 
-    it(`the page of ${name} says whether a call cancels a job`, () => {
+    it(`the page of ${name} says whether its reports state the progress of a job`, () => {
+      const isStated = observed.some((observation) => "progress" in progressIn(observation));
+      expect(factOf(page, "progress")).toMatch(isStated ? /^stated/ : /^not stated/);
+    });
+
+    it(`the page of ${name} says which call cancels a job, or that none is documented`, () => {
       const text = factOf(page, "a job is canceled by");
-      expect(text.startsWith("no call that stops a job is documented")).toBe(
-        provider.cancels === undefined,
-      );
+      const [canceling] = examples.flatMap(({ cancels }) => cancels ?? []);
+      if (canceling === undefined) expect(text).toMatch(/^no call that stops a job is documented/);
+      else {
+        const { job, request } = canceling;
+        const [method, path = ""] = codes(text)[0]?.split(" ") ?? [];
+        expect(method).toBe(request.method);
+        expect(request.path.replace(job.id, "{id}").endsWith(path.replace("…", ""))).toBe(true);
+        expect(path).toContain("{id}");
+      }
     });
 
     it(`the page of ${name} shows how to submit a job and how to attach it to a task, with the provider's own hosts`, () => {

@@ -247,6 +247,11 @@ export const examples: Examples = {
         QUEUED,
       ),
       poll("still starting", inState("starting"), QUEUED),
+      poll(
+        "a running job whose logs end with a progress bar",
+        { ...inState("processing"), logs: "Using seed: 8\n 76%|███  | 38/50 [00:33<00:10]" },
+        PROCESSING,
+      ),
       poll("no such prediction", { detail: "Not found", status: 404 }, "unclear", 404),
     ],
   },
