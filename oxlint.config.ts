@@ -252,8 +252,6 @@ const SOURCE_RULES: OxlintOverride[] = [
     files: ["src/outbound/http.ts", "src/console/client/**"],
     rules: { "no-restricted-globals": "off" },
   },
-  // Lint does not know that a text can be imported.
-  { files: ["src/console/assets.ts"], rules: { "import/default": "off" } },
 ];
 
 export default defineConfig({

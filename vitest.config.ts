@@ -7,7 +7,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { copyWranglerConfig } from "./test/process/harness/wrangler-config.ts";
 import { LeakReporter } from "./test/reporters/leak-reporter.ts";
 import { ProjectReporter } from "./test/reporters/project-reporter.ts";
-import { textImports } from "./vitest.text-imports.ts";
 
 const BINDINGS = {
   RELAY_SECRET: "test-only-relay-secret-0123456789abcdef",
@@ -71,7 +70,9 @@ export default defineConfig({
     sequence: { sequencer: LongWaitsFirst },
     reporters: [new ProjectReporter(), new LeakReporter()],
     projects: [
-      node("core", ["test/{core,docs,providers,client}/**/*.test.ts"], { isolate: false }),
+      node("core", ["test/{core,docs,reference,providers,client}/**/*.test.ts"], {
+        isolate: false,
+      }),
       node("fuzz", ["test/fuzz/**/*.test.ts"], { testTimeout: 300_000, isolate: false }),
       // Safe to share one instance of workerd: each test uses objects of its own and restores what it
       // replaces; those of the index empty its tables.
@@ -115,7 +116,7 @@ export default defineConfig({
 /** Tests on Node. */
 function node(name: string, include: string[], options: object = {}) {
   const common = { testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 };
-  return { plugins: [textImports()], test: { name, include, ...common, ...options } };
+  return { test: { name, include, ...common, ...options } };
 }
 
 /** Tests on workerd with the bindings of `wrangler.toml` and further ones; `hasIndex` false removes D1. */
@@ -132,7 +133,6 @@ function workerd(
   const setupFiles = ["test/worker/storage-limit.ts"];
   return {
     plugins: [
-      textImports(),
       cloudflareTest({ wrangler, miniflare: { bindings: BINDINGS, d1Databases, ...further } }),
     ],
     test: { name, include, setupFiles, testTimeout: 60_000, maxWorkers: 2, ...options },

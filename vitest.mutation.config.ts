@@ -1,12 +1,10 @@
 import { defineConfig } from "vitest/config";
-import { textImports } from "./vitest.text-imports.ts";
 
 /**
  * The quick tests of the core, without random runs and the 28 days without an index, which would make every
  * mutant slow.
  */
 export default defineConfig({
-  plugins: [textImports()],
   // The sandbox of a mutation run has no tsconfig.json.
   oxc: { jsx: { runtime: "automatic", importSource: "hono/jsx" } },
   test: {

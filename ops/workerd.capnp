@@ -10,6 +10,7 @@ const config :Workerd.Config = (
   services = [
     (name = "relay", worker = .relay),
     (name = "disk", disk = (writable = true)),
+    (name = "public", disk = ()),
     (name = "network", network = (allow = ["public"], tlsOptions = (trustBrowserCas = true))),
   ],
   # The memory of an isolate on Cloudflare.
@@ -20,7 +21,11 @@ const config :Workerd.Config = (
 );
 
 const relay :Workerd.Worker = (
-  modules = [(name = "index.js", esModule = embed "index.js")],
+  modules = [
+    (name = "files.js", esModule = embed "files.js"),
+    (name = "index.js", esModule = embed "index.js"),
+    (name = "_headers", text = embed "public/_headers"),
+  ],
   compatibilityDate = "2026-10-20",
   compatibilityFlags = ["global_fetch_strictly_public"],
   globalOutbound = "network",
@@ -36,6 +41,8 @@ const relay :Workerd.Worker = (
   ],
   durableObjectStorage = (localDisk = "disk"),
   bindings = [
+    (name = "FILES", service = "public"),
+    (name = "ASSETS", service = "relay"),
     (name = "TASKS", durableObjectNamespace = (className = "TaskObject", serviceName = "relay")),
     (name = "ACCOUNTS", durableObjectNamespace = (className = "AccountObject", serviceName = "relay")),
     (name = "LISTENERS", durableObjectNamespace = (className = "ListenersObject", serviceName = "relay")),

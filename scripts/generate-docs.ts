@@ -5,7 +5,6 @@ import { vectorFiles } from "./conformance/vectors.ts";
 import { apiDoc } from "./docs/api.ts";
 import { clientManifest, clientReadmeDoc } from "./docs/client-package.ts";
 import { configurationDoc } from "./docs/configuration.ts";
-import { consolePages } from "./docs/console-pages.ts";
 import { costDoc } from "./docs/cost.ts";
 import { coreHash } from "./docs/core-hash.ts";
 import { readmeDoc } from "./docs/deploy-button.ts";
@@ -37,8 +36,5 @@ rewrite("docs/promises.md", (page) => promisesDoc(page, builds, hash));
 const openApi = openApiText();
 write("openapi.json", openApi);
 rewrite("docs/api.md", (page) => apiDoc(page, JSON.parse(openApi)));
-for (const [name, text] of Object.entries(await consolePages())) {
-  write(`src/console/docs/${name}`, text);
-}
 write("ops/workerd.capnp", workerdConfig());
 for (const [name, text] of await vectorFiles()) write(`conformance/${name}`, text);

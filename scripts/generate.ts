@@ -3,8 +3,9 @@
 import { join } from "node:path";
 import { clientTypes, keptTypes } from "./generate/client-types.ts";
 import { makeProducts } from "./generate/make-products.ts";
+import { publicFiles } from "./generate/public-files.ts";
 
-const PRODUCTS = [clientTypes, keptTypes];
+const PRODUCTS = [clientTypes, keptTypes, publicFiles];
 
 const done = await makeProducts(PRODUCTS, join(import.meta.dirname, ".."));
 if (done !== "") console.log(`generate: ${done}`);

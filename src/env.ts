@@ -11,6 +11,8 @@ type RateLimits = { readonly [Name in RateLimitName]?: RateLimit };
  * secrets only through `startup`.
  */
 export interface Env extends ObjectBindings, TaskBindings, RateLimits {
+  /** Files of `public`, for other Workers; a request from outside gets them before the relay runs. */
+  readonly ASSETS?: Fetcher;
   /** Bucket of the copies of outputs. Absent when the relay keeps none. */
   readonly OUTPUTS?: R2Bucket;
 }

@@ -11,7 +11,7 @@ import type { Env } from "./env.ts";
 const BINDING: Entrance = {
   via: "binding",
   callerWithoutKey: { kind: "operator", role: "all", key: "binding" },
-  serves: (path) => path.startsWith("/v1/") || path === "/openapi.json",
+  serves: (path) => path.startsWith("/v1/"),
 };
 
 /**
@@ -20,6 +20,7 @@ const BINDING: Entrance = {
  */
 export async function answerBound(request: Request, env: Env): Promise<Response> {
   const { pathname, search } = new URL(request.url);
+  if (pathname === "/openapi.json" && env.ASSETS !== undefined) return env.ASSETS.fetch(request);
   const origin = configOf(env)?.publicUrl ?? NO_ORIGIN;
   return answerRequest(new Request(`${origin}${pathname}${search}`, request), env, BINDING);
 }

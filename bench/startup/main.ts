@@ -38,8 +38,6 @@ const pages: Record<PagePath, Start[]> = {
   "/tasks": [],
   "/providers": [],
   "/login": [],
-  "/docs": [],
-  "/docs/errors": [],
 };
 for (let i = 0; i < PROCESSES_PER_PAGE; i++) {
   for (const path of PAGES) {

@@ -15,7 +15,7 @@ export interface Start {
 }
 
 /** Pages of the console whose first request is measured; a browser that is logged in asks for them. */
-export const PAGES = ["/", "/tasks", "/providers", "/login", "/docs", "/docs/errors"] as const;
+export const PAGES = ["/", "/tasks", "/providers", "/login"] as const;
 
 export type PagePath = (typeof PAGES)[number];
 
@@ -53,7 +53,7 @@ ${table(["", "bare Worker", "relay", "difference of the medians"], rows)}
 
 The platform does not bill the start of a Worker, which it limits to a second; it bills what a request takes. The request is a registration with the operator's key, and the first one of its process. The bare Worker (\`bench/startup/bare-worker.ts\`) stores the body of the request in a new object and does nothing else. The limit for the first request, ${LIMIT_MS} ms more than the bare Worker's, is ${verdict}: ${over.toFixed(1)} ms.
 
-The same for pages of the console and the documentation, each as the first request of ${pages["/"].length} fresh processes of the relay, without an index, of a browser that is logged in, uncompressed as a Worker on Cloudflare sends them:
+The same for pages of the console, each as the first request of ${pages["/"].length} fresh processes of the relay, without an index, of a browser that is logged in, uncompressed as a Worker on Cloudflare sends them:
 
 ${table(["page", "first request", "second request"], ofPages)}
 `;

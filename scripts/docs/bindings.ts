@@ -35,6 +35,10 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   DIGESTS: objectBinding("DIGESTS"),
   DEPLOYMENT: objectBinding("DEPLOYMENT"),
   OUTPUT_OBJECTS: objectBinding("OUTPUT_OBJECTS"),
+  ASSETS: {
+    type: "static assets (`[assets]`)",
+    purpose: "the file `/openapi.json` for [other Workers](binding.md)",
+  },
   INDEX_DB: {
     type: "D1 database",
     purpose:

@@ -22,6 +22,7 @@ import {
   problemName,
   PROBLEM_SCHEMAS,
 } from "./answers.ts";
+import { OPENAPI_FILE } from "./openapi-file.ts";
 import { describeRequests, openApiPath, plainParameters } from "./requests.ts";
 import { CONVERSION } from "./schemas.ts";
 import { accessText, SECURITY_SCHEMES, securityOf } from "./security.ts";
@@ -52,7 +53,7 @@ function openApiDocument() {
     },
     servers: [{ url: "/", description: "The relay that serves this document." }],
     tags: TAGS,
-    paths,
+    paths: { ...paths, ...OPENAPI_FILE },
     webhooks: webhooks(),
     components: {
       schemas: { ...PROBLEM_SCHEMAS, ...FURTHER_SCHEMAS },

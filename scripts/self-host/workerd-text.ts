@@ -29,8 +29,8 @@ interface ConfigOptions {
 }
 
 /**
- * Describes the services of the configuration. The address of the socket `http` and the directory of the
- * objects, `disk`, are options of `workerd serve`.
+ * Describes the services of the configuration. The address of the socket `http`, the directory of the objects,
+ * `disk`, and that of the files, `public`, are options of `workerd serve`.
  */
 export function configText(options: ConfigOptions): string {
   const { services = [], sockets = [], allow, v8Flags = [] } = options;
@@ -42,6 +42,7 @@ const config :Workerd.Config = (
   services = [
     (name = "relay", worker = .relay),
     (name = "disk", disk = (writable = true)),
+    (name = "public", disk = ()),
     (name = "network", network = (allow = [${allowed}], tlsOptions = (trustBrowserCas = true))),${linesOf(services)}
   ],
   # The memory of an isolate on Cloudflare.
@@ -55,19 +56,33 @@ const config :Workerd.Config = (
 
 const linesOf = (entries: readonly string[]) => entries.map((entry) => `\n    ${entry},`).join("");
 
+/** Modules of the relay; the first one answers the files of `public` before it. */
+const RELAY_MODULES = [
+  `(name = "files.js", esModule = embed "files.js")`,
+  `(name = "index.js", esModule = embed "index.js")`,
+  `(name = "_headers", text = embed "public/_headers")`,
+];
+
 /** Describes a Worker of the relay, whose code is the file `index.js`, or for another one `<name>.js`. */
 export function workerText({ name, homeOf = () => name, variables }: WorkerOptions): string {
-  const file = name === "relay" ? "index.js" : `${name}.js`;
+  const isRelay = name === "relay";
+  const modules = isRelay
+    ? RELAY_MODULES
+    : [`(name = "${name}.js", esModule = embed "${name}.js")`];
   const classes = Object.entries(OBJECT_CLASSES);
   const namespace = (binding: string, className: string) =>
     `(name = "${binding}", durableObjectNamespace = (className = "${className}", serviceName = "${homeOf(binding)}")),`;
   const bindings = [
+    ...(isRelay
+      ? ['(name = "FILES", service = "public"),', '(name = "ASSETS", service = "relay"),']
+      : []),
     ...classes.map(([binding, className]) => namespace(binding, className)),
     ...variables.map((variable) => `(name = "${variable}", fromEnvironment = "${variable}"),`),
   ];
   return `
 const ${name} :Workerd.Worker = (
-  modules = [(name = "${file}", esModule = embed "${file}")],
+  modules = [${linesOf(modules)}
+  ],
   ${COMPATIBILITY}
   globalOutbound = "network",${objectsText(classes.filter(([binding]) => homeOf(binding) === name))}
   bindings = [${bindings.map((binding) => `\n    ${binding}`).join("")}

@@ -21,7 +21,6 @@ import {
 } from "./accounts/credit-changes.openapi.ts";
 import { deleteAccountDescription } from "./accounts/delete-account.openapi.ts";
 import { listEntriesDescription, listGrantsDescription } from "./accounts/entries.openapi.ts";
-import { readOpenApiDescription } from "./docs/openapi.openapi.ts";
 import { readHealthDescription } from "./health.openapi.ts";
 import { receiveHookDescription } from "./hooks/receive-hook.openapi.ts";
 import { listenDescription } from "./listen.openapi.ts";
@@ -98,5 +97,4 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   readHealth: readHealthDescription,
   readOutput: readOutputDescription,
   deleteOutput: deleteOutputDescription,
-  readOpenApi: readOpenApiDescription,
 };

@@ -18,7 +18,6 @@ import { adjustCreditsRoute, grantCreditsRoute } from "./accounts/credit-changes
 import { deleteAccountRoute } from "./accounts/delete-account.ts";
 import { listEntriesRoute, listGrantsRoute } from "./accounts/entries.ts";
 import { eraseTaskRoute } from "./tasks/erase-task.ts";
-import { readOpenApi } from "./docs/openapi.ts";
 import { readHealth } from "./health.ts";
 import { readJwks, readSigningSecretsRoute } from "./signing-secrets.ts";
 import { readTaskRoute } from "./tasks/read-task.ts";
@@ -83,7 +82,6 @@ export const ROUTES = [
   readHealth,
   readOutput,
   deleteOutputRoute,
-  readOpenApi,
 ] as const satisfies readonly Route[];
 
 /** Id of a route, such as `registerTask`. */

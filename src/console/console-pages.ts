@@ -4,11 +4,9 @@ import { honoPath } from "../api/http/path.ts";
 import { Problem } from "../api/http/problem.ts";
 import { DOCUMENT_HEADERS } from "../api/http/security-headers.ts";
 import type { Env } from "../env.ts";
-import { assetAnswer } from "./assets.ts";
 import type { Page } from "./http/page.ts";
 import { accountPage, addKey, endKey, grant, rotate } from "./account/account-page.tsx";
 import { accountsPage, addAccount } from "./accounts/accounts-page.tsx";
-import { errorsPage, referencePage } from "./pages/docs/pages.tsx";
 import { providersPage } from "./providers/providers-page.tsx";
 import { problemPage, type Refused } from "./problem/problem-page.tsx";
 import { hostPage, redeliverOne, testHost } from "./host/host-page.tsx";
@@ -64,8 +62,6 @@ export const PAGES: readonly Page[] = [
   testPage,
   runTest,
   diagnoseTest,
-  referencePage,
-  errorsPage,
 ];
 
 const pages = new Hono<{ Bindings: Env }>();
@@ -75,12 +71,6 @@ for (const page of PAGES) {
     page.answer({ request: req.raw, env, url: new URL(req.url), params: req.param() }),
   );
 }
-
-pages.get("/assets/*", ({ req }) => {
-  const answer = assetAnswer(req.path);
-  if (answer === null) throw noPage();
-  return answer;
-});
 
 pages.all("*", () => {
   throw noPage();

@@ -8,8 +8,6 @@ import ERRORS_PAGE from "../../docs/errors.md?raw";
 import WORKERD_CONFIG from "../../ops/workerd.capnp?raw";
 import WRANGLER_CONFIG from "../../wrangler.toml?raw";
 import README from "../../README.md?raw";
-import CONSOLE_ERRORS from "../../src/console/docs/errors.htm?raw";
-import CONSOLE_REFERENCE from "../../src/console/docs/reference.htm?raw";
 import openApi from "../../openapi.json" with { type: "json" };
 import manifest from "../../package.json" with { type: "json" };
 import { apiDoc } from "../../scripts/docs/api.ts";
@@ -19,7 +17,6 @@ import { costDoc } from "../../scripts/docs/cost.ts";
 import { readmeDoc } from "../../scripts/docs/deploy-button.ts";
 import { errorsDoc } from "../../scripts/docs/errors.ts";
 import { fillRegions } from "../../scripts/docs/regions.ts";
-import { renderedDocs } from "../../src/console/pages/docs/rendered.tsx";
 import { workerdConfig } from "../../scripts/self-host/workerd-config.ts";
 
 const DOCUMENTS = [
@@ -58,12 +55,6 @@ it.each(DOCUMENTS)(
     expect(generate(page)).toBe(page);
   },
 );
-
-it("the pages of src/console/docs are up to date: `npm run docs` would not change what it renders there", async () => {
-  const rendered = await renderedDocs();
-  expect(rendered["errors.htm"] === CONSOLE_ERRORS).toBe(true);
-  expect(rendered["reference.htm"] === CONSOLE_REFERENCE).toBe(true);
-});
 
 it("fillRegions replaces the text between a region's marks, keeps all other text, and throws for a region without marks or without text", () => {
   const page = "before\n<!-- generated: one -->\nold\n<!-- end of one -->\nafter\n";

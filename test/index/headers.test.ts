@@ -87,7 +87,7 @@ const UNANSWERED = [
   "DELETE /v1/tasks/{id}/outputs/{output}",
 ];
 /** Routes whose answers anyone may cache. */
-const PUBLIC = ["GET /.well-known/jwks.json", "GET /openapi.json"];
+const PUBLIC = ["GET /.well-known/jwks.json"];
 /** Origin of a page of another site. */
 const FOREIGN = { Origin: "https://elsewhere.example.net" };
 
@@ -186,7 +186,7 @@ it.each(OWN_ROUTES.map((route) => [nameOf(route), route] as const))(
   },
 );
 
-it.each(["/", "/docs", "/dashboard", "/favicon.ico", "/nowhere"])(
+it.each(["/", "/dashboard", "/favicon.ico", "/nowhere"])(
   "GET %s, which is no route of the API, answers with security headers to a request without a key",
   async (path) => {
     const response = await call(path, { key: null, headers: FOREIGN });

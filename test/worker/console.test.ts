@@ -35,38 +35,6 @@ it("every page forbids scripts and styles that are inline or of another origin, 
   expect(page).not.toMatch(/<style| style=| on\w+=|<script(?![^>]* src="\/)[^>]*>/);
 });
 
-it("a page's styles and scripts may be cached for ever under the path with their version, and not at all under that of another version", async () => {
-  const page = await (await visit("/nowhere")).text();
-  const paths = Array.from(page.matchAll(/"(\/assets\/[^"]+)"/g), ([, path = ""]) => path);
-  const kept = "public, max-age=31536000, immutable";
-  const answers = await Promise.all(
-    paths.map(async (path) => {
-      const { headers } = await visit(path, {});
-      const other = await visit(path.replace(/\.\w+\.(?=\w+$)/, ".0."), {});
-      return [
-        headers.get("Content-Type"),
-        headers.get("Cache-Control"),
-        other.status,
-        other.headers.get("Cache-Control"),
-      ];
-    }),
-  );
-  expect(answers).toEqual([
-    ["text/css; charset=utf-8", kept, 200, "no-store"],
-    ["text/javascript; charset=utf-8", kept, 200, "no-store"],
-    ["text/javascript; charset=utf-8", kept, 200, "no-store"],
-    ["text/javascript; charset=utf-8", kept, 200, "no-store"],
-    ["text/javascript; charset=utf-8", kept, 200, "no-store"],
-  ]);
-  const texts = await Promise.all(paths.map(async (path) => (await visit(path, {})).text()));
-  expect(texts.join("\n")).toContain("color-scheme");
-  expect(texts.join("\n")).toContain("var Idiomorph=");
-});
-
-it("a path under /assets that names no file of the console gets 404", async () => {
-  expect((await visit("/assets/console.0.txt")).status).toBe(404);
-});
-
 it("pages are compressed for browsers that accept gzip, and redirects are not", async () => {
   const accepting = { ...HTML, "Accept-Encoding": "br, gzip" };
   const encodings = ["/nowhere", "/login", "/"].map(async (path) => {

@@ -50,7 +50,6 @@ const SURFACE = [
   "POST /v1/wake | operate | 200 | index_disabled",
   "GET /healthz | anyone | 200 503 | unavailable",
   "GET /outputs/{id}/{output}/{file} | anyone | 200 206 302 304 412 416 | not_configured not_found output_gone rate_limited unavailable",
-  "GET /openapi.json | anyone | 200 | ",
 ];
 
 it("the routes of the API, with their access, statuses and problem codes, are exactly those of the list in this test", () => {

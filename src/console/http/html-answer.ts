@@ -21,7 +21,8 @@ function contentSecurityPolicy(outputsOrigin: string | null): string {
   ].join("; ");
 }
 
-const CONTENT_SECURITY_POLICY = contentSecurityPolicy(null);
+/** The Content-Security-Policy of a page that shows no outputs. */
+export const CONTENT_SECURITY_POLICY = contentSecurityPolicy(null);
 
 /** Returns the answer with a page, or with the part of a page that a refresh asked for. */
 export async function html(

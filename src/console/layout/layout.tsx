@@ -1,6 +1,4 @@
-import type { PropsWithChildren } from "hono/jsx";
-import { ASSETS } from "../assets.ts";
-import { ICON_URL } from "./brand.tsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
 import { Help } from "./help.tsx";
 import { Rail, type Section } from "./rail.tsx";
 import { Topbar } from "./topbar.tsx";
@@ -21,10 +19,12 @@ export function themeOf({ headers }: Request): Theme {
 interface DocumentProps {
   readonly title: string;
   readonly theme: Theme;
+  /** Scripts that run before those of every page. */
+  readonly scripts?: Child;
 }
 
-/** The HTML document of every page. */
-export function Document({ title, theme, children }: PropsWithChildren<DocumentProps>) {
+/** The HTML document of every page. The files that it loads are in `public/assets`, which `npm run generate` makes. */
+export function Document({ title, theme, scripts, children }: PropsWithChildren<DocumentProps>) {
   const chosen = theme === null ? {} : { "data-theme": theme };
   return (
     <html lang="en" {...chosen}>
@@ -32,12 +32,13 @@ export function Document({ title, theme, children }: PropsWithChildren<DocumentP
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover" />
         <title>{title} · Task Relay</title>
-        <link rel="icon" href={ICON_URL} />
-        <link rel="stylesheet" href={ASSETS.stylesheet.path} />
-        <script src={ASSETS.idiomorph.path} defer />
-        <script src={ASSETS.script.path} type="module" />
-        <script src={ASSETS.lists.path} type="module" />
-        <script src={ASSETS.refresh.path} type="module" />
+        <link rel="icon" href="/assets/icon.svg" />
+        <link rel="stylesheet" href="/assets/console.css" />
+        {scripts}
+        <script src="/assets/idiomorph.js" defer />
+        <script src="/assets/console.js" type="module" />
+        <script src="/assets/lists.js" type="module" />
+        <script src="/assets/refresh.js" type="module" />
       </head>
       <body>
         <a class="skip" href="#main">

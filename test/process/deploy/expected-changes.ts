@@ -38,6 +38,7 @@ export const version = (limitsFrom: number, more: Created) => ({
   compatibility_date: "2026-10-20",
   compatibility_flags: ["global_fetch_strictly_public"],
   keep_bindings: ["secret_text", "secret_key"],
+  assets: { jwt: "files", config: { _headers: expect.stringContaining("/docs/errors\n") } },
   observability: OBSERVABILITY,
   ...more,
   bindings: [
@@ -48,6 +49,7 @@ export const version = (limitsFrom: number, more: Created) => ({
     { name: "INDEX_DB", type: "d1", id: expect.any(String) },
     ...limits(limitsFrom),
     { name: "VERSION", type: "version_metadata" },
+    { name: "ASSETS", type: "assets" },
   ],
 });
 export const upload = (name: string, limitsFrom: number, more: Created) => ({

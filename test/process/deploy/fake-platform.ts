@@ -48,6 +48,8 @@ const Named = z.object({ name: z.string() });
 const Rules = z.object({ rules: z.array(z.looseObject({ id: z.string() })) });
 const Subdomain = z.object({ enabled: z.boolean(), previews_enabled: z.boolean() });
 const Tags = z.object({ tags: z.array(z.string()) });
+/** Answer to a list of files of which none has to be uploaded. */
+const ALL_FILES_KNOWN = { jwt: "files", buckets: [] };
 const NO_DOMAINS = { added: [], removed: [], updated: [], conflicting: [] };
 const NO_WORKER = {
   status: 404,
@@ -104,7 +106,8 @@ export class FakePlatform extends LoopbackServer {
     this.onRequest(line);
     const reply = this.#refusalOf(line, headers.authorization) ?? this.#reply(line, path, body);
     const isDone = "result" in reply;
-    if (isDone && method !== "GET") this.#changes.push({ request: line, body });
+    const isChange = method !== "GET" && !path.endsWith("/assets-upload-session");
+    if (isDone && isChange) this.#changes.push({ request: line, body });
     const errors = isDone ? [] : [{ code: reply.code, message: reply.message }];
     const result = isDone ? reply.result : null;
     response.writeHead(isDone ? 200 : reply.status, { "Content-Type": "application/json" });
@@ -122,6 +125,7 @@ export class FakePlatform extends LoopbackServer {
     if (path.startsWith("d1/database")) return this.#database(line, body);
     if (path.startsWith("r2/buckets")) return this.#bucket(line, body);
     const [, , name = "", part = "", more = ""] = path.split("/");
+    if (part === "assets-upload-session") return { result: ALL_FILES_KNOWN };
     if (part === "domains") return { result: more === "changeset" ? NO_DOMAINS : null };
     return this.#worker(line.startsWith("GET") ? "" : line, name, part, body);
   }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -38,6 +38,9 @@ export interface WorkerdOptions {
   /** Options of the JavaScript engine. */
   readonly v8Flags?: readonly string[];
 }
+
+/** Directory of the files that are answered without the relay. */
+const PUBLIC = join(ROOT, "public");
 
 /** Returns the Worker that runs the objects of a binding, e.g. of `TASKS`. */
 export type HomeOf = (binding: string) => "relay" | "other";
@@ -112,6 +115,8 @@ export class Workerd implements AsyncDisposable {
     const relay = new Workerd(home, await freePort(), options, further);
     try {
       await mkdir(relay.storage);
+      await copyFile(join(ROOT, "ops/files.js"), join(home, "files.js"));
+      await symlink(PUBLIC, join(home, "public"));
       for (const { name, script: code } of further) await writeFile(join(home, `${name}.js`), code);
       await relay.restart(vars, script, options.isAsked);
     } catch (error) {
@@ -174,6 +179,7 @@ export class Workerd implements AsyncDisposable {
     const options = [
       `--socket-addr=http=127.0.0.1:${this.#port}`,
       `--directory-path=disk=${this.storage}`,
+      `--directory-path=public=${PUBLIC}`,
     ];
     const env = { ...process.env, ...this.#vars };
     this.#child = new Child(command, [...args, ...options, config], env);

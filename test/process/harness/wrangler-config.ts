@@ -28,7 +28,8 @@ export function copyWranglerConfig(
   const main = JSON.stringify(join(ROOT, "src/index.ts"));
   let config = readFileSync(join(ROOT, "wrangler.toml"), "utf8")
     .replace(/^main = .*$/m, `main = ${main}`)
-    .replace(BUILD, "");
+    .replace(BUILD, "")
+    .replace(/^directory = "public"$/m, `directory = ${JSON.stringify(join(ROOT, "public"))}`);
   if (!hasIndex) config = config.replace(INDEX_BINDING, "");
   if (!hasLimits) config = config.replace(RATE_LIMITS, "");
   if (hasOutputs) config = config.replace(BUCKET, "$1\n$2\n$3");

@@ -1,8 +1,8 @@
-import { EXPLAINED_PROBLEMS } from "../../../api/http/problem-help.ts";
+import { EXPLAINED_PROBLEMS } from "../../src/api/http/problem-help.ts";
 import { DocsLayout } from "./docs-layout.tsx";
 
 /**
- * The body of the page `/docs/errors`, to which the `type` of every error answer (problem) links. It has the cause
+ * The page `/docs/errors`, to which the `type` of every error answer (problem) links. It has the cause
  * and cure of each error code.
  */
 export function ErrorsPage() {
@@ -14,7 +14,12 @@ export function ErrorsPage() {
     entries: found.map(({ code, status }) => ({ id: code, title: code, badge: String(status) })),
   }));
   return (
-    <DocsLayout path="/docs/errors" filter="Filter the codes" chapters={chapters}>
+    <DocsLayout
+      title="Problem codes"
+      path="/docs/errors"
+      filter="Filter the codes"
+      chapters={chapters}
+    >
       <h1>Problem codes</h1>
       <p class="lead">
         A refused request is answered with <code>application/problem+json</code> (RFC 9457) and has

@@ -1,7 +1,9 @@
 import type { PropsWithChildren } from "hono/jsx";
-import { Brand } from "../../layout/brand.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { ThemeButton } from "../../layout/topbar.tsx";
+import { Brand } from "../../src/console/layout/brand.tsx";
+import { Icon } from "../../src/console/parts/icon.tsx";
+import { Document } from "../../src/console/layout/layout.tsx";
+import { ThemeButton } from "../../src/console/layout/topbar.tsx";
+import { EXAMPLE_ORIGIN } from "./origin.ts";
 
 /** An entry of the table of contents; `id` is the id of the section to which it leads. */
 export interface ContentsEntry {
@@ -23,18 +25,27 @@ const PAGES = [
   ["/openapi.json", "OpenAPI"],
 ] as const;
 
+/** Scripts of the documentation pages besides those of every page. */
+const SCRIPTS = (
+  <>
+    <script src="/assets/theme.js" />
+    <script src="/assets/reference.js" type="module" />
+  </>
+);
+
 interface DocsLayoutProps {
+  readonly title: string;
   readonly path: string;
   readonly chapters: readonly Chapter[];
   /** Label of the field in which readers type words to filter the page. */
   readonly filter: string;
 }
 
-/** The body of the documentation pages, which can be read without a login. */
+/** A documentation page, which can be read without a login. */
 export function DocsLayout(props: PropsWithChildren<DocsLayoutProps>) {
-  const { path, chapters, filter, children } = props;
+  const { title, path, chapters, filter, children } = props;
   return (
-    <>
+    <Document title={title} theme={null} scripts={SCRIPTS}>
       <div class="docs">
         <header class="topbar">
           <Brand />
@@ -63,7 +74,7 @@ export function DocsLayout(props: PropsWithChildren<DocsLayoutProps>) {
           </search>
           <Contents chapters={chapters} />
         </div>
-        <main id="main" class="main docs-main" tabindex={-1}>
+        <main id="main" class="main docs-main" tabindex={-1} data-origin={EXAMPLE_ORIGIN}>
           {children}
           <p class="muted" data-filter-none="" hidden>
             Nothing on this page has all these words.
@@ -71,7 +82,7 @@ export function DocsLayout(props: PropsWithChildren<DocsLayoutProps>) {
         </main>
       </div>
       <output id="said" class="visually-hidden" />
-    </>
+    </Document>
   );
 }
 

@@ -1,11 +1,12 @@
 import type { Child } from "hono/jsx";
-import { type ApiDocument, endpointsFor, titleOf } from "../../docs/document.ts";
-import { type Reference, referenceOf, visibleSchemas } from "../../docs/schemas.ts";
+import { type ApiDocument, endpointsFor, titleOf } from "./document.ts";
+import { type Reference, referenceOf, visibleSchemas } from "./schemas.ts";
 import { Basics, BASICS } from "./basics.tsx";
 import { Body, Callbacks, CALLBACKS } from "./callbacks.tsx";
 import { type Chapter, DocsLayout } from "./docs-layout.tsx";
 import { SchemaMembers } from "./members.tsx";
 import { Operation } from "./operation.tsx";
+import { EXAMPLE_ORIGIN } from "./origin.ts";
 import { Prose } from "./prose.tsx";
 
 /** Groups of readers of the reference, each with the tag of the operations that are for them. */
@@ -15,23 +16,23 @@ const AUDIENCES = [
   ["upstream", "For upstreams", "Report what became of a job."],
 ] as const;
 
-interface ReferenceProps {
-  readonly document: ApiDocument;
-  readonly origin: string;
-}
-
-/** The body of the reference of the API: all operations by audience, the callbacks, and the objects. */
-export function ReferencePage({ document, origin }: ReferenceProps) {
+/** The reference of the API: all operations by audience, the callbacks, and the objects. */
+export function ReferencePage({ document }: { readonly document: ApiDocument }) {
   const reference = referenceOf(document.components.schemas);
   return (
-    <DocsLayout path="/docs" filter="Filter the reference" chapters={chaptersOf(document)}>
+    <DocsLayout
+      title="API reference"
+      path="/docs"
+      filter="Filter the reference"
+      chapters={chaptersOf(document)}
+    >
       <h1>API reference</h1>
       <p class="lead">
         Version {document.info.version} of the HTTP API of this relay, for clients, operators and
-        upstreams. Commands use this relay's own address, <code>{origin}</code>.
+        upstreams. Commands use this relay's own address, <code>{EXAMPLE_ORIGIN}</code>.
       </p>
       <ChapterOf title="Basics">
-        <Basics origin={origin} />
+        <Basics />
       </ChapterOf>
       <ChapterOf title="Callbacks" text="What the relay sends to your server when a task ends.">
         <Callbacks document={document} reference={reference} />
@@ -39,7 +40,7 @@ export function ReferencePage({ document, origin }: ReferenceProps) {
       {AUDIENCES.map(([tag, title, text]) => (
         <ChapterOf title={title} text={text}>
           {endpointsFor(document, tag).map((endpoint) => (
-            <Operation endpoint={endpoint} reference={reference} origin={origin} />
+            <Operation endpoint={endpoint} reference={reference} />
           ))}
         </ChapterOf>
       ))}

@@ -1,6 +1,6 @@
-import type { Parameter, Schema } from "../../docs/document.ts";
-import { type Field, fieldsOf, limitsOf, typeOf, type TypePart } from "../../docs/schema-fields.ts";
-import type { Reference } from "../../docs/schemas.ts";
+import type { Parameter, Schema } from "./document.ts";
+import { type Field, fieldsOf, limitsOf, typeOf, type TypePart } from "./schema-fields.ts";
+import type { Reference } from "./schemas.ts";
 import { Prose, sentence } from "./prose.tsx";
 
 interface MembersProps {

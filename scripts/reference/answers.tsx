@@ -1,8 +1,8 @@
-import type { Content, Endpoint } from "../../docs/document.ts";
-import { typeOf } from "../../docs/schema-fields.ts";
-import { Code } from "../../parts/code.tsx";
+import type { Content, Endpoint } from "./document.ts";
+import { typeOf } from "./schema-fields.ts";
+import { Code } from "../../src/console/parts/code.tsx";
 import { SchemaMembers, TypeText } from "./members.tsx";
-import type { Reference } from "../../docs/schemas.ts";
+import type { Reference } from "./schemas.ts";
 import { Prose, sentence } from "./prose.tsx";
 
 interface AnswersProps {
@@ -76,11 +76,8 @@ function answersOf({ responses }: Endpoint) {
   });
 }
 
-/** Origin in the examples of openapi.json. Pages replace it by the relay's own origin. */
-const EXAMPLE_ORIGIN = "https://relay.example.com";
-
-/** Returns an example of each answer of an operation, with the origin of this relay. */
-export function examplesOf(endpoint: Endpoint, origin: string) {
+/** Returns an example of each answer of an operation. */
+export function examplesOf(endpoint: Endpoint) {
   return answersOf(endpoint).flatMap(({ status, content }) =>
     Object.entries(content).flatMap(([mediaType, body]) => {
       const example = body?.example ?? Object.values(body?.examples ?? {})[0]?.value;
@@ -93,7 +90,7 @@ export function examplesOf(endpoint: Endpoint, origin: string) {
           title: `${status}${kind}`,
           content: (
             <Code
-              text={text.replaceAll(EXAMPLE_ORIGIN, origin)}
+              text={text}
               language={isText ? "plain" : "json"}
               what={`the example of the answer ${status}`}
             />

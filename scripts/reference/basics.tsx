@@ -1,10 +1,11 @@
 import type { Child } from "hono/jsx";
-import { WITH_KEY } from "../../parts/curl.ts";
-import { Code } from "../../parts/code.tsx";
+import { WITH_KEY } from "../../src/console/parts/curl.ts";
+import { Code } from "../../src/console/parts/code.tsx";
 import type { ContentsEntry } from "./docs-layout.tsx";
+import { EXAMPLE_ORIGIN } from "./origin.ts";
 
 interface Topic extends ContentsEntry {
-  readonly text: (origin: string) => Child;
+  readonly text: Child;
 }
 
 /** Topics of the chapter on rules that apply to all operations. */
@@ -12,10 +13,10 @@ const TOPICS: readonly Topic[] = [
   {
     id: "requests",
     title: "Requests",
-    text: (origin) => (
+    text: (
       <>
         <p>
-          All paths begin with <code>{origin}</code>. Bodies are JSON in UTF-8 with names in
+          All paths begin with <code>{EXAMPLE_ORIGIN}</code>. Bodies are JSON in UTF-8 with names in
           snake_case. Times are whole Unix seconds (<code>…_at</code>), durations are milliseconds (
           <code>…_ms</code>). Unknown members and parameters are refused, and a refused request
           changes nothing. Every answer has an <code>X-Request-Id</code>, which the log of the relay
@@ -27,7 +28,7 @@ const TOPICS: readonly Topic[] = [
   {
     id: "authentication",
     title: "Authentication",
-    text: (origin) => (
+    text: (
       <>
         <p>
           Send an operator key or the API key of an account. An account key reads, redelivers, tests
@@ -36,7 +37,7 @@ const TOPICS: readonly Topic[] = [
         </p>
         <Code
           what="a request with a key"
-          text={`export KEY=…\ncurl -fsS ${origin}/v1/tasks ${WITH_KEY}`}
+          text={`export KEY=…\ncurl -fsS ${EXAMPLE_ORIGIN}/v1/tasks ${WITH_KEY}`}
         />
       </>
     ),
@@ -44,7 +45,7 @@ const TOPICS: readonly Topic[] = [
   {
     id: "problems",
     title: "Problems",
-    text: () => (
+    text: (
       <p>
         A refused request is answered with <code>application/problem+json</code> (RFC 9457).{" "}
         <code>code</code> does not change and has its cause and cure on the page{" "}
@@ -57,7 +58,7 @@ const TOPICS: readonly Topic[] = [
   {
     id: "idempotency",
     title: "Repeating requests",
-    text: () => (
+    text: (
       <p>
         Registrations, redeliveries and reports are safe to repeat. Under an{" "}
         <code>Idempotency-Key</code> the first body counts: the same request again gets the same
@@ -69,7 +70,7 @@ const TOPICS: readonly Topic[] = [
   {
     id: "pages",
     title: "Lists",
-    text: () => (
+    text: (
       <p>
         Lists are newest first, in pages of <code>limit</code> entries. Ask for the next page with
         the <code>next_cursor</code> of the answer as <code>cursor</code>; it is null on the last
@@ -83,7 +84,7 @@ const TOPICS: readonly Topic[] = [
 export const BASICS: readonly ContentsEntry[] = TOPICS;
 
 /** The chapter on rules that apply to all operations. */
-export function Basics({ origin }: { readonly origin: string }) {
+export function Basics() {
   return (
     <>
       {TOPICS.map(({ id, title, text }) => (
@@ -91,7 +92,7 @@ export function Basics({ origin }: { readonly origin: string }) {
           <h3>
             <a href={`#${id}`}>{title}</a>
           </h3>
-          {text(origin)}
+          {text}
         </section>
       ))}
     </>

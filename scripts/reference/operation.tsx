@@ -1,23 +1,22 @@
-import { PROBLEMS } from "../../../api/http/problem-list.ts";
-import { exampleCurl } from "../../parts/curl.ts";
-import { type Endpoint, titleOf } from "../../docs/document.ts";
-import { Code } from "../../parts/code.tsx";
-import { Tabs } from "../../parts/tabs.tsx";
+import { PROBLEMS } from "../../src/api/http/problem-list.ts";
+import { exampleCurl } from "./example-curl.ts";
+import { type Endpoint, titleOf } from "./document.ts";
+import { Code } from "../../src/console/parts/code.tsx";
+import { Tabs } from "../../src/console/parts/tabs.tsx";
 import { Answers, examplesOf } from "./answers.tsx";
 import { Parameters, SchemaMembers } from "./members.tsx";
-import type { Reference } from "../../docs/schemas.ts";
+import type { Reference } from "./schemas.ts";
 import { Prose, sentence } from "./prose.tsx";
 
 interface OperationProps {
   readonly endpoint: Endpoint;
   readonly reference: Reference;
-  readonly origin: string;
 }
 
 /**
  * The section of an operation. Its description is on the left, examples of a call and its answers are on the right.
  */
-export function Operation({ endpoint, reference, origin }: OperationProps) {
+export function Operation({ endpoint, reference }: OperationProps) {
   const { operationId: id, method, path, summary, description, parameters = [] } = endpoint;
   const title = titleOf(id);
   return (
@@ -43,18 +42,14 @@ export function Operation({ endpoint, reference, origin }: OperationProps) {
         <Problems endpoint={endpoint} />
       </div>
       <div class="operation-code">
-        <Code
-          text={exampleCurl(endpoint, origin)}
-          what={`the curl command of ${title}`}
-          title="curl"
-        />
-        <Tabs name={`${id}-answers`} label="Answer" tabs={examplesOf(endpoint, origin)} />
+        <Code text={exampleCurl(endpoint)} what={`the curl command of ${title}`} title="curl" />
+        <Tabs name={`${id}-answers`} label="Answer" tabs={examplesOf(endpoint)} />
       </div>
     </section>
   );
 }
 
-function RequestBody({ endpoint: { requestBody }, reference }: Omit<OperationProps, "origin">) {
+function RequestBody({ endpoint: { requestBody }, reference }: OperationProps) {
   const body = requestBody?.content["application/json"];
   if (body === undefined) return null;
   if (Object.keys(body.schema.properties ?? body.schema.oneOf ?? {}).length === 0) return null;

@@ -5,21 +5,17 @@ import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import * as z from "zod";
 
-const ENTRY = join(import.meta.dirname, "../../src/console/pages/docs/rendered.tsx");
 const Module = z.object({
-  renderedDocs: z.function({ output: z.promise(z.record(z.string(), z.string())) }),
+  rendered: z.function({ output: z.promise(z.record(z.string(), z.string())) }),
 });
 
-/**
- * Renders the documentation pages of the console, by the names of their files. They are bundled first, because Node
- * runs no JSX.
- */
-export async function consolePages(): Promise<Readonly<Record<string, string>>> {
-  const directory = await mkdtemp(join(tmpdir(), "console-pages-"));
+/** Renders the documentation pages, by the names of their files. They are bundled first, because Node runs no JSX. */
+export async function renderReference(): Promise<Readonly<Record<string, string>>> {
+  const directory = await mkdtemp(join(tmpdir(), "task-relay-reference-"));
   try {
     const outfile = join(directory, "rendered.mjs");
     await build({
-      entryPoints: [ENTRY],
+      entryPoints: [join(import.meta.dirname, "rendered.tsx")],
       outfile,
       bundle: true,
       format: "esm",
@@ -29,7 +25,7 @@ export async function consolePages(): Promise<Readonly<Record<string, string>>> 
       logLevel: "error",
     });
     const bundled: unknown = await import(pathToFileURL(outfile).href);
-    return await Module.parse(bundled).renderedDocs();
+    return await Module.parse(bundled).rendered();
   } finally {
     await rm(directory, { recursive: true });
   }

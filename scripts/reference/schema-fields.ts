@@ -1,4 +1,4 @@
-import { countOf, countText } from "../parts/format.ts";
+import { countOf, countText } from "../../src/console/parts/format.ts";
 import { type ApiDocument, refName, type Schema } from "./document.ts";
 
 /**

@@ -1,8 +1,8 @@
-import type { ApiDocument, Operation } from "../../docs/document.ts";
-import { Code } from "../../parts/code.tsx";
+import type { ApiDocument, Operation } from "./document.ts";
+import { Code } from "../../src/console/parts/code.tsx";
 import type { ContentsEntry } from "./docs-layout.tsx";
 import { Parameters, SchemaMembers } from "./members.tsx";
-import type { Reference } from "../../docs/schemas.ts";
+import type { Reference } from "./schemas.ts";
 import { Prose } from "./prose.tsx";
 import { Schedule } from "./schedule.tsx";
 

@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { attemptCurl } from "../../../src/console/parts/curl.ts";
+
+it("an attempt of a callback is shown as a curl command in which a shell expands nothing, also to another URL", () => {
+  const attempt = {
+    method: "POST",
+    url: "https://client.example.com/hook?a=$(id)",
+    headers: { "webhook-id": "msg_`id`" },
+    body: '{"it\'s":"$HOME"}',
+    exact: true,
+    signed_by: [],
+  } as const;
+  const sent = ["-H 'webhook-id: msg_`id`'", `--data-binary '{"it'\\''s":"$HOME"}'`];
+  const command = (url: string) => [`curl -gi ${url}`, ...sent].join(" \\\n  ");
+  expect(attemptCurl(attempt)).toBe(command("'https://client.example.com/hook?a=$(id)'"));
+  expect(attemptCurl(attempt, "http://localhost:3000/")).toBe(command("http://localhost:3000/"));
+});
