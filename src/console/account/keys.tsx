@@ -1,13 +1,13 @@
-import type { StoredKey } from "../../objects/account/key-table.ts";
 import { DAY_MS } from "../../core/time.ts";
+import type { StoredKey } from "../../objects/account/key-table.ts";
 import type { FormFault } from "../http/forms.ts";
 import { DialogButton } from "../parts/dialog.tsx";
 import { Field, Select } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
-import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/shown-time.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 
 const ROLES = [
   ["full", "full: also redeliver, test, and read the secret"],

@@ -1,11 +1,11 @@
 import type { LedgerPage } from "../../api/accounts/entries.ts";
-import type { StoredEntry } from "../../objects/account/entry-table.ts";
 import type { Reader } from "../../core/views/reader.ts";
+import type { StoredEntry } from "../../objects/account/entry-table.ts";
 import { countText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
-import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/shown-time.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 
 /** Number of ledger entries on one page. */
 export const ENTRIES = 50;

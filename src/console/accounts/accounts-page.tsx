@@ -2,19 +2,19 @@ import * as z from "zod/mini";
 import { createAccount, listBalances } from "../../api/accounts/accounts.ts";
 import { readQuery } from "../../api/http/query.ts";
 import { may } from "../../objects/task/caller.ts";
-import { html, seeOther } from "../http/html-answer.ts";
-import { countText } from "../parts/format.ts";
 import { type FormFault, withFaultsIn } from "../http/forms.ts";
-import { frameOf, Layout } from "../layout/layout.tsx";
+import { html, seeOther } from "../http/html-answer.ts";
 import { formAction, viewerPage, type ViewerVisit } from "../http/page.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { DialogButton } from "../parts/dialog.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
+import { countText } from "../parts/format.ts";
 import { PageHead } from "../parts/page-head.tsx";
-import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/shown-time.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 
 /** Id of the dialog that creates an account. */
 const CREATE = "create";

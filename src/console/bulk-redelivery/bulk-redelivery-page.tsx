@@ -1,6 +1,7 @@
-import { countRequest } from "../../api/http/rate-limit.ts";
+import type { Child } from "hono/jsx";
 import { TaskId } from "../../api/http/fields.ts";
 import { invalidRequest, Problem } from "../../api/http/problem.ts";
+import { countRequest } from "../../api/http/rate-limit.ts";
 import {
   type BulkEffects,
   countRedeliveries,
@@ -11,10 +12,12 @@ import {
 import { HOUR_MS } from "../../core/time.ts";
 import { may } from "../../objects/task/caller.ts";
 import { html, seeOther } from "../http/html-answer.ts";
-import { cookieHeader, cookieOf } from "../session/cookie.ts";
-import { frameOf, Layout } from "../layout/layout.tsx";
 import { formAction, viewerPage, type ViewerVisit } from "../http/page.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
+import { countText } from "../parts/format.ts";
 import { PageHead } from "../parts/page-head.tsx";
+import { cookieHeader, cookieOf } from "../session/cookie.ts";
+import { pathWith, taskParameters } from "../tasks/task-parameters.ts";
 import {
   advanced,
   bulkParameters,
@@ -27,9 +30,6 @@ import {
   reasonsText,
   REDELIVERIES,
 } from "./bulk-redelivery-state.ts";
-import { pathWith, taskParameters } from "../tasks/task-parameters.ts";
-import type { Child } from "hono/jsx";
-import { countText } from "../parts/format.ts";
 
 /**
  * Largest number of callbacks that are counted after a bulk redelivery has ended. It limits the count of failed

@@ -1,15 +1,15 @@
-import { listHosts } from "../../api/search/read-hosts.ts";
 import type { HostView } from "../../api/search/host-views.ts";
+import { listHosts } from "../../api/search/read-hosts.ts";
 import { html } from "../http/html-answer.ts";
-import { countText, percentText } from "../parts/format.ts";
-import { frameOf, Layout } from "../layout/layout.tsx";
 import { viewerPage } from "../http/page.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Empty } from "../parts/empty.tsx";
+import { countText, percentText } from "../parts/format.ts";
 import { HourLegend, HourStrip } from "../parts/hour-strip.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { type Column, Table } from "../parts/table.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 
 /** Largest number of hosts that the page lists. */
 const MAX_HOSTS = 200;

@@ -1,7 +1,7 @@
 import { readBody } from "../../api/http/body.ts";
-import { Problem } from "../../api/http/problem.ts";
-import { PROBLEMS } from "../../api/http/problem-list.ts";
 import { originOf } from "../../api/http/host.ts";
+import { PROBLEMS } from "../../api/http/problem-list.ts";
+import { Problem } from "../../api/http/problem.ts";
 import { configOf, type Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 

@@ -5,11 +5,11 @@ import { type AccountLimit, countRequest } from "../../api/http/rate-limit.ts";
 import { requireRuntime } from "../../api/http/route.ts";
 import { type Context, named } from "../../api/operation.ts";
 import type { Env } from "../../env.ts";
-import { describeHolders, type Permission } from "../../security/roles.ts";
 import { type KeyHolder, may } from "../../objects/task/caller.ts";
-import { readForm, requireOwnForm } from "./forms.ts";
-import { strangerAnswer } from "../session/stranger.tsx";
+import { describeHolders, type Permission } from "../../security/roles.ts";
 import { visitorOf } from "../session/session.ts";
+import { strangerAnswer } from "../session/stranger.tsx";
+import { readForm, requireOwnForm } from "./forms.ts";
 
 /** Parameters of a path, as the texts that were received, not yet checked. */
 type Params = Readonly<Record<string, string>>;

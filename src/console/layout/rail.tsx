@@ -1,5 +1,5 @@
-import { Brand } from "./brand.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
+import { Brand } from "./brand.tsx";
 
 /** A part of the console to which the navigation leads. */
 export type Section = "overview" | "tasks" | "hosts" | "accounts" | "providers" | "test";

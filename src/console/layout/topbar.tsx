@@ -1,7 +1,7 @@
-import { Brand } from "./brand.tsx";
 import { DialogButton } from "../parts/dialog.tsx";
-import { HELP } from "./help.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Brand } from "./brand.tsx";
+import { HELP } from "./help.tsx";
 
 /**
  * The bar at the top of every page of the console that needs a login, with the search box and the buttons for the

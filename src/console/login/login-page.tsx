@@ -2,17 +2,17 @@ import { holderOfKey } from "../../api/http/auth.ts";
 import { requireRuntime } from "../../api/http/route.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { log } from "../../lib/log.ts";
-import { isLoopback } from "../../security/url-rules.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
-import { accessUserOf } from "../session/access.ts";
-import { html, seeOther } from "../http/html-answer.ts";
+import { isLoopback } from "../../security/url-rules.ts";
 import { readForm } from "../http/forms.ts";
-import { type Theme, themeOf } from "../layout/layout.tsx";
+import { html, seeOther } from "../http/html-answer.ts";
 import { publicForm, publicPage, viewerPage } from "../http/page.ts";
+import { type Theme, themeOf } from "../layout/layout.tsx";
+import { PublicLayout } from "../layout/public-layout.tsx";
+import { accessUserOf } from "../session/access.ts";
 import { safeReturnTo } from "../session/return-to.ts";
 import { endSession, sessionVisitorOf, startSession } from "../session/session.ts";
-import { PublicLayout } from "../layout/public-layout.tsx";
 
 const WRONG_KEY = "This is neither an operator key nor the key of an account.";
 const NOT_SECURE =

@@ -1,8 +1,8 @@
 import type { RangeSeries } from "../../api/search/range-series.ts";
 import { countText, durationText, utcText } from "../parts/format.ts";
+import { Panel } from "../parts/page-head.tsx";
 import { Bars } from "./chart-bars.tsx";
 import { HEAT_BOUNDS_MS, heatCells, Heatmap } from "./heatmap.tsx";
-import { Panel } from "../parts/page-head.tsx";
 
 interface ChartProps {
   readonly counts: RangeSeries;

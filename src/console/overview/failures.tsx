@@ -1,8 +1,8 @@
+import { causeOf } from "../host/host-causes.ts";
+import { Status } from "../parts/chip.tsx";
 import { countText } from "../parts/format.ts";
 import { Panel } from "../parts/page-head.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { causeOf } from "../host/host-causes.ts";
-import { Status } from "../parts/chip.tsx";
 
 const SHOWN = 5;
 

@@ -1,12 +1,12 @@
-import { isLoopback } from "../../security/url-rules.ts";
-import { Panel } from "../parts/page-head.tsx";
-import { WITH_KEY } from "../parts/curl.ts";
-import { Code } from "../parts/code.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { seeOther } from "../http/html-answer.ts";
 import { registerTask } from "../../api/tasks/register-task.ts";
+import { isLoopback } from "../../security/url-rules.ts";
+import { seeOther } from "../http/html-answer.ts";
 import { formAction } from "../http/page.ts";
+import { Code } from "../parts/code.tsx";
+import { WITH_KEY } from "../parts/curl.ts";
 import { Empty } from "../parts/empty.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Panel } from "../parts/page-head.tsx";
 
 interface FirstTaskProps {
   readonly origin: string;

@@ -1,10 +1,10 @@
 import type { HostView } from "../../api/search/host-views.ts";
-import { countText, percentText } from "../parts/format.ts";
 import { Chip } from "../parts/chip.tsx";
+import { countText, percentText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
-import { type Column, Table } from "../parts/table.tsx";
 import { Ago } from "../parts/shown-time.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 
 /** Number of hosts that the overview shows. */
 export const SHOWN_HOSTS = 5;

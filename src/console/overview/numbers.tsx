@@ -1,9 +1,9 @@
+import type { RangeSeries } from "../../api/search/range-series.ts";
 import type { readPresentProblems } from "../../api/search/read-problems.ts";
 import { countText, durationText, percentText } from "../parts/format.ts";
-import type { RangeSeries } from "../../api/search/range-series.ts";
 import { Panel } from "../parts/page-head.tsx";
-import { Stat } from "../parts/stat.tsx";
 import { Time } from "../parts/shown-time.tsx";
+import { Stat } from "../parts/stat.tsx";
 
 interface NowProps {
   readonly problems: Awaited<ReturnType<typeof readPresentProblems.perform>>;

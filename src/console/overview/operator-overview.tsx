@@ -1,22 +1,22 @@
-import { listHosts } from "../../api/search/read-hosts.ts";
-import { readPresentProblems } from "../../api/search/read-problems.ts";
 import { listTasks } from "../../api/search/list-tasks.ts";
 import {
   type RangeName,
   type RangeSeries,
   readRangeSeries,
 } from "../../api/search/range-series.ts";
+import { listHosts } from "../../api/search/read-hosts.ts";
+import { readPresentProblems } from "../../api/search/read-problems.ts";
 import type { ViewerVisit } from "../http/page.ts";
-import { countOf } from "../parts/format.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Chip } from "../parts/chip.tsx";
+import { countOf } from "../parts/format.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
-import { Now, Past } from "./numbers.tsx";
-import { FailedAttempts, Failures } from "./failures.tsx";
 import { CallbacksChart, LatencyChart } from "./charts.tsx";
+import { FailedAttempts, Failures } from "./failures.tsx";
 import { FirstTask, NoIndex, NotCounted } from "./first-steps.tsx";
 import { HostsTable, SHOWN_HOSTS } from "./hosts-table.tsx";
+import { Now, Past } from "./numbers.tsx";
 import { Problems } from "./problems.tsx";
 
 /** The time ranges that the overview can show, by their names in the URL, with their titles. */

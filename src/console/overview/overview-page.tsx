@@ -1,8 +1,8 @@
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import { countRequest } from "../../api/http/rate-limit.ts";
 import { html } from "../http/html-answer.ts";
-import { frameOf, Layout } from "../layout/layout.tsx";
 import { type ViewerVisit, viewerPage } from "../http/page.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
 import {
   AccountOverview,
   readAccountFacts,

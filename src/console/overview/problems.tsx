@@ -1,5 +1,5 @@
-import { countOf, countText } from "../parts/format.ts";
 import type { readPresentProblems } from "../../api/search/read-problems.ts";
+import { countOf, countText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Time } from "../parts/shown-time.tsx";

@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import type { FormFault } from "../http/forms.ts";
-import { FormIssue } from "./field.tsx";
 import { CloseButton, Dialog } from "./dialog.tsx";
+import { FormIssue } from "./field.tsx";
 
 interface FormDialogProps {
   readonly id: string;

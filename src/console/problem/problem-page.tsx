@@ -1,18 +1,18 @@
-import { placedRuntimeOf } from "../../objects/placed-runtime.ts";
-import type { Issue, Problem } from "../../api/http/problem.ts";
 import { PROBLEM_HELP } from "../../api/http/problem-help.ts";
 import { PROBLEMS, type ProblemCode } from "../../api/http/problem-list.ts";
+import type { Issue, Problem } from "../../api/http/problem.ts";
+import { configOf } from "../../config/runtime.ts";
 import { DAY_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { configOf } from "../../config/runtime.ts";
+import { placedRuntimeOf } from "../../objects/placed-runtime.ts";
+import { isStatusPage } from "../http/browser-request.ts";
 import { html } from "../http/html-answer.ts";
 import { frameOf, type Frame, Layout, themeOf } from "../layout/layout.tsx";
+import { PublicLayout } from "../layout/public-layout.tsx";
 import { Code } from "../parts/code.tsx";
 import { Hostile } from "../parts/hostile.tsx";
-import { PublicLayout } from "../layout/public-layout.tsx";
 import { pathOf } from "../session/return-to.ts";
 import { visitorOf } from "../session/session.ts";
-import { isStatusPage } from "../http/browser-request.ts";
 
 /** A request that ended with a problem, and the id of the request in the log. */
 export interface Refused {

@@ -1,4 +1,5 @@
 import type { HealthDetails } from "../../api/health/details.ts";
+import type { OpenTasks } from "../../api/search/read-open.ts";
 import type { ConfigIssue } from "../../config/issue.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { documentedLimits } from "../../providers/documented-limits.ts";
@@ -6,11 +7,10 @@ import { areHooksVerified } from "../../providers/hook-verification.ts";
 import type { Connection, HookAdapter, Provider } from "../../providers/provider.ts";
 import { PROVIDERS } from "../../providers/registry.ts";
 import { Status } from "../parts/chip.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { Time } from "../parts/shown-time.tsx";
-import type { OpenTasks } from "../../api/search/read-open.ts";
-import { pathWith } from "../tasks/task-parameters.ts";
 import { countOf, countText } from "../parts/format.ts";
+import { Time } from "../parts/shown-time.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { pathWith } from "../tasks/task-parameters.ts";
 
 interface Row {
   readonly name: string;

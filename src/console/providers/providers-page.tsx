@@ -1,16 +1,16 @@
 import { type HealthDetails, readHealthDetails } from "../../api/health/details.ts";
 import { readOpenTasks, type Unsettled } from "../../api/search/read-open.ts";
+import { SECOND_MS } from "../../core/time.ts";
 import { html } from "../http/html-answer.ts";
-import { frameOf, Layout } from "../layout/layout.tsx";
 import { viewerPage } from "../http/page.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
 import { ApiDialog } from "../parts/api-dialog.tsx";
+import { countOf, countText, durationText } from "../parts/format.ts";
 import { Notice } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
-import { ConnectionTable, OpenNote } from "./connection-table.tsx";
-import { SECOND_MS } from "../../core/time.ts";
-import { countOf, countText, durationText } from "../parts/format.ts";
-import { Stat } from "../parts/stat.tsx";
 import { Ago } from "../parts/shown-time.tsx";
+import { Stat } from "../parts/stat.tsx";
+import { ConnectionTable, OpenNote } from "./connection-table.tsx";
 
 /**
  * The page with the connections to providers and their faults, and with the health and the configuration of the

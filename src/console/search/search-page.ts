@@ -1,8 +1,8 @@
-import { seeOther } from "../http/html-answer.ts";
 import { findAccount } from "../../api/accounts/account-client.ts";
 import { Problem } from "../../api/http/problem.ts";
-import { formAction } from "../http/page.ts";
 import { hostOf } from "../../core/url.ts";
+import { seeOther } from "../http/html-answer.ts";
+import { formAction } from "../http/page.ts";
 
 /** Largest number of characters that can be searched. Longer texts would make a URL that servers refuse. */
 const MAX_CHARACTERS = 4_096;

@@ -1,27 +1,27 @@
+import { TaskId } from "../../api/http/fields.ts";
+import { verdictOn } from "../../api/tasks/verify-callback.ts";
 import {
   sampleMessage,
   signingAccount,
   testAsAccount,
   type Tested,
 } from "../../api/test-callback.ts";
-import type { Verdict } from "../../security/doctor/verdict.ts";
-import { html } from "../http/html-answer.ts";
-import { type FormFault, numberIn, withFaultsIn } from "../http/forms.ts";
-import { durationText } from "../parts/format.ts";
-import { frameOf, Layout } from "../layout/layout.tsx";
-import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
-import { Status } from "../parts/chip.tsx";
-import { Code } from "../parts/code.tsx";
-import { Field, FormIssue, Select } from "../parts/field.tsx";
-import { Hostile } from "../parts/hostile.tsx";
-import { PageHead, Panel } from "../parts/page-head.tsx";
-import { DoctorForm, type Pasted, receivedIn, VerdictView } from "../task/doctor-page.tsx";
-import { TaskId } from "../../api/http/fields.ts";
-import { verdictOn } from "../../api/tasks/verify-callback.ts";
 import type { Account } from "../../core/record/task.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { CallbackFacts } from "../../core/views/task-facts.ts";
+import type { Verdict } from "../../security/doctor/verdict.ts";
+import { type FormFault, numberIn, withFaultsIn } from "../http/forms.ts";
+import { html } from "../http/html-answer.ts";
+import { formAction, type FormVisit, viewerPage, type ViewerVisit } from "../http/page.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
+import { Status } from "../parts/chip.tsx";
+import { Code } from "../parts/code.tsx";
+import { Field, FormIssue, Select } from "../parts/field.tsx";
+import { durationText } from "../parts/format.ts";
+import { Hostile } from "../parts/hostile.tsx";
+import { PageHead, Panel } from "../parts/page-head.tsx";
 import { searchTarget } from "../search/search-page.ts";
+import { DoctorForm, type Pasted, receivedIn, VerdictView } from "../task/doctor-page.tsx";
 import { callbackOf, readShownTask } from "../task/task-data.ts";
 
 const SAMPLES = [

@@ -3,8 +3,8 @@ import * as z from "zod/mini";
 import type { AccessConfig } from "../../config/config.ts";
 import { HOUR_MS } from "../../core/time.ts";
 import { errorName, logAs, type LogSettings } from "../../lib/log.ts";
-import { keyReader } from "../../outbound/jwks.ts";
 import type { KeyHolder } from "../../objects/task/caller.ts";
+import { keyReader } from "../../outbound/jwks.ts";
 
 /** Header in which Cloudflare Access passes the token of a user to the application that it protects. */
 const HEADER = "Cf-Access-Jwt-Assertion";

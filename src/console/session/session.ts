@@ -1,18 +1,18 @@
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
-import type { Runtime } from "../../config/runtime.ts";
-import { deploymentObject } from "../../objects/object-names.ts";
-import { isolateCache } from "../../lib/isolate-cache.ts";
-import { callObject, unavailable } from "../../api/http/object-call.ts";
 import { ownerOfHash } from "../../api/http/key-owner.ts";
+import { callObject, unavailable } from "../../api/http/object-call.ts";
 import { isLogoutPermitted } from "../../api/http/rate-limit.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { bytesOf, fromBase64, sha256Hex, toBase64Url, toHex } from "../../security/encoding.ts";
-import { keyName } from "../../security/operator-key-hashes.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
+import { withTimeout } from "../../lib/timeout.ts";
+import { deploymentObject } from "../../objects/object-names.ts";
 import type { KeyHolder } from "../../objects/task/caller.ts";
+import { bytesOf, fromBase64, sha256Hex, toBase64Url, toHex } from "../../security/encoding.ts";
+import { signWithNewest, verifyAny } from "../../security/hmac.ts";
+import { keyName } from "../../security/operator-key-hashes.ts";
 import { accessUserOf } from "./access.ts";
 import { cookieHeader, cookieOf } from "./cookie.ts";
-import { withTimeout } from "../../lib/timeout.ts";
-import { signWithNewest, verifyAny } from "../../security/hmac.ts";
 
 /** Time in milliseconds without a request after which a session ends. */
 const IDLE_MS = HOUR_MS;

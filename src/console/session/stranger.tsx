@@ -1,11 +1,11 @@
+import { Problem } from "../../api/http/problem.ts";
+import { SECOND_MS } from "../../core/time.ts";
 import { html } from "../http/html-answer.ts";
-import { cookieHeader, cookieOf } from "./cookie.ts";
 import { themeOf } from "../layout/layout.tsx";
 import { PublicLayout } from "../layout/public-layout.tsx";
+import { cookieHeader, cookieOf } from "./cookie.ts";
 import { loginPath, pathOf } from "./return-to.ts";
-import { Problem } from "../../api/http/problem.ts";
 import { hasSession } from "./session.ts";
-import { SECOND_MS } from "../../core/time.ts";
 
 /**
  * Cookie that marks a browser to which a page that reloads itself was sent a short time ago. Such a browser gets no

@@ -1,13 +1,13 @@
+import type { TaskStatus } from "../../api/shapes/task-shape.ts";
 import { readLinkedTask } from "../../api/tasks/read-task.ts";
 import { linkedTaskIn } from "../../api/tasks/task-json.ts";
 import { html } from "../http/html-answer.ts";
 import { publicPage } from "../http/page.ts";
+import { themeOf } from "../layout/layout.tsx";
+import { PublicLayout } from "../layout/public-layout.tsx";
 import { Status } from "../parts/chip.tsx";
 import { Hostile } from "../parts/hostile.tsx";
-import { themeOf } from "../layout/layout.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { PublicLayout } from "../layout/public-layout.tsx";
-import type { TaskStatus } from "../../api/shapes/task-shape.ts";
 import { ResultPanel } from "../task/result-panel.tsx";
 
 /**

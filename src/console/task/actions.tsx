@@ -1,14 +1,14 @@
-import { may } from "../../objects/task/caller.ts";
-import type { FormFault } from "../http/forms.ts";
-import { CloseButton, Dialog, DialogButton } from "../parts/dialog.tsx";
-import { Field, FormIssue } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
-import type { ShownTask, TaskVisit } from "./task-data.ts";
 import { linkOrigin } from "../../api/http/link-origin.ts";
 import { type StatusLink, statusLinkOf } from "../../api/tasks/status-url.ts";
 import { SECOND_MS, toSeconds } from "../../core/time.ts";
+import { may } from "../../objects/task/caller.ts";
+import type { FormFault } from "../http/forms.ts";
 import { Code } from "../parts/code.tsx";
+import { CloseButton, Dialog, DialogButton } from "../parts/dialog.tsx";
+import { Field, FormIssue } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { Time } from "../parts/shown-time.tsx";
+import type { ShownTask, TaskVisit } from "./task-data.ts";
 
 interface ActionsProps {
   readonly shown: ShownTask;

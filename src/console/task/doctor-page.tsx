@@ -1,16 +1,16 @@
 import { verifyCallback } from "../../api/tasks/verify-callback.ts";
+import { SECOND_MS } from "../../core/time.ts";
 import type { Fault, Verdict } from "../../security/doctor/verdict.ts";
+import type { SignerName } from "../../security/signers.ts";
+import type { FormFault } from "../http/forms.ts";
 import { html } from "../http/html-answer.ts";
-import { durationText } from "../parts/format.ts";
-import { frameOf, Layout } from "../layout/layout.tsx";
 import { formAction, viewerPage } from "../http/page.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
+import { durationText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { SECOND_MS } from "../../core/time.ts";
 import { callbackOf, readShownTask, type TaskVisit } from "./task-data.ts";
-import type { SignerName } from "../../security/signers.ts";
-import type { FormFault } from "../http/forms.ts";
 
 const PATH = "/tasks/{id}/verify";
 

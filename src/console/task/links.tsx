@@ -1,10 +1,10 @@
+import type { Task } from "../../api/shapes/task-shape.ts";
 import { isShownInline } from "../../core/media-type.ts";
 import { SECOND_MS } from "../../core/time.ts";
-import type { Task } from "../../api/shapes/task-shape.ts";
+import type { Connection } from "../../providers/provider.ts";
 import { sizeText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
-import type { Connection } from "../../providers/provider.ts";
 
 /** Largest number of links of a result that a page shows. */
 const MAX_LINKS = 20;

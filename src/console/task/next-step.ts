@@ -1,8 +1,8 @@
-import type { SubmissionFacts, TaskFacts } from "../../core/views/task-facts.ts";
-import { SECOND_MS } from "../../core/time.ts";
-import { durationText } from "../parts/format.ts";
-import type { Tone } from "../parts/chip.tsx";
 import type { Task } from "../../api/shapes/task-shape.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { SubmissionFacts, TaskFacts } from "../../core/views/task-facts.ts";
+import type { Tone } from "../parts/chip.tsx";
+import { durationText } from "../parts/format.ts";
 
 /**
  * Next step of a task as its page shows it, e.g. a poll or an attempt. After the last step, it says how the task

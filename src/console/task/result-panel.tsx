@@ -1,11 +1,11 @@
+import type { Task } from "../../api/shapes/task-shape.ts";
+import { SECOND_MS } from "../../core/time.ts";
 import { hostOf } from "../../core/url.ts";
 import { indentedJson } from "../parts/code.tsx";
 import { HostileCode, Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
-import { SECOND_MS } from "../../core/time.ts";
 import { type LinkEnd, Links } from "./links.tsx";
-import type { Task } from "../../api/shapes/task-shape.ts";
 
 interface ResultProps {
   readonly task: Task;

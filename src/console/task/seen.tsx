@@ -2,13 +2,13 @@ import { type AttemptRequest, requestOf } from "../../api/tasks/attempt-request.
 import { may } from "../../objects/task/caller.ts";
 import { numberIn } from "../http/forms.ts";
 import { indentedJson, Code } from "../parts/code.tsx";
+import { attemptCurl, wireOf } from "../parts/curl.ts";
 import { HostileCode } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { Tabs } from "../parts/tabs.tsx";
-import { attemptCurl, wireOf } from "../parts/curl.ts";
-import { VERIFICATION_CODE } from "./verification-code.ts";
-import type { ShownTask, TaskVisit } from "./task-data.ts";
 import { DoctorForm, signerText } from "./doctor-page.tsx";
+import type { ShownTask, TaskVisit } from "./task-data.ts";
+import { VERIFICATION_CODE } from "./verification-code.ts";
 
 /** Receiver in the command with a freshly signed request: a server on the reader's own machine. */
 const LOCAL_URL = "http://localhost:3000/";

@@ -1,12 +1,12 @@
 import type { Child } from "hono/jsx";
+import type { TaskAttempt } from "../../api/shapes/task-shape.ts";
 import type { AttemptFacts } from "../../core/views/task-facts.ts";
-import { durationText } from "../parts/format.ts";
 import { Status } from "../parts/chip.tsx";
+import { durationText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Time } from "../parts/shown-time.tsx";
-import { creditDetails, eventsOf, latenessText } from "./timeline.ts";
-import type { TaskAttempt } from "../../api/shapes/task-shape.ts";
 import type { ShownTask } from "./task-data.ts";
+import { creditDetails, eventsOf, latenessText } from "./timeline.ts";
 
 interface Step {
   readonly at: number;

@@ -1,15 +1,15 @@
+import { TaskId } from "../../api/http/fields.ts";
+import { unknownTask } from "../../api/http/problem.ts";
+import { Problem } from "../../api/http/problem.ts";
+import type { Task } from "../../api/shapes/task-shape.ts";
 import { inspectTask } from "../../api/tasks/read-task.ts";
 import { taskIn } from "../../api/tasks/task-json.ts";
 import { readWhen, TaskWatch, type Watched } from "../../api/tasks/task-watch.ts";
-import { readerOf } from "../../objects/task/caller.ts";
-import { type InspectedTask, stateOf } from "../../objects/task/reply.ts";
-import { unknownTask } from "../../api/http/problem.ts";
-import { TaskId } from "../../api/http/fields.ts";
 import type { TaskReader } from "../../core/views/reader.ts";
 import type { CallbackFacts, TaskFacts } from "../../core/views/task-facts.ts";
-import { Problem } from "../../api/http/problem.ts";
+import { readerOf } from "../../objects/task/caller.ts";
+import { type InspectedTask, stateOf } from "../../objects/task/reply.ts";
 import type { ViewerVisit } from "../http/page.ts";
-import type { Task } from "../../api/shapes/task-shape.ts";
 
 /** A task with all data that its page shows, e.g. the times of its attempts. */
 export interface ShownTask {

@@ -1,9 +1,9 @@
+import type { Task } from "../../api/shapes/task-shape.ts";
+import { SECOND_MS } from "../../core/time.ts";
 import { hostOf } from "../../core/url.ts";
 import type { TaskFacts } from "../../core/views/task-facts.ts";
-import { SECOND_MS } from "../../core/time.ts";
 import { countOf, durationText, utcText } from "../parts/format.ts";
 import { textParts } from "../parts/hostile.tsx";
-import type { Task } from "../../api/shapes/task-shape.ts";
 import { latenessText } from "./timeline.ts";
 
 /** Largest number of attempts that the report on a task lists. For older attempts it gives only their number. */

@@ -1,5 +1,5 @@
-import type { Bar, Timeline } from "./timeline.ts";
 import { WIDTH } from "./timeline-scale.ts";
+import type { Bar, Timeline } from "./timeline.ts";
 
 const AXIS = 78;
 /** Distance between two lines of text, in units of the drawing. */

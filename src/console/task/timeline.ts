@@ -1,5 +1,5 @@
-import type { AttemptFacts, SubmissionFacts, TaskFacts } from "../../core/views/task-facts.ts";
 import type { Task } from "../../api/shapes/task-shape.ts";
+import type { AttemptFacts, SubmissionFacts, TaskFacts } from "../../core/views/task-facts.ts";
 import { durationText } from "../parts/format.ts";
 import {
   between,

@@ -1,7 +1,7 @@
+import type { Task } from "../../api/shapes/task-shape.ts";
+import { SECOND_MS } from "../../core/time.ts";
 import { Panel } from "../parts/page-head.tsx";
 import { Ago } from "../parts/shown-time.tsx";
-import { SECOND_MS } from "../../core/time.ts";
-import type { Task } from "../../api/shapes/task-shape.ts";
 
 interface TrackingProps {
   readonly tracking: NonNullable<Task["tracking"]>;

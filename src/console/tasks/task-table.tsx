@@ -2,8 +2,8 @@ import type { TaskSummary } from "../../api/search/list-tasks.ts";
 import { Status } from "../parts/chip.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Hostile } from "../parts/hostile.tsx";
-import { type Column, Table } from "../parts/table.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 
 /** Number of characters of a task's id that a list shows. */
 const SHORT_ID = 8;

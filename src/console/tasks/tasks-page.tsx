@@ -2,14 +2,14 @@ import { Problem } from "../../api/http/problem.ts";
 import { listTasks } from "../../api/search/list-tasks.ts";
 import { may } from "../../objects/task/caller.ts";
 import { html } from "../http/html-answer.ts";
-import { frameOf, Layout } from "../layout/layout.tsx";
 import { viewerPage, type ViewerVisit } from "../http/page.ts";
+import { frameOf, Layout } from "../layout/layout.tsx";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
-import { pathWith, taskParameters, without } from "./task-parameters.ts";
 import { Chips, FilterForm } from "./task-filters.tsx";
+import { pathWith, taskParameters, without } from "./task-parameters.ts";
 import { TaskTable } from "./task-table.tsx";
 
 const PATH = "/tasks";
