@@ -1,11 +1,14 @@
 import { MAX_NEWEST_TASKS, readNewestAccountStats } from "../../api/accounts/account-stats.ts";
 import { readAccount } from "../../api/accounts/accounts.ts";
+import { linkOrigin } from "../../api/http/link-origin.ts";
 import { Problem } from "../../api/http/problem.ts";
+import { countRequest } from "../../api/http/rate-limit.ts";
 import { listTasks, type TaskSummary } from "../../api/search/list-tasks.ts";
 import { taskIn } from "../../api/tasks/task-json.ts";
 import { readWhen } from "../../api/tasks/task-watch.ts";
 import { DAY_MS, SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { ViewerVisit } from "../http/page.ts";
+import { isRefresh, shownBefore } from "../http/refresh.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Status } from "../parts/chip.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -27,15 +30,33 @@ const REFRESH_S = 30;
 /** Pause in seconds before a refresh that is answered only when the watched task changes, or after 25 seconds. */
 const WATCHED_REFRESH_S = 5;
 
+/** Returns the overview of an account, or what a refresh replaces of it. */
+export async function accountOverview(visit: ViewerVisit, account: string) {
+  const { request, env, viewer } = visit;
+  await countRequest("LIMIT_LISTS", viewer, env);
+  const held = await awaitWatchedTask(visit);
+  // The page has been counted as one request.
+  const counted = { ...visit, counted: "LIMIT_LISTS" } as const;
+  const facts = await readAccountFacts(counted, account);
+  const watched = await newestOpenTask(facts.tasks ?? [], held, visit);
+  return (
+    <AccountOverview
+      facts={facts}
+      watched={watched}
+      account={account}
+      origin={linkOrigin(env, request)}
+    />
+  );
+}
+
 type Facts = Awaited<ReturnType<typeof readAccountFacts>>;
 
 /**
- * Reads the data of the overview of an account. Without an index this is only its balance.
- * @param isRefresh true when the request is the refresh of an open page. A refresh replaces only the list of tasks,
- * so the counts are not read.
+ * Reads the data of the overview of an account. Without an index this is only its balance. A refresh of an open page
+ * replaces only the list of tasks, so the counts are not read for it.
  */
-export async function readAccountFacts(visit: ViewerVisit, account: string, isRefresh: boolean) {
-  const { viewer } = visit;
+async function readAccountFacts(visit: ViewerVisit, account: string) {
+  const { request, viewer } = visit;
   const { isIndexed } = visit.runtime.config;
   const now = Date.now();
   const since = String(toSeconds(now - WINDOW_MS));
@@ -43,7 +64,7 @@ export async function readAccountFacts(visit: ViewerVisit, account: string, isRe
   const newest = { params: {}, query: { limit: String(SHOWN) } };
   const [{ balance }, counts, page] = await Promise.all([
     readAccount.perform(given, viewer, visit),
-    isIndexed && !isRefresh
+    isIndexed && !isRefresh(request)
       ? readNewestAccountStats.perform({ ...given, query: { since } }, viewer, visit)
       : null,
     isIndexed ? listTasks.perform(newest, viewer, visit) : null,
@@ -63,7 +84,7 @@ interface AccountOverviewProps {
  * The front page of an account: its balance, the callbacks of its tasks by status, its failed tasks by category,
  * and its last tasks.
  */
-export function AccountOverview({ facts, watched, account, origin }: AccountOverviewProps) {
+function AccountOverview({ facts, watched, account, origin }: AccountOverviewProps) {
   const { balance, counts, tasks, now } = facts;
   const path = `/v1/accounts/${account}`;
   return (
@@ -155,8 +176,8 @@ const SHOWN_STATE = /^([0-9a-f-]{36})\.(\d{1,15})$/;
  * @returns the task; null when the page watches none, or the viewer may no longer read it, or its object
  * cannot be reached.
  */
-export async function awaitWatchedTask(visit: ViewerVisit): Promise<WatchedTask | null> {
-  const [, id = "", version] = SHOWN_STATE.exec(visit.request.headers.get("X-Refresh") ?? "") ?? [];
+async function awaitWatchedTask(visit: ViewerVisit): Promise<WatchedTask | null> {
+  const [, id = "", version] = SHOWN_STATE.exec(shownBefore(visit.request) ?? "") ?? [];
   return id === "" ? null : readWatched(visit, id, Number(version), LONGEST_HOLD_MS);
 }
 
@@ -164,7 +185,7 @@ export async function awaitWatchedTask(visit: ViewerVisit): Promise<WatchedTask 
  * Returns the task for the overview to watch: the newest that is open by the index.
  * @param held task that has been read for this answer already; null for none.
  */
-export async function newestOpenTask(
+async function newestOpenTask(
   tasks: readonly TaskSummary[],
   held: WatchedTask | null,
   visit: ViewerVisit,

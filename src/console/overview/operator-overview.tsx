@@ -1,3 +1,4 @@
+import { linkOrigin } from "../../api/http/link-origin.ts";
 import { listTasks } from "../../api/search/list-tasks.ts";
 import {
   type RangeName,
@@ -7,6 +8,7 @@ import {
 import { listHosts } from "../../api/search/read-hosts.ts";
 import { readPresentProblems } from "../../api/search/read-problems.ts";
 import type { ViewerVisit } from "../http/page.ts";
+import { isRefresh } from "../http/refresh.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { countOf } from "../parts/format.ts";
@@ -19,11 +21,24 @@ import { HostsTable, SHOWN_HOSTS } from "./hosts-table.tsx";
 import { Now, Past } from "./numbers.tsx";
 import { Problems } from "./problems.tsx";
 
+/**
+ * Returns the overview of operators for the time range that the URL names, or what a refresh replaces of it.
+ */
+export async function operatorOverview(visit: ViewerVisit) {
+  const { request, env, runtime, url } = visit;
+  const range = rangeIn(url.searchParams.get("range"));
+  const facts = await readOperatorFacts(visit, range);
+  const { isSandboxOn } = runtime.config;
+  return (
+    <OperatorOverview facts={facts} origin={linkOrigin(env, request)} isSandboxOn={isSandboxOn} />
+  );
+}
+
 /** The time ranges that the overview can show, by their names in the URL, with their titles. */
 const RANGES: Readonly<Record<RangeName, string>> = { "24h": "24 h", "7d": "7 d", "30d": "30 d" };
 
 /** Returns the name of a time range that the URL of the page contains; `24h` when it contains none. */
-export function rangeIn(name: string | null): RangeName {
+function rangeIn(name: string | null): RangeName {
   return name === "7d" || name === "30d" ? name : "24h";
 }
 
@@ -31,19 +46,18 @@ export function rangeIn(name: string | null): RangeName {
 type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
 
 /**
- * Reads the data of the operators' overview. Without an index these are only the present problems.
- * @param isRefresh true when the request is the refresh of an open page. A refresh does not replace the list of
- * hosts, so this list is not read.
+ * Reads the data of the operators' overview. Without an index these are only the present problems. A refresh of an
+ * open page does not replace the list of hosts, so this list is not read for it.
  */
-export async function readOperatorFacts(visit: ViewerVisit, range: RangeName, isRefresh: boolean) {
-  const { viewer } = visit;
+async function readOperatorFacts(visit: ViewerVisit, range: RangeName) {
+  const { request, viewer } = visit;
   const { isIndexed } = visit.runtime.config;
   // The search for problems reads the counts of the last day, which the other queries then find in memory.
   const problems = await readPresentProblems.perform({ params: {} }, viewer, visit);
   const top = { params: {}, query: { limit: String(SHOWN_HOSTS) } };
   const [counts, hosts] = await Promise.all([
     isIndexed ? readRangeSeries.perform({ params: {}, query: { range } }, viewer, visit) : null,
-    isIndexed && !isRefresh ? listHosts.perform(top, viewer, visit) : null,
+    isIndexed && !isRefresh(request) ? listHosts.perform(top, viewer, visit) : null,
   ]);
   const isCounted = counts !== null && counts.totals.tasks > 0;
   const hasTasks = isCounted || (isIndexed && (await hasAnyTask(visit)));
@@ -68,7 +82,7 @@ interface OperatorOverviewProps {
  * The front page of operators: first the present problems, then the present numbers, then the numbers of the time
  * range.
  */
-export function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOverviewProps) {
+function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOverviewProps) {
   const { range, problems, counts, hasTasks } = facts;
   const seriesPath = seriesPathOf(counts);
   const paths = counts === null ? ["/v1/problems"] : ["/v1/problems", seriesPath, "/v1/hosts"];

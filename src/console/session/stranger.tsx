@@ -1,6 +1,7 @@
 import { Problem } from "../../api/http/problem.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { html } from "../http/html-answer.ts";
+import { isRefresh } from "../http/refresh.ts";
 import { themeOf } from "../layout/layout.tsx";
 import { PublicLayout } from "../layout/public-layout.tsx";
 import { cookieHeader, cookieOf } from "./cookie.ts";
@@ -14,9 +15,6 @@ import { hasSession } from "./session.ts";
 const BOUNCED = "task-relay-bounced";
 const BOUNCED_MS = 10 * SECOND_MS;
 
-/** Header with which the script of a page marks a request that refreshes the page. */
-const REFRESH_HEADER = "X-Refresh";
-
 /**
  * Returns the answer to a request for a page by somebody who is not logged in. The refresh of an open page gets a
  * message, which the open page shows above its data. A visitor who has followed a link on another site gets a page
@@ -26,7 +24,7 @@ const REFRESH_HEADER = "X-Refresh";
  */
 export async function strangerAnswer(request: Request): Promise<Response> {
   const path = pathOf(new URL(request.url));
-  if (request.headers.has(REFRESH_HEADER)) return html(<Expired path={path} />, 401);
+  if (isRefresh(request)) return html(<Expired path={path} />, 401);
   if (request.method === "POST") {
     const detail =
       "Your login has ended. Nothing has been changed: log in and send the form again.";

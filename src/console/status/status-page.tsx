@@ -3,6 +3,7 @@ import { readLinkedTask } from "../../api/tasks/read-task.ts";
 import { linkedTaskIn } from "../../api/tasks/task-json.ts";
 import { html } from "../http/html-answer.ts";
 import { publicPage } from "../http/page.ts";
+import { isRefresh } from "../http/refresh.ts";
 import { themeOf } from "../layout/layout.tsx";
 import { PublicLayout } from "../layout/public-layout.tsx";
 import { Status } from "../parts/chip.tsx";
@@ -27,7 +28,7 @@ export const statusPage = publicPage(
   "/v1/tasks/{id}",
   async ({ request, env, url, params }) => {
     const asked = new URL(url);
-    if (request.headers.has("X-Refresh")) asked.searchParams.set("wait", LONGEST_HOLD_S);
+    if (isRefresh(request)) asked.searchParams.set("wait", LONGEST_HOLD_S);
     const headers = new Headers(request.headers);
     headers.delete("If-None-Match");
     const found = await readLinkedTask({ env, url: asked, params, headers });

@@ -10,6 +10,7 @@ import type { CallbackFacts, TaskFacts } from "../../core/views/task-facts.ts";
 import { readerOf } from "../../objects/task/caller.ts";
 import { type InspectedTask, stateOf } from "../../objects/task/reply.ts";
 import type { ViewerVisit } from "../http/page.ts";
+import { shownBefore } from "../http/refresh.ts";
 
 /** A task with all data that its page shows, e.g. the times of its attempts. */
 export interface ShownTask {
@@ -33,7 +34,7 @@ const SOON_MS = 5_000;
  */
 export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
   const { request, params } = visit;
-  const known = request.headers.get("X-Refresh");
+  const known = shownBefore(request);
   const inspected = await readWhen(
     watchedBy(visit, params.id),
     ({ task, facts }) => stateOf(task) !== known || !isAboutToChange(facts, Date.now()),

@@ -1,0 +1,12 @@
+/** Header with which the script of a page (client/refresh.js) marks the request that refreshes the page. */
+const HEADER = "X-Refresh";
+
+/** Returns what the refresh of an open page states of what the page shows; null for a request that is no refresh. */
+export function shownBefore({ headers }: Request): string | null {
+  return headers.get(HEADER);
+}
+
+/** Tells whether a request is the refresh of an open page, which replaces only some parts of the page. */
+export function isRefresh(request: Request): boolean {
+  return shownBefore(request) !== null;
+}
