@@ -1,11 +1,9 @@
-import type { PollLimits, Settings } from "../core/policy.ts";
+import type { PollLimits } from "../core/policy.ts";
 import { failure, type Result, success } from "../core/result.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../core/time.ts";
 import type { LogSettings } from "../lib/log.ts";
-import { canCancel } from "../providers/cancel.ts";
-import type { ErrorText } from "../providers/failure.ts";
 import type { Connection } from "../providers/provider.ts";
-import type { Keyring, Secrets } from "../security/keyring.ts";
+import type { Secrets } from "../security/keyring.ts";
 import type { OperatorKey, OperatorRole } from "../security/roles.ts";
 import { IP_REFUSAL, isIpLiteral, isLoopback } from "../security/url-rules.ts";
 import type { BaseUrlRules } from "./base-url.ts";
@@ -15,12 +13,8 @@ import type { DisabledConnection } from "./declared-connections.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { type Offer, unconnectedOffers } from "./offers.ts";
 import { type OutputConfig, parseOutputConfig } from "./output-config.ts";
-import { outputLinksOf } from "./linked-outputs.ts";
 import type { Placement } from "./placement.ts";
 import { type ParsedVariables, Variables } from "./variables.ts";
-
-/** Fewest characters of a credential that is replaced in texts: a shorter one may stand there by chance. */
-export const MIN_SECRET_CHARS = 8;
 
 /**
  * Configuration of the relay, parsed from variables and secrets. Durations are in milliseconds, sizes in
@@ -274,57 +268,4 @@ function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
     if (url === null || !isIpLiteral(url)) return [];
     return data.ALLOW_LOCAL_CALLBACKS && isLoopback(url) ? [] : { path, message: IP_REFUSAL };
   });
-}
-
-/**
- * Selects from the configuration the settings that decide what happens to tasks; the core (src/core) applies
- * them.
- * @param keyring keys of the relay. The core knows only with which secrets it can open keys of customers, and has links
- * to outputs made.
- * @param jitter random number from 0 to 1.
- */
-export function policyOf(
-  config: Config,
-  { sealingKeys, outputKeys }: Pick<Keyring, "sealingKeys" | "outputKeys">,
-  now: number,
-  jitter: number,
-): Settings {
-  return {
-    scheduleMs: config.scheduleMs,
-    taskDeadlineMs: config.taskDeadlineMs,
-    retentionMs: config.retentionMs,
-    indexRetentionMs: config.indexRetentionMs,
-    pausedAt: config.paused ? now : null,
-    polls: config.polls,
-    customerPolls: config.customerPolls,
-    sealingIds: sealingKeys,
-    isCancelable: ({ connection, job }, hasCustomerKey) => {
-      const known = config.connections.get(connection);
-      return known !== undefined && canCancel(known, job, hasCustomerKey);
-    },
-    pollLateness: config.pollLateness,
-    submitTimeoutMs: config.submitTimeoutMs,
-    submitUnknownMs: config.submitUnknownMs,
-    outputs: outputLinksOf(config, outputKeys),
-    jitter,
-    isIndexed: config.isIndexed,
-    isOperatorNotified: config.operatorCallbackUrl !== null,
-    unwantedNotices: config.unwantedEvents,
-  };
-}
-
-/**
- * Returns the rule by which clients may read an upstream's own error text: not at all, or without the
- * credentials of the connection.
- */
-export function errorTextOf(
-  config: Pick<Config, "isErrorTextGeneric">,
-  { key, webhookSecret }: Connection,
-): ErrorText {
-  // A key of two parts (`access:secret`) contains two secrets.
-  const known = [key, ...(key ?? "").split(":"), webhookSecret];
-  const secrets = known.flatMap((secret) =>
-    secret !== null && secret.length >= MIN_SECRET_CHARS ? secret : [],
-  );
-  return { isGeneric: config.isErrorTextGeneric, secrets };
 }

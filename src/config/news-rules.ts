@@ -2,7 +2,8 @@ import type { NewsRules } from "../providers/observation.ts";
 import type { Connection } from "../providers/provider.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
 import { type CalledUrlsConfig, sourceUrlRulesOf } from "./callback-url-rules.ts";
-import { type Config, errorTextOf } from "./config.ts";
+import { hiddenTexts } from "../security/hidden-texts.ts";
+import type { Config } from "./config.ts";
 
 /** The part of the configuration that decides how the news of a job is read. */
 export type NewsConfig = CalledUrlsConfig & Pick<Config, "isErrorTextGeneric" | "areOutputsKept">;
@@ -15,7 +16,12 @@ export type NewsConfig = CalledUrlsConfig & Pick<Config, "isErrorTextGeneric" | 
 export function newsRulesOf(config: NewsConfig, connection: Connection): NewsRules {
   const areKeyedLinksServed = canServeKeyedLinks(config, connection);
   const areInlineOutputsKept = config.areOutputsKept && areKeyedLinksServed;
-  return { ...errorTextOf(config, connection), areKeyedLinksServed, areInlineOutputsKept };
+  return {
+    isGeneric: config.isErrorTextGeneric,
+    secrets: hiddenTexts(connection.key, connection.webhookSecret),
+    areKeyedLinksServed,
+    areInlineOutputsKept,
+  };
 }
 
 /** Tells whether the relay has an address for links, a key, and the permission to fetch from the connection's host. */

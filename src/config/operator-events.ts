@@ -1,6 +1,5 @@
 import { failure, type Result, success } from "../core/result.ts";
 import { NOTICE_KINDS } from "../core/record/operator-notice.ts";
-import type { Config } from "./config.ts";
 
 /** Types of all operator events, i.e. messages to `OPERATOR_CALLBACK_URL`: those about one task, and the others. */
 export const OPERATOR_EVENT_TYPES = [
@@ -25,9 +24,15 @@ export function parseOperatorEvents(value: string): Result<ReadonlySet<string>, 
   return failure(`must be some of ${OPERATOR_EVENT_TYPES.join(", ")}, space-separated`);
 }
 
+/** The part of the configuration that decides which operator events are sent. */
+interface OperatorEventsConfig {
+  readonly operatorCallbackUrl: string | null;
+  readonly unwantedEvents: ReadonlySet<string>;
+}
+
 /** Tells whether operator events of this type are sent. */
 export function isWanted(
-  { operatorCallbackUrl, unwantedEvents }: Config,
+  { operatorCallbackUrl, unwantedEvents }: OperatorEventsConfig,
   type: (typeof OPERATOR_EVENT_TYPES)[number],
 ): boolean {
   return operatorCallbackUrl !== null && !unwantedEvents.has(type);

@@ -29,15 +29,21 @@ export function refundableMs(retentionMs: number): number {
  * Everything besides the stored task that decides the effect of an event: the settings of the relay, and what the
  * Durable Object of the task has in memory.
  */
-export interface Policy extends Settings {
+export type Policy = Settings & TriedTimes;
+
+/**
+ * Times up to which one instance of a task's object has tried its planned work (writes of the index row and polls of the
+ * job), in Unix milliseconds. They are only in memory, because storing them would add a write to the storage to each poll
+ * and each failed write of the row.
+ */
+export interface TriedTimes {
   /**
-   * Time in Unix milliseconds up to which the object has tried every planned write of the task's index row. If the
-   * index still lacks the present row, these writes have failed. This time is only in memory, because storing it
-   * would add a write to the storage to each failed write of the row.
+   * Time up to which the instance has tried every planned write of the task's index row. If the index still lacks the
+   * present row, these writes have failed.
    */
   readonly indexTriedAt: number;
   /**
-   * Time in Unix milliseconds at which a write of the index row was ordered that may have been tried already; 0 for
+   * Time at which a write of the index row was ordered that may have been tried already; 0 for
    * none. An overdue write counts as planned for this time.
    */
   readonly indexOrderedAt: number;
@@ -47,33 +53,28 @@ export interface Policy extends Settings {
    * it alone would add a write to the storage for each write to the index.
    */
   readonly indexedVersion: number;
-  /**
-   * Time in Unix milliseconds up to which the object has made or begun every planned poll of the task's job. This
-   * time is only in memory, because storing it would add a write to the storage to each poll.
-   */
+  /** Time up to which the instance has made or begun every planned poll of the task's job. */
   readonly polledAt: number;
-  /**
-   * Time in Unix milliseconds at which this instance of the task's object began its latest poll; 0 when it has
-   * begun none.
-   */
+  /** Time at which the instance began its latest poll; 0 when it has begun none. */
   readonly askedAt: number;
   /**
-   * Time in Unix milliseconds at which the latest poll of this instance ended; 0 when none has ended. Regular polls
+   * Time at which the latest poll of the instance ended; 0 when none has ended. Regular polls
    * whose planned time passed during that poll are not made afterwards. Otherwise an upstream that answers slowly
    * or not at all would be polled without a break.
    */
   readonly pollEndedAt: number;
   /**
-   * Time in Unix milliseconds before which the job is not polled, because the connection was polled as often as its
+   * Time before which the job is not polled, because the connection was polled as often as its
    * limit permits; 0 when no poll is deferred. A poll that becomes urgent after `pollDeferredAt` does not wait for
-   * this time. This time is only in memory.
+   * this time.
    */
   readonly pollDeferredTo: number;
-  /** Time in Unix milliseconds at which the poll was deferred; 0 when no poll is deferred. */
+  /** Time at which the poll was deferred; 0 when no poll is deferred. */
   readonly pollDeferredAt: number;
   /**
-   * Time in Unix milliseconds from which this instance can make a call: it was woken then, or its latest call ended. A
-   * call that was due before starts no earlier, which counts when it must not delay an attempt of the callback.
+   * Time from which the instance can make a call: the end of its latest call, or the later time for which the alarm was
+   * set that has woken it; without an alarm, its first event. A call that was due before starts no earlier, which counts
+   * when it must not delay an attempt of the callback.
    */
   readonly readyAt: number;
 }

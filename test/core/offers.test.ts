@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { policyOf } from "../../src/config/config.ts";
+import { policyOf } from "../../src/config/task-settings.ts";
 import { parseOffers } from "../../src/config/offers.ts";
 import { configuredWith, MARK } from "./configuration.ts";
 

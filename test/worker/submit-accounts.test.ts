@@ -135,6 +135,15 @@ it("an account does not read the token of its hook URL and the connection's key 
   expect(seen).toHaveLength(1);
 });
 
+it("an answer that an account reads keeps words that are equal to a connection's key of less than 8 characters, also when the answer is repeated", async () => {
+  const body = { id: JOB, status: "none", error: null, note: "none of them" };
+  anArk(answering(body));
+  const bindings = { ...OFFERED, ARK_API_KEY: "none" };
+  const { key, headers, response } = await asAccount(100, { bindings });
+  const again = await submit({ bindings, key, headers });
+  expect([await response.json(), await again.json()]).toEqual([body, body]);
+});
+
 it("of the headers of an account, only those reach the upstream that ask for nothing an offer could limit", async () => {
   const outside = anArk();
   const passed = {

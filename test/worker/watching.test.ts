@@ -133,6 +133,17 @@ it("a request that waits for a task which 64 others watch reads it after 5 s at 
   expect(waits.pauses).toEqual([MINUTE_MS]);
 });
 
+it("WebSockets of a task's watchers that are being closed take none of the 64 places", async () => {
+  const id = await register({ callback_url: undefined });
+  expect(await watchers(id)).toHaveLength(64);
+  const listed = await runInDurableObject(stubOf(id), (_, ctx) => {
+    for (const socket of ctx.getWebSockets().slice(0, 2)) socket.close();
+    return ctx.getWebSockets().length;
+  });
+  expect(listed).toBe(64);
+  expect(await watchers(id, 3)).toHaveLength(2);
+});
+
 it("a stream of a task which 64 others watch has a comment every 15 s, and reads the task after 5 to 60 s, an eighth of its age", async () => {
   const reads = vi.spyOn(TaskObject.prototype, "read");
   const readAt: number[] = [];

@@ -81,6 +81,14 @@ function hookOrigin({ publicUrl }: Config, origin: string): string {
   throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
 }
 
+/**
+ * Tells whether providers can reach the hook URLs of the relay. They cannot when `PUBLIC_URL` is an address of this
+ * machine, and while it is not set, because every hook URL is such an address then.
+ */
+export function canHooksArrive({ config: { publicUrl } }: Runtime): boolean {
+  return publicUrl !== null && !isLoopback(new URL(publicUrl));
+}
+
 export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
 export type HookParams = PathParams<typeof HOOK_PATH>;
 

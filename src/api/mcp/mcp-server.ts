@@ -66,12 +66,12 @@ export function mcpServer(sdk: McpSdk, era: "legacy" | "modern", call: McpCall):
   return server;
 }
 
-function toolsOf({ context }: McpCall): readonly Tool[] {
+function toolsOf({ caller, context }: McpCall): readonly Tool[] {
   const { offers, connections } = context.runtime.config;
   const offered = offers.flatMap((offer) => {
     const connection = connections.get(offer.connection);
     if (offer.tool === null || connection === undefined) return [];
-    return offerTool(offer, offer.tool, connection);
+    return offerTool(offer, offer.tool, connection, caller);
   });
   return [...offered, ...TASK_TOOLS];
 }

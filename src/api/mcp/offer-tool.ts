@@ -1,4 +1,5 @@
 import type { Offer, OfferedTool } from "../../config/offers.ts";
+import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { submitTargetOf } from "../../providers/submit-target.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { validate } from "../http/body.ts";
@@ -19,15 +20,25 @@ const LATER = "The call answers at once; what is generated comes later, as the r
 const STARTED = "The job was submitted.";
 const REPEATED = "A call with the same key has submitted the job before.";
 
-/** Returns the tool with which clients submit jobs of an offer. @param connection connection of the offer. */
-export function offerTool(offer: Offer, tool: OfferedTool, connection: Connection): Tool {
+/**
+ * Returns the tool with which a caller submits jobs of an offer. Its description has the price that the caller pays: an
+ * operator pays none.
+ * @param connection connection of the offer.
+ */
+export function offerTool(
+  offer: Offer,
+  tool: OfferedTool,
+  connection: Connection,
+  caller: Caller,
+): Tool {
+  const price = accountOf(caller) === null ? null : offer.price;
   const { title, description } = tool.input.schema;
   const about = description ?? `Submits a job of the model ${tool.model} at ${offer.connection}.`;
   return {
     definition: {
       name: tool.name,
       ...(title !== undefined && { title }),
-      description: `${about} ${priceText(offer.price)} ${LATER}`,
+      description: `${about} ${priceText(price)} ${LATER}`,
       inputSchema: inputSchemaOf(tool.input),
       annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
     },

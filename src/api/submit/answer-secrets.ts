@@ -1,20 +1,24 @@
+import { hiddenTexts } from "../../security/hidden-texts.ts";
 import { bytesOf } from "../../security/encoding.ts";
 import type { SubmitAnswer } from "../../outbound/http.ts";
 import { hookParametersOf, type SubmitPlace } from "./prepared-call.ts";
 
 /**
- * Returns what an account must not read in the answer to its submission: the token of the task's hook URL, with which
- * it could report a result itself, and the key and webhook secret of the connection.
+ * Returns what the answer to a submission, which is also stored, must not contain in clear. For everybody this is the
+ * customer's own key. An account must not read the token of the task's hook URL either, with which it could report a
+ * result itself, nor the key and webhook secret of the connection.
  * @param fields what the relay writes into the call, by pointer or parameter.
  */
 export function answerSecrets(
   place: SubmitPlace,
   fields: ReadonlyMap<string, string>,
+  isOfAccount: boolean,
 ): readonly string[] {
+  if (!isOfAccount) return hiddenTexts(place.credential?.key);
   const { key, webhookSecret } = place.connection;
   const hookUrl = fields.get(hookParametersOf(place)?.parameter ?? "");
   const token = hookUrl?.slice(hookUrl.lastIndexOf("/") + 1);
-  return [token, key, webhookSecret].flatMap((secret) => secret || []);
+  return hiddenTexts(token, key, webhookSecret);
 }
 
 /**

@@ -1,4 +1,3 @@
-import { MIN_SECRET_CHARS } from "../../config/config.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { SubmissionStart } from "../../core/record/submission.ts";
@@ -8,9 +7,8 @@ import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 import type { CustomerCredential } from "./customer-credential.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { sealKey } from "../../security/sealed-key.ts";
-import { isLoopback } from "../../security/url-rules.ts";
 import { refusalOf } from "../callback-url.ts";
-import { hookUrl } from "../hooks/hook-url.ts";
+import { canHooksArrive, hookUrl } from "../hooks/hook-url.ts";
 import { isKeyOfRelay } from "../http/auth.ts";
 import { invalidRequest } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
@@ -86,8 +84,8 @@ export async function planSubmission(
     submission: { id: submissionId, endpoint, isByOwner: !isOperator, ...identity },
     ...(!isOperator && { isPriceOffered: true }),
   };
-  const isHookExpected = fields.size > 0 && isReachable(runtime);
-  const secrets = accountId === null ? ownSecrets(place) : answerSecrets(place, fields);
+  const isHookExpected = fields.size > 0 && canHooksArrive(runtime);
+  const secrets = answerSecrets(place, fields, accountId !== null);
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
@@ -163,14 +161,6 @@ async function identityOf(
   };
 }
 
-/**
- * Returns the customer's own key, which the stored answer must not have in clear. Nothing for the connection's key, and for
- * a key so short that other parts of the answer would be changed.
- */
-function ownSecrets({ credential }: SubmitPlace): readonly string[] {
-  return credential === null || credential.key.length < MIN_SECRET_CHARS ? [] : [credential.key];
-}
-
 /** Returns the id of the task of a submission with an `Idempotency-Key`. Each account has keys of its own. */
 function idOf(caller: Caller, key: string): Promise<string> {
   const account = accountOf(caller);
@@ -229,8 +219,4 @@ async function fieldsOf(
     fields.set(secretParameter, connection.webhookSecret);
   }
   return fields;
-}
-
-function isReachable({ config: { publicUrl } }: Runtime): boolean {
-  return publicUrl !== null && !isLoopback(new URL(publicUrl));
 }

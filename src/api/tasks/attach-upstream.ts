@@ -1,8 +1,6 @@
-import type { Runtime } from "../../config/runtime.ts";
 import { endpointFault } from "../../providers/endpoint.ts";
-import type { Connection } from "../../providers/provider.ts";
-import { isLoopback } from "../../security/url-rules.ts";
 import { taskAnswer } from "../http/answer.ts";
+import { canHooksArrive } from "../hooks/hook-url.ts";
 import { requireConnection } from "./connection.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
@@ -20,7 +18,7 @@ const attachUpstream = operation(
     const fault = endpointFault(provider, body.endpoint, key !== null);
     if (fault !== null) throw invalidRequest([{ path: "/endpoint", message: fault }]);
     const job = { id: body.id, endpoint: body.endpoint };
-    const isHookExpected = canHooksCome(connection, runtime);
+    const isHookExpected = provider.hooks !== null && canHooksArrive(runtime);
     const event = { type: "attach", connection: connection.name, job, isHookExpected } as const;
     return accepted(await taskClient(env, id).apply(event, caller)).task;
   },
@@ -31,12 +29,3 @@ export const attachUpstreamRoute = routeOf(
   attachUpstream,
   (task) => taskAnswer(task, 200),
 );
-
-/**
- * Tells whether hooks of a connection can come. None can come when its provider sends no hooks, or when the hook URL
- * is an address of this machine, which no provider can reach. Without `PUBLIC_URL` every hook URL is such an address.
- */
-function canHooksCome({ provider }: Connection, { config: { publicUrl } }: Runtime): boolean {
-  const isReachable = publicUrl !== null && !isLoopback(new URL(publicUrl));
-  return provider.hooks !== null && isReachable;
-}

@@ -17,7 +17,7 @@ import { toListeners } from "../listeners/send-to-listeners.ts";
 import { type ObjectNamespaces, ledgerObject, outputObject } from "../object-names.ts";
 import { noteStoredTask, placedRuntimeOf } from "../placed-runtime.ts";
 import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
-import { policyOf } from "../../config/config.ts";
+import { policyOf } from "../../config/task-settings.ts";
 import { describeIssues } from "../../config/issue.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";

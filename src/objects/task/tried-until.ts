@@ -1,33 +1,4 @@
-/**
- * Times up to which one instance of a task's object has tried its planned work, in Unix milliseconds. The planned
- * work is writes to the index and polls of the job.
- */
-export interface TriedTimes {
-  /** Time up to which this instance has tried all planned writes to the index. */
-  readonly indexTriedAt: number;
-  /** Time at which a write to the index was ordered that may have been tried already; 0 for none. */
-  readonly indexOrderedAt: number;
-  /** Newest version of the task's record that this instance has written to the index; 0 for none. */
-  readonly indexedVersion: number;
-  /** Time up to which this instance has made or begun all planned polls of the job. */
-  readonly polledAt: number;
-  /** Time at which this instance began its latest poll; 0 when it has begun none. */
-  readonly askedAt: number;
-  /** Time at which the latest poll of this instance ended; 0 when none has ended. */
-  readonly pollEndedAt: number;
-  /**
-   * Time before which the job is not polled, because the limit of polls of its connection is reached; 0 when no
-   * poll is deferred.
-   */
-  readonly pollDeferredTo: number;
-  /** Time at which the latest poll was deferred; 0 when no poll is deferred. */
-  readonly pollDeferredAt: number;
-  /**
-   * Time from which this instance can make a call: the end of its latest call, or the later time for which the alarm was
-   * set that has woken it. An instance that no alarm has woken can do so from its first event on.
-   */
-  readonly readyAt: number;
-}
+import type { TriedTimes } from "../../core/policy.ts";
 
 /**
  * Remembers what one instance of a task's object has tried of its planned work: up to which time writes to the

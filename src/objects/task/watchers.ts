@@ -26,8 +26,7 @@ export class Watchers {
    * @returns 101 with the WebSocket; 503 when the task has `MAX_WATCHERS` already.
    */
   accept(state: string): Response {
-    if (this.#ctx.getWebSockets().length >= MAX_WATCHERS)
-      return new Response(null, { status: 503 });
+    if (this.#open().length >= MAX_WATCHERS) return new Response(null, { status: 503 });
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.acceptWebSocket(server);
     server.send(state);
@@ -40,7 +39,7 @@ export class Watchers {
    * @param stateNow returns the state. It is called only when somebody watches.
    */
   tell(stateNow: () => string): void {
-    const sockets = this.#ctx.getWebSockets();
+    const sockets = this.#open();
     const state = sockets.length === 0 ? null : stateNow();
     if (state === this.#told) return;
     this.#told = state;
@@ -52,5 +51,12 @@ export class Watchers {
         // The Worker has closed this socket, and the platform has not told so yet.
       }
     }
+  }
+
+  /** Returns the open WebSockets. The platform lists those too that are being closed, which take no place. */
+  #open(): readonly WebSocket[] {
+    return this.#ctx
+      .getWebSockets()
+      .filter(({ readyState }) => readyState === WebSocket.READY_STATE_OPEN);
   }
 }

@@ -47,8 +47,9 @@ async function aTenant(credits = 100) {
   return { account, key };
 }
 
-it("each offer with a body is a tool, with its price in the description and its schema closed to other members", async () => {
-  const [seedance, tried] = await toolsOf();
+it("each offer with a body is a tool, with the price for an account in the description and its schema closed to other members", async () => {
+  const { key } = await aTenant();
+  const [seedance, tried] = await toolsOf(key);
   expect(seedance).toMatchObject({
     name: ARK_TOOL,
     title: "Seedance",
@@ -68,6 +69,12 @@ it("each offer with a body is a tool, with its price in the description and its 
     name: "try",
     description: expect.stringContaining("Price: none."),
   });
+});
+
+it("an operator's key, whose calls cost nothing, reads no price in the descriptions of tools", async () => {
+  const descriptions = (await toolsOf()).map(({ description }) => description);
+  expect(descriptions[0]).toMatch(/^Generates a video\. Price: none\./);
+  expect(descriptions.join()).not.toContain("credits");
 });
 
 it("a key sees the tools that it may call: a key that only reads neither submits nor cancels", async () => {

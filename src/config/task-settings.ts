@@ -1,0 +1,42 @@
+import type { Settings } from "../core/policy.ts";
+import { canCancel } from "../providers/cancel.ts";
+import type { Keyring } from "../security/keyring.ts";
+import type { Config } from "./config.ts";
+import { outputLinksOf } from "./linked-outputs.ts";
+
+/**
+ * Selects from the configuration the settings that decide what happens to tasks; the core (src/core) applies
+ * them.
+ * @param keyring keys of the relay. The core knows only with which secrets it can open keys of customers, and has links
+ * to outputs made.
+ * @param jitter random number from 0 to 1.
+ */
+export function policyOf(
+  config: Config,
+  { sealingKeys, outputKeys }: Pick<Keyring, "sealingKeys" | "outputKeys">,
+  now: number,
+  jitter: number,
+): Settings {
+  return {
+    scheduleMs: config.scheduleMs,
+    taskDeadlineMs: config.taskDeadlineMs,
+    retentionMs: config.retentionMs,
+    indexRetentionMs: config.indexRetentionMs,
+    pausedAt: config.paused ? now : null,
+    polls: config.polls,
+    customerPolls: config.customerPolls,
+    sealingIds: sealingKeys,
+    isCancelable: ({ connection, job }, hasCustomerKey) => {
+      const known = config.connections.get(connection);
+      return known !== undefined && canCancel(known, job, hasCustomerKey);
+    },
+    pollLateness: config.pollLateness,
+    submitTimeoutMs: config.submitTimeoutMs,
+    submitUnknownMs: config.submitUnknownMs,
+    outputs: outputLinksOf(config, outputKeys),
+    jitter,
+    isIndexed: config.isIndexed,
+    isOperatorNotified: config.operatorCallbackUrl !== null,
+    unwantedNotices: config.unwantedEvents,
+  };
+}
