@@ -14,10 +14,10 @@ import { taskObject } from "../../objects/task/task-stub.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 import { readBody } from "../http/body.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
-import { callObject, repeatable, unavailable } from "../http/object-call.ts";
+import { callObject, unavailable } from "../http/object-call.ts";
 import { TaskId } from "../http/fields.ts";
 import { countFailedCredential } from "../http/rate-limit.ts";
-import { publicRoute, requireRuntime } from "../http/route.ts";
+import { publicRoute, repeatable, requireRuntime } from "../http/route.ts";
 import { disabledConnection } from "../tasks/connection.ts";
 import {
   HOOK_PATH,

@@ -1,7 +1,6 @@
-import { errorFields, errorText, log } from "../../lib/log.ts";
+import { errorText } from "../../lib/log.ts";
 import { platformFailureOf, STORED_BY_EARLIER_BUILD } from "./object-failure.ts";
 import { Problem } from "./problem.ts";
-import type { Route } from "./route.ts";
 
 const RETRY_AFTER_S = "2";
 /** Seconds after which a request for what an earlier build has stored is to be repeated: only an operator can help. */
@@ -11,7 +10,7 @@ const RETRY_AFTER_DEPLOYMENT_S = "60";
  * Error for a failed call to a Durable Object when the failure is none of the known ones of the platform. The cause
  * is most likely a bug of the relay.
  */
-class UnknownObjectError extends Error {
+export class UnknownObjectError extends Error {
   override readonly name = "UnknownObjectError";
 }
 
@@ -33,7 +32,7 @@ export async function callObject<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-const UNREACHABLE = "The relay could not reach its own storage.";
+export const UNREACHABLE = "The relay could not reach its own storage.";
 
 /**
  * Returns the problem `unavailable`, which asks the caller to try again.
@@ -65,21 +64,4 @@ export function storedByEarlierBuild(what: string): Problem {
  */
 export function unknownAnswer(_answer: never): Problem {
   return unavailable(UNREACHABLE, "earlier_release");
-}
-
-/**
- * Returns a copy of a route that answers 503 (`unavailable`) instead of 500 when a Durable Object throws an unknown
- * error. Upstreams repeat a request after 503, while some do not after 500.
- */
-export function repeatable<R extends Route>(route: R): R {
-  const handle: Route["handle"] = async (call) => {
-    try {
-      return await route.handle(call);
-    } catch (error) {
-      if (!(error instanceof UnknownObjectError)) throw error;
-      log({ event: "request.failed", ...errorFields(error) }, "error");
-      throw unavailable(UNREACHABLE, "unknown");
-    }
-  };
-  return { ...route, handle };
 }

@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import type { Env } from "../../env.ts";
 import type { Caller, KeyHolder } from "../../objects/task/caller.ts";
+import { errorFields, log } from "../../lib/log.ts";
 import { placedRuntimeOf } from "../../objects/placed-runtime.ts";
 import { describeIssues } from "../../config/issue.ts";
 import type { Runtime } from "../../config/runtime.ts";
@@ -17,6 +18,7 @@ import {
 } from "../operation.ts";
 import { authenticate, type Access, requireValidKey } from "./auth.ts";
 import { readBody, readJson } from "./body.ts";
+import { unavailable, UnknownObjectError, UNREACHABLE } from "./object-call.ts";
 import { type ParamName, type PathParams, paramsReader } from "./path.ts";
 import type { AccountLimit } from "./rate-limit.ts";
 import { Problem } from "./problem.ts";
@@ -244,4 +246,21 @@ export function requireRuntime(env: Env): Runtime {
   if (result.ok) return result.value;
   const headers = { "Retry-After": "60" };
   throw new Problem("not_configured", { detail: describeIssues(result.error), headers });
+}
+
+/**
+ * Returns a copy of a route that answers 503 (`unavailable`) instead of 500 when a Durable Object throws an unknown
+ * error. Upstreams repeat a request after 503, while some do not after 500.
+ */
+export function repeatable<R extends Route>(declared: R): R {
+  const handle: Route["handle"] = async (call) => {
+    try {
+      return await declared.handle(call);
+    } catch (error) {
+      if (!(error instanceof UnknownObjectError)) throw error;
+      log({ event: "request.failed", ...errorFields(error) }, "error");
+      throw unavailable(UNREACHABLE, "unknown");
+    }
+  };
+  return { ...declared, handle };
 }

@@ -10,7 +10,7 @@ import { invalidRequest, Problem } from "../http/problem.ts";
 import { countFailedCredential, countLinkRequest } from "../http/rate-limit.ts";
 import { requireRuntime, type RouteRequest } from "../http/route.ts";
 import { LinkReaders } from "./link-readers.ts";
-import type { AnswerLink, LinkRequest, Reading } from "./reading-route.ts";
+import type { AnswerLink, LinkRequest, Reading } from "./reading.ts";
 import { taskClient } from "./task-client.ts";
 import { TaskWatch } from "./task-watch.ts";
 

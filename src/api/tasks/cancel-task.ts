@@ -8,7 +8,7 @@ import { Problem, unknownTask } from "../http/problem.ts";
 import { Flag } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
 import { type Call, operation } from "../operation.ts";
-import { readingBy } from "./reading-route.ts";
+import { readingBy } from "./reading.ts";
 import { accepted, taskClient } from "./task-client.ts";
 import { readWhen } from "./task-watch.ts";
 

@@ -9,13 +9,8 @@ import { readQuery } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
 import { readingByToken } from "./answer-token.ts";
-import {
-  alsoByLink,
-  type LinkRequest,
-  readingBy,
-  type Reading,
-  StatusToken,
-} from "./reading-route.ts";
+import { type LinkRequest, readingBy, type Reading } from "./reading.ts";
+import { alsoByLink, StatusToken } from "./reading-route.ts";
 import { taskClient } from "./task-client.ts";
 import { readWhen } from "./task-watch.ts";
 import { Wait, waitMsOf } from "./wait.ts";

@@ -1,72 +1,11 @@
 import * as z from "zod/mini";
-import type { TaskReader } from "../../core/views/reader.ts";
-import type { Env } from "../../env.ts";
 import { STATUS_TOKEN_PREFIX } from "../../security/status-token.ts";
-import { readerOf } from "../../objects/task/caller.ts";
-import type { TaskReply } from "../../objects/task/reply.ts";
 import type { ProtectedRoute, RouteRequest } from "../http/route.ts";
-import type { Call } from "../operation.ts";
 import { answerToken } from "./answer-token.ts";
-import { taskClient } from "./task-client.ts";
-import { TaskWatch } from "./task-watch.ts";
+import type { AnswerLink } from "./reading.ts";
 
 /** Schema of the query parameter `token`, the status token of a task, which answer-token.ts checks. */
 export const StatusToken = z.optional(z.string());
-
-/** Access of one reader to one task, by an API key or by the status token of the task. */
-export interface Reading {
-  readonly reader: TaskReader;
-  /**
-   * Reads the task, with the fields that this reader may see; null when there is no task that the reader may
-   * read. It may be called for as long as the answer takes: each call checks that the credential is still
-   * valid.
-   * @throws Problem `unauthenticated` when the API key was revoked, or the status token has expired.
-   */
-  readonly read: () => Promise<TaskReply | null>;
-  /**
-   * Checks that the credential is still valid, as `read` does.
-   * @throws Problem `unauthenticated` when it is not.
-   */
-  readonly requireCurrent: () => Promise<void>;
-  /**
-   * Opens a watch of the task, which the caller closes after at most `maxMs` milliseconds; null when too many readers
-   * use its status link.
-   */
-  readonly watch: (maxMs: number) => Promise<TaskWatch | null>;
-}
-
-/** Returns the access that the caller of an operation has to a task. */
-export function readingBy({
-  env,
-  caller,
-  params: { id },
-  requireCurrent,
-}: Pick<Call<"id", unknown, unknown>, "env" | "caller" | "params" | "requireCurrent">): Reading {
-  let isFirst = true;
-  const read = async () => {
-    // The key was looked up just before the first read.
-    if (!isFirst) await requireCurrent?.();
-    isFirst = false;
-    return await taskClient(env, id).read(caller);
-  };
-  const reader = readerOf(caller);
-  return {
-    reader,
-    read,
-    requireCurrent: async () => await requireCurrent?.(),
-    watch: () => TaskWatch.open(env, id, reader),
-  };
-}
-
-/** A request that shows a status token, the token in the status link of a task. */
-export interface LinkRequest {
-  readonly env: Env;
-  readonly url: URL;
-  readonly params: Readonly<Record<string, string>>;
-  readonly headers: Headers;
-}
-
-export type AnswerLink = (reading: Reading, request: LinkRequest) => Promise<Response>;
 
 /**
  * Lets a route that reads one task take the status token of the task too.

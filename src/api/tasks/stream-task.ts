@@ -5,7 +5,8 @@ import { stateOf, type TaskReply } from "../../objects/task/reply.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { readQuery } from "../http/query.ts";
 import { queryRoute } from "../http/route.ts";
-import { alsoByLink, type Reading, readingBy, StatusToken } from "./reading-route.ts";
+import { type Reading, readingBy } from "./reading.ts";
+import { alsoByLink, StatusToken } from "./reading-route.ts";
 import type { TaskWatch } from "./task-watch.ts";
 
 /** Longest time that a stream lasts, in milliseconds; browsers then connect again. */
