@@ -51,8 +51,8 @@ export class TaskRelay {
   /** Sends a submission, and sends it again after a failure, under the same key. */
   readonly #submitting: Send;
   readonly #url: string;
-  /** The key as bearer token; null without a key. */
-  readonly #authorization: string | null;
+  /** The key as bearer token; undefined without a key. */
+  readonly #authorization: string | undefined;
 
   constructor({ url, key, fetch: custom, retryForMs: forMs = RETRY_FOR_MS }: RelayOptions) {
     const send: Send = custom ?? ((request) => fetch(request));
@@ -63,10 +63,10 @@ export class TaskRelay {
     const submitted = { forMs, answerWithinMs: SUBMITTED_WITHIN_MS, isRepeatable: always };
     this.#submitting = retrying(send, submitted);
     this.#url = url;
-    this.#authorization = key === undefined ? null : `Bearer ${key}`;
+    this.#authorization = key && `Bearer ${key}`;
     this.api = createClient<paths>({
       baseUrl: url,
-      ...(key !== undefined && { headers: { Authorization: `Bearer ${key}` } }),
+      headers: { Authorization: this.#authorization },
       fetch: retrying(send, { ...retries, isRepeatable }),
     });
   }

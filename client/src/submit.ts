@@ -64,14 +64,14 @@ export interface Submission {
 /**
  * Returns the request that submits a call.
  * @param authorization key of the relay as bearer token, which stands where the upstream's key would, or apart from it.
- * Null for a Worker whose service binding takes the place of the key.
- * @throws TypeError when the path leads elsewhere, e.g. by `..`, and when only the customer's key is there.
+ * Undefined for a Worker whose service binding takes the place of the key.
+ * @throws TypeError when the path leads elsewhere, e.g. by `..`.
  */
 export function submission(
   url: string,
   connection: string,
   path: string,
-  authorization: string | null,
+  authorization: string | undefined,
   {
     key,
     body = null,
@@ -88,9 +88,7 @@ export function submission(
   target.search = `${query}`;
   const headers = new Headers(given);
   headers.set("Idempotency-Key", idempotencyKey ?? crypto.randomUUID());
-  if (authorization !== null) headers.set(key ? "Relay-Key" : "Authorization", authorization);
-  else if (key) throw new TypeError("A customer's key needs a key of the relay beside it.");
-  else headers.delete("Authorization");
+  if (authorization) headers.set(key ? "Relay-Key" : "Authorization", authorization);
   for (const [name, value] of Object.entries(options)) {
     // E.g. `callbackUrl` as `Relay-callback-Url`: case does not matter.
     if (value !== undefined) headers.set(`Relay-${name.replace(/[A-Z]/g, "-$&")}`, textOf(value));
