@@ -56,16 +56,16 @@ export interface SubmissionPlan {
  * @throws Problem when the request is refused.
  */
 export async function planSubmission(
-  given: SubmitCall,
+  submitCall: SubmitCall,
   memory: BodyReservation,
 ): Promise<SubmissionPlan> {
-  const { body: call, caller, env, idempotencyKey: key, origin, params, runtime } = given;
+  const { body: call, caller, env, idempotencyKey: key, origin, params, runtime } = submitCall;
   const isOperator = accountOf(caller) === null;
   const place = requireSubmitPlace(params.connection, call, runtime.config, isOperator);
   if (place.credential !== null) await requireForeignKey(place.credential, call, runtime);
   const asked = readRelayHeaders(call.headers, caller);
   const prepared = await prepareCall(call, place, caller, runtime, memory);
-  const registration = registrationOf(asked, prepared, place, given);
+  const registration = registrationOf(asked, prepared, place, submitCall);
   const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
   const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
   const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
@@ -96,9 +96,9 @@ function registrationOf(
   asked: RelayHeaders,
   prepared: PreparedCall,
   place: SubmitPlace,
-  given: SubmitCall,
+  submitCall: SubmitCall,
 ): Registering["registration"] {
-  const { caller, idempotencyKey } = given;
+  const { caller, idempotencyKey } = submitCall;
   const account = accountOf(caller);
   const accountId = account ?? asked.accountId;
   const price = account === null ? askedPrice(asked, place) : prepared.price;
@@ -107,7 +107,7 @@ function registrationOf(
     throw invalidRequest([{ path: "/Idempotency-Key", message }]);
   }
   return {
-    callbackUrl: callbackUrlOf(asked, prepared, place, given, accountId !== null),
+    callbackUrl: callbackUrlOf(asked, prepared, place, submitCall, accountId !== null),
     provider: place.connection.name,
     parameters: prepared.parameters,
     metadata: asked.metadata,

@@ -38,12 +38,12 @@ export const submitJob = operation(
     body: z.instanceof(UpstreamCall),
     takesIdempotencyKey: true,
   },
-  async (given: SubmitCall): Promise<Submitted> => {
+  async (submitCall: SubmitCall): Promise<Submitted> => {
     const memory = new BodyReservation();
     try {
-      const work = submitOnce(await planSubmission(given, memory), given);
+      const work = submitOnce(await planSubmission(submitCall, memory), submitCall);
       // A client that hangs up loses nothing: a charged call is sent, and its answer is stored all the same.
-      given.env.startup.waitUntil(work.catch(() => undefined));
+      submitCall.env.startup.waitUntil(work.catch(() => undefined));
       return await work;
     } finally {
       memory.release();
@@ -52,26 +52,26 @@ export const submitJob = operation(
 );
 
 /** Registers the task of a submission. The call is sent only when the task's object has recorded this submission. */
-async function submitOnce(plan: SubmissionPlan, given: SubmitCall): Promise<Submitted> {
-  const { caller, env } = given;
+async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
+  const { caller, env } = submitCall;
   const { event, submissionId } = plan;
   const applied = await taskClient(env, event.id)
     .apply(event, caller)
     .catch(async (error: unknown) => {
       // It is not known whether the object has recorded the submission. Nothing was sent, and nothing will be.
-      await bringOutcome(event.id, endOf(submissionId, { kind: "not_sent" }), given);
+      await bringOutcome(event.id, endOf(submissionId, { kind: "not_sent" }), submitCall);
       throw error;
     });
   if (plan.isNamedByKey) requireUnusedKey(applied);
   const { isNew, task } = accepted(applied);
   const stored = submissionOf(applied);
-  if (!isNew) return await replayed(event, task, stored, given);
+  if (!isNew) return await replayed(event, task, stored, submitCall);
   if (stored?.id !== submissionId) throw unavailable(EARLIER_OBJECT, "earlier_release");
   if (plan.place.credential !== null && stored.hasCustomerKey !== true) {
-    await bringOutcome(event.id, endOf(submissionId, { kind: "not_sent" }), given);
+    await bringOutcome(event.id, endOf(submissionId, { kind: "not_sent" }), submitCall);
     throw unavailable(EARLIER_OBJECT, "earlier_release");
   }
-  return await sendAndEnd(plan, given);
+  return await sendAndEnd(plan, submitCall);
 }
 
 function submissionOf(applied: Applied): SubmissionReply | null {
@@ -85,16 +85,16 @@ function endOf(submissionId: string, outcome: SubmitOutcome) {
 }
 
 /** Sends the call, stores its outcome, and returns the answer for the caller. */
-async function sendAndEnd(plan: SubmissionPlan, given: SubmitCall): Promise<Submitted> {
+async function sendAndEnd(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
   const { event, submissionId } = plan;
-  const send = await sendingOf(plan, given);
-  const { answer, outcome } = await outcomeOfSending(send, plan, given.runtime);
-  const { isStored, task } = await bringOutcome(event.id, endOf(submissionId, outcome), given);
+  const send = await sendingOf(plan, submitCall);
+  const { answer, outcome } = await outcomeOfSending(send, plan, submitCall.runtime);
+  const { isStored, task } = await bringOutcome(event.id, endOf(submissionId, outcome), submitCall);
   const isKnown = answer !== null && outcome.kind !== "unknown" && isStored;
-  if (!isKnown) throw await unknownOutcome(event, task, given);
+  if (!isKnown) throw await unknownOutcome(event, task, submitCall);
   const { status, headers, bytes: body } = answer;
   const passed = { status, headers: passedHeaders(headers), body, isReplayed: false };
-  const statusUrl = task === null ? null : await statusUrlOf(event, task, given);
+  const statusUrl = task === null ? null : await statusUrlOf(event, task, submitCall);
   return { taskId: event.id, ...passed, statusUrl };
 }
 
@@ -106,11 +106,11 @@ type Sending = () => Promise<SubmitAnswer | null>;
  * @returns the function that sends it.
  * @throws what has made the building fail, after the task's object has learnt that nothing is sent.
  */
-async function sendingOf(plan: SubmissionPlan, given: SubmitCall): Promise<Sending> {
+async function sendingOf(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Sending> {
   try {
-    return await builtCall(plan, given.runtime);
+    return await builtCall(plan, submitCall.runtime);
   } catch (error) {
-    await bringOutcome(plan.event.id, endOf(plan.submissionId, { kind: "not_sent" }), given);
+    await bringOutcome(plan.event.id, endOf(plan.submissionId, { kind: "not_sent" }), submitCall);
     throw error;
   }
 }

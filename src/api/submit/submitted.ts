@@ -30,19 +30,19 @@ export async function replayed(
   event: Registering,
   task: TaskReply,
   submission: SubmissionReply | null,
-  given: SubmitCall,
+  submitCall: SubmitCall,
 ): Promise<Submitted> {
-  if (submission?.state === "unknown") throw await unknownOutcome(event, task, given, true);
+  if (submission?.state === "unknown") throw await unknownOutcome(event, task, submitCall, true);
   const answer = submission?.answer ?? null;
   if (answer === null) {
     const detail =
       "The job was submitted already, and the upstream's answer is not kept. The member task is its task.";
-    const headers = { ...(await linksOf(event, task, given)), ...REPLAYED, ...NOT_AGAIN };
+    const headers = { ...(await linksOf(event, task, submitCall)), ...REPLAYED, ...NOT_AGAIN };
     throw new Problem("task_exists", { detail, taskJson: task.json, headers });
   }
   const { status, contentType, body } = answer;
   const headers = new Headers(contentType === null ? {} : { "Content-Type": contentType });
-  const statusUrl = await statusUrlOf(event, task, given);
+  const statusUrl = await statusUrlOf(event, task, submitCall);
   return { taskId: event.id, status, headers, body, statusUrl, isReplayed: true };
 }
 
@@ -50,10 +50,10 @@ export async function replayed(
 export async function unknownOutcome(
   event: Registering,
   task: TaskReply | null,
-  given: SubmitCall,
+  submitCall: SubmitCall,
   isReplayed = false,
 ): Promise<Problem> {
-  const links = task === null ? {} : await linksOf(event, task, given);
+  const links = task === null ? {} : await linksOf(event, task, submitCall);
   return new Problem("submit_unknown", {
     detail:
       "The upstream may have started a job. The task stays open and shows what becomes of it; do not submit again.",
@@ -69,9 +69,9 @@ export async function unknownOutcome(
 async function linksOf(
   event: Registering,
   task: TaskReply,
-  given: SubmitCall,
+  submitCall: SubmitCall,
 ): Promise<Readonly<Record<string, string>>> {
-  const url = await statusUrlOf(event, task, given);
+  const url = await statusUrlOf(event, task, submitCall);
   return { Location: `/v1/tasks/${event.id}`, ...(url !== null && { "Relay-Status-Url": url }) };
 }
 
