@@ -1,21 +1,17 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../core/time.ts";
 import type { TimeBudget } from "../lib/time-budget.ts";
 import {
-  columnOf,
-  HOUR_LISTS,
-  type Kind,
   KINDS,
   kindsIn,
   MAX_HOSTS,
   MAX_HOSTS_OF_PART,
   type Scan,
   SCANS,
-  STEP_LISTS,
-  type StepList,
   SUMS_OF_HOUR,
 } from "./count-kinds.ts";
 import { ready, READY_QUERIES } from "./database.ts";
 import type { Position } from "./list.ts";
+import { SUM_UP_DAY, SUM_UP_HOUR } from "./step-counts.ts";
 
 /**
  * Length of a quarter of a day in milliseconds. The tasks of an hour of the present quarter whose rows have changed
@@ -120,22 +116,6 @@ const RAISE_TOTALS = `
   WHERE value > before AND ${IS_OWN}
   ON CONFLICT (name) DO UPDATE
   SET value = totals.value + excluded.value, advanced_at = excluded.advanced_at`;
-
-/** Statement that sums up the counts of the hour `?1` in one row. */
-const SUM_UP_HOUR = sumUp(
-  HOUR_MS,
-  HOUR_LISTS,
-  (kind) => `counts WHERE run = '' AND kind = '${kind}' AND hour = ?1`,
-  columnOf,
-);
-/** Statement that sums up the rows of the hours of the day `?1` in one row. */
-const SUM_UP_DAY = sumUp(
-  DAY_MS,
-  STEP_LISTS,
-  (kind) => `step_counts AS hours, json_each(hours.counts, '$.${kind}') AS entry
-    WHERE step_ms = ${HOUR_MS} AND at >= ?1 AND at < ?1 + ${DAY_MS}`,
-  (_, name) => `entry.value ->> '${name}'`,
-);
 
 /** Statements that end a count: an hour of which a row was written meanwhile stays in the list. */
 const FORGET_PARTS = `DELETE FROM counts WHERE run = ?2 AND hour = ?1 AND ${IS_OWN}`;
@@ -362,34 +342,4 @@ function withNamedHosts({ hasHosts }: Scan, from: string, maxHosts: number): str
     )
     SELECT kind, iif(key1 IN (SELECT key1 FROM named), key1, '*') AS key1, key2, key3, number, sum
     FROM counted`;
-}
-
-/**
- * Builds the statement that stores the sums of the hour or day `?1` as one JSON object, which has a list for each kind:
- * groups with the same keys, and the sums of their numbers.
- * @param sourceOf returns where the counts of a kind are read.
- * @param valueOf returns the expression for a key or number of a kind there.
- */
-function sumUp(
-  stepMs: number,
-  lists: readonly StepList[],
-  sourceOf: (kind: Kind) => string,
-  valueOf: (kind: Kind, name: string) => string,
-): string {
-  const members = lists.map(({ kind, keys, numbers }) => {
-    const names = [...keys, ...numbers];
-    const values = [
-      ...keys.map((name) => `${valueOf(kind, name)} AS ${name}`),
-      ...numbers.map((name) => `sum(${valueOf(kind, name)}) AS ${name}`),
-    ];
-    return `'${kind}', json((
-      SELECT json_group_array(json_object(${names.map((name) => `'${name}', ${name}`).join(", ")})) FROM (
-        SELECT ${values.join(", ")} FROM ${sourceOf(kind)} GROUP BY ${keys.map((_, index) => index + 1).join(", ")}
-      )))`;
-  });
-  return `
-    INSERT INTO step_counts (step_ms, at, counts)
-    SELECT ${stepMs}, ?1, json_object(${members.join(", ")}) WHERE true
-    ON CONFLICT (step_ms, at) DO UPDATE SET counts = excluded.counts
-    WHERE step_counts.counts <> excluded.counts`;
 }

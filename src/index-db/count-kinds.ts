@@ -156,26 +156,6 @@ function latenciesOfPart(): string {
     ${histograms.join(" UNION ALL ")}`;
 }
 
-/** A list of counts in a row of `step_counts`: the keys of a kind that stay apart, and the numbers that are added up. */
-export interface StepList {
-  readonly kind: Kind;
-  readonly keys: readonly string[];
-  readonly numbers: readonly string[];
-}
-
-/** Lists of counts that `step_counts` has of each hour and day. */
-export const STEP_LISTS: readonly StepList[] = [
-  { kind: "tasks", keys: ["status", "callback"], numbers: ["tasks", "attempts"] },
-  { kind: "outcomes", keys: ["outcome"], numbers: ["attempts"] },
-  { kind: "failures", keys: ["category"], numbers: ["tasks"] },
-  { kind: "latencies", keys: ["measure", "bucket"], numbers: ["tasks"] },
-];
-/** The same for an hour. The counts by host are read only by the hour, so those of a day have none. */
-export const HOUR_LISTS: readonly StepList[] = [
-  ...STEP_LISTS,
-  { kind: "hosts", keys: ["host", "callback"], numbers: ["tasks", "attempts"] },
-];
-
 /**
  * Totals of all tasks that the index has ever counted. Each has its name and the counts that it adds up: their kind,
  * and the key and its value to which they are limited. For each outcome there is one total, of the attempts of

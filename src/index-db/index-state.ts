@@ -49,8 +49,19 @@ export async function readIndexState(shards: Shards, now: number): Promise<Index
     };
   });
   return {
-    countedAt: latest(parts.map(({ countedAt }) => countedAt)),
+    countedAt: latest(parts.map((part) => part.countedAt)),
     lags: histogramOf(parts.flatMap(({ lags }) => lags)).counts,
     sizeBytes: Math.max(...parts.map(({ sizeBytes }) => sizeBytes)),
   };
+}
+
+/**
+ * Returns when a run of the cron trigger last found something new to count, in Unix milliseconds; null before
+ * the first.
+ */
+export async function countedAt(shards: Shards): Promise<number | null> {
+  const found = await readEach(shards, (database) =>
+    database.prepare(COUNTED_AT).first<{ at: number | null }>(),
+  );
+  return latest(found.map((row) => row?.at ?? null));
 }

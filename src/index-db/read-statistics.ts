@@ -1,12 +1,18 @@
 import pMap from "p-map";
 import { MINUTE_MS } from "../core/time.ts";
 import type { Measure } from "./buckets.ts";
-import type { Count, CountRow, Kind, Summed } from "./count-kinds.ts";
+import {
+  columnOf,
+  type Count,
+  type CountRow,
+  type Kind,
+  KINDS,
+  type Summed,
+} from "./count-kinds.ts";
 import { nearest, onSchema } from "./database.ts";
 import { earliest } from "./each-shard.ts";
 import { type Histogram, histogramOf } from "./found-late.ts";
 import { OPEN } from "./open-count.ts";
-import { sumsOf } from "./read-counts.ts";
 import type { Shards } from "./shards.ts";
 import type { Backlog, Statistics, TotalRow, Window } from "./statistics.ts";
 import { searchedSince, UNKNOWN } from "./unknown-submissions.ts";
@@ -107,6 +113,23 @@ async function readRows(database: D1DatabaseSession, { since, until }: Window, n
     unknown: rowsOf<Backlog>(unknown),
     sizeBytes: unsettled?.meta.size_after ?? 0,
   };
+}
+
+/**
+ * Builds the query for the counts of one kind (`CountRow`), summed over the hours from `?1` up to, but not including,
+ * `?2`.
+ */
+function sumsOf(kind: Kind): string {
+  const { keys, number, sum } = KINDS[kind];
+  const columns = [
+    ...keys.map((key) => `${columnOf(kind, key)} AS ${key}`),
+    `sum(number) AS ${number}`,
+    ...(sum === null ? [] : [`sum(sum) AS ${sum}`]),
+  ];
+  const groups = keys.length === 0 ? "" : `GROUP BY ${keys.map((_, i) => i + 1).join(", ")}`;
+  return `
+    SELECT ${columns.join(", ")} FROM counts
+    WHERE run = '' AND kind = '${kind}' AND hour >= ?1 AND hour < ?2 ${groups}`;
 }
 
 function rowsOf<T>(result: D1Result<T> | undefined): readonly T[] {

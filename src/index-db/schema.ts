@@ -90,7 +90,7 @@ const REMOVALS = [
     ids TEXT NOT NULL,
     PRIMARY KEY (check_at, batch)
   ) STRICT, WITHOUT ROWID`,
-  `CREATE TABLE IF NOT EXISTS sweep_passes (
+  `CREATE TABLE IF NOT EXISTS expiry_searches (
     started_at INTEGER NOT NULL PRIMARY KEY,
     created_at INTEGER NOT NULL,
     id TEXT NOT NULL

@@ -24,11 +24,11 @@ const PASS_MS = DAY_MS;
 const SETTLING_MS = HOUR_MS;
 
 const CURRENT_PASS = `
-  SELECT started_at AS startedAt, created_at AS createdAt, id FROM sweep_passes
+  SELECT started_at AS startedAt, created_at AS createdAt, id FROM expiry_searches
   WHERE started_at > ? ORDER BY started_at DESC LIMIT 1`;
-const END_PASSES = "DELETE FROM sweep_passes WHERE started_at < ?";
+const END_PASSES = "DELETE FROM expiry_searches WHERE started_at < ?";
 const STORE_PASS =
-  "INSERT OR REPLACE INTO sweep_passes (started_at, created_at, id) VALUES (?, ?, ?)";
+  "INSERT OR REPLACE INTO expiry_searches (started_at, created_at, id) VALUES (?, ?, ?)";
 /**
  * Query for a page of index rows, after a position. A row expires at the earliest one retention after its
  * creation, so younger rows are not read. There is no database index on `expires_at`, because to write an entry

@@ -1,4 +1,4 @@
-import type { HostCount } from "../../src/index-db/read-counts.ts";
+import type { HostCount } from "../../src/index-db/step-counts.ts";
 import type { OpenCount } from "../../src/index-db/open-count.ts";
 import type { TroubledTask } from "../../src/index-db/troubled-tasks.ts";
 import type { UnknownSubmissions } from "../../src/index-db/unknown-submissions.ts";

@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { ANY_TASK, type Filters, listTasks } from "../../src/index-db/list.ts";
 import { accountCounts } from "../../src/index-db/account-counts.ts";
 import { countShards } from "../../src/index-db/list-shards.ts";
-import { hourlyCounts, stepCounts } from "../../src/index-db/read-counts.ts";
+import { hourlyCounts, stepCounts } from "../../src/index-db/step-counts.ts";
 import { readIndexState } from "../../src/index-db/index-state.ts";
 import { countOpen } from "../../src/index-db/open-count.ts";
 import { openPerConnection } from "../../src/index-db/open-per-connection.ts";

@@ -27,7 +27,7 @@ export const TABLES = [
   "index_rows",
   "erased",
   "expiry_checks",
-  "sweep_passes",
+  "expiry_searches",
   "counts",
   "hours_to_count",
   "step_counts",

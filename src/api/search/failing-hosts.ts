@@ -1,5 +1,5 @@
 import { HOUR_MS } from "../../core/time.ts";
-import type { HostCount } from "../../index-db/read-counts.ts";
+import type { HostCount } from "../../index-db/step-counts.ts";
 import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
 import type { RecentCounts } from "./recent-counts.ts";
 

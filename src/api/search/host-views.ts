@@ -1,5 +1,5 @@
 import { HOUR_MS, toSeconds } from "../../core/time.ts";
-import type { HostCount } from "../../index-db/read-counts.ts";
+import type { HostCount } from "../../index-db/step-counts.ts";
 import type { TroubledTask } from "../../index-db/troubled-tasks.ts";
 import { ratio } from "./count-views.ts";
 import {

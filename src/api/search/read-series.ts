@@ -2,12 +2,8 @@ import * as z from "zod/mini";
 import { OUTCOMES } from "../../core/record/outcome.ts";
 import { toSeconds } from "../../core/time.ts";
 import { BOUNDS_MS, type Measure } from "../../index-db/buckets.ts";
-import {
-  countedAt,
-  type StepCounts,
-  type StepOutcome,
-  stepCounts,
-} from "../../index-db/read-counts.ts";
+import { countedAt } from "../../index-db/index-state.ts";
+import { type StepCounts, type StepOutcome, stepCounts } from "../../index-db/step-counts.ts";
 import type { Env } from "../../env.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import { json } from "../http/answer.ts";

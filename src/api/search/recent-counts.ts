@@ -1,6 +1,7 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
-import { countedAt, hourlyCounts, type HourlyCounts } from "../../index-db/read-counts.ts";
+import { countedAt } from "../../index-db/index-state.ts";
+import { hourlyCounts, type HourlyCounts } from "../../index-db/step-counts.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
 

@@ -1,11 +1,47 @@
 import type { Outcome } from "../core/record/outcome.ts";
 import type { FailureCategory } from "../core/record/upstream.ts";
-import { HOUR_MS } from "../core/time.ts";
+import { DAY_MS, HOUR_MS } from "../core/time.ts";
 import type { Measure } from "./buckets.ts";
-import { columnOf, type Count, type CountRow, type Kind, KINDS } from "./count-kinds.ts";
-import { latest, readEach } from "./each-shard.ts";
+import { columnOf, type Count, type CountRow, type Kind } from "./count-kinds.ts";
+import { readEach } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 import type { Window } from "./statistics.ts";
+
+/** A list of counts in a row of `step_counts`: the keys of a kind that stay apart, and the numbers that are added up. */
+interface StepList {
+  readonly kind: Kind;
+  readonly keys: readonly string[];
+  readonly numbers: readonly string[];
+}
+
+/** Lists of counts that `step_counts` has of each hour and day (`StepLists`). */
+const STEP_LISTS: readonly StepList[] = [
+  { kind: "tasks", keys: ["status", "callback"], numbers: ["tasks", "attempts"] },
+  { kind: "outcomes", keys: ["outcome"], numbers: ["attempts"] },
+  { kind: "failures", keys: ["category"], numbers: ["tasks"] },
+  { kind: "latencies", keys: ["measure", "bucket"], numbers: ["tasks"] },
+];
+/** The same for an hour. The counts by host are read only by the hour, so those of a day have none. */
+const HOUR_LISTS: readonly StepList[] = [
+  ...STEP_LISTS,
+  { kind: "hosts", keys: ["host", "callback"], numbers: ["tasks", "attempts"] },
+];
+
+/** Statement that sums up the counts of the hour `?1` in one row. */
+export const SUM_UP_HOUR = sumUp(
+  HOUR_MS,
+  HOUR_LISTS,
+  (kind) => `counts WHERE run = '' AND kind = '${kind}' AND hour = ?1`,
+  columnOf,
+);
+/** Statement that sums up the rows of the hours of the day `?1` in one row. */
+export const SUM_UP_DAY = sumUp(
+  DAY_MS,
+  STEP_LISTS,
+  (kind) => `step_counts AS hours, json_each(hours.counts, '$.${kind}') AS entry
+    WHERE step_ms = ${HOUR_MS} AND at >= ?1 AND at < ?1 + ${DAY_MS}`,
+  (_, name) => `entry.value ->> '${name}'`,
+);
 
 interface OfStep {
   /** Beginning of the hour, or of the day where whole days are counted, in Unix milliseconds. */
@@ -52,23 +88,6 @@ export interface StepCounts extends Window {
 /** Counts of the tasks created in each hour of a window of time, also by host. */
 export interface HourlyCounts extends StepCounts {
   readonly hosts: readonly HostCount[];
-}
-
-/**
- * Builds the query for the counts of one kind (`CountRow`), summed over the hours from `?1` up to, but not including,
- * `?2`.
- */
-export function sumsOf(kind: Kind): string {
-  const { keys, number, sum } = KINDS[kind];
-  const columns = [
-    ...keys.map((key) => `${columnOf(kind, key)} AS ${key}`),
-    `sum(number) AS ${number}`,
-    ...(sum === null ? [] : [`sum(sum) AS ${sum}`]),
-  ];
-  const groups = keys.length === 0 ? "" : `GROUP BY ${keys.map((_, i) => i + 1).join(", ")}`;
-  return `
-    SELECT ${columns.join(", ")} FROM counts
-    WHERE run = '' AND kind = '${kind}' AND hour >= ?1 AND hour < ?2 ${groups}`;
 }
 
 /** The JSON object of a row of `step_counts`. Its entries lack the hour. */
@@ -126,12 +145,31 @@ function ofHour<T extends object>(hour: number, entries: readonly T[]): readonly
 }
 
 /**
- * Returns when a run of the cron trigger last found something new to count, in Unix milliseconds; null before
- * the first.
+ * Builds the statement that stores the sums of the hour or day `?1` as one JSON object, which has a list for each kind:
+ * groups with the same keys, and the sums of their numbers.
+ * @param sourceOf returns where the counts of a kind are read.
+ * @param valueOf returns the expression for a key or number of a kind there.
  */
-export async function countedAt(shards: Shards): Promise<number | null> {
-  const found = await readEach(shards, (database) =>
-    database.prepare("SELECT max(advanced_at) AS at FROM totals").first<{ at: number | null }>(),
-  );
-  return latest(found.map((row) => row?.at ?? null));
+function sumUp(
+  stepMs: number,
+  lists: readonly StepList[],
+  sourceOf: (kind: Kind) => string,
+  valueOf: (kind: Kind, name: string) => string,
+): string {
+  const members = lists.map(({ kind, keys, numbers }) => {
+    const names = [...keys, ...numbers];
+    const values = [
+      ...keys.map((name) => `${valueOf(kind, name)} AS ${name}`),
+      ...numbers.map((name) => `sum(${valueOf(kind, name)}) AS ${name}`),
+    ];
+    return `'${kind}', json((
+      SELECT json_group_array(json_object(${names.map((name) => `'${name}', ${name}`).join(", ")})) FROM (
+        SELECT ${values.join(", ")} FROM ${sourceOf(kind)} GROUP BY ${keys.map((_, index) => index + 1).join(", ")}
+      )))`;
+  });
+  return `
+    INSERT INTO step_counts (step_ms, at, counts)
+    SELECT ${stepMs}, ?1, json_object(${members.join(", ")}) WHERE true
+    ON CONFLICT (step_ms, at) DO UPDATE SET counts = excluded.counts
+    WHERE step_counts.counts <> excluded.counts`;
 }
