@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, extname, join } from "node:path";
 import { expect, it } from "vitest";
 import { ROOT } from "../process/harness/child.ts";
 
@@ -14,8 +14,8 @@ const FILES = [
 /** File that a line of a comment names, perhaps with the folders that it lies in, e.g. `record/task.ts`. */
 const NAMED = /(?<![\w./@"-])(?:[\w-]+\/)*[\w-]+\.tsx?(?![\w"])/g;
 
-it("no two files of src have the same name", () => {
-  const names = SOURCES.map((path) => basename(path));
+it("no two files of src have the same name, whatever their kind", () => {
+  const names = SOURCES.map((path) => basename(path, extname(path)));
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 

@@ -8,7 +8,7 @@ import { taskIn } from "../../api/tasks/task-json.ts";
 import { readWhen } from "../../api/tasks/task-watch.ts";
 import { DAY_MS, SECOND_MS, toSeconds } from "../../core/time.ts";
 import type { ViewerVisit } from "../http/page.ts";
-import { isRefresh, shownBefore } from "../http/refresh.ts";
+import { isRefresh, shownBefore } from "../http/refresh-request.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Status } from "../parts/chip.tsx";
 import { Empty } from "../parts/empty.tsx";

@@ -8,7 +8,7 @@ import {
 import { listHosts } from "../../api/search/read-hosts.ts";
 import { readPresentProblems } from "../../api/search/read-problems.ts";
 import type { ViewerVisit } from "../http/page.ts";
-import { isRefresh } from "../http/refresh.ts";
+import { isRefresh } from "../http/refresh-request.ts";
 import { ApiDialog } from "../parts/api-dialog.tsx";
 import { Chip } from "../parts/chip.tsx";
 import { countOf } from "../parts/format.ts";

@@ -1,7 +1,7 @@
 import { Problem } from "../../api/http/problem.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { html } from "../http/html-answer.ts";
-import { isRefresh } from "../http/refresh.ts";
+import { isRefresh } from "../http/refresh-request.ts";
 import { themeOf } from "../layout/layout.tsx";
 import { PublicLayout } from "../layout/public-layout.tsx";
 import { cookieHeader, cookieOf } from "./cookie.ts";

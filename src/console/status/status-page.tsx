@@ -3,7 +3,7 @@ import { readLinkedTask } from "../../api/tasks/read-task.ts";
 import { linkedTaskIn } from "../../api/tasks/task-json.ts";
 import { html } from "../http/html-answer.ts";
 import { publicPage } from "../http/page.ts";
-import { isRefresh } from "../http/refresh.ts";
+import { isRefresh } from "../http/refresh-request.ts";
 import { themeOf } from "../layout/layout.tsx";
 import { PublicLayout } from "../layout/public-layout.tsx";
 import { Status } from "../parts/chip.tsx";

@@ -10,7 +10,7 @@ import type { CallbackFacts, TaskFacts } from "../../core/views/task-facts.ts";
 import { readerOf } from "../../objects/task/caller.ts";
 import { type InspectedTask, stateOf } from "../../objects/task/reply.ts";
 import type { ViewerVisit } from "../http/page.ts";
-import { shownBefore } from "../http/refresh.ts";
+import { shownBefore } from "../http/refresh-request.ts";
 
 /** A task with all data that its page shows, e.g. the times of its attempts. */
 export interface ShownTask {
