@@ -2,8 +2,12 @@
  * Compares the present API with that of the kept release (`test/kept-release/openapi.json`), as types. A change that
  * breaks clients is an error of the type checker, which says what it is and where. Additions are none.
  */
-import type { paths as Paths, webhooks as Webhooks } from "../src/schema.d.ts";
-import type { paths as KeptPaths, webhooks as KeptWebhooks } from "./kept-schema.d.ts";
+import type { components, paths as Paths, webhooks as Webhooks } from "../src/schema.d.ts";
+import type {
+  components as KeptComponents,
+  paths as KeptPaths,
+  webhooks as KeptWebhooks,
+} from "./kept-schema.d.ts";
 
 type Method = "get" | "post" | "delete";
 
@@ -50,9 +54,20 @@ type BrokenRequest<Old, New> =
           Unfit<Query<Old>, Query<New>> | Unfit<Body<Old>, Body<New>>
         >);
 
+/** An answer without the task that its problems may have, which is compared once for all answers. */
+type WithoutTask<Answer> = Answer extends {
+  content: infer Content extends { "application/problem+json": object };
+}
+  ? Omit<Answer, "content"> & {
+      content: Omit<Content, "application/problem+json"> & {
+        "application/problem+json": Omit<Content["application/problem+json"], "task">;
+      };
+    }
+  : Answer;
+
 type BrokenAnswers<Old, New> = {
   [Status in keyof Old & (string | number)]: Status extends keyof New
-    ? New[Status] extends Old[Status]
+    ? WithoutTask<New[Status]> extends WithoutTask<Old[Status]>
       ? never
       : Each<`the answer ${Status} is not as before`, Unfit<Json<New[Status]>, Json<Old[Status]>>>
     : `the answer ${Status} is gone`;
@@ -86,9 +101,16 @@ type BrokenWebhooks = {
     : `${Name}: is gone`;
 }[keyof KeptWebhooks];
 
+type Problem = components["schemas"]["Problem"];
+type KeptProblem = KeptComponents["schemas"]["Problem"];
+type BrokenProblem = Problem extends KeptProblem
+  ? never
+  : Each<"problems are not as before", Unfit<Problem, KeptProblem>>;
+
 /** A list of changes; without any it has only `none`. */
 type List<Change extends string> = Readonly<Record<"none" | Change, true>>;
 
 /** The changes that break clients, which must be none; the type checker names those that the lists lack. */
 export const brokenOperations: List<BrokenOperations> = { none: true };
+export const brokenProblem: List<BrokenProblem> = { none: true };
 export const brokenWebhooks: List<BrokenWebhooks> = { none: true };

@@ -44,8 +44,8 @@ const EDITS: readonly (readonly [string, string | null, ...(readonly [string[], 
     [["components", "schemas", "Verdict", "properties", "verdict"], { enum: ["valid", "other"] }],
   ],
   [
-    "a value that many answers have is gone",
-    "callback.failed: its body is not as before: data",
+    "a value in a task, which problems may have, is another",
+    "problems are not as before: task",
     [["components", "schemas", "Outcome"], { enum: ["delivered", "lost"] }],
   ],
   [
