@@ -54,7 +54,7 @@ export function errorText(error: unknown): string {
 
 /**
  * Returns the name and the message of a thrown error for a log line, and where it was thrown: the functions of its stack,
- * one on each line. The file of a deployed Worker is minified, so only operations and handlers of routes have their names.
+ * one on each line. The file of a deployed Worker is minified, so only operations and the handlers of routes and pages have their names.
  */
 export function errorFields(error: unknown) {
   const lines = error instanceof Error ? (error.stack ?? "").split("\n") : [];
