@@ -71,7 +71,7 @@ function decide(
       return decideOnHook(record, event, policy, now);
     case "redeliver":
       return redeliver(record, event, policy, now);
-    case "republish":
+    case "rewrite_index_row":
       return rewriteIndexRow(record, event, policy, now);
     case "cancel":
     case "cancel_submitted":

@@ -79,7 +79,7 @@ export async function wakeOverdue(run: Run, budget: TimeBudget) {
     const object = taskObject(env, task.id);
     try {
       if (!isWritable(task)) return (await object.read(CRON)) ? "woken" : "gone";
-      const createdAt = await object.republish(false);
+      const createdAt = await object.rewriteIndexRow(false);
       // Another creation time means that the task is gone and its id was used again.
       return createdAt === task.createdAt ? "woken" : "gone";
     } catch (error) {

@@ -95,7 +95,7 @@ export function digestObject(env: ObjectNamespaces, host: string) {
 
 /**
  * Returns the Durable Object that copies the outputs of a task.
- * @param recordedAt number that tells the task from others under the same id (`lifeOf` in core/record/outputs.ts).
+ * @param recordedAt time at which the record of the task was created, which tells it from others under the same id.
  */
 export function outputObject(env: ObjectNamespaces, taskId: string, recordedAt: number) {
   return objectNamed(env.OUTPUT_OBJECTS, `${taskId}:${recordedAt}`, env);

@@ -1,8 +1,7 @@
 /**
  * Tokens of status links. With such a link a browser reads one task without a key. A token has the form
  * `st_<created>_<expires>_<recorded>_<MAC>`; the MAC is an HMAC over the id of the task and the three times. A
- * token therefore opens one task until it expires, and no later task under the same id. Tokens of tasks that an
- * earlier release has created have no `<recorded>`.
+ * token therefore opens one task until it expires, and no later task under the same id.
  */
 import { type Bytes, bytesOf, fromBase64Url, toBase64Url } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";
@@ -10,7 +9,7 @@ import { signWithNewest, verifyAny } from "./hmac.ts";
 /** First characters of every status token. */
 export const STATUS_TOKEN_PREFIX = "st_";
 /** Pattern of a token. It captures the times as one text, which the MAC covers, each single time, and the MAC. */
-const TOKEN = /^st_((\d{1,11})_(\d{1,11})(?:_(\d{1,15}))?)_([\w-]{43})$/;
+const TOKEN = /^st_((\d{1,11})_(\d{1,11})_(\d{1,15}))_([\w-]{43})$/;
 const MAC_BYTES = 32;
 
 /** Times of a status token. */
@@ -21,9 +20,9 @@ export interface StatusTimes {
   readonly expiresAtS: number;
   /**
    * Time at which the relay first stored the task, in Unix milliseconds. Two tasks with the same id that were
-   * created in the same second differ in it. Null when an earlier release stored the task.
+   * created in the same second differ in it.
    */
-  readonly recordedAt: number | null;
+  readonly recordedAt: number;
 }
 
 /** Returns the status token of a task, made with the newest of `keys`. */
@@ -32,7 +31,7 @@ export async function statusToken(
   { createdAtS, expiresAtS, recordedAt }: StatusTimes,
   keys: readonly CryptoKey[],
 ): Promise<string> {
-  const times = `${createdAtS}_${expiresAtS}${recordedAt === null ? "" : `_${recordedAt}`}`;
+  const times = `${createdAtS}_${expiresAtS}_${recordedAt}`;
   const mac = await signWithNewest(keys, contentOf(taskId, times));
   return `${STATUS_TOKEN_PREFIX}${times}_${toBase64Url(mac)}`;
 }
@@ -46,12 +45,14 @@ export async function timesOfStatusToken(
   taskId: string,
   keys: readonly CryptoKey[],
 ): Promise<StatusTimes | null> {
-  const [, times = "", createdAtS, expiresAtS, recorded = null, text = null] =
-    TOKEN.exec(token) ?? [];
+  const [, times = "", createdAtS, expiresAtS, recordedAt, text = null] = TOKEN.exec(token) ?? [];
   const mac = fromBase64Url(text, MAC_BYTES);
   if (mac === null || !(await verifyAny(keys, mac, contentOf(taskId, times)))) return null;
-  const recordedAt = recorded === null ? null : Number(recorded);
-  return { createdAtS: Number(createdAtS), expiresAtS: Number(expiresAtS), recordedAt };
+  return {
+    createdAtS: Number(createdAtS),
+    expiresAtS: Number(expiresAtS),
+    recordedAt: Number(recordedAt),
+  };
 }
 
 function contentOf(taskId: string, times: string): Bytes {

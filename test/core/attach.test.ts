@@ -102,14 +102,14 @@ describe("an attachment to an open task", () => {
     [
       "with another job, which it replaces,",
       anAttachedTask(
-        { heard: ["queued"], answer: anAnswer("no_output", NOW) },
+        { hasHeardRunning: true, answer: anAnswer("no_output", NOW) },
         { upstream: { connection: CONNECTION, job: OTHER_JOB } },
       ),
     ],
     [
       "with the same job at another endpoint, which it replaces,",
       anAttachedTask(
-        { at: later },
+        { postponedTo: later },
         { upstream: { connection: CONNECTION, job: { id: JOB.id, endpoint: "fal-ai/x" } } },
       ),
     ],
@@ -190,7 +190,7 @@ describe("an attachment where the upstream can be polled", () => {
     const record = committed(attachedTo(withKept(aKeptHook(QUEUED), aKeptHook(PROCESSING))));
     expect(record).toMatchObject({
       status: "processing",
-      tracking: { poll: { heard: ["processing"], at: later + 2 * MINUTE } },
+      tracking: { poll: { hasHeardRunning: true, postponedTo: later + 2 * MINUTE } },
     });
     expect(wakeAt(record, POLICY)).toBe(later + 2 * MINUTE);
   });

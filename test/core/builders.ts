@@ -10,7 +10,7 @@ import type {
 } from "../../src/core/events/event.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { NO_KEY_NAMES } from "../../src/core/record/key-names.ts";
-import { NO_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
+import { NO_KEYED_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
 import { NO_COUNTS } from "../../src/core/record/counts.ts";
 import { type IndexRowState, NO_INDEX_ROW } from "../../src/core/record/index-row-state.ts";
 import type { UpstreamResult } from "../../src/core/record/upstream.ts";
@@ -170,10 +170,10 @@ export function anEndAs(number: number, outcome: Outcome): AttemptEndedEvent {
 }
 
 /** State of the index row of a task that has just been created; that of other tasks says that a write has failed. */
-export const NEW_ROW: IndexRowState = { ...NO_INDEX_ROW, retryAt: NOW };
+export const NEW_ROW: IndexRowState = { ...NO_INDEX_ROW, outdatedAt: NOW };
 
 const BASE = {
-  v: 1,
+  v: 2,
   version: NOW,
   id: ID,
   model: MODEL,
@@ -181,7 +181,7 @@ const BASE = {
   upstream: null,
   createdAt: NOW,
   recordedAt: NOW,
-  publication: { ...NO_INDEX_ROW, retryAt: NOW, tries: 1 },
+  indexRow: { ...NO_INDEX_ROW, outdatedAt: NOW, hasFailed: true },
   counts: NO_COUNTS,
   keyNames: NO_KEY_NAMES,
   origin: ORIGIN,
@@ -235,7 +235,7 @@ export function aCallback(changes: Partial<Callback> = {}): Callback {
     series: { number: 1, started: 1, ordered: null, keyName: null },
     state: { kind: "delivered" },
     deliveredAt: NOW + 250,
-    ...NO_REDELIVERIES,
+    keyedRedeliveries: NO_KEYED_REDELIVERIES,
     ...changes,
   };
 }

@@ -52,7 +52,7 @@ const CANCELED_JOB = anUpstreamFailure({ failure: { category: "canceled", retrya
 
 /** Builds a task whose next poll is planned after its deadline, which has been extended already. */
 function anExtendedTask(changes: Partial<OpenTask> = {}): OpenTask {
-  const poll = aPlan({ at: deadlineAt + 2 * MINUTE });
+  const poll = aPlan({ postponedTo: deadlineAt + 2 * MINUTE });
   const tracking = aTracking({ poll, isExtended: true });
   return anAttachedTask({}, { deadlineAt, tracking, ...changes });
 }
@@ -190,7 +190,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
   });
 
   it("an order at this time joins the cancellation", () => {
-    expectUnchanged(canceling, { type: "cancel" }, LATE, CANCELABLE);
+    expectUnchanged(canceling, { type: "cancel", isForced: false }, LATE, CANCELABLE);
   });
 
   it("another job that is attached at this time is canceled instead", () => {

@@ -40,7 +40,7 @@ import {
 } from "./upstream-builders.ts";
 
 const later = NOW + HOUR;
-const cancel: CancelEvent = { type: "cancel" };
+const cancel: CancelEvent = { type: "cancel", isForced: false };
 const byOwner = { type: "cancel_submitted" } as const;
 const byForce: CancelEvent = { type: "cancel", isForced: true };
 const CANCELED_BODY = failedBody("canceled", "The task was canceled.");
@@ -96,7 +96,7 @@ describe("cancel of a task whose job the relay can cancel", () => {
       ...anAttachedTask(),
       version: NOW + 1,
       cancellation: aCancellation(),
-      publication: expect.anything(),
+      indexRow: expect.anything(),
     });
     expect(wakeAt(asked, CANCELABLE)).toBe(NOW);
     expect(nextStep(asked, CANCELABLE, NOW)).toEqual(CALL);

@@ -59,7 +59,7 @@ describe("a registration with a price", () => {
     expect(apply(null, event)).toEqual(
       anOpenTask({
         account: ACCOUNT,
-        publication: NEW_ROW,
+        indexRow: NEW_ROW,
         registration,
         credits: credits({ kind: "charged" }, { chargeId: null }),
       }),
@@ -69,7 +69,7 @@ describe("a registration with a price", () => {
   it("registering a task with a price but without an account charges nothing", () => {
     const event = aPricedRegistration({ accountId: null });
     const { registration } = event;
-    expect(apply(null, event)).toEqual(anOpenTask({ publication: NEW_ROW, registration }));
+    expect(apply(null, event)).toEqual(anOpenTask({ indexRow: NEW_ROW, registration }));
   });
 
   it("repeating a registration while its charge is in progress changes nothing: the task keeps the id of the first charge", () => {
@@ -107,7 +107,7 @@ describe("a task whose price is being charged", () => {
       "charging",
     ],
     ["an order to redeliver", aRedelivery(), "unknown_task"],
-    ["a cancellation", { type: "cancel" }, "unknown_task"],
+    ["a cancellation", { type: "cancel", isForced: false }, "unknown_task"],
     ["an erasure", { type: "erase" }, "unknown_task"],
   ])("a task whose price is being charged does not accept %s", (_what, event, code) => {
     expect(transition(aChargingTask(), event, POLICY, later)).toEqual({
@@ -148,7 +148,7 @@ describe("the answer of the ledger", () => {
   it("a successful charge creates the open task and stores the generation number of its account's signing secret in it", () => {
     const decision = transition(aChargingTask(), aChargeEnd(), POLICY, later);
     expect(committed(decision)).toEqual(
-      aChargedTask({ publication: { ...NEW_ROW, retryAt: later }, version: later }),
+      aChargedTask({ indexRow: { ...NEW_ROW, outdatedAt: later }, version: later }),
     );
   });
 

@@ -85,7 +85,7 @@ export function aChargingTask(changes: Partial<ChargingTask> = {}): ChargingTask
     cancellation: null,
     account: null,
     upstream: null,
-    publication: { ...NO_INDEX_ROW, retryAt: NOW },
+    indexRow: { ...NO_INDEX_ROW, outdatedAt: NOW },
     counts: NO_COUNTS,
     keyNames: NO_KEY_NAMES,
     status: "charging",

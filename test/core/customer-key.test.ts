@@ -109,7 +109,7 @@ describe("a task with a customer's key", () => {
       return hasCustomerKey;
     };
     const policy = aPolicy({ polls: new Map(), isCancelable });
-    const task = apply(aCustomerTask(), { type: "cancel" }, LATER, policy);
+    const task = apply(aCustomerTask(), { type: "cancel", isForced: false }, LATER, policy);
     expect(asked).toEqual([true]);
     expect(nextStep(task, policy, LATER)).toMatchObject({
       kind: "cancelJob",
@@ -119,7 +119,7 @@ describe("a task with a customer's key", () => {
 
   it("fails at once by an order to cancel when no secret opens its key, because nobody can be asked", () => {
     const policy = { ...withoutSecret(), isCancelable: () => true };
-    const task = apply(aCustomerTask(), { type: "cancel" }, LATER, policy);
+    const task = apply(aCustomerTask(), { type: "cancel", isForced: false }, LATER, policy);
     expect(task).toMatchObject({ status: "failed", cancellation: { state: { kind: "not_sent" } } });
   });
 
@@ -167,7 +167,7 @@ describe("the key of a customer", () => {
     expect(keyIn(apply(ended, anEndAs(1, "delivered"), LATER + SECOND))).toEqual(DROPPED);
     const silent = aCustomerTask({ callbackUrl: null });
     expect(keyIn(apply(silent, aPollEnd(newsAnswer(aCompletion())), LATER))).toEqual(DROPPED);
-    expect(keyIn(apply(silent, { type: "cancel" }, LATER))).toEqual(DROPPED);
+    expect(keyIn(apply(silent, { type: "cancel", isForced: false }, LATER))).toEqual(DROPPED);
   });
 
   it("stays with a task that has failed at its deadline until an hour after the last poll of its job, a day later, and is then dropped", () => {

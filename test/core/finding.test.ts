@@ -58,7 +58,7 @@ it.each<[string, string | null, number | null, TaskEvent]>([
   ["whose failure was found by a poll", "poll", null, aPollEnd(newsAnswer(anUpstreamFailure()))],
   ["whose failure came by POST /v1/events", "report", null, aReport(aFailure())],
   ["that failed at its deadline", null, null, { type: "deadline" }],
-  ["that was cancelled", null, null, { type: "cancel" }],
+  ["that was cancelled", null, null, { type: "cancel", isForced: false }],
 ])(
   "the index row says what brought a task's result (poll, hook, or report for POST /v1/events) and how long after the job's end: a task %s",
   (_what, foundBy, foundLateMs, event) => {

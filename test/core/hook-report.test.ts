@@ -64,7 +64,7 @@ describe("a task's report on whether a hook about its job has come", () => {
     ["the expected hook has ended the task", expecting, signedHook(aCompletion())],
     [
       "a poll found the result after a hook had said that the job runs",
-      anAttachedTask({ hookWaitMs: MINUTE, heard: ["processing"] }),
+      anAttachedTask({ hookWaitMs: MINUTE, hasHeardRunning: true }),
       found,
     ],
     [
@@ -79,7 +79,7 @@ describe("a task's report on whether a hook about its job has come", () => {
     ],
     [
       "a poll found the result after a hook that was not expected",
-      anAttachedTask({ heard: ["queued"] }),
+      anAttachedTask({ hasHeardRunning: true }),
       found,
     ],
     [
@@ -95,7 +95,7 @@ describe("a task's report on whether a hook about its job has come", () => {
     ["no hook was expected and none came", anAttachedTask(), found],
     ["its job is still running", expecting, aPollEnd(newsAnswer(PROCESSING))],
     ["a hook says that its job is still running", expecting, signedHook(PROCESSING)],
-    ["the task is canceled", expecting, { type: "cancel" }],
+    ["the task is canceled", expecting, { type: "cancel", isForced: false }],
     ["the task's result came by POST /v1/events, not from a poll or a hook", expecting, aReport()],
   ])("a task reports nothing about hooks when %s", (_, before, event) => {
     expect(reported(before, event)).toBeNull();

@@ -82,7 +82,7 @@ describe("a hook after the end", () => {
   const failures = {
     completed: aFinishedTask({ upstream: UPSTREAM }),
     failed: finish(attached, aHook(anUpstreamFailure(), signed)),
-    canceled: finish(attached, { type: "cancel" }),
+    canceled: finish(attached, { type: "cancel", isForced: false }),
     "failed by the upstream's own timeout": finish(attached, aHook(expired(), signed)),
   };
   const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
@@ -167,7 +167,7 @@ it("a signed hook that attaches the job that it names makes a poll due at once w
   const task = aProvidedTask({ tracking: aTracking({ poll: null, keptHooks }) });
   expect(apply(task, aHook(PROCESSING, signed), later)).toMatchObject({
     status: "processing",
-    tracking: { poll: { hint: { at: later, status: "completed" }, heard: ["processing"] } },
+    tracking: { poll: { hint: { at: later, status: "completed" }, hasHeardRunning: true } },
   });
 });
 
@@ -347,9 +347,9 @@ describe("an unsigned hook of the attached job that claims its end", () => {
     "an unsigned hook that reports %s about the attached job makes a poll due at once and leaves the task's status as it is",
     (_what, said) => {
       for (const jobId of [UPSTREAM.job.id, null]) {
-        const task = anAttachedTask({ at: later + HOUR });
+        const task = anAttachedTask({ postponedTo: later + HOUR });
         const decision = transition(task, aHook(said, { jobId }), POLICY, later);
-        const poll = aPlan({ at: later + HOUR, hint: { at: later, status: said.status } });
+        const poll = aPlan({ postponedTo: later + HOUR, hint: { at: later, status: said.status } });
         const record = { ...task, tracking: aTracking({ poll }), counts: ONE_HOOK };
         expect(decision).toEqual({ kind: "changed", record, note: "nudged" });
         expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
@@ -378,7 +378,7 @@ describe("a hook of the attached job that says queued or running", () => {
       const decision = transition(anAttachedTask(), aHook(PROCESSING, { isSigned }), POLICY, later);
       const record = committed(decision);
       expect(decision).toEqual({ kind: "changed", record });
-      const plan = { heard: ["processing"], at };
+      const plan = { hasHeardRunning: true, postponedTo: at };
       expect(record).toMatchObject({ status: "processing", tracking: { poll: plan } });
       expect(wakeAt(record, aPolicy({ polledAt: later - 1 }))).toBe(at);
       expectUnchanged(record, aHook(PROCESSING, { isSigned }), later + MINUTE, POLICY, "ignored");
@@ -387,7 +387,7 @@ describe("a hook of the attached job that says queued or running", () => {
 
   it.each([
     ["pending", anAttachedTask()],
-    ["processing", anAttachedTask({ heard: ["processing"] }, { status: "processing" })],
+    ["processing", anAttachedTask({ hasHeardRunning: true }, { status: "processing" })],
   ])(
     "a hook that reports queued about the attached job of a %s task changes and stores nothing",
     (_status, task) => {

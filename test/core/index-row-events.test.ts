@@ -29,18 +29,18 @@ function decide(record: TaskRecord | null, event: TaskEvent, indexedVersion = 0)
 }
 
 const visible: readonly (readonly [string, TaskRecord])[] = [
-  ["an open task", anOpenTask({ publication: NEW_ROW })],
-  ["a finished task", aFinishedTask({ publication: NEW_ROW })],
-  ["a task whose refund is pending", aRefundingTask({ publication: NEW_ROW })],
+  ["an open task", anOpenTask({ indexRow: NEW_ROW })],
+  ["a finished task", aFinishedTask({ indexRow: NEW_ROW })],
+  ["a task whose refund is pending", aRefundingTask({ indexRow: NEW_ROW })],
 ];
 
 describe("the end of a write of the index row", () => {
   it.each(visible)(
     "a successful index write that was repeated is recorded in %s and does not change the task's version",
     (_, record) => {
-      const publication = { version: NOW, retryAt: 0, tries: 0 };
+      const indexRow = { version: NOW, outdatedAt: null, hasFailed: false };
       const after = committed(decide(record, written({ isRepeat: true })));
-      expect(after).toEqual({ ...record, publication });
+      expect(after).toEqual({ ...record, indexRow });
     },
   );
 
@@ -55,24 +55,24 @@ describe("the end of a write of the index row", () => {
 
   it.each(visible)("only the first failure of an index write is recorded in %s", (_, record) => {
     const failed = committed(decide(record, written({ isWritten: false })));
-    expect(failed).toEqual({ ...record, publication: { ...record.publication, tries: 1 } });
+    expect(failed).toEqual({ ...record, indexRow: { ...record.indexRow, hasFailed: true } });
     const again = written({ isWritten: false, isRepeat: true });
     expect(decide(failed, again)).toEqual({ kind: "unchanged", record: failed });
     const success = committed(decide(failed, written()));
-    expect(success.publication).toEqual({ version: NOW, retryAt: 0, tries: 0 });
+    expect(success.indexRow).toEqual({ version: NOW, outdatedAt: null, hasFailed: false });
   });
 
   it("the next change of a task stores which version the index has, and a write of the new version is planned", () => {
     const hook = aHook(PROCESSING);
-    const task = { ...anAttachedTask(), publication: NEW_ROW };
+    const task = { ...anAttachedTask(), indexRow: NEW_ROW };
     const after = committed(decide(task, hook, task.version));
-    expect(after.publication).toEqual({ version: task.version, retryAt: LATER, tries: 0 });
+    expect(after.indexRow).toEqual({ version: task.version, outdatedAt: LATER, hasFailed: false });
     const step = nextStep(after, aPolicy({ isIndexed: true }), LATER + 45_000);
     expect(step).toMatchObject({ kind: "writeIndexRow", row: { version: after.version } });
   });
 
   it("a change that readers of the task do not see stores that the index has the version of the task", () => {
-    const task = aFinishedTask({ publication: { version: 0, retryAt: NOW, tries: 0 } });
+    const task = aFinishedTask({ indexRow: { version: 0, outdatedAt: NOW, hasFailed: false } });
     const end = {
       type: "notice_ended",
       kind: "callback.failed",
@@ -81,7 +81,7 @@ describe("the end of a write of the index row", () => {
     } as const;
     const told = noticeOf("callback.failed", 1, NOW);
     const after = committed(decide({ ...task, notices: [told] }, end, task.version));
-    expect(after.publication).toEqual({ version: task.version, retryAt: 0, tries: 0 });
+    expect(after.indexRow).toEqual({ version: task.version, outdatedAt: null, hasFailed: false });
   });
 
   it.each([
@@ -94,17 +94,17 @@ describe("the end of a write of the index row", () => {
 });
 
 describe("an order to write the row again", () => {
-  const known = { version: NOW, retryAt: 0, tries: 0 };
-  const missing = { version: 0, retryAt: NOW, tries: 8 };
-  const again = { version: 0, retryAt: LATER, tries: 0 };
-  const order = { type: "republish", isAlwaysDue: true } as const;
+  const known = { version: NOW, outdatedAt: null, hasFailed: false };
+  const missing = { version: 0, outdatedAt: NOW, hasFailed: true };
+  const again = { version: 0, outdatedAt: LATER, hasFailed: false };
+  const order = { type: "rewrite_index_row", isAlwaysDue: true } as const;
 
   it.each(visible)(
     "an order to write the index row again makes the write due at once for %s and does not change the task's version",
     (_what, record) => {
-      for (const publication of [known, missing]) {
-        const after = committed(decide({ ...record, publication }, order));
-        expect(after).toEqual({ ...record, publication: again });
+      for (const indexRow of [known, missing]) {
+        const after = committed(decide({ ...record, indexRow }, order));
+        expect(after).toEqual({ ...record, indexRow: again });
         const policy = aPolicy({ isIndexed: true, indexTriedAt: LATER - 1 });
         expect(nextStep(after, policy, LATER)?.kind).toBe(
           record === visible[2]?.[1] ? "refund" : "writeIndexRow",
@@ -115,14 +115,14 @@ describe("an order to write the row again", () => {
 
   it("an order to write only lost index rows again plans a write where none is planned, and leaves a planned one as it is", () => {
     const repair = { ...order, isAlwaysDue: false };
-    const record = aFinishedTask({ publication: missing });
+    const record = aFinishedTask({ indexRow: missing });
     expect(decide(record, repair)).toEqual({ kind: "unchanged", record });
-    const lost = aFinishedTask({ publication: known });
-    expect(committed(decide(lost, repair)).publication).toEqual(again);
+    const lost = aFinishedTask({ indexRow: known });
+    expect(committed(decide(lost, repair)).indexRow).toEqual(again);
   });
 
   it("an order to write the index row again is refused for a task whose row has expired in the index", () => {
-    const record = aFinishedTask({ publication: known });
+    const record = aFinishedTask({ indexRow: known });
     const at = NOW + POLICY.indexRetentionMs;
     expect(transition(record, order, POLICY, at - 1).kind).toBe("changed");
     expect(transition(record, order, POLICY, at).kind).toBe("reject");

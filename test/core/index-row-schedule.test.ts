@@ -66,17 +66,17 @@ describe("a change is written to the index", () => {
     ["30 s after its price was charged", aChargedTask(), NOW + 30 * SECOND],
     [
       "45 s after it was changed, when an earlier version is in the index",
-      anOpenTask({ publication: known(NOW - HOUR) }),
+      anOpenTask({ indexRow: known(NOW - HOUR) }),
       NOW + 45 * SECOND,
     ],
     [
       "30 s after the task was created, although the task has changed since",
-      anOpenTask({ version: NOW + 20 * SECOND, publication: known(0, { retryAt: NOW }) }),
+      anOpenTask({ version: NOW + 20 * SECOND, indexRow: known(0, { outdatedAt: NOW }) }),
       NOW + 30 * SECOND,
     ],
     [
       "45 s after the first of two changes",
-      anOpenTask({ version: NOW + HOUR, publication: known(NOW, { retryAt: NOW + 20 * SECOND }) }),
+      anOpenTask({ version: NOW + HOUR, indexRow: known(NOW, { outdatedAt: NOW + 20 * SECOND }) }),
       NOW + 65 * SECOND,
     ],
     ["5 s after its result while a callback attempt is in flight", inFlight, NOW + 5 * SECOND],
@@ -88,12 +88,12 @@ describe("a change is written to the index", () => {
     ["at no time while its price is being charged", aChargingTask(), null],
     [
       "at no time when its latest version is in the index",
-      aFinishedTask({ publication: known(NOW) }),
+      aFinishedTask({ indexRow: known(NOW) }),
       null,
     ],
     [
       "at no time when its latest version is in the index and the task is open",
-      anOpenTask({ publication: known(NOW) }),
+      anOpenTask({ indexRow: known(NOW) }),
       null,
     ],
   ])("the index write of a task is due %s", (_what, record, at) => {
@@ -139,42 +139,50 @@ describe("the next write of a row after a failed one", () => {
   const weekly = [1, 2, 3, 4].map((weeks) => last + weeks * 7 * DAY);
 
   it("a failed index write is repeated 5 s after the change, then each time after four times as long, and at least every 7 days", () => {
-    const { publication } = noteIndexRow(null, aFinishedTask(), INDEXED, NOW);
-    expect(retries(aFinishedTask({ publication }), NOW, NOW + 28 * DAY)).toEqual([
+    const { indexRow } = noteIndexRow(null, aFinishedTask(), INDEXED, NOW);
+    expect(retries(aFinishedTask({ indexRow }), NOW, NOW + 28 * DAY)).toEqual([
       ...growing,
       ...weekly,
     ]);
   });
 
-  it.each<[string, at: number, since: number, publication: IndexRowState, indexedVersion: number]>([
-    ["while the first write is still ahead", 29 * SECOND, NOW, known(0, { retryAt: NOW }), 0],
-    ["once the first write was due", 30 * SECOND, NOW + 30 * SECOND, known(0, { retryAt: NOW }), 0],
-    ["after a write has failed", HOUR, NOW, known(0, { retryAt: NOW, tries: 1 }), 0],
+  it.each<[string, at: number, since: number, indexRow: IndexRowState, indexedVersion: number]>([
+    ["while the first write is still ahead", 29 * SECOND, NOW, known(0, { outdatedAt: NOW }), 0],
+    [
+      "once the first write was due",
+      30 * SECOND,
+      NOW + 30 * SECOND,
+      known(0, { outdatedAt: NOW }),
+      0,
+    ],
+    ["after a write has failed", HOUR, NOW, known(0, { outdatedAt: NOW, hasFailed: true }), 0],
     ["that follows a stored write", SECOND, NOW + SECOND, known(NOW), 0],
     ["that follows a write that is not stored", SECOND, NOW + SECOND, known(0), NOW],
   ])(
     "after a change %s, the waits between repeated index writes count from the oldest change that the index may lack",
-    (_what, ms, since, publication, indexedVersion) => {
-      const before = anOpenTask({ publication });
+    (_what, ms, since, indexRow, indexedVersion) => {
+      const before = anOpenTask({ indexRow });
       const after = { ...before, version: NOW + ms };
       const policy = { ...INDEXED, indexedVersion };
-      const { retryAt, version } = noteIndexRow(before, after, policy, NOW + ms).publication;
-      expect([retryAt, version]).toEqual([since, Math.max(publication.version, indexedVersion)]);
+      const { outdatedAt, version } = noteIndexRow(before, after, policy, NOW + ms).indexRow;
+      expect([outdatedAt, version]).toEqual([since, Math.max(indexRow.version, indexedVersion)]);
     },
   );
 
   it("after a change in the millisecond in which a failed write began, the row is written again 5 s later", () => {
-    const before = anOpenTask({ publication: known(0, { retryAt: NOW, tries: 1 }) });
-    const ended = aFinishedTask({ publication: before.publication, version: NOW + DAY });
+    const before = anOpenTask({ indexRow: known(0, { outdatedAt: NOW, hasFailed: true }) });
+    const ended = aFinishedTask({ indexRow: before.indexRow, version: NOW + DAY });
     const policy = { ...INDEXED, indexTriedAt: NOW + DAY };
     const task = noteIndexRow(before, ended, policy, NOW + DAY);
     expect(writeAt(task, NOW + DAY)).toBe(NOW + DAY + 5 * SECOND);
   });
 
   it("a repeated index write is made at the time stored in the task's record or, if none is stored, 5 s after the task's last change", () => {
-    const planned = aFinishedTask({ publication: known(0, { retryAt: NOW + HOUR, tries: 9 }) });
+    const planned = aFinishedTask({
+      indexRow: known(0, { outdatedAt: NOW + HOUR, hasFailed: true }),
+    });
     expect(nextWriteAfter(planned, NOW)).toBe(NOW + HOUR);
-    expect(nextWriteAfter(aFinishedTask({ publication: known(0) }), NOW)).toBe(NOW + 5 * SECOND);
+    expect(nextWriteAfter(aFinishedTask({ indexRow: known(0) }), NOW)).toBe(NOW + 5 * SECOND);
   });
 
   it("no index write is planned for a time at which the index row would have expired", () => {
@@ -194,14 +202,14 @@ describe("the next write of a row after a failed one", () => {
   });
 
   it("no index write is planned after a successful one that this instance of the task's object remembers, unless the task has changed since", () => {
-    const record = aFinishedTask({ publication: known(0, { retryAt: NOW }) });
+    const record = aFinishedTask({ indexRow: known(0, { outdatedAt: NOW }) });
     const after = (indexedVersion: number) =>
       writeIndexRow(record, { ...INDEXED, indexedVersion })?.dueAt;
     expect([after(NOW), after(NOW - 1), after(0)]).toEqual([undefined, NOW, NOW]);
   });
 
   it("a write says that it is a repetition when an earlier one of the same version was planned", () => {
-    const task = anOpenTask({ publication: known(0, { retryAt: NOW }) });
+    const task = anOpenTask({ indexRow: known(0, { outdatedAt: NOW }) });
     const isRepeat = (indexTriedAt: number) => {
       const step = writeIndexRow(task, { ...INDEXED, indexTriedAt })?.step(NOW);
       return step?.kind === "writeIndexRow" && step.isRepeat;
@@ -213,7 +221,7 @@ describe("the next write of a row after a failed one", () => {
 describe("a version that is not in the index", () => {
   const records: readonly (readonly [string, TaskRecord])[] = [
     ["an open task that was never in the index", anOpenTask()],
-    ["an open task that changed after an index write", anOpenTask({ publication: known(NOW - 1) })],
+    ["an open task that changed after an index write", anOpenTask({ indexRow: known(NOW - 1) })],
     ["a task whose callback attempt is due much later", dueIn(MINUTE)],
     ["a task whose callback attempt is due at once", dueIn(1)],
     ["a task whose callback attempt is in flight", inFlight],
@@ -234,7 +242,7 @@ describe("a version that is not in the index", () => {
   it.each(records)(
     "in a relay without an index, the alarm of %s is planned as if no index write were due",
     (_what, record) => {
-      const everywhere = { ...record, publication: known(record.version) };
+      const everywhere = { ...record, indexRow: known(record.version) };
       expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));
     },
   );

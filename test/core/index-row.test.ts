@@ -300,11 +300,6 @@ describe("the row of a finished task", () => {
       aFinishedTask({ outputs: someOutputs({ kind: "deleted" }, LOST, LOST) }),
       { ...DELIVERED, lostOutputs: 2 },
     ],
-    [
-      "that ended in an earlier release, which did not store the time, has no durations since the end of the task",
-      aFinishedTask({ finishedAt: null }),
-      { ...DELIVERED, finishedAt: null, firstAttemptMs: null, settledMs: null },
-    ],
   ])(
     "the index row of a finished task has the state of its result, its callback and its refund: the row of a task %s",
     (_what, record, row) => {
@@ -315,9 +310,9 @@ describe("the row of a finished task", () => {
 
 it("the index row of a task is the same whatever the task's record holds about earlier index writes and unsent operator notices", () => {
   const record = aFinishedTask({ callback: givenUp });
-  const told = { version: NOW - 1, retryAt: NOW + HOUR, tries: 7 };
+  const told = { version: NOW - 1, outdatedAt: NOW + HOUR, hasFailed: true };
   const notice = { ...noticeOf("callback.failed", NOW, NOW), tries: 3 };
-  expect(rowOf({ ...record, publication: told, notices: [notice] }, POLICY)).toEqual(
+  expect(rowOf({ ...record, indexRow: told, notices: [notice] }, POLICY)).toEqual(
     rowOf(record, POLICY),
   );
 });

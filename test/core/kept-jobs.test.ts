@@ -72,7 +72,12 @@ function asked(record: TaskRecord, answer: PollAnswer, job = JOB): TaskRecord {
 describe("a signed hook about a job that nobody has attached", () => {
   it.each<[string, UpstreamNews, OpenTask["status"], object]>([
     ["queued", QUEUED, "pending", {}],
-    ["running", PROCESSING, "processing", { heard: ["processing"], at: NOW + HOUR + 2 * MINUTE }],
+    [
+      "running",
+      PROCESSING,
+      "processing",
+      { hasHeardRunning: true, postponedTo: NOW + HOUR + 2 * MINUTE },
+    ],
     [
       "success without output",
       NO_OUTPUT,

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { settledSummary } from "../../src/core/views/settled-summary.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
-import { parseRecord } from "../../src/objects/task/record-schema.ts";
 import {
   anEndAs,
   anOpenTask,
@@ -24,11 +23,6 @@ it("the summary of a settled task names the API keys that registered it, attache
   const record = finish(attached, { ...aReport(), keyName: "0a1b2c3d" });
   const names = { registered_by: "alice", attached_by: "bob", reported_by: "0a1b2c3d" };
   expect(settledSummary(record, NOW)).toMatchObject(names);
-});
-
-it("the record of a task registered through a Worker of an earlier release, which sends no names of API keys, is read without them", () => {
-  const record = apply(null, aRegistration());
-  expect(parseRecord({ ...record, keyNames: {} })).toEqual(record);
 });
 
 it("the operator's view of a task names the API key that ordered a redelivery, also while its next attempt waits; the account's view does not", () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import type { JsonObject } from "../../src/core/json.ts";
-import { latePollAt } from "../../src/core/polls/late-poll.ts";
 import { noticeOf } from "../../src/core/record/operator-notice.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
@@ -108,7 +107,7 @@ describe("the polls of a task that has failed at its deadline", () => {
 
   it.each([
     ["has completed", [], finish(task, aHook(aCompletion(), signed), endedAt), POLICY],
-    ["was canceled", [], finish(task, { type: "cancel" }, endedAt), POLICY],
+    ["was canceled", [], finish(task, { type: "cancel", isForced: false }, endedAt), POLICY],
     [
       "has failed because the upstream reported a timeout of its own",
       [],
@@ -155,10 +154,6 @@ describe("the polls of a task that has failed at its deadline", () => {
       expect(asked).toEqual(polls);
     },
   );
-
-  it("the job of a task that failed at its deadline in an earlier release, which did not store the time of the end, is not polled", () => {
-    expect(latePollAt({ ...timedOut, finishedAt: null }, aPolicy({ polledAt: -1 }))).toBeNull();
-  });
 
   it("a poll of a task that has failed at its deadline waits for the end of a pause, and for a callback attempt that is due within 25 s", () => {
     const policy = aPolicy({ polledAt: endedAt, pausedAt: endedAt + HOUR });

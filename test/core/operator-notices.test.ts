@@ -165,10 +165,6 @@ describe("the notice refund.delayed", () => {
     ["a refund that succeeded within 5 minutes", unrefunded(2 * MINUTE, NOTIFYING, true)],
     ["a task of a relay that does not notify its operator", unrefunded(DAY, SILENT)],
     ["an operator who does not want this kind of notice", unrefunded(DAY, UNWANTED)],
-    [
-      "a task that failed in an older release, which did not record the time",
-      finish(aRefundingTask({ finishedAt: null }), aRefundEnd(false), NOW + HOUR, NOTIFYING),
-    ],
   ])("the operator notice refund.delayed is not created for %s", (_what, { notices }) => {
     expect(notices).toEqual([]);
   });
@@ -314,7 +310,7 @@ describe("an operator notice", () => {
   );
 
   it("a pending operator notice stays pending after an order to write the task's index row again", () => {
-    const again = finish(task, { type: "republish", isAlwaysDue: true }, NOW, NOTIFYING);
+    const again = finish(task, { type: "rewrite_index_row", isAlwaysDue: true }, NOW, NOTIFYING);
     expect(again.notices).toEqual(task.notices);
   });
 });

@@ -28,11 +28,6 @@ it("the place of an output of a task without a provider names no connection and 
   expect(place).toMatchObject({ source: VIDEO, connection: null, customerKey: null });
 });
 
-it("an output of a record of an early release is found by the time at which its task was created, which is also the time at which it ended", () => {
-  const early = { ...ended, recordedAt: null, finishedAt: null };
-  expect(outputPlaceOf(early, NOW - HOUR, 3)).toMatchObject({ endedAt: NOW - HOUR });
-});
-
 it.each<[string, TaskRecord | null, number, number]>([
   ["of a task that does not exist", null, NOW - 1, 3],
   ["of an open task", anOpenTask({ recordedAt: NOW - 1 }), NOW - 1, 3],

@@ -147,14 +147,6 @@ describe("the upstream's own links of a task whose outputs are kept", () => {
   });
 });
 
-it("a stored task of an earlier release has no outputs, and keeps the links in its body", () => {
-  const { outputs: _, ...earlier } = aFinishedTask();
-  const task = parseRecord(earlier);
-  expect(task).toMatchObject({ outputs: null });
-  expect(urlsOf(task)).toEqual([VIDEO]);
-  expectUnchanged(task, aReport(), NOW, KEEPING);
-});
-
 it("a stored task whose outputs are kept is read as it was written", () => {
   const task = endedWith(VIDEO, IMAGE);
   expect(parseRecord(structuredClone(task))).toEqual(task);

@@ -93,7 +93,7 @@ describe("the time of the next poll", () => {
   });
 
   it("when a hook has postponed a poll by two minutes, the poll after it is made at the same time as without the hook", () => {
-    const moved = anAttachedTask({ at: NOW + 2 * MINUTE });
+    const moved = anAttachedTask({ postponedTo: NOW + 2 * MINUTE });
     const [first] = pollTimes(attached, 1, NOW + 2 * MINUTE);
     expect(pollTimes(moved, 2, NOW)).toEqual([120_000, first]);
   });
@@ -101,18 +101,23 @@ describe("the time of the next poll", () => {
   it("a hook postpones the next poll also when the job reported success without output more than ten minutes before", () => {
     const answer = { kind: "no_output", since: NOW, statusCode: null, word: null } as const;
     const hourLater = NOW + HOUR;
-    const moved = anAttachedTask({ answer, at: hourLater + 2 * MINUTE });
+    const moved = anAttachedTask({ answer, postponedTo: hourLater + 2 * MINUTE });
     expect(wakeAt(moved, polled(hourLater))).toBe(hourLater + 2 * MINUTE);
   });
 
   it("a hook that reports running does not postpone the next poll when the polls of its job do not wait for hooks", () => {
     const record = apply(anAttachedTask({ hookWaitMs: 0 }), aHook(PROCESSING), NOW + 1);
-    expect(record).toMatchObject({ tracking: { poll: { heard: ["processing"], at: null } } });
+    expect(record).toMatchObject({
+      tracking: { poll: { hasHeardRunning: true, postponedTo: null } },
+    });
     expect(wakeAt(record, POLICY)).toBe(FIRST_POLL);
   });
 
   it("an unsigned hook that claims the end of the job makes polls due at once and every 15 s for two minutes, in addition to the usual polls", () => {
-    const hinted = anAttachedTask({ at: NOW + HOUR, hint: { at: NOW + 7, status: "completed" } });
+    const hinted = anAttachedTask({
+      postponedTo: NOW + HOUR,
+      hint: { at: NOW + 7, status: "completed" },
+    });
     const expected = [0, 15, 30, 45, 60, 75, 90, 105].map((s) => 7 + s * SECOND);
     expect(pollTimes(hinted, 9, NOW - SECOND)).toEqual([...expected, 3_600_000]);
   });

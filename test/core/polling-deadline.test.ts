@@ -39,7 +39,7 @@ import {
 
 const deadlineAt = NOW + 4 * HOUR;
 /** Task whose next poll is planned after its deadline, so that the poll at the deadline comes first. */
-const task = anAttachedTask({ at: deadlineAt + 2 * MINUTE }, { deadlineAt });
+const task = anAttachedTask({ postponedTo: deadlineAt + 2 * MINUTE }, { deadlineAt });
 const LATE = deadlineAt + 3 * SECOND;
 
 function asked(answer: PollAnswer, record: OpenTask = task): TaskRecord {
@@ -111,7 +111,10 @@ describe("an upstream that is still at work at the deadline", () => {
         status,
         deadlineAt: LATE + HOUR,
         tracking: aTracking({
-          poll: aPlan({ at: deadlineAt + 2 * MINUTE, answer: anAnswer(news.status, LATE) }),
+          poll: aPlan({
+            postponedTo: deadlineAt + 2 * MINUTE,
+            answer: anAnswer(news.status, LATE),
+          }),
           isExtended: true,
         }),
         counts: ONE_POLL,
@@ -175,7 +178,7 @@ describe("while the relay is paused", () => {
   const paused = aPolicy({ pausedAt: deadlineAt + 1 - MINUTE });
 
   it("a paused relay does not poll a task whose poll is due", () => {
-    const due = anAttachedTask({ at: NOW }, { deadlineAt });
+    const due = anAttachedTask({ postponedTo: NOW }, { deadlineAt });
     const policy = aPolicy({ pausedAt: NOW });
     expect(nextStep(due, policy, NOW + MINUTE - 1)).toBeNull();
     expect(wakeAt(due, policy)).toBe(NOW + MINUTE);
@@ -196,7 +199,7 @@ describe("while the relay is paused", () => {
 
   it("a provider's rate limit does not postpone the deadline of a task while the relay is paused", () => {
     const limitedTask = anAttachedTask(
-      { at: deadlineAt + HOUR, notBefore: deadlineAt + HOUR },
+      { postponedTo: deadlineAt + HOUR, notBefore: deadlineAt + HOUR },
       { deadlineAt },
     );
     expect(nextStep(limitedTask, paused, deadlineAt)).toEqual(DEADLINE_STEP);
@@ -219,8 +222,8 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
   });
 
   it("a task is polled only as long as the upstream keeps its job; after that, an unsigned hook is enough to end the task", () => {
-    const last = anAttachedTask({ at: NOW + HOUR - 1 }, { deadlineAt });
-    const old = anAttachedTask({ at: NOW + HOUR }, { deadlineAt });
+    const last = anAttachedTask({ postponedTo: NOW + HOUR - 1 }, { deadlineAt });
+    const old = anAttachedTask({ postponedTo: NOW + HOUR }, { deadlineAt });
     expect(nextStep(last, forgetful, NOW + HOUR - 1)).toMatchObject({ kind: "poll" });
     expect(nextStep(old, forgetful, NOW + HOUR)).toBeNull();
     const hook = aHook(aCompletion());
@@ -228,7 +231,7 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
   });
 
   it("a poll that was deferred to keep the limit of its connection is made after its wait, even if the upstream then keeps the job no longer", () => {
-    const due = anAttachedTask({ at: NOW + HOUR - 1 }, { deadlineAt: NOW + HOUR - 1 });
+    const due = anAttachedTask({ postponedTo: NOW + HOUR - 1 }, { deadlineAt: NOW + HOUR - 1 });
     const pollDeferredAt = NOW + HOUR - 1;
     const deferred = { ...forgetful, pollDeferredAt, pollDeferredTo: NOW + HOUR + 7 * SECOND };
     expect(wakeAt(due, deferred)).toBe(NOW + HOUR + 7 * SECOND);
@@ -237,7 +240,7 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
 
   it("a task is polled at any age when the upstream keeps jobs for ever", () => {
     const mindful = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, maxAgeMs: null }]]) });
-    const old = anAttachedTask({ at: NOW + 300 * DAY }, { deadlineAt: NOW + 365 * DAY });
+    const old = anAttachedTask({ postponedTo: NOW + 300 * DAY }, { deadlineAt: NOW + 365 * DAY });
     expect(nextStep(old, mindful, NOW + 300 * DAY)).toMatchObject({ kind: "poll" });
     expect(nextStep(old, POLICY, NOW + 300 * DAY)).toBeNull();
   });

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { CallbackState } from "../../src/core/record/callback.ts";
-import { NO_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
+import { NO_KEYED_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
-import { parseRecord } from "../../src/objects/task/record-schema.ts";
 import {
   aCallback,
   aCompletion,
@@ -105,16 +104,25 @@ describe("a redelivery", () => {
     const keyed = aRedelivery({ callbackUrl: URL_B, idempotencyKey: "a" });
     const joined = apply(waiting, keyed, NOW + HOUR, paused);
     const attempts = [anAttempt({ url: URL_A })];
-    const keyedOrders = { operator: [{ key: "a", callbackUrl: URL_B }], owner: [] };
-    const callback = { ...waiting.callback, url: URL_B, attempts, keyedOrders, lastOrderKey: "a" };
+    const keyedRedeliveries = { operator: [{ key: "a", callbackUrl: URL_B }], owner: [] };
+    const callback = {
+      ...waiting.callback,
+      url: URL_B,
+      attempts,
+      keyedRedeliveries,
+    };
     expect(joined).toMatchObject({ version: NOW + HOUR, callback });
     expectUnchanged(joined, keyed, NOW + 2 * HOUR);
     expectRefused(waiting, aRedelivery(), "series_running");
   });
 
   it.each([
-    ["URL", { callbackUrl: URL_B }, { url: URL_B, lastOrderKey: null }],
-    ["Idempotency-Key", { idempotencyKey: "a" }, { url: URL_A, lastOrderKey: "a" }],
+    ["URL", { callbackUrl: URL_B }, { url: URL_B, keyedRedeliveries: NO_KEYED_REDELIVERIES }],
+    [
+      "Idempotency-Key",
+      { idempotencyKey: "a" },
+      { url: URL_A, keyedRedeliveries: { operator: [{ key: "a", callbackUrl: null }], owner: [] } },
+    ],
   ])(
     "a redelivery ordered while a pause of the relay holds a callback attempt back gives its %s to this attempt",
     (_what, changes, expected) => {
@@ -170,7 +178,7 @@ describe("a redelivery to another URL", () => {
       series: { number: 2, started: 1, ordered: 1, keyName: null },
       state: runningSince(NOW),
       deliveredAt: null,
-      ...NO_REDELIVERIES,
+      keyedRedeliveries: NO_KEYED_REDELIVERIES,
     });
   });
 });
@@ -236,7 +244,8 @@ describe("the Idempotency-Key of a redelivery", () => {
 
   it("a redelivery with a new Idempotency-Key starts another series of attempts", () => {
     const callback = callbackOf(apply(settled, aRedelivery({ idempotencyKey: "k2" })));
-    expect(callback).toMatchObject({ lastOrderKey: "k2", series: { number: 3 } });
+    expect(callback.series.number).toBe(3);
+    expect(callback.keyedRedeliveries.operator.map(({ key }) => key)).toEqual(["k1", "k2"]);
   });
 
   it.each(ORDERERS)(
@@ -245,11 +254,11 @@ describe("the Idempotency-Key of a redelivery", () => {
       const names = ["k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9"];
       const orders = keys(...names).map((order) => ({ ...order, orderedBy }));
       const record = afterRedeliveries(failed, ...orders);
-      expect(callbackOf(record).keyedOrders[orderedBy]).toHaveLength(8);
+      expect(callbackOf(record).keyedRedeliveries[orderedBy]).toHaveLength(8);
       for (const order of orders.slice(1)) expectUnchanged(record, aRedelivery(order));
       const again = apply(record, aRedelivery(orders[0]));
       expect(callbackOf(again).series.number).toBe(11);
-      expect(callbackOf(again).keyedOrders[orderedBy]).toHaveLength(8);
+      expect(callbackOf(again).keyedRedeliveries[orderedBy]).toHaveLength(8);
     },
   );
 
@@ -260,15 +269,15 @@ describe("the Idempotency-Key of a redelivery", () => {
   });
 
   it.each([
-    ["operator", "owner", { lastOrderKey: "k1", lastOwnerOrderKey: "k2" }],
-    ["owner", "operator", { lastOrderKey: "k2", lastOwnerOrderKey: "k1" }],
+    ["operator", "owner"],
+    ["owner", "operator"],
   ] as const)(
-    "the %s and the %s may use the same Idempotency-Key for redeliveries of their own; earlier releases can read the last key of each",
-    (orderedBy, other, lastKeys) => {
+    "the %s and the %s may use the same Idempotency-Key for redeliveries of their own",
+    (orderedBy, other) => {
       const first = { ...keyed, orderedBy };
       const second = aRedelivery({ idempotencyKey: "k2", orderedBy: other });
       const record = afterRedeliveries(failed, first, { ...keyed, orderedBy: other }, second);
-      expect(callbackOf(record)).toMatchObject({ ...lastKeys, series: { number: 4 } });
+      expect(callbackOf(record).series.number).toBe(4);
       for (const order of [first, { ...keyed, orderedBy: other }, second]) {
         expectUnchanged(record, order);
       }
@@ -277,7 +286,7 @@ describe("the Idempotency-Key of a redelivery", () => {
 
   it("a second redelivery without an Idempotency-Key is not a repetition of the first", () => {
     expect(apply(failed, aRedelivery()).version).toBeGreaterThan(failed.version);
-    expect(callbackOf(apply(failed, aRedelivery())).keyedOrders.operator).toEqual([]);
+    expect(callbackOf(apply(failed, aRedelivery())).keyedRedeliveries.operator).toEqual([]);
   });
 
   it("repeating a redelivery that was merged into an attempt held back by a pause starts nothing, even after further redeliveries", () => {
@@ -309,37 +318,5 @@ describe("a redelivery under a remembered Idempotency-Key with another callback_
     const record = afterRedeliveries(failed, { idempotencyKey: "k1", callbackUrl: URL_A });
     const other = aRedelivery({ idempotencyKey: "k1", callbackUrl: URL_B, orderedBy: "owner" });
     expect(callbackOf(apply(record, other)).url).toBe(URL_B);
-  });
-});
-
-/** Returns a record as an earlier release leaves it: with the latest keys, and the remembered orders as they were. */
-function readBack(record: TaskRecord, latest: object, without: readonly string[] = []) {
-  const entries = Object.entries({ ...callbackOf(record), ...latest });
-  const callback = Object.fromEntries(entries.filter(([name]) => !without.includes(name)));
-  return parseRecord(structuredClone({ ...record, callback }));
-}
-
-describe("a record in which a release has stored only the latest Idempotency-Key of each caller", () => {
-  it.each([null, URL_B])(
-    "a redelivery with an Idempotency-Key that an earlier release has stored starts nothing, whatever its callback_url (here %s)",
-    (callbackUrl) => {
-      const latest = { lastOrderKey: "k1", lastOwnerOrderKey: "k2" };
-      const record = readBack(failed, latest, ["keyedOrders"]);
-      expectUnchanged(record, aRedelivery({ idempotencyKey: "k1", callbackUrl }));
-      expectUnchanged(
-        record,
-        aRedelivery({ idempotencyKey: "k2", callbackUrl, orderedBy: "owner" }),
-      );
-      const further = afterRedeliveries(record, ...keys("k3", "k4"));
-      expectUnchanged(further, aRedelivery({ idempotencyKey: "k1", callbackUrl }));
-    },
-  );
-
-  it("an Idempotency-Key that an earlier release stored during a downgrade replaces the oldest of the eight remembered keys", () => {
-    const names = ["k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8"];
-    const record = readBack(afterRedeliveries(failed, ...keys(...names)), { lastOrderKey: "k9" });
-    for (const order of keys(...names.slice(1), "k9")) expectUnchanged(record, aRedelivery(order));
-    expect(callbackOf(record).keyedOrders.operator).toHaveLength(8);
-    expect(callbackOf(apply(record, aRedelivery(keys("k1")[0]))).series.number).toBe(10);
   });
 });

@@ -37,7 +37,7 @@ import {
 import { expectRefused, expectUnchanged, finish } from "./decisions.ts";
 
 const later = NOW + HOUR;
-const cancel: TaskEvent = { type: "cancel" };
+const cancel: TaskEvent = { type: "cancel", isForced: false };
 
 const failures: [string, TaskEvent, string, TerminalTask["failure"], string][] = [
   ["a reported failure", aReport(aFailure()), "content_policy", null, "The prompt was refused."],

@@ -40,13 +40,13 @@ describe("register", () => {
     expect(transition(null, event, POLICY, NOW)).toEqual({
       kind: "changed",
       record: {
-        v: 1,
+        v: 2,
         version: NOW,
         id: ID,
         model: MODEL,
         account: ACCOUNT,
         upstream: { connection: "ark", job: null },
-        publication: { version: 0, retryAt: NOW, tries: 0 },
+        indexRow: { version: 0, outdatedAt: NOW, hasFailed: false },
         counts: { hooks: 0, polls: 0 },
         keyNames: { registeredBy: "alice", attachedBy: null, reportedBy: null },
         createdAt: NOW,
@@ -67,13 +67,13 @@ describe("register", () => {
 
   it("a registration without a deadline gets the configured one", () => {
     const record = apply(null, aRegistration());
-    expect(record).toEqual(anOpenTask({ publication: NEW_ROW, deadlineAt: NOW + 72 * HOUR }));
+    expect(record).toEqual(anOpenTask({ indexRow: NEW_ROW, deadlineAt: NOW + 72 * HOUR }));
   });
 
   it("a registration without a callback URL creates a task without a callback", () => {
     const event = aRegistration({ callbackUrl: null });
     expect(apply(null, event)).toEqual(
-      anOpenTask({ publication: NEW_ROW, callbackUrl: null, registration: event.registration }),
+      anOpenTask({ indexRow: NEW_ROW, callbackUrl: null, registration: event.registration }),
     );
   });
 

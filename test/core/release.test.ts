@@ -177,7 +177,7 @@ describe("the end of a release", () => {
 describe("a task whose release is pending", () => {
   it.each<[string, TaskEvent, string]>([
     ["an erasure", { type: "erase" }, "series_running"],
-    ["a cancellation", { type: "cancel" }, "task_settled"],
+    ["a cancellation", { type: "cancel", isForced: false }, "task_settled"],
     ["another result", aReport(aFailure()), "conflicting_result"],
   ])("a task whose release is pending refuses %s", (_what, event, code) => {
     expectRefused(aReleasingTask(), event, code, later);

@@ -125,7 +125,7 @@ describe("a report with the fields that create a task", () => {
     expect(apply(null, aReport(PROCESSING, creation))).toEqual({
       ...anOpenTask(),
       ...changes,
-      publication: NEW_ROW,
+      indexRow: NEW_ROW,
       registration: null,
       status: "processing",
       callbackUrl: URL_B,

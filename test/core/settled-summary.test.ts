@@ -77,11 +77,6 @@ it.each<[string, Partial<TerminalTask>, SettledSummary]>([
     { ...DELIVERED, callback: null, attempts: 0, series: 0 },
   ],
   [
-    "has no durations when an earlier release ended the task without storing the time of its end",
-    { finishedAt: null },
-    { ...DELIVERED, open_ms: null, settling_ms: null },
-  ],
-  [
     "has no negative duration when the clock was put back before the result",
     { createdAt: NOW + MINUTE },
     DELIVERED,

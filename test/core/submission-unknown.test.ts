@@ -455,7 +455,7 @@ describe("what comes after a task has failed with submit_unknown", () => {
     expect(found).toEqual({
       ...lost,
       version: at,
-      publication: found.publication,
+      indexRow: found.indexRow,
       upstream: UPSTREAM,
       submission: aSubmission({ state: accepted(at) }),
     });
@@ -507,7 +507,7 @@ describe("what comes after a task has failed with submit_unknown", () => {
   });
 
   it("a canceled task gets the job of a late answer, which is not polled any more", () => {
-    const canceled = apply(silent, { type: "cancel" }, LATER);
+    const canceled = apply(silent, { type: "cancel", isForced: false }, LATER);
     const known = finished(transition(canceled, anAcceptance(), STATING, at));
     expect(known).toMatchObject({ status: "failed", upstream: UPSTREAM });
     const settled = { ...known, callback: null };

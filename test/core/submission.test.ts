@@ -89,10 +89,6 @@ describe("the registration of a task that the relay submits itself", () => {
     expect(quick.submission?.state).toEqual({ kind: "sending", endsAt: NOW + 11 * SECOND });
   });
 
-  it("a registration without the field of submissions, as Workers of earlier releases send it, creates a task without a submission", () => {
-    expect(apply(null, aRegistration()).submission).toBeNull();
-  });
-
   it("a repeated registration is refused with submission_running while the submission is sending, also by the caller with another submission id", () => {
     expectRefused(sending, aSubmittedRegistration(), "submission_running", LATER);
     const again = aSubmittedRegistration({}, { id: OTHER_SUBMISSION_ID });
@@ -219,7 +215,7 @@ describe("a submission that the upstream has accepted", () => {
     const hook = aSubmissionHook(PROCESSING);
     const heard = apply(apply(named, hook, NOW + SECOND), anAcceptance(), LATER);
     expect(heard).toMatchObject({ status: "processing", upstream: UPSTREAM });
-    expect(heard).toMatchObject({ tracking: { keptHooks: [], poll: { heard: ["processing"] } } });
+    expect(heard).toMatchObject({ tracking: { keptHooks: [], poll: { hasHeardRunning: true } } });
     expect(heard).toMatchObject({ tracking: { poll: { hint: null } } });
   });
 
@@ -340,9 +336,9 @@ describe("a submission that was refused, or not sent", () => {
 
   it.each<[string, TaskEvent]>([
     ["a hook", aSubmissionHook(PROCESSING)],
-    ["a cancellation", { type: "cancel" }],
+    ["a cancellation", { type: "cancel", isForced: false }],
     ["an erasure", { type: "erase" }],
-    ["an order to write the index row", { type: "republish", isAlwaysDue: true }],
+    ["an order to write the index row", { type: "rewrite_index_row", isAlwaysDue: true }],
   ])("%s does not find a task whose price is being returned", (_what, event) => {
     expectRefused(apply(priced, aRefusal(), LATER), event, "unknown_task", LATER);
   });
@@ -380,14 +376,14 @@ it.each<[string, TaskRecord | null]>([
 
 describe("other events about a submitted task", () => {
   it("a task cannot be canceled while its submission is sending, because the upstream may just start its job", () => {
-    expectRefused(sending, { type: "cancel" }, "submission_running", LATER);
+    expectRefused(sending, { type: "cancel", isForced: false }, "submission_running", LATER);
   });
 
   it.each([
     ["accepted", attached],
     ["unknown", anUnknownTask()],
   ])("a task whose submission is %s can be canceled", (_state, task) => {
-    const canceled = finished(transition(task, { type: "cancel" }, POLICY, LATER));
+    const canceled = finished(transition(task, { type: "cancel", isForced: false }, POLICY, LATER));
     expect(canceled).toMatchObject({ status: "failed", failure: { category: "canceled" } });
     expect(canceled.submission?.state.kind).toBe(task.submission?.state.kind);
   });

@@ -84,7 +84,7 @@ it.each([
   ["is expected to send a hook", { hookWaitMs: 5 * MINUTE }, {}, { next_poll_reason: "hook_late" }],
   [
     "has said by a hook that the job is running",
-    { at: NOW + 2 * MINUTE },
+    { postponedTo: NOW + 2 * MINUTE },
     { polledAt: FIRST_POLL },
     next(NOW + 2 * MINUTE, "hook_running"),
   ],

@@ -56,9 +56,9 @@ export function aPlan(changes: Partial<PollPlan> = {}): PollPlan {
   return {
     attachedAt: NOW,
     hookWaitMs: null,
-    at: null,
+    postponedTo: null,
     notBefore: 0,
-    heard: [],
+    hasHeardRunning: false,
     hint: null,
     answer: null,
     unansweredSince: null,

@@ -25,7 +25,7 @@ const changes: readonly Change[] = [
   ["the attachment of a provider's job", aProvidedTask(), anAttachment()],
   ["an event with the status processing", anOpenTask(), aReport(PROCESSING)],
   ["an event with its result", anOpenTask(), aReport(aCompletion())],
-  ["its cancellation", anOpenTask(), { type: "cancel" }],
+  ["its cancellation", anOpenTask(), { type: "cancel", isForced: false }],
   ["a refund of its credits", aRefundingTask(), aRefundEnd(true)],
   ["an unanswered refund of its credits", aRefundingTask(), aRefundEnd(false)],
   ["a redelivery of its callback", aFinishedTask(), aRedelivery()],

@@ -12,7 +12,6 @@ const KEYS = [KEY, OLDER].filter((key) => key !== undefined);
 const IDS = ["0199f3a2-7c41-4d7e-9b1a-2f60c1d2e3f4", "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"];
 const TIMES = [
   { createdAtS: 1_792_497_600, expiresAtS: 1_792_843_200, recordedAt: 1_792_497_600_250 },
-  { createdAtS: 1_792_497_600, expiresAtS: 1_792_843_200, recordedAt: null },
   { createdAtS: 0, expiresAtS: 99_999_999_999, recordedAt: 0 },
 ];
 

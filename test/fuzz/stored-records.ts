@@ -51,15 +51,11 @@ const records: readonly TaskRecord[] = [
   failed,
   ...(charging.kind === "changed" ? [charging.record] : []),
 ];
-/**
- * Records in the form in which earlier builds (without upstreams and index) and a later build would store
- * them.
- */
-const older = records.map((record) => without(record, ["upstream", "publication", "tracking"]));
-const newer = records.map((record) => ({ ...record, v: 2, shard: "b" }));
+/** Records in the form in which a build before 1.0.0, and a later release within the same `v` or not, would store them. */
+const others = records.flatMap((record) => [
+  { ...record, v: 1 },
+  { ...record, shard: "b" },
+  { ...record, v: 3, shard: "b" },
+]);
 /** Records in all forms that a relay may find in its storage. */
-export const STORED_RECORDS: readonly object[] = [...records, ...older, ...newer];
-
-function without(record: object, names: readonly string[]): object {
-  return Object.fromEntries(Object.entries(record).filter(([key]) => !names.includes(key)));
-}
+export const STORED_RECORDS: readonly object[] = [...records, ...others];

@@ -188,7 +188,7 @@ it("when the cron cannot reach the object of one overdue task it goes on to the 
   await insert(lost, gone);
   pass(TEN_MINUTES + 1);
   const getByName = (id: string) =>
-    id === lost.id ? { republish: unreachable } : env.TASKS.getByName(id);
+    id === lost.id ? { rewriteIndexRow: unreachable } : env.TASKS.getByName(id);
   await cron({ TASKS: { getByName } });
   expect((await allRows()).map(({ id }) => id)).toEqual([lost.id]);
 });
@@ -295,7 +295,9 @@ it("on the Free plan, each run of the cron removes the rows of lost tasks from a
   const past = databases.map((_, n) => START - n * spanMs);
   for (const createdAt of past)
     await writeRows(shards.at(createdAt), [aRow({ createdAt, dueAt, expiresAt: null })], START);
-  const TASKS = { getByName: () => ({ republish: async () => null, read: async () => null }) };
+  const TASKS = {
+    getByName: () => ({ rewriteIndexRow: async () => null, read: async () => null }),
+  };
   const left = async () => {
     const found = databases.map((each) => each.prepare("SELECT id FROM index_rows").all());
     return (await Promise.all(found)).flatMap(({ results }) => results).length;
@@ -364,7 +366,7 @@ it.each([
     );
     await db.batch([...planCheck(db, [crypto.randomUUID()], START - DAY)]);
     vi.setSystemTime(START - (START % DAY) + DAY);
-    const TASKS = { getByName: () => ({ republish: async () => null }) };
+    const TASKS = { getByName: () => ({ rewriteIndexRow: async () => null }) };
     for (let runs = 0; await hasDirtyHours(); runs++, pass(HOUR)) {
       if (runs > 2 * hours) throw new Error("some hours are never counted");
       const { made, INDEX_DB } = countingQueries();
@@ -427,28 +429,28 @@ it("the cron needs fewer than 50 queries to remove 70 overdue index rows whose t
   const INDEX_DB = gated(db, async (sql) => {
     queries += sql.split(";").length;
   });
-  await cron({ INDEX_DB, TASKS: { getByName: () => ({ republish: async () => null }) } });
+  await cron({ INDEX_DB, TASKS: { getByName: () => ({ rewriteIndexRow: async () => null }) } });
   expect(await allRows()).toEqual([]);
   expect(queries).toBeLessThan(50);
 });
 
-/** Runs the cron on overdue tasks whose objects answer with `republish`. @returns the pauses between calls. */
+/** Runs the cron on overdue tasks whose objects answer with `rewriteIndexRow`. @returns the pauses between calls. */
 async function cronOn(
   tasks: number,
-  republish: () => Promise<unknown>,
+  rewriteIndexRow: () => Promise<unknown>,
   onPause: () => void = () => undefined,
 ) {
   await insert(...Array.from({ length: tasks }, () => aRow({ dueAt: START, expiresAt: null })));
   pass(600_001);
   const pause = vi.spyOn(scheduler, "wait").mockImplementation(async () => onPause());
-  await cron({ TASKS: { getByName: () => ({ republish }) } });
+  await cron({ TASKS: { getByName: () => ({ rewriteIndexRow }) } });
   return pause.mock.calls.map(([ms]) => ms);
 }
 
 it("the cron stops waking overdue tasks when the platform refuses further calls to Durable Objects", async () => {
-  const republish = vi.fn(spent);
-  await cronOn(300, republish);
-  expect(republish.mock.calls.length).toBeLessThanOrEqual(50);
+  const rewriteIndexRow = vi.fn(spent);
+  await cronOn(300, rewriteIndexRow);
+  expect(rewriteIndexRow.mock.calls.length).toBeLessThanOrEqual(50);
   expect(await allRows()).toHaveLength(300);
 });
 
@@ -459,14 +461,14 @@ it.each([
 ])(
   "a run of the cron wakes at most 5,000 overdue tasks, and pauses 600 ms after each when there are more than 50: here %s",
   async (_, overdue, asked, pauses) => {
-    const republish = vi.fn(async () => START);
-    expect(await cronOn(overdue, republish)).toEqual(pauses);
-    expect(republish).toHaveBeenCalledTimes(asked);
+    const rewriteIndexRow = vi.fn(async () => START);
+    expect(await cronOn(overdue, rewriteIndexRow)).toEqual(pauses);
+    expect(rewriteIndexRow).toHaveBeenCalledTimes(asked);
   },
 );
 
 it("the cron stops waking overdue tasks a minute after it has begun to", async () => {
-  const republish = vi.fn(async () => START);
-  await cronOn(51, republish, () => pass(60_000));
-  expect(republish.mock.calls.length).toBeLessThanOrEqual(50);
+  const rewriteIndexRow = vi.fn(async () => START);
+  await cronOn(51, rewriteIndexRow, () => pass(60_000));
+  expect(rewriteIndexRow.mock.calls.length).toBeLessThanOrEqual(50);
 });

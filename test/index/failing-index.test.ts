@@ -88,7 +88,7 @@ it.each(FAULTS)(
       waits.push(((await stored(id)).alarm ?? 0) - at);
     }
     expect(waits).toEqual([50_000, 240_000, 960_000]);
-    expect((await stored(id)).record).toMatchObject({ publication: { version: 0, tries: 1 } });
+    expect((await stored(id)).record).toMatchObject({ indexRow: { version: 0, hasFailed: true } });
     fault.isOn = false;
     await wake(id);
     expect(await rowsOfTask(id)).toMatchObject([{ status: "pending" }]);
@@ -121,15 +121,15 @@ it("an index write that gets no answer does not delay a redelivery that is order
 it("an index write that succeeds only after its timeout is repeated after an eviction of the task's object; the repeat changes nothing", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
-  expect((await stored(id)).record).toMatchObject({ publication: { version: 0, tries: 1 } });
+  expect((await stored(id)).record).toMatchObject({ indexRow: { version: 0, hasFailed: true } });
   await until(async () => (await rowsOfTask(id)).length === 1);
   const [first] = await rowsOfTask(id);
   fault.isOn = false;
   await evict(id);
   await wake(id);
   expect(await rowsOfTask(id)).toEqual([first]);
-  const publication = { version: first?.["version"], tries: 0 };
-  expect((await stored(id)).record).toMatchObject({ publication });
+  const indexRow = { version: first?.["version"], hasFailed: false };
+  expect((await stored(id)).record).toMatchObject({ indexRow });
 });
 
 it("accounts can be created and tasks can be erased even when the index does not answer", async () => {

@@ -200,7 +200,7 @@ const METHODS = [
   "apply",
   "endSubmission",
   "hook",
-  "republish",
+  "rewriteIndexRow",
   "expireIfDue",
   "fetch",
   "read",

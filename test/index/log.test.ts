@@ -64,10 +64,10 @@ async function logEverything(): Promise<void> {
 
 const Line = z.looseObject({ event: z.string() });
 
-it("the log of work on the index has one JSON object per line, with an event name such as index.publish for each kind of work", () => {
+it("the log of work on the index has one JSON object per line, with an event name such as index.write for each kind of work", () => {
   const events = new Set(lines.map((line) => Line.parse(JSON.parse(line)).event));
   for (const event of [
-    "index.publish",
+    "index.write",
     "index.batch",
     "index.poison",
     "index.expired",

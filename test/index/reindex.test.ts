@@ -58,7 +58,7 @@ it("POST /v1/reindex accepts 500 ids, in upper or lower case, and creates nothin
   const others = Array.from({ length: 498 }, () => crypto.randomUUID());
   const ids = [id.toUpperCase(), unknown, ...others];
   // Hundreds of real objects take seconds.
-  const none = { republish: async () => null };
+  const none = { rewriteIndexRow: async () => null };
   const getByName = (asked: string) => (others.includes(asked) ? none : stubOf(asked));
   const response = await callWith({ TASKS: { getByName } }, "/v1/reindex", { body: { ids } });
   expect(await response.json()).toEqual({ indexed: 1, unknown: 499, failed: 0 });

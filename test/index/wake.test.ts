@@ -110,7 +110,7 @@ function withCalls(allowed: number) {
   let calls = 0;
   const getByName = (id: string) => {
     calls += 1;
-    return calls <= allowed ? env.TASKS.getByName(id) : { wake: spent, republish: spent };
+    return calls <= allowed ? env.TASKS.getByName(id) : { wake: spent, rewriteIndexRow: spent };
   };
   return { TASKS: { getByName } };
 }

@@ -30,7 +30,8 @@ export function answerFault(answer: Answer): string | null {
       return (
         firstViolation({
           "an accepted event is written": isWritten,
-          "an event without effect writes nothing": !isIdle || answer.event.type === "republish",
+          "an event without effect writes nothing":
+            !isIdle || answer.event.type === "rewrite_index_row",
         }) ?? fault
       );
     }
@@ -186,7 +187,7 @@ function joinedFault(
 }
 
 function redeliveriesOf({ callback }: TerminalTask): KeyedRedeliveries {
-  return callback?.keyedOrders ?? { operator: [], owner: [] };
+  return callback?.keyedRedeliveries ?? { operator: [], owner: [] };
 }
 
 /** Checks that the same end again changes nothing, and that another end is a conflict. */

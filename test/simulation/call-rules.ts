@@ -77,13 +77,13 @@ export function eraseFault(
   const { now, hadFault, hadIndexOff } = shared;
   if (!isTerminal(record)) return withdrawalFault(record, history, shared);
   const isExpired = now >= record.expiresAt;
-  const { publication, version } = record;
+  const { indexRow, version } = record;
   // A row that has expired by the time of the change is not sent to the index, and neither is one that has
   // expired before the first alarm after the change.
   const isUnwoken = alarmedBeforeAt <= version && now >= rowExpiresAt(record);
   const isRowGone = version >= record.expiresAt || isUnwoken;
   const isKeyDropped = record.submission?.customerKey?.kind !== "sealed";
-  const isRowTried = isRowGone || publication.version === version || triedVersion === version;
+  const isRowTried = isRowGone || indexRow.version === version || triedVersion === version;
   return firstViolation({
     "a task stays for its retention": isOrdered || isExpired,
     "only a settled task is erased": isSettled(record),

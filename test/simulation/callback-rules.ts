@@ -1,5 +1,5 @@
 import type { Attempt, Callback, CallbackState } from "../../src/core/record/callback.ts";
-import { NO_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
+import { NO_KEYED_REDELIVERIES } from "../../src/core/record/redelivery-keys.ts";
 import type { TerminalTask } from "../../src/core/record/task.ts";
 import { SECOND } from "../core/builders.ts";
 import { type Change, isEqual, firstViolation } from "./change.ts";
@@ -47,7 +47,8 @@ function stayFault(from: Callback, after: Callback, mayChange: boolean): string 
   return firstViolation({
     "a callback once delivered stays so": isDeliveredStill,
     "the URL stays": mayChange || after.url === from.url,
-    "the keyed redeliveries stay": mayChange || isEqual(from.keyedOrders, after.keyedOrders),
+    "the keyed redeliveries stay":
+      mayChange || isEqual(from.keyedRedeliveries, after.keyedRedeliveries),
   });
 }
 
@@ -155,7 +156,7 @@ function unsent(url: string): Callback {
     series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },
     deliveredAt: null,
-    ...NO_REDELIVERIES,
+    keyedRedeliveries: NO_KEYED_REDELIVERIES,
   };
 }
 

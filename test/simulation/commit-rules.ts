@@ -56,10 +56,10 @@ function viewOf(record: Exclude<TaskRecord, { readonly status: "charging" }>): s
 
 function indexFault(change: Change, row: IndexRow | null): string | null {
   const { after, history } = change;
-  const { publication, version, status } = after;
-  const isOld = publication.version <= (row?.version ?? 0);
+  const { indexRow, version, status } = after;
+  const isOld = indexRow.version <= (row?.version ?? 0);
   if (!isOld) return "a version that counts as written is in the index";
-  if (publication.version !== version) return null;
+  if (indexRow.version !== version) return null;
   if (!history.isRowOrdered && isRowStoredAlone(change)) {
     return "the first write of a version is stored with the next change";
   }
@@ -73,13 +73,13 @@ function indexFault(change: Change, row: IndexRow | null): string | null {
  * planned for 30 s after the creation, by an instance that knows that it is the first.
  */
 function isRowStoredAlone({ before, after, plannedAt, instance }: Change): boolean {
-  if (before === null || !isOpen(before) || before.publication.version === before.version) {
+  if (before === null || !isOpen(before) || before.indexRow.version === before.version) {
     return false;
   }
-  const { publication, version } = before;
-  const isAlone = isEqual({ ...before, publication: null }, { ...after, publication: null });
-  const firstAt = (publication.retryAt || version) + 30 * SECOND;
-  const isFirst = publication.tries === 0 && plannedAt <= firstAt;
+  const { indexRow, version } = before;
+  const isAlone = isEqual({ ...before, indexRow: null }, { ...after, indexRow: null });
+  const firstAt = (indexRow.outdatedAt ?? version) + 30 * SECOND;
+  const isFirst = !indexRow.hasFailed && plannedAt <= firstAt;
   // An instance that was started after the planned time assumes that an earlier one has made the first write.
   return isAlone && isFirst && instance.startedAt <= firstAt;
 }

@@ -141,10 +141,10 @@ function indexRowDueTime(
   setting: Setting,
   now: number,
 ): number {
-  const { publication, version } = record;
-  if (!setting.isIndexed || publication.version === version) return Infinity;
+  const { indexRow, version } = record;
+  if (!setting.isIndexed || indexRow.version === version) return Infinity;
   if (isTerminal(record) && record.callback?.state.kind === "due") return Infinity;
-  const since = publication.retryAt || version;
+  const since = indexRow.outdatedAt ?? version;
   // An alarm that was set before the row became outdated may serve for its writes too.
   const from = Math.max(now, since);
   const waitMs = Math.min(Math.max(3 * (from - since), 5 * SECOND), 7 * DAY);

@@ -19,7 +19,7 @@ export function recordEvent(
   record: TaskRecord,
   { setting, now }: Pick<Answer, "setting" | "now">,
 ): void {
-  history.isRowOrdered ||= event.type === "republish";
+  history.isRowOrdered ||= event.type === "rewrite_index_row";
   if (event.type === "submit_ended" && event.submissionId === history.submissionId) {
     history.outcomes.push(event.outcome);
   }

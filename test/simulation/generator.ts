@@ -213,7 +213,7 @@ function kindFor(record: CreatedTask, random: Random): ChosenEvent {
         [0.5, "register"],
         [0.3, "redeliver"],
         [0.3, "erase"],
-        [0.2, "republish"],
+        [0.2, "rewrite_index_row"],
         [0.05, "delete_output"],
       ])
     : random.weighted<ChosenEvent>([
@@ -225,7 +225,7 @@ function kindFor(record: CreatedTask, random: Random): ChosenEvent {
         [0.05, "cancel_submitted"],
         [0.3, "attach"],
         [0.3, "register"],
-        [0.3, "republish"],
+        [0.3, "rewrite_index_row"],
         [record.outputs === null ? 0.1 : 3, "copies_ended"],
         [record.outputs === null ? 0.05 : 0.5, "delete_output"],
       ]);
@@ -277,7 +277,7 @@ function eventOf(type: Exclude<ChosenEvent, "copies_ended">, random: Random): Ou
         callbackUrl: random.pick([null, null, URL_B]),
       });
     }
-    case "republish":
+    case "rewrite_index_row":
       return { type, isAlwaysDue: random.isLucky(0.5) };
     case "cancel":
       return { type, isForced: random.isLucky(0.3) };

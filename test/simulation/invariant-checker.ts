@@ -296,9 +296,9 @@ export class InvariantChecker {
     if (rowTriedAt < alarmAt) return;
     // The write of an ordered row is no repetition, however long after the change it comes.
     if (this.history?.isRowOrdered === true) return;
-    const { publication, version } = record;
-    const isRepeat = alarmAt > Math.max(version, publication.retryAt) + MINUTE;
-    const isStored = publication.version === version;
+    const { indexRow, version } = record;
+    const isRepeat = alarmAt > Math.max(version, indexRow.outdatedAt ?? 0) + MINUTE;
+    const isStored = indexRow.version === version;
     this.require("index", { "a repeated write that succeeds is stored": !isRepeat || isStored });
   }
 

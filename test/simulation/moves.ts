@@ -60,7 +60,7 @@ export type OutsideEvent = Extract<
       | "cancel"
       | "cancel_submitted"
       | "erase"
-      | "republish"
+      | "rewrite_index_row"
       | "copies_ended"
       | "delete_output";
   }

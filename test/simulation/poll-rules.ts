@@ -125,11 +125,11 @@ export function isForPoll(
   // The handler of the alarm may have been running when another job was attached, and the clock put back since.
   if (record.tracking.poll.attachedAt > armedAt) return false;
   // A new instance does not know of earlier planned polls when a hook has moved the next one.
-  if (by.isDead && (record.tracking.poll.at ?? 0) > now) return false;
+  if (by.isDead && (record.tracking.poll.postponedTo ?? 0) > now) return false;
   // The answer to a call that cancels the job may end the task before the poll.
   if (cancelDueTime(record) <= now) return false;
-  const { version, publication } = record;
-  const isWritten = !setting.isIndexed || publication.version === version || rowVersion === version;
+  const { version, indexRow } = record;
+  const isWritten = !setting.isIndexed || indexRow.version === version || rowVersion === version;
   const isForNotice =
     setting.isOperatorNotified && record.notices.some(({ retryAt }) => retryAt === at);
   const isAhead = at > armedAt + 1 && at !== armedAt + 15_000;
@@ -147,7 +147,7 @@ export function isForPoll(
   const isDeferred = lastPoll?.at === -Infinity;
   const endAt = isDeferred && lastPoll.deferredAt >= endTime(record) ? Infinity : endTime(record);
   // A hook that has postponed the next poll since the alarm was set leaves the alarm as it is.
-  const isPostponed = (plan.at ?? 0) >= armedAt + 2 * MINUTE;
+  const isPostponed = (plan.postponedTo ?? 0) >= armedAt + 2 * MINUTE;
   const turnAt = isDeferred ? lastPoll.retryAt : -Infinity;
   // The first poll of a job that was attached since the deferral keeps its planned time.
   const isTurn = isDeferred && lastPoll.isOfAttachedJob && !isPostponed;

@@ -42,12 +42,15 @@ export function plannedPollTime(
   time: number,
   endedAt = -Infinity,
 ): number {
-  const { at, hint, answer, notBefore } = plan;
+  const { postponedTo, hint, answer, notBefore } = plan;
   const hinted = HINT_WAITS_MS.map((waitMs) => (hint?.at ?? -Infinity) + waitMs);
   const since = answer?.kind === "no_output" ? answer.since : -Infinity;
   const sequence = NO_OUTPUT_WAITS_MS.map((waitMs) => since + waitMs);
   const after = Math.max(time, endedAt);
-  const moved = at !== null && at > after ? at : gridTime(task.id, plan, setting, after);
+  const moved =
+    postponedTo !== null && postponedTo > after
+      ? postponedTo
+      : gridTime(task.id, plan, setting, after);
   const planned = sequence.find((each) => each > after) ?? moved;
   const canceled = cancelPollTimes(task);
   const others = [notBefore, ...hinted, ...canceled].filter((each) => each > time);

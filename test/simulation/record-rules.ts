@@ -112,5 +112,5 @@ function upstreams(before: TaskRecord, after: TaskRecord) {
 /** Returns the record without its version and without the fields that concern only the relay's own plans. */
 function shown(record: TaskRecord): object {
   const jobIds = isOpen(record) ? record.tracking.keptHooks.map(({ jobId }) => jobId) : [];
-  return { ...record, version: 0, publication: null, tracking: jobIds, notices: null };
+  return { ...record, version: 0, indexRow: null, tracking: jobIds, notices: null };
 }

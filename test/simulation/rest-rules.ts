@@ -87,7 +87,8 @@ function isDeferred(record: TaskRecord, { by }: Alarm, { setting: given }: Share
   const setting = settingFor(record, given);
   if (by.lastPoll?.at !== -Infinity || !isOpen(record)) return false;
   const { job, isOfAttachedJob, retryAt } = by.lastPoll;
-  const isSame = sameJob(record.upstream?.job ?? null, job) && record.tracking.poll?.at === null;
+  const isSame =
+    sameJob(record.upstream?.job ?? null, job) && record.tracking.poll?.postponedTo === null;
   // The deferred poll may belong to an erased task with the same id and job.
   return isSame && isOfAttachedJob && !setting.isPaused && isPollable(record, setting, retryAt);
 }

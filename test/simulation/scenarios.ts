@@ -336,7 +336,7 @@ function* lateRefund(world: World, random: Random): Iterable<Move> {
   yield happen(aPricedRegistration());
   yield end(world, "charge", 0);
   if (random.isLucky(0.5)) yield { kind: "adjust", amount: -2 * PRICE - world.ledger.balance };
-  yield happen({ type: "cancel" });
+  yield happen({ type: "cancel", isForced: false });
   const times = random.pick([1, 8, 9, 10]);
   for (let i = 0; i < times; i++) {
     yield* until(world, "refund");
@@ -429,7 +429,7 @@ function* orderedRow(world: World, random: Random): Iterable<Move> {
     return yield end(world, "writeIndexRow", 0);
   }
   yield end(world, "writeIndexRow", 0);
-  yield happen({ type: "republish", isAlwaysDue: random.isLucky(0.2) });
+  yield happen({ type: "rewrite_index_row", isAlwaysDue: random.isLucky(0.2) });
   yield ring();
 }
 
@@ -741,7 +741,12 @@ function* orderWhileSending(world: World, random: Random): Iterable<Move> {
     const news = random.pick([aCompletion(), anUpstreamFailure(), anUpstreamFailure(), PROCESSING]);
     yield happen(submissionHook(world, news, { isSigned: random.isLucky(0.7) }));
   } else {
-    const orders = [{ type: "cancel" }, { type: "cancel" }, { type: "erase" }, aReport()] as const;
+    const orders = [
+      { type: "cancel", isForced: false },
+      { type: "cancel", isForced: false },
+      { type: "erase" },
+      aReport(),
+    ] as const;
     yield happen(random.pick(orders));
   }
   yield proceed(world, END.accepted);
@@ -1018,7 +1023,7 @@ function* canceledWithOwnKey(world: World, random: Random): Iterable<Move> {
   const changes = { secretIds: [SEALED_WITH], isCancelable: true, limits };
   yield* submitOwn(world, changes, random.pick([null, MINUTE]));
   if (random.isLucky(0.4)) yield deploy(world, { ...changes, secretIds: ["secret-2"] });
-  if (random.isLucky(0.7)) yield happen({ type: "cancel" });
+  if (random.isLucky(0.7)) yield happen({ type: "cancel", isForced: false });
   else yield* poll(world, UNANSWERED, MINUTE);
   yield* cancelCall(world, random.pick(CANCEL_KINDS), random.isLucky(0.5));
   yield* poll(world, newsAnswer(QUEUED));

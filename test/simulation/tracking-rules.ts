@@ -90,7 +90,7 @@ function attachFault(
     "a kept hook that claims the end causes a poll at once":
       !isAsked || claims.length > 0 === (poll?.hint?.at ?? Infinity) <= now + 1,
     "a kept hook that says running moves the polls":
-      !isAsked || isRunning === (poll?.heard ?? []).length > 0,
+      !isAsked || isRunning === (poll?.hasHeardRunning ?? false),
     "a deadline is extended once": after.tracking.isExtended === isExtended,
   });
 }
@@ -151,10 +151,10 @@ function movedFault(
     return firstViolation({ "a hook that says queued stores nothing": isEqual(poll, plan) });
   }
   if (news.status === "processing") {
-    const isFirst = !plan.heard.includes(news.status);
+    const isFirst = !plan.hasHeardRunning;
     return firstViolation({
       "only the first hook that says running moves the next poll":
-        poll.at === (isFirst ? now + 2 * MINUTE : plan.at),
+        poll.postponedTo === (isFirst ? now + 2 * MINUTE : plan.postponedTo),
       "a hook that says running is no claim of the end": isEqual(poll.hint, plan.hint),
     });
   }
@@ -162,6 +162,6 @@ function movedFault(
   const isLimited = plan.notBefore > now && poll.hint !== null;
   return firstViolation({
     "a claim of the end causes a poll within 15 s": isAskedSoon || isLimited,
-    "a claim of the end does not move other polls": poll.at === plan.at,
+    "a claim of the end does not move other polls": poll.postponedTo === plan.postponedTo,
   });
 }

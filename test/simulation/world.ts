@@ -249,7 +249,7 @@ export class World implements SharedState {
     instance.commits.length = 0;
     const { now } = this;
     const setting = settingFor(before, this.setting);
-    instance.isRowOrdered = event.type === "republish";
+    instance.isRowOrdered = event.type === "rewrite_index_row";
     const ended = loop.applyAndErase(event);
     instance.isRowOrdered = false;
     const commits = [...instance.commits];
@@ -261,8 +261,8 @@ export class World implements SharedState {
     const after = isLater && decision.kind === "erase" ? this.#leftOf(decision.record) : early;
     const answer = { event, before, after, commits, decision, setting, now };
     if (!instance.isDead) this.checker.check("answer", answerFault(answer));
-    // As in `TaskObject.republish`.
-    if (event.type === "republish" && decision.kind === "unchanged") loop.resume();
+    // As in `TaskObject.rewriteIndexRow`.
+    if (event.type === "rewrite_index_row" && decision.kind === "unchanged") loop.resume();
     instance.leave();
     this.checker.note(() => `  answer ${decision.kind}`);
     return decision;

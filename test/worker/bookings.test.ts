@@ -1,15 +1,5 @@
-import { runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
-import {
-  accountStub,
-  aCharged,
-  anAccount,
-  balanceOf,
-  booksOf,
-  entriesOf,
-  grant,
-  priced,
-} from "./accounts.ts";
+import { aCharged, anAccount, balanceOf, booksOf, entriesOf, grant, priced } from "./accounts.ts";
 import { invalid, OPERATOR_NAME, post, refusal } from "./client.ts";
 import { pass, START_S, useClock } from "./clock.ts";
 import { aReceiver } from "./receiver.ts";
@@ -120,62 +110,21 @@ it("the registration of a task with a price is refused while the balance of its 
   expect(await balanceOf(account)).toBe(0);
 });
 
-/**
- * Replaces the table of entries by one as an earlier build created it, with other columns and a minimum
- * amount.
- */
-function replaceTable(sql: SqlStorage, least: number, columns: string): void {
-  sql.exec("DROP TABLE entries");
-  sql.exec(`
-    CREATE TABLE entries (
-      seq INTEGER PRIMARY KEY,
-      kind TEXT NOT NULL,
-      reference TEXT NOT NULL,
-      amount INTEGER NOT NULL CHECK (amount >= ${least}),
-      balance INTEGER NOT NULL CHECK (balance >= ${least}),
-      task_id TEXT,
-      created_at INTEGER NOT NULL,
-      ${columns}
-      UNIQUE (kind, reference)
-    ) STRICT`);
-}
-
-const FIRST_GRANT = `
-  INSERT INTO entries (kind, reference, amount, balance, created_at)
-  VALUES ('grant', 'first', 10, 10, 0)`;
-
-it.each([
-  ["created by the present release", () => {}],
-  [
-    "created by a release that had no adjustments yet",
-    (sql: SqlStorage) => replaceTable(sql, 0, ""),
-  ],
-  [
-    "created by a release that did not store names of keys yet",
-    (sql: SqlStorage) => replaceTable(sql, -MAX, "reason TEXT,"),
-  ],
-])(
-  "an account's ledger, %s, books a charge and an adjustment below zero, both with the key's name, and then a refund",
-  async (_, prepare) => {
-    const received = aReceiver();
-    const account = await anAccount();
-    await runInDurableObject(accountStub(account), (_object, { storage }) => {
-      prepare(storage.sql);
-      storage.sql.exec(FIRST_GRANT);
-    });
-    const id = await aCharged(account, 4);
-    const before = await entriesOf(account);
-    expect(before[0]?.booked_by).toBe(OPERATOR_NAME);
-    for (const status of [201, 200]) {
-      expect((await adjust(account, ADJUSTMENT)).status).toBe(status);
-    }
-    const [adjustment, ...others] = await entriesOf(account);
-    expect(others).toEqual(before);
-    expect(adjustment?.booked_by).toBe(OPERATOR_NAME);
-    await finish(aFailure(id));
-    expect(await read(id)).toMatchObject({ credits: { state: "refunded" } });
-    expect(received).toHaveLength(1);
-    expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "adjustment -15", "refund 4"]);
-    expect(await balanceOf(account)).toBe(-5);
-  },
-);
+it("an account's ledger books a charge and an adjustment below zero, both with the key's name, and then a refund", async () => {
+  const received = aReceiver();
+  const account = await anAccount(10);
+  const id = await aCharged(account, 4);
+  const before = await entriesOf(account);
+  expect(before[0]?.booked_by).toBe(OPERATOR_NAME);
+  for (const status of [201, 200]) {
+    expect((await adjust(account, ADJUSTMENT)).status).toBe(status);
+  }
+  const [adjustment, ...others] = await entriesOf(account);
+  expect(others).toEqual(before);
+  expect(adjustment?.booked_by).toBe(OPERATOR_NAME);
+  await finish(aFailure(id));
+  expect(await read(id)).toMatchObject({ credits: { state: "refunded" } });
+  expect(received).toHaveLength(1);
+  expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "adjustment -15", "refund 4"]);
+  expect(await balanceOf(account)).toBe(-5);
+});

@@ -1,17 +1,12 @@
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "../../src/startup.ts";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import type { ConnectionObject } from "../../src/objects/connection/connection-object.ts";
-import { connectionObject } from "../../src/objects/object-names.ts";
 import { answerTo, aRequest } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
 import { attach, readHooked, sendHook } from "./hooked.ts";
-import { stored, stubOf, wake } from "./objects.ts";
+import { wake } from "./objects.ts";
 import {
   aConnection,
   aFinishedArk,
-  aTask,
   attached,
   calls,
   JOB,
@@ -58,14 +53,6 @@ describe("an attachment to a connection whose hooks are expected", () => {
     expect(asked).toHaveBeenCalledTimes(1);
     await attached(connection);
     expect(asked).toHaveBeenCalledTimes(2);
-  });
-
-  it("a job is first polled after about 4 s when a Worker of an earlier release attaches it, which does not say whether a hook is expected", async () => {
-    const { id, provider } = await aTask(aConnection());
-    const job = { id: JOB, endpoint: null };
-    const operator = { kind: "operator", role: "all", key: "test" } as const;
-    await stubOf(id).apply({ type: "attach", connection: provider, job }, operator);
-    expect((await stored(id)).alarm).toBeLessThan(Date.now() + 4.3 * SECOND);
   });
 
   it.each<[string, () => unknown]>([
@@ -153,19 +140,4 @@ describe("reports of tasks to the object of their connection about hooks", () =>
     });
     await lived(aConnection(), 2 * MINUTE);
   });
-});
-
-it("the durations of jobs that an earlier release has stored in the object of a connection are ignored, and deleted with its next write", async () => {
-  const connection = aConnection();
-  const keys = await runInDurableObject(
-    connectionObject(env, connection.name),
-    (instance: ConnectionObject, { storage }) => {
-      storage.kv.put("durations", { hookless: 20, kinds: [["m", { firstBin: 0, weights: [1] }]] });
-      const before = [instance.hooklessTasks(), instance.noteHook(true)];
-      const kept = [...storage.kv.list()].map(([key]) => key);
-      instance.noteHook(false);
-      return [before, kept, [...storage.kv.list()].map(([key]) => key)];
-    },
-  );
-  expect(keys).toEqual([[0, 0], ["durations"], ["hookless"]]);
 });

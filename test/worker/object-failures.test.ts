@@ -21,7 +21,11 @@ const FAILURES: readonly (readonly [reason: string, text: string, flag: string])
   ["spending_limit", "Exceeded the account's spending cap for Durable Objects", "remote"],
   ["account_overloaded", "Your account is generating too much load on Durable Objects.", "remote"],
   ["object_replaced", "Connection closed: Durable Object is no longer active", "remote"],
-  ["earlier_release", 'The RPC receiver does not implement the method "republish".', "remote"],
+  [
+    "earlier_release",
+    'The RPC receiver does not implement the method "rewriteIndexRow".',
+    "remote",
+  ],
   ["later_release", "an event of a later release: archive", "remote"],
 ];
 

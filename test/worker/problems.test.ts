@@ -91,7 +91,7 @@ async function referenceReused(): Promise<Response> {
 }
 
 /** Stores a record that the object of the task cannot read at its next start. */
-async function unreadable(v = 1): Promise<string> {
+async function unreadable(v = 2): Promise<string> {
   const id = await register();
   await runInDurableObject(stubOf(id), (_, { storage }) => storage.kv.put("task", { v }));
   await evict(id);
@@ -130,7 +130,7 @@ const PROVOKED = {
   internal_error: async () => call(`/v1/tasks/${await unreadable()}`),
   index_disabled: () => call("/v1/accounts"),
   not_configured: async () => callWith({ ...env, PAUSED: "?" }, "/v1/signing-secrets"),
-  stored_by_earlier_build: async () => call(`/v1/tasks/${await unreadable(0)}`),
+  stored_by_earlier_build: async () => call(`/v1/tasks/${await unreadable(1)}`),
   unavailable: async () => callWith(failing(overloaded()), `/v1/tasks/${crypto.randomUUID()}`),
 } satisfies Record<ProblemCode, () => Promise<Response>>;
 
@@ -245,7 +245,7 @@ it("a stored task that cannot be read is not changed, and requests for it get 50
 });
 
 it("a stored task that a later release has written is not changed, and requests for it get 503", async () => {
-  const id = await unreadable(2);
+  const id = await unreadable(3);
   await expectUnchanged(id, async () => {
     for (const send of requestsFor(id)) {
       const response = await send();
@@ -256,7 +256,7 @@ it("a stored task that a later release has written is not changed, and requests 
 });
 
 it("a stored task that a build before 1.0.0 has written is not changed, and requests for it get 503 stored_by_earlier_build with the cure", async () => {
-  const id = await unreadable(0);
+  const id = await unreadable(1);
   await expectUnchanged(id, async () => {
     for (const send of requestsFor(id)) {
       const response = await send();

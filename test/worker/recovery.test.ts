@@ -79,7 +79,7 @@ const FAULTS: readonly [string, () => Fault, RegExp][] = [
   ["a record of a later release", () => record((good) => ({ ...good, v: 3 })), /unreadable.* v/],
   [
     "a record of a build before 1.0.0",
-    () => record((good) => ({ ...good, v: 0 })),
+    () => record((good) => ({ ...good, v: 1 })),
     /unreadable.* of a build before 1.0.0: v/,
   ],
   [

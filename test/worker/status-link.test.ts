@@ -1,7 +1,5 @@
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
-import { runInDurableObject } from "cloudflare:test";
-import * as z from "zod";
 import { ROUTES } from "../../src/api/routes.ts";
 import { aKey, anAccount, anImportedKey } from "./accounts.ts";
 import {
@@ -21,7 +19,7 @@ import { useHeldWaits } from "./held-waits.ts";
 import { aLinkedTask, linkedOf, open, WAYS } from "./links.ts";
 import { aReceiver, status } from "./receiver.ts";
 import { aCompletion, aFailure, erase, finish, report, VIDEO, cancel } from "./tasks.ts";
-import { evict, stored, stubOf } from "./objects.ts";
+import { stored } from "./objects.ts";
 import { aRateLimit, sendFrom } from "./rate-limits.ts";
 
 useClock();
@@ -187,8 +185,6 @@ const OTHER_SECRET = "another-relay-secret-0123456789abcdef";
 const ALTERED =
   "The status token was altered or cut off, or belongs to another task or another relay.";
 
-const AnyRecord = z.looseObject({ recordedAt: z.int() });
-
 const withSecret = (RELAY_SECRET: string) => ({ ...env, RELAY_SECRET });
 
 async function detailOf(response: Response): Promise<string> {
@@ -285,23 +281,6 @@ it("the status link of a task does not open a later task under the same id for w
   const event = { ...aFailure(first.id), model: "m", created_at: START_S };
   expect((await report(event)).status).toBe(202);
   expect(await refusal(await open(first.link))).toEqual(UNKNOWN_TASK);
-});
-
-it("a task that an earlier release has created keeps the status link of that release, also in the answer to a repeated registration", async () => {
-  const fields = { callback_url: null };
-  const { id } = await aLinkedTask(fields);
-  await runInDurableObject(stubOf(id), (_, { storage }) => {
-    const { recordedAt: _at, ...record } = AnyRecord.parse(storage.kv.get("task"));
-    storage.kv.put("task", record);
-  });
-  await evict(id);
-  const { link, token } = await aLinkedTask({ ...fields, id });
-  expect(token).toMatch(/^st_\d+_\d+_[\w-]{43}$/);
-  expect((await open(link)).status).toBe(200);
-  await cancel(id);
-  await erase(id);
-  await aLinkedTask({ ...fields, id });
-  expect(await refusal(await open(link))).toEqual(UNKNOWN_TASK);
 });
 
 it("a request that shows a status token as parameter and also has the header Authorization is refused with 400", async () => {

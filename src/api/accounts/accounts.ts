@@ -35,9 +35,8 @@ export const createAccount = operation(
   "createAccount",
   { access: "administer", query: NoQuery, body: NewAccount },
   async ({ env, caller, body: { id } }) => {
-    // An object that still runs an earlier release answers without `deletedAt`.
     const { isNew, account } = await callObject(() => ledgerObject(env, id).create());
-    if (account.deletedAt != null) throw idTaken();
+    if (account.deletedAt !== null) throw idTaken();
     // Logged before the other steps, because a repeated request finds an account that is not new.
     if (isNew) log({ event: "account.create", account: id, by: keyNameOf(caller) });
     // If this call fails, creating the account again makes it again.
@@ -127,6 +126,6 @@ function idTaken(): Problem {
 }
 
 function accountView(id: string, { balance, createdAt, deletedAt }: AccountState) {
-  const deleted = deletedAt == null ? {} : { deleted_at: toSeconds(deletedAt) };
+  const deleted = deletedAt === null ? {} : { deleted_at: toSeconds(deletedAt) };
   return { id, balance, created_at: toSeconds(createdAt), ...deleted };
 }

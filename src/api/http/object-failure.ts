@@ -18,8 +18,6 @@ const TEXTS: readonly (readonly [text: string, failure: string])[] = [
   [OF_AN_EARLIER_BUILD, STORED_BY_EARLIER_BUILD],
   // The object runs an older release than this Worker, for some minutes after a deployment.
   ["does not implement the method", "earlier_release"],
-  // Error of an older release that gets an unknown event; newer ones throw `unknownEvent` (core/transition.ts).
-  ["undefined (reading 'kind')", "earlier_release"],
   ["in Durable Objects free tier", "free_plan_quota"],
   ["spending cap", "spending_limit"],
   ["generating too much load", "account_overloaded"],

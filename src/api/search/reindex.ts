@@ -17,7 +17,7 @@ const reindex = operation(
   async ({ env, runtime, body: { ids } }) => {
     requireIndex(env, runtime);
     const outcomes = await callTasks(ids, async (id) => {
-      const createdAt = await callObject(() => taskObject(env, id).republish());
+      const createdAt = await callObject(() => taskObject(env, id).rewriteIndexRow());
       return createdAt === null ? "unknown" : "indexed";
     });
     const count = (outcome: (typeof outcomes)[number]) =>

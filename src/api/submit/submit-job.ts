@@ -21,7 +21,7 @@ import { UpstreamCall } from "./upstream-call.ts";
 
 /** Waits in milliseconds before each try to bring the outcome of a submission to the task's object. */
 const RETRY_WAITS_MS = [0, SECOND_MS / 2, 2 * SECOND_MS, 5 * SECOND_MS];
-const EARLIER_OBJECT = "The task's object still runs an earlier release, so nothing was submitted.";
+const NOT_RECORDED = "The task's object has not recorded this submission, so nothing was sent.";
 const JSON_TYPE = { "Content-Type": "application/json" };
 
 /**
@@ -66,11 +66,7 @@ async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise
   const { isNew, task } = accepted(applied);
   const stored = submissionOf(applied);
   if (!isNew) return await replayed(event, task, stored, submitCall);
-  if (stored?.id !== submissionId) throw unavailable(EARLIER_OBJECT, "earlier_release");
-  if (plan.place.credential !== null && stored.hasCustomerKey !== true) {
-    await bringOutcome(event.id, endOf(submissionId, { kind: "not_sent" }), submitCall);
-    throw unavailable(EARLIER_OBJECT, "earlier_release");
-  }
+  if (stored?.id !== submissionId) throw unavailable(NOT_RECORDED, "earlier_release");
   return await sendAndEnd(plan, submitCall);
 }
 

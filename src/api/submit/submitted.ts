@@ -81,7 +81,7 @@ async function linksOf(
  */
 export async function statusUrlOf(
   { id, registration: { deadlineAt } }: Registering,
-  { createdAt = 0, recordedAt = null }: TaskReply,
+  { createdAt, recordedAt }: TaskReply,
   { runtime, origin }: SubmitCall,
 ): Promise<string | null> {
   const deadlineAtS = deadlineAt === null ? null : toSeconds(deadlineAt);

@@ -21,7 +21,6 @@ import { NoQuery, operation } from "../operation.ts";
 import { statusUrlFor } from "./status-url.ts";
 import { Registration } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
-import { taskIn } from "./task-json.ts";
 import type { Applied, TaskReply } from "../../objects/task/reply.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 
@@ -53,16 +52,14 @@ export const registerTask = operation(
     const applied = await taskClient(env, id).apply(event, caller);
     if (body.id === null) requireUnusedKey(applied);
     const { isNew, task } = accepted(applied);
-    const { recordedAt = null, createdAt } = task;
-    // An object that still runs an earlier release states the creation only in the text.
-    const createdAtS = createdAt === undefined ? taskIn(task).created_at : toSeconds(createdAt);
-    const linked = { id, createdAtS, recordedAt, deadlineAtS: body.deadline_at };
+    const { recordedAt, createdAt } = task;
+    const times = { createdAtS: toSeconds(createdAt), recordedAt, deadlineAtS: body.deadline_at };
     return {
       id,
       isNew,
       isReplayed: !isNew && key !== null,
       task,
-      members: { ...fields, ...linkIn(await statusUrlFor(linked, runtime, origin)) },
+      members: { ...fields, ...linkIn(await statusUrlFor({ id, ...times }, runtime, origin)) },
     };
   },
 );

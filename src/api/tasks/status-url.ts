@@ -10,11 +10,8 @@ interface LinkedTask {
   readonly id: string;
   /** Time at which the task was created, in Unix seconds. */
   readonly createdAtS: number;
-  /**
-   * Time at which the record of the task was stored first, in Unix milliseconds; null when an earlier release stored
-   * it.
-   */
-  readonly recordedAt: number | null;
+  /** Time at which the record of the task was stored first, in Unix milliseconds. */
+  readonly recordedAt: number;
   /**
    * Deadline that the registration states, in Unix seconds. Null means that the registration states none, or that an
    * event created the task; the relay's default deadline then applies.

@@ -49,9 +49,8 @@ async function eventStream(reading: Reading, headers: Headers): Promise<Response
   const known = headers.get("Last-Event-ID");
   const task = await reading.read();
   if (task === null) throw unknownTask();
-  if (task.isSettled === true && stateOf(task) === known)
-    return new Response(null, { status: 204 });
-  const watch = task.isSettled === true ? null : await reading.watch(MAX_STREAM_MS);
+  if (task.isSettled && stateOf(task) === known) return new Response(null, { status: 204 });
+  const watch = task.isSettled ? null : await reading.watch(MAX_STREAM_MS);
   return new Response(streamOf(eventsOf(task, known, reading, watch), watch), {
     headers: { "Content-Type": "text/event-stream" },
   });
@@ -129,7 +128,7 @@ async function* eventsOf(
       sentAt = Date.now();
     }
     known = state;
-    if (task.isSettled === true || watch === null || watch.isClosed) return;
+    if (task.isSettled || watch === null || watch.isClosed) return;
     if (Date.now() >= endsAt) return;
     task = await taskAfter(task, reading, watch, sentAt + MAX_SILENCE_MS - Date.now());
   }

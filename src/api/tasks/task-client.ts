@@ -17,7 +17,7 @@ export function taskClient(env: Env, id: string) {
   const stub = () => taskObject(env, id);
   return {
     read: (caller: Caller) => callObject<TaskReply | null>(() => stub().read(caller)),
-    readByLink: (createdAtS: number, recordedAt: number | null) =>
+    readByLink: (createdAtS: number, recordedAt: number) =>
       callObject<TaskReply | null>(() => stub().readByLink(createdAtS, recordedAt)),
     placeOfOutput: (recordedAt: number, number: number) =>
       callObject<OutputPlace | null>(() => stub().placeOfOutput(recordedAt, number)),

@@ -60,7 +60,7 @@ async function showAccount(
   const { cursor, done = "" } = readQuery(Query, url);
   await countRequest("LIMIT_LISTS", viewer, env);
   const account = await readAccount.perform({ params: { account: id } }, viewer, visit);
-  const isDeleted = account.deletedAt != null;
+  const isDeleted = account.deletedAt !== null;
   const { entries, keys, secrets } = await readParts(visit, id, cursor, isDeleted);
   const mayOrder = may(viewer, "administer") && !isDeleted;
   const said = DONE[done];

@@ -14,7 +14,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   timeout: "There was no result before the deadline.",
   canceled: "The job was canceled, here or at the provider.",
   provider: "The provider failed, or could not return a result.",
-  unknown: "The failure was reported without a category, or to an earlier release.",
+  unknown: "The failure was reported without a category.",
 };
 
 /** An outcome, or a category of failures, with the number of its occurrences. */

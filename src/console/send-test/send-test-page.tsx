@@ -259,7 +259,7 @@ function factsOf(
 ): CallbackFacts {
   const startedAt = sentAt * SECOND_MS;
   const result = status === "failed" ? "failed" : "completed";
-  const attempt = { number: 1, series: 1, dueAt: null, startedAt, url, sentDigest: null };
+  const attempt = { number: 1, series: 1, dueAt: startedAt, startedAt, url, sentDigest: null };
   return {
     message: sampleMessage(id, result, account, origin, startedAt),
     url,

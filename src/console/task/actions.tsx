@@ -99,8 +99,7 @@ function Redeliver({ shown: { task }, fault }: Pick<ActionsProps, "shown" | "fau
 
 function Cancel({ shown, viewer }: Pick<ActionsProps, "shown"> & Pick<TaskVisit, "viewer">) {
   const { task, facts } = shown;
-  // An object of an earlier release fails the task of an operator at once, and knows no order of an account.
-  const effect = facts.cancelEffect ?? (viewer.kind === "operator" ? "fail" : null);
+  const { cancelEffect: effect } = facts;
   if (effect === null) return null;
   const isForceable = effect === "ask" && viewer.kind === "operator" && task.cancel !== undefined;
   return (
@@ -195,7 +194,7 @@ export function shareLinkOf(
   { task: { id, created_at: createdAtS }, facts }: ShownTask,
   { runtime, env, request }: TaskVisit,
 ): Promise<StatusLink> {
-  const { statedDeadlineAt = null, recordedAt = null } = facts;
+  const { statedDeadlineAt, recordedAt } = facts;
   const deadlineAtS = statedDeadlineAt === null ? null : toSeconds(statedDeadlineAt);
   const linked = { id, createdAtS, recordedAt, deadlineAtS };
   return statusLinkOf(linked, runtime, linkOrigin(env, request));

@@ -114,11 +114,7 @@ function seriesOf({ callback }: TaskFacts, now: number): readonly Series[] {
     const own = attempts.filter(({ series }) => series === number);
     const ahead =
       number === present.number && nextAttemptAt !== null ? [Math.max(nextAttemptAt, now)] : [];
-    const times = own.flatMap((attempt) => [
-      attempt.dueAt ?? attempt.startedAt,
-      attempt.startedAt,
-      endOf(attempt, now),
-    ]);
+    const times = own.flatMap((attempt) => [attempt.dueAt, attempt.startedAt, endOf(attempt, now)]);
     const title = number === 1 ? "Callback" : `Redelivery ${number - 1}`;
     const count = own.length + (ahead.length > 0 ? 1 : 0);
     const weight = 0.8 + 0.5 * (count - 1);
@@ -192,7 +188,7 @@ function barOf(attempt: AttemptFacts, segment: Placed, facts: TaskFacts, now: nu
     number,
     x,
     width,
-    plannedX: dueAt === null ? null : segment.xOf(dueAt),
+    plannedX: segment.xOf(dueAt),
     outcome,
     isRunning,
     texts: [took, latenessText(attempt, facts)].filter((text) => text !== ""),
@@ -209,7 +205,6 @@ export function latenessText(
 ): string {
   if (number === 1 && finishedAt !== null)
     return `${durationText(startedAt - finishedAt)} after the result`;
-  if (dueAt === null) return "";
   const lateMs = startedAt - dueAt;
   return lateMs <= 0 ? "on time" : `${durationText(lateMs)} late`;
 }

@@ -1,6 +1,6 @@
 import type { Policy } from "../policy.ts";
 import { sealedKeyOf, type SealedKey } from "../record/customer-key.ts";
-import { copyingOutputs, lifeOf, type Output, type Outputs } from "../record/outputs.ts";
+import { copyingOutputs, type Output, type Outputs } from "../record/outputs.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import type { Duty } from "./duty.ts";
 import { mayDelayClient } from "./operator-notice-send.ts";
@@ -8,7 +8,7 @@ import { mayDelayClient } from "./operator-notice-send.ts";
 /** The outputs of a task that the relay keeps, as their own object knows them (objects/output). */
 export interface KeptOutputs {
   readonly taskId: string;
-  /** Number that tells the task from others under the same id (`lifeOf`). */
+  /** Number that tells the task from others under the same id (`TaskRecord.recordedAt`). */
   readonly recordedAt: number;
   /** Time at which the copies are deleted, in Unix milliseconds. */
   readonly expiresAt: number;
@@ -85,5 +85,5 @@ function keptOutputs(
   list: readonly Output[],
 ): KeptOutputs {
   const outputs = list.map(({ number, source }) => ({ number, source }));
-  return { taskId: record.id, recordedAt: lifeOf(record), expiresAt, outputs };
+  return { taskId: record.id, recordedAt: record.recordedAt, expiresAt, outputs };
 }

@@ -80,7 +80,7 @@ function repeatedRedelivery(
   { callbackUrl }: RedeliverEvent,
   { callbackUrl: earlierUrl }: KeyedRedelivery,
 ): Decision {
-  const isSame = earlierUrl === undefined || earlierUrl === callbackUrl;
+  const isSame = earlierUrl === callbackUrl;
   return isSame ? unchanged(record) : conflict("idempotency_key_reused", record);
 }
 

@@ -159,7 +159,7 @@ function withDelayNotice(
   policy: Policy,
   now: number,
 ): TerminalTask {
-  if (!isNoticeWanted(policy, "refund.delayed") || finishedAt === null) return next;
+  if (!isNoticeWanted(policy, "refund.delayed")) return next;
   const limit = finishedAt + REFUND_DELAYED_MS;
   if (tried.retryAt > limit || retry.retryAt <= limit) return next;
   const notice = noticeOf("refund.delayed", next.version, now);

@@ -32,7 +32,7 @@ export function endAtDeadline(record: TaskRecord | null, policy: Policy, now: nu
  */
 export function cancel(
   record: TaskRecord | null,
-  { isForced = false }: CancelEvent,
+  { isForced }: CancelEvent,
   policy: Policy,
   now: number,
 ): Decision {

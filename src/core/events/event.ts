@@ -1,6 +1,7 @@
-import type { AttemptResult, RedeliveryOrder } from "../record/callback.ts";
+import type { AttemptResult } from "../record/callback.ts";
 import type { NoticeKind } from "../record/operator-notice.ts";
 import type { EndedCopy } from "../record/outputs.ts";
+import type { RedeliveryOrder } from "../record/redelivery-keys.ts";
 import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
 import type { HookRefusal } from "../record/tracking.ts";
@@ -154,11 +155,8 @@ export interface AttachEvent extends Requested {
   readonly type: "attach";
   readonly connection: string;
   readonly job: Job;
-  /**
-   * True when the upstream can reach the task's hook URL, and its hooks are expected to come. Absent in an event
-   * from a Worker of an earlier release; no hook is expected then.
-   */
-  readonly isHookExpected?: boolean;
+  /** True when the upstream can reach the task's hook URL, and its hooks are expected to come. */
+  readonly isHookExpected: boolean;
 }
 
 /** Event of a hook that a provider sent to `POST /hooks/{provider}/{id}/{token}`. */
@@ -194,13 +192,13 @@ export interface RedeliverEvent extends RedeliveryOrder {
 /** Event of `POST /v1/tasks/{id}/cancel` by the operator. */
 export interface CancelEvent {
   readonly type: "cancel";
-  /** True to fail the task at once, whatever becomes of its job. Absent in an event from a Worker of an earlier release. */
-  readonly isForced?: boolean;
+  /** True to fail the task at once, whatever becomes of its job. */
+  readonly isForced: boolean;
 }
 
 /**
- * Event of `POST /v1/tasks/{id}/cancel` by the account that owns the task. Its type is another one, because an object of
- * an earlier release would cancel every task for it.
+ * Event of `POST /v1/tasks/{id}/cancel` by the account that owns the task, which may cancel only what it has submitted
+ * itself.
  */
 export interface CancelSubmittedEvent {
   readonly type: "cancel_submitted";
@@ -317,12 +315,9 @@ export interface ReleaseEndedEvent {
   readonly isReleased: boolean;
 }
 
-/**
- * Event that plans another write of the index row, because the index may lack it. The event has the same name as
- * the method of the object that plans it, `republish`, which Workers of other releases call too.
- */
+/** Event that plans another write of the index row, because the index may lack it. */
 export interface RewriteIndexRowEvent {
-  readonly type: "republish";
+  readonly type: "rewrite_index_row";
   /**
    * True when the index row is written at once, even if a write is planned already. False when a planned write
    * keeps its time.
@@ -353,7 +348,7 @@ export interface NoticeEndedEvent {
 
 export interface CopiesOrderedEvent {
   readonly type: "copies_ordered";
-  /** Number that tells the task from others under the same id (`lifeOf` in record/outputs.ts). */
+  /** Number that tells the task from others under the same id (`TaskRecord.recordedAt`). */
   readonly recordedAt: number;
   /**
    * True when the object that copies the outputs of the task has taken the order. False when it has not, and when no
@@ -365,7 +360,7 @@ export interface CopiesOrderedEvent {
 /** Event of the object that copies the outputs of a task: the copies of some of them have ended. */
 export interface CopiesEndedEvent {
   readonly type: "copies_ended";
-  /** Number that tells the task from others under the same id (`lifeOf` in record/outputs.ts). */
+  /** Number that tells the task from others under the same id (`TaskRecord.recordedAt`). */
   readonly recordedAt: number;
   readonly ended: readonly NumberedCopy[];
 }

@@ -60,6 +60,6 @@ function isOwnHook(event: TaskEvent, connection: string): true | null {
   return event.type === "hook" && event.connection === connection ? true : null;
 }
 
-function isHeard({ heard, hint }: PollPlan): boolean {
-  return heard.length > 0 || hint !== null;
+function isHeard({ hasHeardRunning, hint }: PollPlan): boolean {
+  return hasHeardRunning || hint !== null;
 }

@@ -39,7 +39,7 @@ import {
 /** Attaches the upstream job, and applies the hooks about this job that arrived before. */
 export function attach(
   record: TaskRecord | null,
-  { connection, job, isHookExpected = false, keyName }: AttachEvent,
+  { connection, job, isHookExpected, keyName }: AttachEvent,
   policy: Policy,
   now: number,
 ): Decision {

@@ -24,15 +24,13 @@ export function endIndexRow(
 ): Decision {
   if (record === null || record.status === "charging") return unchanged(record);
   if (record.version !== version) return unchanged(record);
-  const { publication } = record;
-  const hasFailed = publication.tries > 0;
+  const { indexRow } = record;
+  const hasFailed = indexRow.hasFailed;
   if (isWritten) {
     const isStored = isRepeat || hasFailed;
-    return isStored ? changed({ ...record, publication: writtenRow(version) }) : unchanged(record);
+    return isStored ? changed({ ...record, indexRow: writtenRow(version) }) : unchanged(record);
   }
-  return hasFailed
-    ? unchanged(record)
-    : changed({ ...record, publication: failedRow(publication) });
+  return hasFailed ? unchanged(record) : changed({ ...record, indexRow: failedRow(indexRow) });
 }
 
 /**
@@ -48,7 +46,7 @@ export function rewriteIndexRow(
 ): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (rowExpiresAt(record, policy) <= now) return UNKNOWN_TASK;
-  const { publication, version } = record;
-  if (!isAlwaysDue && publication.version !== version) return unchanged(record);
-  return changed({ ...record, publication: outdatedSince(NO_INDEX_ROW, now) });
+  const { indexRow, version } = record;
+  if (!isAlwaysDue && indexRow.version !== version) return unchanged(record);
+  return changed({ ...record, indexRow: outdatedSince(NO_INDEX_ROW, now) });
 }

@@ -17,6 +17,7 @@ import type { Credits } from "../record/credits.ts";
 import { NO_COUNTS } from "../record/counts.ts";
 import { findingOf } from "../record/finding.ts";
 import { NO_KEY_NAMES } from "../record/key-names.ts";
+import { outdatedSince } from "../record/index-row-schedule.ts";
 import { NO_INDEX_ROW } from "../record/index-row-state.ts";
 import { isSending, startSubmission, withJobKnown } from "../record/submission.ts";
 import { isStorable, maxBytesOf } from "../record/stored-size.ts";
@@ -48,12 +49,17 @@ export function register(
   }
   const { callbackUrl, provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
-  const head = { v: 1, version, id, model, origin, registration } as const;
+  const head = { v: 2, version, id, model, origin, registration } as const;
   const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
   const times = { createdAt: now, recordedAt: now };
   const submission = event.submission ? startSubmission(event.submission, policy, now) : null;
   const orders = { submission, cancellation: null };
-  const state = { publication: NO_INDEX_ROW, counts: NO_COUNTS, keyNames, ...orders };
+  const state = {
+    indexRow: outdatedSince(NO_INDEX_ROW, now),
+    counts: NO_COUNTS,
+    keyNames,
+    ...orders,
+  };
   const base = { ...head, ...times, ...state };
   const upstream = provider === null ? null : { connection: provider, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
@@ -144,14 +150,14 @@ function createFromEvent(
 ): OpenTask {
   const completedAt = news.status === "completed" ? news.completedAt : null;
   return {
-    v: 1,
+    v: 2,
     version: 0,
     id,
     model: creation.model,
     account: creation.account,
     credits: null,
     upstream: null,
-    publication: NO_INDEX_ROW,
+    indexRow: outdatedSince(NO_INDEX_ROW, now),
     counts: NO_COUNTS,
     keyNames: NO_KEY_NAMES,
     createdAt: creation.createdAt ?? Math.min(now, completedAt ?? now),

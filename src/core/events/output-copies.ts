@@ -15,7 +15,7 @@ import type {
 import type { Policy } from "../policy.ts";
 import { planRetry } from "../record/credits.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
-import { copyingOutputs, lifeOf, type Output } from "../record/outputs.ts";
+import { copyingOutputs, type Output } from "../record/outputs.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
 
 /**
@@ -29,7 +29,7 @@ export function endCopyOrder(
 ): Decision {
   if (record === null || !isTerminal(record)) return unchanged(record);
   // The order may be that of an earlier task with the same id.
-  if (lifeOf(record) !== recordedAt) return unchanged(record);
+  if (record.recordedAt !== recordedAt) return unchanged(record);
   const { outputs } = record;
   if (outputs === null || outputs.order === null) return unchanged(record);
   const order = isTaken ? null : planRetry(outputs.order, now);
@@ -46,7 +46,7 @@ export function endCopies(
   policy: Policy,
   now: number,
 ): Decision {
-  if (record === null || !isTerminal(record) || lifeOf(record) !== recordedAt) {
+  if (record === null || !isTerminal(record) || record.recordedAt !== recordedAt) {
     return unchanged(record);
   }
   const { outputs } = record;

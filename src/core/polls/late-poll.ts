@@ -52,7 +52,7 @@ export function lastLatePollAt(task: TerminalTask, policy: Policy): number | nul
 function plannedTimes(task: TerminalTask): readonly number[] {
   const { finishedAt, upstream, failure } = task;
   const { hintAt, resultAt } = task.late ?? NOTHING_LATE;
-  if (upstream?.job == null || finishedAt === null || resultAt !== null) return [];
+  if (upstream?.job == null || resultAt !== null) return [];
   if (failure?.category !== "timeout" || !isTimedOut(task)) return [];
   return [
     ...POLL_WAITS_MS.map((waitMs) => finishedAt + waitMs),

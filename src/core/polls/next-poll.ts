@@ -1,7 +1,7 @@
 import { hashOf } from "../hash.ts";
 import { type Policy, type PollLimits, startAt } from "../policy.ts";
 import { cancelPollAfter, isCancelAnsweredSince } from "../record/cancellation.ts";
-import type { HeardStatus, Hint, PollPlan, UpstreamAnswer } from "../record/poll-plan.ts";
+import type { Hint, PollPlan, UpstreamAnswer } from "../record/poll-plan.ts";
 import { type CreatedTask, isOpen, type OpenTask } from "../record/task.ts";
 import type { Tracking } from "../record/tracking.ts";
 import { limitsOf } from "./task-poll-limits.ts";
@@ -93,7 +93,7 @@ function reasonOf(task: OpenTask, plan: PollPlan, policy: Policy, dueAt: number)
   if (dueAt === cancelPollAfter(task.cancellation, polledAt)) return "cancel_answered";
   if (dueAt >= finalPollAt(task)) return "deadline";
   if (plan.answer?.kind === "no_output") return "no_output";
-  if (dueAt === plan.at) return "hook_running";
+  if (dueAt === plan.postponedTo) return "hook_running";
   const isFirst = dueAt === nextPollTime(cadenceOf(task, plan, policy), plan.attachedAt);
   return isFirst && (plan.hookWaitMs ?? 0) > 0 ? "hook_late" : "schedule";
 }
@@ -126,8 +126,8 @@ export function planPolls(
   now: number,
 ): PollPlan {
   const hookWaitMs = isHookExpected ? (limits?.hookWaitMs ?? null) : null;
-  const unheard = { heard: [], hint: null, answer: null, unansweredSince: null };
-  return { attachedAt: now, hookWaitMs, at: null, notBefore: 0, ...unheard };
+  const unheard = { hasHeardRunning: false, hint: null, answer: null, unansweredSince: null };
+  return { attachedAt: now, hookWaitMs, postponedTo: null, notBefore: 0, ...unheard };
 }
 
 /**
@@ -210,10 +210,9 @@ export function finalNoOutputPollAt({ since }: UpstreamAnswer): number {
  * changes nothing. Polls that do not wait for hooks are not postponed.
  */
 export function hear(plan: PollPlan, now: number): PollPlan {
-  if (plan.heard.includes("processing")) return plan;
-  const heard: readonly HeardStatus[] = [...plan.heard, "processing"];
-  if (plan.hookWaitMs === 0) return { ...plan, heard };
-  return { ...plan, heard, at: now + MOVE_MS };
+  if (plan.hasHeardRunning) return plan;
+  const postponedTo = plan.hookWaitMs === 0 ? plan.postponedTo : now + MOVE_MS;
+  return { ...plan, hasHeardRunning: true, postponedTo };
 }
 
 /**
@@ -239,10 +238,11 @@ export function isHintedSince({ hint: known }: PollPlan, time: number): boolean 
   return known !== null && known.at >= time;
 }
 
-function plannedAfter({ at, answer }: PollPlan, cadence: Cadence, time: number): number {
+function plannedAfter({ postponedTo, answer }: PollPlan, cadence: Cadence, time: number): number {
   const since = answer?.kind === "no_output" ? answer.since : -Infinity;
   const times = NO_OUTPUT_WAITS_MS.map((waitMs) => since + waitMs);
-  const regularAt = at !== null && at > time ? at : nextPollTime(cadence, time);
+  const isPostponed = postponedTo !== null && postponedTo > time;
+  const regularAt = isPostponed ? postponedTo : nextPollTime(cadence, time);
   return times.find((each) => each > time) ?? regularAt;
 }
 

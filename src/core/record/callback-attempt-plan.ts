@@ -1,13 +1,7 @@
 import { type Policy, waitBeforeMs } from "../policy.ts";
 import { SECOND_MS } from "../time.ts";
-import {
-  type Attempt,
-  type AttemptResult,
-  type Callback,
-  dueAt,
-  type RedeliveryOrder,
-} from "./callback.ts";
-import { NO_REDELIVERIES, withRedelivery } from "./redelivery-keys.ts";
+import { type Attempt, type AttemptResult, type Callback, dueAt } from "./callback.ts";
+import { NO_KEYED_REDELIVERIES, type RedeliveryOrder, withRedelivery } from "./redelivery-keys.ts";
 import { withAttempt } from "./outcome-counts.ts";
 
 /**
@@ -30,7 +24,7 @@ export function automaticSeries(url: string): Callback {
     series: { number: 1, started: 0, ordered: null, keyName: null },
     state: { kind: "held" },
     deliveredAt: null,
-    ...NO_REDELIVERIES,
+    keyedRedeliveries: NO_KEYED_REDELIVERIES,
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Policy, startAt } from "../policy.ts";
 import type { Outcome, UnreachableCause } from "./outcome.ts";
-import type { Orderer, RedeliveryMemory } from "./redelivery-keys.ts";
+import type { KeyedRedeliveries } from "./redelivery-keys.ts";
 import type { OutcomeCounts } from "./outcome-counts.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { OutcomeCounts } from "./outcome-counts.ts";
 export const MAX_ATTEMPTS_KEPT = 20;
 
 /** The callback of a terminal task: the attempts so far, and the plan of the next one. */
-export interface Callback extends RedeliveryMemory {
+export interface Callback {
   readonly url: string;
   /** Attempts that have ended, oldest first. */
   readonly attempts: readonly Attempt[];
@@ -24,6 +24,7 @@ export interface Callback extends RedeliveryMemory {
    * attempt has succeeded.
    */
   readonly deliveredAt: number | null;
+  readonly keyedRedeliveries: KeyedRedeliveries;
 }
 
 /**
@@ -53,11 +54,8 @@ export type CallbackState =
 
 /** The times of an attempt, in Unix milliseconds. */
 interface AttemptTimes {
-  /**
-   * Time for which the attempt was planned. Null when the attempt was recorded by an earlier release, which did not
-   * store this time.
-   */
-  readonly dueAt: number | null;
+  /** Time for which the attempt was planned. */
+  readonly dueAt: number;
   readonly startedAt: number;
 }
 
@@ -88,8 +86,8 @@ export interface Attempt extends AttemptTimes {
   readonly answer: AnswerHeaders | null;
   /**
    * Digest of the headers that were sent. The relay can compute the request again to show it to a reader; equal
-   * digests prove that the computed request has the same headers. Null when nothing was sent, when a crash
-   * interrupted the attempt, or when the attempt was made by an earlier release, which did not store the digest.
+   * digests prove that the computed request has the same headers. Null when nothing was sent, or when a crash
+   * interrupted the attempt.
    */
   readonly sentDigest: string | null;
   /**
@@ -129,23 +127,6 @@ export function unansweredAttempt(
 ): AttemptResult {
   const none = { statusCode: null, responseExcerpt: null, cloudflareError: null, answer: null };
   return { outcome, cause, ...none, sentDigest: null };
-}
-
-/** An order for a redelivery, which starts another series of attempts. */
-export interface RedeliveryOrder {
-  readonly attempts: number;
-  /**
-   * URL to which this and later attempts go instead of the present URL of the callback. Null keeps the present URL.
-   */
-  readonly callbackUrl: string | null;
-  readonly orderedBy: Orderer;
-  /**
-   * `Idempotency-Key` of the order. An order that one caller repeats under the same key starts no further attempts.
-   * Two callers may use the same key for different orders.
-   */
-  readonly idempotencyKey: string | null;
-  /** Name of the API key that orders the redelivery. */
-  readonly keyName: string | null;
 }
 
 export function isCallbackSettled({ state }: Callback): boolean {

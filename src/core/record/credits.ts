@@ -26,11 +26,7 @@ export type CreditsState =
   | ({ readonly kind: "releasing" } & Retry)
   | { readonly kind: "released"; readonly at: number }
   | ({ readonly kind: "refunding" } & Retry)
-  /**
-   * State of credits that were refunded. The time `at` is null when the refund was confirmed under an earlier
-   * release, which did not store it.
-   */
-  | { readonly kind: "refunded"; readonly at: number | null };
+  | { readonly kind: "refunded"; readonly at: number };
 
 /** Credits of a task that readers do not see: those of an unanswered charge, or those of a refused submission. */
 export type HiddenCredits = ChargingCredits | ReturnedCredits;

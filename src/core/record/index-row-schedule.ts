@@ -26,20 +26,20 @@ const GROWTH = 4;
 const MAX_RETRY_MS = 7 * DAY_MS;
 
 /**
- * Returns the state of an index row that became outdated at `now`. The field `retryAt` holds this time. The first
+ * Returns the state of an index row that became outdated at `now`. The field `outdatedAt` holds this time. The first
  * write follows after a delay (duties/index-row-write.ts), further ones at the times that `nextWriteAfter` computes
  * until a write succeeds.
  */
-export function outdatedSince(publication: IndexRowState, now: number): IndexRowState {
-  return { ...publication, retryAt: now, tries: 0 };
+export function outdatedSince(indexRow: IndexRowState, now: number): IndexRowState {
+  return { ...indexRow, outdatedAt: now, hasFailed: false };
 }
 
 /**
  * Returns the newest version of the task's record that the index has, as far as the record and this instance of
  * the task's object know; 0 when they know of none.
  */
-export function indexedVersion({ publication }: TaskRecord, policy: Policy): number {
-  return Math.max(publication.version, policy.indexedVersion);
+export function indexedVersion({ indexRow }: TaskRecord, policy: Policy): number {
+  return Math.max(indexRow.version, policy.indexedVersion);
 }
 
 /**
@@ -54,13 +54,13 @@ export function noteIndexRow(
   now: number,
 ): TaskRecord {
   const version = indexedVersion(after, policy);
-  const known = { ...after.publication, version };
+  const known = { ...after.indexRow, version };
   if (before?.version === after.version) {
-    return { ...after, publication: version === after.version ? writtenRow(version) : known };
+    return { ...after, indexRow: version === after.version ? writtenRow(version) : known };
   }
   // A write that began in the same millisecond counts as tried at the time of the change.
   const isMissing = isRowMissing(before, policy, now) && policy.indexTriedAt < now;
-  return { ...after, publication: isMissing ? known : outdatedSince(known, now) };
+  return { ...after, indexRow: isMissing ? known : outdatedSince(known, now) };
 }
 
 /** Returns the state of an index row that has the present version of the task's record. */
@@ -72,12 +72,12 @@ export function writtenRow(version: number): IndexRowState {
 function isRowMissing(record: TaskRecord | null, policy: Policy, now: number): boolean {
   if (record === null || record.status === "charging") return false;
   if (indexedVersion(record, policy) === record.version) return false;
-  return record.publication.tries > 0 || firstWriteAt(record, policy) > now;
+  return record.indexRow.hasFailed || firstWriteAt(record, policy) > now;
 }
 
 /** Returns the state of an index row of which a write has failed. */
-export function failedRow(publication: IndexRowState): IndexRowState {
-  return { ...publication, tries: 1 };
+export function failedRow(indexRow: IndexRowState): IndexRowState {
+  return { ...indexRow, hasFailed: true };
 }
 
 /**
@@ -90,13 +90,13 @@ export function firstWriteAt(record: CreatedTask, policy: Policy): number {
   if (!isOpen(record)) return record.version + (isSettled(record) ? 0 : SENDING_DELAY_MS);
   const isFirst = indexedVersion(record, policy) === 0;
   const delayMs = isFirst ? FIRST_ROW_DELAY_MS : NEXT_ROW_DELAY_MS;
-  return outdatedAt(record) + delayMs;
+  return firstMissingAt(record) + delayMs;
 }
 
 /** Returns the time of the first change that the index row lacks, in Unix milliseconds. */
-function outdatedAt({ publication: { retryAt }, version }: CreatedTask): number {
+function firstMissingAt({ indexRow: { outdatedAt }, version }: CreatedTask): number {
   // An order to write the row again may be later than the change.
-  return retryAt > 0 ? Math.min(retryAt, version) : version;
+  return outdatedAt === null ? version : Math.min(outdatedAt, version);
 }
 
 /**
@@ -106,8 +106,8 @@ function outdatedAt({ publication: { retryAt }, version }: CreatedTask): number 
  * the beginning of the grid, by a delay that duties/index-row-write.ts adds. All times follow from the stored task,
  * so that a failed write need not be stored.
  */
-export function nextWriteAfter({ publication, version }: TaskRecord, triedAt: number): number {
-  const since = publication.retryAt > 0 ? publication.retryAt : version;
+export function nextWriteAfter({ indexRow, version }: TaskRecord, triedAt: number): number {
+  const since = indexRow.outdatedAt ?? version;
   if (since > triedAt) return since;
   let ageMs = FIRST_RETRY_MS;
   while (since + ageMs <= triedAt) ageMs = Math.min(GROWTH * ageMs, ageMs + MAX_RETRY_MS);

@@ -1,5 +1,5 @@
 /**
- * State of a task's index row, the field `publication` of the stored record. Each change of the record is a write
+ * State of a task's index row. Each change of the record is a write
  * to the storage, which costs money. So the success of a write is stored with the next change of the task, of
  * several failures only the first is stored, and the record of a settled task may lack that its row is written:
  * its alarm is then set for the end of its retention.
@@ -12,14 +12,11 @@ export interface IndexRowState {
   readonly version: number;
   /**
    * Time at which the index row became older than the task, in Unix milliseconds; the times of the next writes
-   * are computed from it. 0 when the index has the present version.
+   * are computed from it. Null when the index has the present version.
    */
-  readonly retryAt: number;
-  /**
-   * 1 when a write of the row has failed since `retryAt`, 0 when none is known to have failed. Earlier releases
-   * count failed writes in it.
-   */
-  readonly tries: number;
+  readonly outdatedAt: number | null;
+  /** True when a write of the row is known to have failed since `outdatedAt`. */
+  readonly hasFailed: boolean;
 }
 
-export const NO_INDEX_ROW: IndexRowState = { version: 0, retryAt: 0, tries: 0 };
+export const NO_INDEX_ROW: IndexRowState = { version: 0, outdatedAt: null, hasFailed: false };

@@ -75,8 +75,7 @@ const REPEAT_ORDER_MS = MINUTE_MS;
 /** The part of a task on which the links to its outputs depend. */
 interface LinkedTask {
   readonly id: string;
-  readonly createdAt: number;
-  readonly recordedAt: number | null;
+  readonly recordedAt: number;
   readonly origin: string;
   readonly upstream: { readonly connection: string } | null;
 }
@@ -97,7 +96,7 @@ export function linkOutputs(
   const state: OutputState = { kind: areKept ? "copying" : "streamed" };
   const urls = sources.map((source, index) => {
     const number = index + 1;
-    const about = { taskId: task.id, number, expiresAtS, recordedAt: lifeOf(task) };
+    const about = { taskId: task.id, number, expiresAtS, recordedAt: task.recordedAt };
     const { origin, upstream } = task;
     const isLinked = list.length < MAX_LINKED_OUTPUTS;
     const place = { source, origin, connection: upstream?.connection ?? null };
@@ -124,16 +123,4 @@ export function areFetched({ list }: Outputs): boolean {
 /** Returns the outputs whose copies have not ended. */
 export function copyingOutputs({ list }: Outputs): readonly Output[] {
   return list.filter(({ state }) => state.kind === "copying");
-}
-
-/**
- * Returns the number that tells a task from others under the same id in the links to its outputs: the time at which its
- * record was created, in Unix milliseconds; for a record of an earlier release, which did not store this time, the
- * creation of the task.
- */
-export function lifeOf({
-  recordedAt,
-  createdAt,
-}: Pick<LinkedTask, "recordedAt" | "createdAt">): number {
-  return recordedAt ?? createdAt;
 }

@@ -17,17 +17,14 @@ export interface PollPlan {
    */
   readonly hookWaitMs: number | null;
   /** Time to which a hook has postponed the next poll. Null when no hook has postponed it. */
-  readonly at: number | null;
+  readonly postponedTo: number | null;
   /**
    * Time before which the provider allows no poll, from its header `Retry-After`; 0 when the provider has set no
    * such time.
    */
   readonly notBefore: number;
-  /**
-   * Job states that hooks have reported. Only the first hook that says running is stored and postpones the next
-   * poll; earlier builds also stored the first that said queued.
-   */
-  readonly heard: readonly HeardStatus[];
+  /** True when a hook has said that the job runs. Only the first such hook postpones the next poll. */
+  readonly hasHeardRunning: boolean;
   /** Latest unverified hook that claimed the end of the job; null when there was none. */
   readonly hint: Hint | null;
   /** Kind of the upstream's latest answer to a poll. Null when no poll was answered yet. */
@@ -35,8 +32,6 @@ export interface PollPlan {
   /** Time from which no poll was answered, in Unix milliseconds. Null when the latest poll was answered. */
   readonly unansweredSince: number | null;
 }
-
-export type HeardStatus = Extract<UpstreamNews["status"], "queued" | "processing">;
 
 export interface Hint {
   readonly at: number;

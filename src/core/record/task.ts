@@ -16,8 +16,8 @@ import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
 
 /**
  * The record of one task, stored as one value under one key of the task's Durable Object. Times (`…At`) are Unix
- * milliseconds; the API uses seconds. Records that older releases wrote stay readable. A new number `v` of the
- * format comes only together with code that upgrades records of the older format.
+ * milliseconds; the API uses seconds. What a release has stored stays readable: a later one only adds members, and a
+ * new number `v` of the format comes only together with code that reads the format before.
  */
 export type TaskRecord = ChargingTask | CreatedTask;
 
@@ -57,26 +57,18 @@ export interface TerminalTask extends TaskBase {
    * begins with the members of this body.
    */
   readonly body: string;
-  /**
-   * Outputs for which the body has links of the relay. Null when it has none, also in records of earlier releases.
-   */
+  /** Outputs for which the body has links of the relay. Null when it has none. */
   readonly outputs: Outputs | null;
   readonly failure: Failure | null;
   readonly credits: Credits | null;
   readonly callback: Callback | null;
-  /**
-   * Time at which the relay accepted the result, in Unix milliseconds. Null when the task ended under an earlier
-   * release, which did not store this time.
-   */
-  readonly finishedAt: number | null;
-  /**
-   * Times of the task's job before the end of the task. Null when the task had no job, or when the task ended under
-   * an earlier release, which did not store these times.
-   */
+  /** Time at which the relay accepted the result, in Unix milliseconds. */
+  readonly finishedAt: number;
+  /** Times of the task's job before the end of the task. Null when the task had no job. */
   readonly upstreamTimes: UpstreamTimes | null;
   /**
    * Way in which the result was found: by a hook, a poll or a report. Null when the relay ended the task itself
-   * (deadline, cancellation), or when the task ended under an earlier release, which did not store this.
+   * (deadline, cancellation).
    */
   readonly found: Finding | null;
   /**
@@ -98,7 +90,7 @@ export interface TerminalTask extends TaskBase {
 }
 
 export interface TaskBase {
-  readonly v: 1;
+  readonly v: 2;
   /**
    * Version of the task's record: a number that rises with every change that readers can see. It goes on rising
    * when the id of an erased task is used for another task.
@@ -115,11 +107,10 @@ export interface TaskBase {
   readonly createdAt: number;
   /**
    * Time at which the record was created, by the clock of the task's object. Unlike `createdAt`, it is never taken
-   * from a report. Every task under the same id has another value, so status links can tell these tasks apart. Null
-   * when an earlier release, which did not store this time, created the record.
+   * from a report. Every task under the same id has another value, so status links can tell these tasks apart.
    */
-  readonly recordedAt: number | null;
-  readonly publication: IndexRowState;
+  readonly recordedAt: number;
+  readonly indexRow: IndexRowState;
   readonly counts: Counts;
   readonly keyNames: KeyNames;
   /** Origin of the relay as the creator of the task addressed it, e.g. `https://relay.example.com`. */

@@ -53,7 +53,7 @@ function waitView({ state }: Callback, { pausedAt }: Policy) {
   return state.kind === "due" && pausedAt !== null ? { paused: true } : {};
 }
 
-function attemptView(attempt: Attempt, finishedAt: number | null, reader: TaskReader) {
+function attemptView(attempt: Attempt, finishedAt: number, reader: TaskReader) {
   return {
     number: attempt.number,
     series: attempt.series,
@@ -83,22 +83,15 @@ function answerView(answer: AnswerHeaders | null) {
  * Returns the start of an attempt, how late it started after its planned time, and how long after the end of the
  * task.
  */
-function timesView(
-  { dueAt, startedAt }: Pick<Attempt, "dueAt" | "startedAt">,
-  finishedAt: number | null,
-) {
+function timesView({ dueAt, startedAt }: Pick<Attempt, "dueAt" | "startedAt">, finishedAt: number) {
   return {
     started_at: toSeconds(startedAt),
-    ...optional("late_ms", dueAt === null ? null : startedAt - dueAt),
-    ...optional("after_ms", finishedAt === null ? null : startedAt - finishedAt),
+    late_ms: startedAt - dueAt,
+    after_ms: startedAt - finishedAt,
   };
 }
 
-function openAttemptView(
-  { state, series }: Callback,
-  finishedAt: number | null,
-  reader: TaskReader,
-) {
+function openAttemptView({ state, series }: Callback, finishedAt: number, reader: TaskReader) {
   if (state.kind !== "in_flight") return [];
   const orderedBy = reader === "operator" ? series.keyName : null;
   const { number } = state;

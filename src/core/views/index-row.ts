@@ -228,7 +228,7 @@ function copyColumns({ outputs }: TerminalTask) {
   };
 }
 
-function dueAtOf({ credits, callback, finishedAt }: TerminalTask): number | null {
+function dueAtOf({ credits, callback, finishedAt }: TerminalTask): number {
   if (credits?.state.kind === "refunding") return credits.state.retryAt;
   if (callback?.state.kind === "due") return callback.state.nextAttemptAt;
   if (callback?.state.kind === "in_flight") return callback.state.startedAt + MAX_ATTEMPT_MS;

@@ -1,5 +1,5 @@
 import { sealedKeyOf, type SealedKey } from "../record/customer-key.ts";
-import { lifeOf, type OutputState } from "../record/outputs.ts";
+import type { OutputState } from "../record/outputs.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 
 /** The place of an output with a link of the relay, from which it is answered while the relay has no copy. */
@@ -27,7 +27,7 @@ export function outputPlaceOf(
   recordedAt: number,
   number: number,
 ): OutputPlace | null {
-  if (record === null || !isTerminal(record) || lifeOf(record) !== recordedAt) return null;
+  if (record === null || !isTerminal(record) || record.recordedAt !== recordedAt) return null;
   const output = record.outputs?.list.find((one) => one.number === number);
   if (output === undefined) return null;
   const { source, state } = output;
@@ -35,7 +35,7 @@ export function outputPlaceOf(
     taskId: record.id,
     source,
     state,
-    endedAt: record.finishedAt ?? record.createdAt,
+    endedAt: record.finishedAt,
     origin: record.origin,
     connection: record.upstream?.connection ?? null,
     customerKey: sealedKeyOf(record),

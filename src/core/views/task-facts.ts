@@ -14,39 +14,26 @@ import type { Reader } from "./reader.ts";
  */
 export interface TaskFacts {
   readonly createdAt: number;
-  /**
-   * Time at which the task's record was created. Null when an earlier release, which did not store it, created the
-   * record. Absent when the task's object still runs an earlier release.
-   */
-  readonly recordedAt?: number | null;
-  /**
-   * Deadline that was stated when the task was registered. Null when none was stated. Absent when the task's object
-   * still runs an earlier release.
-   */
-  readonly statedDeadlineAt?: number | null;
+  /** Time at which the task's record was created. */
+  readonly recordedAt: number;
+  /** Deadline that was stated when the task was registered. Null when none was stated. */
+  readonly statedDeadlineAt: number | null;
   readonly finishedAt: number | null;
   readonly refundedAt: number | null;
-  /**
-   * Time at which it was confirmed that the credits above the final price were given back. Absent when the task's object
-   * still runs an earlier release.
-   */
-  readonly releasedAt?: number | null;
+  /** Time at which it was confirmed that the credits above the final price were given back. */
+  readonly releasedAt: number | null;
   /**
    * Times of the provider's job. Null while the task is open, when it had no job, and for a reader of an account,
    * because accounts do not see the upstream.
    */
   readonly upstreamTimes: UpstreamTimes | null;
-  /**
-   * Submission of the task. Null when the relay has not submitted its job. Absent when the task's object still runs an
-   * earlier release.
-   */
-  readonly submission?: SubmissionFacts | null;
+  /** Submission of the task. Null when the relay has not submitted its job. */
+  readonly submission: SubmissionFacts | null;
   /**
    * Effect of an order of this reader to cancel the task: `ask` when the upstream is asked to cancel the job, `fail` when
-   * the task fails at once. Null when the reader cannot cancel it. Absent when the task's object still runs an earlier
-   * release.
+   * the task fails at once. Null when the reader cannot cancel it.
    */
-  readonly cancelEffect?: "ask" | "fail" | null;
+  readonly cancelEffect: "ask" | "fail" | null;
   /** Callback of the task. Null while the task is open, and when it has no `callback_url`. */
   readonly callback: CallbackFacts | null;
 }

@@ -94,7 +94,7 @@ function endView(record: TerminalTask, reader: TaskReader) {
   return {
     ...optional("source_urls", hasSources ? sourcesOf(record) : null),
     ...optional("outputs", outputs && outputsView(record, outputs)),
-    ...optional("finished_at", finishedAt === null ? null : toSeconds(finishedAt)),
+    finished_at: toSeconds(finishedAt),
     ...optional("failure", failure && failureView(failure, reader)),
     ...optional("usage", reader === "operator" ? usage : null),
   };

@@ -26,11 +26,6 @@ const REPEATABLE = [
 ] as const;
 
 const JURISDICTION_KEY = "jurisdiction";
-/**
- * Storage keys of two kinds of objects that earlier releases had in this class too: objects that counted the failed
- * attempts at a receiver's host, and objects that collected failed callbacks to a host. Both kinds have set alarms.
- */
-const MOVED_KEYS = ["failures", "digest", "digest_closed"];
 
 export interface AccountState extends Profile {
   readonly balance: number;
@@ -42,15 +37,15 @@ export interface AccountState extends Profile {
  * an object to another class, and what these objects store must never be lost. An account id has no colon, so it
  * never equals a name of another kind.
  *
- * - `<account id>`, one per account: stores `account`, `fold_at` and the table `entries`. Called by task objects,
+ * - `<account id>`, one per account: stores `profile`, `fold_at` and the table `entries`. Called by task objects,
  *   once to charge a task with a price and once to refund or release it, and by the routes of credits.
- * - `account-keys:<account id>`, one per account: stores `account` and the table `api_keys`. Called for an API key,
+ * - `account-keys:<account id>`, one per account: stores `profile` and the table `api_keys`. Called for an API key,
  *   by each isolate at most once a minute, and by the routes of keys and secrets.
  * - `keys:<digit>`, 16 in all: stores claims to keys by their SHA-256. Called for a key that the relay has not
  *   generated, by each isolate at most once a minute, and for each key that is added or removed.
  * - `index:`, one per deployment: stores `jurisdiction`. Called once by each isolate.
  *
- * `account` is the profile (account-profile.ts), `entries` the ledger (entry-table.ts), and `api_keys` the list of
+ * `profile` is in account-profile.ts, `entries` the ledger (entry-table.ts), and `api_keys` the list of
  * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account handles its
  * calls one after the other. It therefore only books credits: requests are authenticated without it, and so are
  * tasks without a price registered. Both objects of an account store nothing until the account is created. Until
@@ -91,7 +86,7 @@ export class AccountObject extends DurableObject<WithStartup> {
    * Charges the price of a task. A repeated call with the same reference charges nothing more; see
    * `LedgerBook.charge`.
    * @param notAfter time after which the charge is not booked, in Unix milliseconds.
-   * @param bookedBy name of the API key that registered the task; null from a caller of an earlier release.
+   * @param bookedBy name of the API key that registered the task; null when none did.
    */
   charge(
     order: Booking,
@@ -119,7 +114,7 @@ export class AccountObject extends DurableObject<WithStartup> {
 
   /**
    * Books a grant of credits. Null when the account does not exist or was deleted.
-   * @param bookedBy name of the API key that orders the grant; null from a caller of an earlier release.
+   * @param bookedBy name of the API key that orders the grant; null when none does.
    */
   grant(order: Booking, bookedBy: string | null = null): CreditAnswer | null {
     return this.#profile.active() === null ? null : this.#ledger.grant(order, bookedBy);
@@ -267,15 +262,9 @@ export class AccountObject extends DurableObject<WithStartup> {
     return noted ?? jurisdiction;
   }
 
-  /**
-   * Handles the alarm of an object. The alarm of a ledger replaces old entries by their total. Only ledgers set
-   * alarms now. Objects of an earlier release whose kind has moved to another class may still have one; they are
-   * erased, because nothing else would ever erase them.
-   */
-  override async alarm(): Promise<void> {
-    const { storage } = this.ctx;
+  /** Handles the alarm of a ledger, which replaces old entries by their total. Objects of other kinds set none. */
+  override alarm(): void {
     if (this.#profile.exists()) this.#ledger.compact(refundableMs(this.#retentionMs()));
-    else if (MOVED_KEYS.some((key) => storage.kv.get(key) !== undefined)) await storage.deleteAll();
   }
 
   /**

@@ -10,13 +10,10 @@ export interface Profile {
   readonly deletedAt: number | null;
 }
 
-/** A profile as it is stored. An earlier release may have stored it without `deletedAt`. */
-type StoredProfile = Omit<Profile, "deletedAt"> & Partial<Profile>;
-
-const PROFILE_KEY = "account";
+const PROFILE_KEY = "profile";
 
 /**
- * Profile of an account. It is stored under the key `account` in two Durable Objects. The object
+ * Profile of an account. It is stored under the key `profile` in two Durable Objects. The object
  * `account-keys:<account>` is asked for it when a task or an API key of the account is added, and when its secrets
  * are read. The object that books the account's credits has a copy, which may lack the latest rotation of the
  * callback secret.
@@ -30,8 +27,7 @@ export class AccountProfile {
 
   /** Returns the profile of the account, also of a deleted one. Null when the account does not exist. */
   read(): Profile | null {
-    const stored = this.#kv.get<StoredProfile>(PROFILE_KEY);
-    return stored === undefined ? null : { deletedAt: null, ...stored };
+    return this.#kv.get<Profile>(PROFILE_KEY) ?? null;
   }
 
   /** Tells whether the account exists. A deleted account exists too. */

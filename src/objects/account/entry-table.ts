@@ -19,25 +19,20 @@ export interface StoredEntry extends Entry {
   readonly reason: string | null;
   /**
    * Name of the API key that ordered a grant or an adjustment, or that registered the task of a charge. Null for
-   * other entries, and for entries that earlier releases have booked.
+   * other entries.
    */
   readonly bookedBy: string | null;
   /** Time at which the entry was booked, in Unix milliseconds. */
   readonly createdAt: number;
 }
 
-type OptionalColumn = "reason" | "booked_by";
-
-/** Row of the table `entries`. The optional columns are missing when an earlier release created the table. */
+/** Row of the table `entries`. */
 type Row = Record<"kind" | "reference", string> &
-  Record<"seq" | "amount" | "balance" | "created_at", number> & {
-    kind: EntryKind;
-    task_id: string | null;
-  } & { [Column in OptionalColumn]?: string | null };
+  Record<"seq" | "amount" | "balance" | "created_at", number> &
+  Record<"task_id" | "reason" | "booked_by", string | null> & { kind: EntryKind };
 
-const COLUMNS = "seq, kind, reference, amount, balance, task_id, created_at";
-const schemaOf = (table: string) => `
-  CREATE TABLE ${table} (
+const SCHEMA = `
+  CREATE TABLE entries (
     seq INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
     reference TEXT NOT NULL,
@@ -49,15 +44,9 @@ const schemaOf = (table: string) => `
     booked_by TEXT,
     UNIQUE (kind, reference)
   ) STRICT`;
-const OPTIONAL_COLUMNS =
-  "SELECT name FROM pragma_table_info('entries') WHERE name IN ('reason', 'booked_by')";
-const ADD_BOOKED_BY = "ALTER TABLE entries ADD COLUMN booked_by TEXT";
-const REPLACEMENT = [
-  schemaOf("entries_signed"),
-  `INSERT INTO entries_signed (${COLUMNS}, booked_by) SELECT ${COLUMNS}, booked_by FROM entries`,
-  "DROP TABLE entries",
-  "ALTER TABLE entries_signed RENAME TO entries",
-];
+const INSERT = `
+  INSERT INTO entries (kind, reference, amount, balance, task_id, created_at, reason, booked_by)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 const BALANCE = "SELECT balance FROM entries ORDER BY seq DESC LIMIT 1";
 const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
 const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
@@ -99,18 +88,13 @@ const COMPACT_AT_ONCE = 5_000;
  */
 export class EntryTable {
   readonly #sql: SqlStorage;
-  /**
-   * The optional columns that the table has. They are read when the first entry with a value for one of them is
-   * inserted. Null until then.
-   */
-  #optionalColumns: Set<OptionalColumn> | null = null;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
   create(): void {
-    this.#sql.exec(schemaOf("entries"));
+    this.#sql.exec(SCHEMA);
   }
 
   /** Returns the balance of the account, as the newest entry states it; 0 without entries. */
@@ -126,14 +110,9 @@ export class EntryTable {
 
   insert(entry: Entry, annotation: Annotation, now: number): void {
     const { kind, reference, amount, balance } = entry;
-    const { taskId: task_id = null, reason = null, bookedBy: booked_by = null } = annotation;
-    if (booked_by !== null) this.#add("booked_by");
-    if (reason !== null) this.#add("reason");
-    const row = { kind, reference, amount, balance, task_id, created_at: now, reason, booked_by };
-    const filled = Object.entries(row).filter(([, value]) => value !== null);
-    const columns = filled.map(([column]) => column).join(", ");
-    const query = `INSERT INTO entries (${columns}) VALUES (${filled.map(() => "?").join(", ")})`;
-    this.#sql.exec(query, ...filled.map(([, value]) => value));
+    const { taskId = null, reason = null, bookedBy = null } = annotation;
+    const values = [kind, reference, amount, balance, taskId, now, reason, bookedBy];
+    this.#sql.exec(INSERT, ...values);
   }
 
   /**
@@ -168,30 +147,10 @@ export class EntryTable {
     return true;
   }
 
-  /**
-   * Adds an optional column, if the table was created by an earlier release and lacks it. The column `booked_by` is
-   * added to the table. For `reason` the whole table is replaced, because the old table also refuses negative
-   * amounts, which adjustments need. The columns of the table are read once and remembered, because every charge
-   * has a value for `booked_by`.
-   */
-  #add(column: OptionalColumn): void {
-    this.#optionalColumns ??= new Set(
-      Array.from(this.#sql.exec<{ name: OptionalColumn }>(OPTIONAL_COLUMNS), ({ name }) => name),
-    );
-    if (this.#optionalColumns.has(column)) return;
-    if (column === "booked_by") this.#sql.exec(ADD_BOOKED_BY);
-    else {
-      this.#add("booked_by");
-      for (const statement of REPLACEMENT) this.#sql.exec(statement);
-    }
-    this.#optionalColumns.add(column);
-  }
-
   #read(query: string, ...values: readonly (string | number)[]): StoredEntry[] {
     return Array.from(this.#sql.exec<Row>(query, ...values), (row) => {
-      const { task_id: taskId, created_at: createdAt, reason = null, ...others } = row;
-      const { booked_by: bookedBy = null, ...entry } = others;
-      return { ...entry, taskId, reason, bookedBy, createdAt };
+      const { task_id: taskId, created_at: createdAt, booked_by: bookedBy, ...entry } = row;
+      return { ...entry, taskId, bookedBy, createdAt };
     });
   }
 }

@@ -20,7 +20,7 @@ interface StoredClaim extends KeyClaim {
    * Day on which this object was last asked for the owner of the key, in days since 1970-01-01 UTC. Null when it
    * was never asked.
    */
-  readonly usedDay: number | null;
+  readonly lastUsedDay: number | null;
 }
 
 /**
@@ -44,7 +44,7 @@ export class KeyClaims {
   claim(sha256: string, { accountId, role }: KeyClaim): KeyClaim {
     const known = this.#read(sha256);
     if (known !== null) return { accountId: known.accountId, role: known.role };
-    this.#kv.put<StoredClaim>(sha256, { accountId, role, usedDay: null });
+    this.#kv.put<StoredClaim>(sha256, { accountId, role, lastUsedDay: null });
     return { accountId, role };
   }
 
@@ -56,8 +56,8 @@ export class KeyClaims {
   use(sha256: string, today: number): KeyUse | null {
     const claim = this.#read(sha256);
     if (claim === null) return null;
-    const isFirstOfDay = claim.usedDay !== today;
-    if (isFirstOfDay) this.#kv.put<StoredClaim>(sha256, { ...claim, usedDay: today });
+    const isFirstOfDay = claim.lastUsedDay !== today;
+    if (isFirstOfDay) this.#kv.put<StoredClaim>(sha256, { ...claim, lastUsedDay: today });
     return { accountId: claim.accountId, role: claim.role, isFirstOfDay };
   }
 

@@ -41,7 +41,7 @@ const DELETE_ALL = "DELETE FROM api_keys";
 
 /**
  * Table `api_keys` with the API keys of an account, in the object `account-keys:<account>`. The first call of any
- * method creates the table. The table `keys` of earlier builds is not read.
+ * method creates the table.
  */
 export class KeyTable {
   readonly #sql: SqlStorage;

@@ -29,8 +29,6 @@ export interface ConnectionState {
 const REFUSED_KEY = "refused_at";
 const UNCLEAR_KEY = "unclear";
 const HOOKLESS_KEY = "hookless";
-/** Storage key that only earlier releases used, for the durations of jobs. */
-const OBSOLETE_KEY = "durations";
 /**
  * Number of tasks in a row that did not get their expected hook after which the hooks of a connection count as
  * missing.
@@ -85,7 +83,7 @@ export class ConnectionObject extends DurableObject<object> {
   noteRefusedKey(): boolean {
     const now = Date.now();
     const last = this.#refusedAt();
-    if (last === null || now - last > REFUSAL_PAUSE_MS) this.#put(REFUSED_KEY, now);
+    if (last === null || now - last > REFUSAL_PAUSE_MS) this.ctx.storage.kv.put(REFUSED_KEY, now);
     return this.#alerts.claim(now, "refused");
   }
 
@@ -94,7 +92,7 @@ export class ConnectionObject extends DurableObject<object> {
     const now = Date.now();
     const known = this.#unclear();
     if (known === null || Math.abs(now - known.at) >= UNCLEAR_PAUSE_MS) {
-      this.#put(UNCLEAR_KEY, { ...answer, at: now });
+      this.ctx.storage.kv.put(UNCLEAR_KEY, { ...answer, at: now });
     }
   }
 
@@ -120,7 +118,7 @@ export class ConnectionObject extends DurableObject<object> {
   noteHook(hasCome: boolean): number {
     const known = this.hooklessTasks();
     const hookless = hasCome ? 0 : Math.min(known + 1, HOOKLESS_TASKS);
-    if (hookless !== known) this.#put(HOOKLESS_KEY, hookless);
+    if (hookless !== known) this.ctx.storage.kv.put(HOOKLESS_KEY, hookless);
     return hookless;
   }
 
@@ -130,13 +128,6 @@ export class ConnectionObject extends DurableObject<object> {
    */
   takePollSlot(taskId: string, isUrgent: boolean, perMinute: number): number {
     return this.#slots.take(taskId, isUrgent, perMinute, Date.now());
-  }
-
-  /** Stores a value under a key, and deletes the value that only earlier releases used. */
-  #put(key: string, value: number | NotedAnswer): void {
-    const { kv } = this.ctx.storage;
-    kv.delete(OBSOLETE_KEY);
-    kv.put(key, value);
   }
 
   #refusedAt(): number | null {

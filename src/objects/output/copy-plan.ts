@@ -26,8 +26,8 @@ export interface DeletedCopies extends KeptOutputs {
   readonly kind: "deleted";
   /** Time at which this state is erased, in Unix milliseconds. */
   readonly forgetAt: number;
-  /** Multipart uploads that may have left parts, which the deletion aborts. Absent in states of earlier builds. */
-  readonly uploads?: readonly LeftUpload[];
+  /** Multipart uploads that may have left parts, which the deletion aborts. */
+  readonly uploads: readonly LeftUpload[];
 }
 
 /** A multipart upload of an output that was not completed. */
@@ -49,9 +49,9 @@ export type CopyState =
   | (EndedCopy & { readonly isReported: boolean })
   /**
    * State of a copy that the operator has deleted, or that is never made for this reason. `uploadId` is the multipart upload
-   * that the deletion aborts, which may have left parts; null for none, absent in states of earlier builds.
+   * that the deletion aborts, which may have left parts; null for none.
    */
-  | { readonly kind: "deleted"; readonly uploadId?: string | null };
+  | { readonly kind: "deleted"; readonly uploadId: string | null };
 
 /** State of a copy that is being made or waits for its next try. */
 export interface OpenCopy extends Retry {
@@ -188,7 +188,7 @@ export function withoutUpload(copies: Copies, number: number): Copies {
 
 /** Returns the multipart uploads that may have left parts in the bucket. */
 export function leftUploads(stored: StoredCopies): readonly LeftUpload[] {
-  if (stored.kind === "deleted") return stored.uploads ?? [];
+  if (stored.kind === "deleted") return stored.uploads;
   return stored.list.flatMap((copy) => {
     const uploadId = uploadOf(copy);
     return uploadId === null ? [] : { number: copy.number, uploadId };
@@ -196,7 +196,7 @@ export function leftUploads(stored: StoredCopies): readonly LeftUpload[] {
 }
 
 function uploadOf({ state }: Copy): string | null {
-  return state.kind === "open" || state.kind === "deleted" ? (state.uploadId ?? null) : null;
+  return state.kind === "open" || state.kind === "deleted" ? state.uploadId : null;
 }
 
 /** Returns the time of the next work, in Unix milliseconds: a try, a report, or the end of the copies. */

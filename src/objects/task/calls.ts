@@ -154,10 +154,10 @@ async function writeIndexRow(
   const { id, version } = row;
   const write = unlessAborted(platform.writeIndexRow(row), aborted);
   const { answer: isWritten, fault } = await ended(write, false);
-  const line = { task_id: id, version, outcome: outcome(isWritten, "published"), ...fault };
+  const line = { task_id: id, version, outcome: outcome(isWritten, "written"), ...fault };
   const event = { type: "index_row_ended", version, isWritten, isRepeat } as const;
   const isExpected = isWritten || aborted.aborted;
-  return { event, line: { event: "index.publish", ...line }, level: level(isExpected) };
+  return { event, line: { event: "index.write", ...line }, level: level(isExpected) };
 }
 
 /**

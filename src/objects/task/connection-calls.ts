@@ -52,7 +52,7 @@ export class ConnectionCalls {
     task: TaskRecord | null,
     { polls }: Config,
   ): Promise<Event> {
-    const { connection, job, isHookExpected = false } = event;
+    const { connection, job, isHookExpected } = event;
     if (!isHookExpected || (polls.get(connection)?.hookWaitMs ?? null) === null) return event;
     if (task === null || !isOpen(task) || !isNewJob(task, job)) return event;
     const hookless = hooklessTasks.get(connection) ?? (await this.#askHookless(connection));

@@ -2,35 +2,29 @@ import * as z from "zod/mini";
 import { type JsonObject, parseJson } from "../../core/json.ts";
 import { OF_A_LATER_RELEASE, OF_AN_EARLIER_BUILD } from "../../core/other-format.ts";
 import { ANSWERED_KINDS, CANCEL_REASONS } from "../../core/record/cancellation.ts";
-import { NO_COUNTS } from "../../core/record/counts.ts";
 import { FOUND_BY } from "../../core/record/finding.ts";
-import { NO_KEY_NAMES } from "../../core/record/key-names.ts";
 import { NOTICE_KINDS } from "../../core/record/operator-notice.ts";
 import { PRICE_BASES } from "../../core/record/price-rule.ts";
 import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { ANSWER_KINDS } from "../../core/record/poll-plan.ts";
-import { NO_INDEX_ROW } from "../../core/record/index-row-state.ts";
 import { HOOK_REFUSALS } from "../../core/record/tracking.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import { CAUSES, OUTCOMES } from "../../core/record/outcome.ts";
-import { MAX_KEYED_REDELIVERIES } from "../../core/record/redelivery-keys.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 
-// Schema of the stored record. Objects are loose: fields that a later release adds within the same `v` survive a
-// write by this release. A record of another `v` is refused and not changed, and the alarm of the task is repeated.
+// Schema of the stored record. A later release adds a field with a default, stated here and nowhere else, for records
+// that lack it. Objects are loose: fields that a later release adds within the same `v` survive a write by this one. A record of another `v` is refused and not changed, and the alarm of the task is repeated.
 // Requests get the answer `unavailable` until the later release is back, or `stored_by_earlier_build`
 // (api/http/object-call.ts).
 
 /** Number of the format of the record. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 const Int = z.int();
 const IntOrNull = z.nullable(Int);
 const TextOrNull = z.nullable(z.string());
 const Time = Int.check(z.nonnegative());
 const TimeOrNull = z.nullable(Time);
-/** Schema of a time that earlier releases did not store. It is null in their records. */
-const LaterTime = z._default(TimeOrNull, null);
 
 // The reported state of a job.
 
@@ -74,80 +68,48 @@ const AnswerHeaders = z.looseObject({
 const Attempt = z.looseObject({
   number: Int,
   series: Int,
-  url: z._default(TextOrNull, null),
-  dueAt: LaterTime,
+  url: TextOrNull,
+  dueAt: Time,
   startedAt: Time,
   durationMs: Int,
   outcome: z.enum(OUTCOMES),
   statusCode: IntOrNull,
   responseExcerpt: TextOrNull,
-  cloudflareError: z._default(IntOrNull, null),
-  cause: z._default(z.nullable(z.enum(CAUSES)), null),
-  answer: z._default(z.nullable(AnswerHeaders), null),
-  sentDigest: z._default(TextOrNull, null),
-  keyName: z._default(TextOrNull, null),
+  cloudflareError: IntOrNull,
+  cause: z.nullable(z.enum(CAUSES)),
+  answer: z.nullable(AnswerHeaders),
+  sentDigest: TextOrNull,
+  keyName: TextOrNull,
 });
 
-const KeyedRedelivery = z.looseObject({ key: z.string(), callbackUrl: z.optional(TextOrNull) });
+const KeyedRedelivery = z.looseObject({ key: z.string(), callbackUrl: TextOrNull });
 
 const KeyedRedeliveries = z.looseObject({
   operator: z.array(KeyedRedelivery),
   owner: z.array(KeyedRedelivery),
 });
 
-const StoredCallback = z.looseObject({
+const Callback = z.looseObject({
   url: z.string(),
   attempts: z.array(Attempt),
-  droppedOutcomes: z._default(z.partialRecord(z.enum(OUTCOMES), Int), {}),
+  droppedOutcomes: z.partialRecord(z.enum(OUTCOMES), Int),
   lastNumber: Int,
   series: z.looseObject({
     number: Int,
     started: Int,
     ordered: IntOrNull,
-    keyName: z._default(TextOrNull, null),
+    keyName: TextOrNull,
   }),
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("held") }),
     z.looseObject({ kind: z.literal("due"), nextAttemptAt: Time }),
-    z.looseObject({ kind: z.literal("in_flight"), number: Int, dueAt: LaterTime, startedAt: Time }),
+    z.looseObject({ kind: z.literal("in_flight"), number: Int, dueAt: Time, startedAt: Time }),
     z.looseObject({ kind: z.literal("delivered") }),
     z.looseObject({ kind: z.literal("failed") }),
   ]),
   deliveredAt: TimeOrNull,
-  lastOrderKey: TextOrNull,
-  lastOwnerOrderKey: z.optional(TextOrNull),
-  keyedOrders: z._default(KeyedRedeliveries, { operator: [], owner: [] }),
+  keyedRedeliveries: KeyedRedeliveries,
 });
-
-/**
- * Schema of the callback of a task. Records of early releases have only one `Idempotency-Key`, that of the latest
- * redelivery, whoever ordered it. This key is then used for both the operator and the owner, so that neither of
- * them starts a redelivery twice by repeating a request.
- */
-const Callback = z.pipe(
-  StoredCallback,
-  z.transform(({ lastOwnerOrderKey, ...callback }: z.output<typeof StoredCallback>) => {
-    const { lastOrderKey } = callback;
-    const ownerKey = lastOwnerOrderKey === undefined ? lastOrderKey : lastOwnerOrderKey;
-    const keyedOrders = {
-      operator: withLatest(callback.keyedOrders.operator, lastOrderKey),
-      owner: withLatest(callback.keyedOrders.owner, ownerKey),
-    };
-    return { ...callback, lastOwnerOrderKey: ownerKey, keyedOrders };
-  }),
-);
-
-/**
- * Returns the remembered orders of a caller including the order with the latest key. That order is missing when it
- * was accepted by a release that stores only the latest key.
- */
-function withLatest(
-  orders: z.output<typeof KeyedRedeliveries>["owner"],
-  latest: string | null,
-): z.output<typeof KeyedRedeliveries>["owner"] {
-  if (latest === null || orders.some(({ key }) => key === latest)) return orders;
-  return [...orders, { key: latest }].slice(-MAX_KEYED_REDELIVERIES);
-}
 
 // The tracking of the job, and the task.
 
@@ -168,35 +130,35 @@ const Hint = z.looseObject({
   status: z.enum(["queued", "processing", "no_output", "completed", "failed"]),
 });
 
-// Earlier releases have also stored how long jobs usually took. These fields are dropped.
-const Poll = z.pipe(
-  z.looseObject({
-    attachedAt: z._default(Time, 0),
-    hookWaitMs: z._default(TimeOrNull, null),
-    at: TimeOrNull,
-    notBefore: Time,
-    heard: z._default(z.array(z.enum(["queued", "processing"])), []),
-    hint: z._default(z.nullable(Hint), null),
-    answer: z._default(z.nullable(UpstreamAnswer), null),
-    unansweredSince: z._default(TimeOrNull, null),
-  }),
-  z.transform(({ likelyAgesMs: _ages, isReported: _isReported, ...plan }) => plan),
-);
+const Poll = z.looseObject({
+  attachedAt: Time,
+  hookWaitMs: TimeOrNull,
+  postponedTo: TimeOrNull,
+  notBefore: Time,
+  hasHeardRunning: z.boolean(),
+  hint: z.nullable(Hint),
+  answer: z.nullable(UpstreamAnswer),
+  unansweredSince: TimeOrNull,
+});
 
 const Tracking = z.looseObject({
   poll: z.nullable(Poll),
   keptHooks: z.array(z.looseObject({ jobId: TextOrNull, news: News })),
   isExtended: z.boolean(),
-  told: z._default(z.array(z.enum(NOTICE_KINDS)), []),
-  refusedHooks: z._default(z.array(z.looseObject({ at: Time, reason: z.enum(HOOK_REFUSALS) })), []),
+  told: z.array(z.enum(NOTICE_KINDS)),
+  refusedHooks: z.array(z.looseObject({ at: Time, reason: z.enum(HOOK_REFUSALS) })),
 });
 
-const IndexRowState = z.looseObject({ version: Int, retryAt: Time, tries: Int });
+const IndexRowState = z.looseObject({
+  version: Int,
+  outdatedAt: TimeOrNull,
+  hasFailed: z.boolean(),
+});
 const Counts = z.looseObject({ hooks: Int, polls: Int });
 const Notice = z.looseObject({
   kind: z.enum(NOTICE_KINDS),
   version: Int,
-  details: z._default(z.nullable(Json), null),
+  details: z.nullable(Json),
   retryAt: Time,
   tries: Int,
 });
@@ -232,22 +194,20 @@ const FinalPrice = z.looseObject({ credits: Int, basis: z.enum(PRICE_BASES) });
 const Credits = z.looseObject({
   ...price,
   chargeId: TextOrNull,
-  final: z._default(z.nullable(FinalPrice), null),
+  final: z.nullable(FinalPrice),
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("charged") }),
     z.looseObject({ kind: z.literal("releasing"), ...retry }),
     z.looseObject({ kind: z.literal("released"), at: Time }),
     Refunding,
-    z.looseObject({ kind: z.literal("refunded"), at: LaterTime }),
+    z.looseObject({ kind: z.literal("refunded"), at: Time }),
   ]),
 });
 
-// Null in records of an earlier release, and after events from a Worker of an earlier release.
-const KeyName = z._default(TextOrNull, null);
 const KeyNames = z.looseObject({
-  registeredBy: KeyName,
-  attachedBy: KeyName,
-  reportedBy: KeyName,
+  registeredBy: TextOrNull,
+  attachedBy: TextOrNull,
+  reportedBy: TextOrNull,
 });
 
 const PriceRule = z.looseObject({
@@ -260,7 +220,7 @@ const PriceRule = z.looseObject({
 
 const Registration = z.looseObject({
   callbackUrl: TextOrNull,
-  provider: z._default(TextOrNull, null),
+  provider: TextOrNull,
   parameters: z.nullable(Json),
   metadata: z.nullable(Json),
   deadlineAt: TimeOrNull,
@@ -285,7 +245,7 @@ const Submission = z.looseObject({
   startedAt: Time,
   requestDigest: z.string(),
   endpoint: TextOrNull,
-  isByOwner: z._default(z.boolean(), false),
+  isByOwner: z.boolean(),
   state: z.discriminatedUnion("kind", [
     z.looseObject({ kind: z.literal("sending"), endsAt: Time }),
     z.looseObject({ kind: z.literal("unsent") }),
@@ -300,7 +260,7 @@ const Submission = z.looseObject({
     z.looseObject({ kind: z.literal("accepted"), answeredAt: TimeOrNull, statusCode: IntOrNull }),
   ]),
   answer: z.nullable(z.looseObject({ status: Int, contentType: TextOrNull, body: z.string() })),
-  customerKey: z._default(z.nullable(CustomerKey), null),
+  customerKey: z.nullable(CustomerKey),
 });
 
 const Cancellation = z.looseObject({
@@ -314,23 +274,22 @@ const Cancellation = z.looseObject({
   ]),
 });
 
-// Fields with a default are missing in records of the first release.
 const base = {
   v: z.literal(FORMAT),
   version: Int,
   id: z.string(),
   model: z.string(),
   account: z.nullable(Account),
-  upstream: z._default(z.nullable(Upstream), null),
+  upstream: z.nullable(Upstream),
   createdAt: Time,
-  recordedAt: LaterTime,
-  publication: z._default(IndexRowState, { ...NO_INDEX_ROW }),
-  counts: z._default(Counts, { ...NO_COUNTS }),
-  keyNames: z._default(KeyNames, { ...NO_KEY_NAMES }),
+  recordedAt: Time,
+  indexRow: IndexRowState,
+  counts: Counts,
+  keyNames: KeyNames,
   origin: z.string(),
   registration: z.nullable(Registration),
-  submission: z._default(z.nullable(Submission), null),
-  cancellation: z._default(z.nullable(Cancellation), null),
+  submission: z.nullable(Submission),
+  cancellation: z.nullable(Cancellation),
 };
 
 const ChargingTask = z.looseObject({
@@ -351,14 +310,8 @@ const OpenTask = z.looseObject({
   status: z.enum(["pending", "processing"]),
   callbackUrl: TextOrNull,
   deadlineAt: Time,
-  tracking: z._default(Tracking, {
-    poll: null,
-    keptHooks: [],
-    isExtended: false,
-    told: [],
-    refusedHooks: [],
-  }),
-  notices: z._default(z.array(Notice), []),
+  tracking: Tracking,
+  notices: z.array(Notice),
 });
 
 const TerminalTask = z.looseObject({
@@ -366,15 +319,15 @@ const TerminalTask = z.looseObject({
   credits: z.nullable(Credits),
   status: z.enum(["completed", "failed"]),
   body: z.string().check(z.refine(isBody)),
-  outputs: z._default(z.nullable(Outputs), null),
+  outputs: z.nullable(Outputs),
   failure: z.nullable(Failure),
   callback: z.nullable(Callback),
-  finishedAt: LaterTime,
-  upstreamTimes: z._default(z.nullable(UpstreamTimes), null),
-  found: z._default(z.nullable(Finding), null),
-  usage: z._default(z.nullable(Usage), null),
-  notices: z._default(z.array(Notice), []),
-  late: z._default(z.nullable(Late), null),
+  finishedAt: Time,
+  upstreamTimes: z.nullable(UpstreamTimes),
+  found: z.nullable(Finding),
+  usage: z.nullable(Usage),
+  notices: z.array(Notice),
+  late: z.nullable(Late),
   expiresAt: Time,
 });
 

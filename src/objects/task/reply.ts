@@ -4,7 +4,6 @@ import type {
   Decision,
   Rejection,
 } from "../../core/events/decision.ts";
-import { hasCustomerKey } from "../../core/record/customer-key.ts";
 import { isSettled, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import type { Policy } from "../../core/policy.ts";
 import type { CancelState } from "../../core/record/cancellation.ts";
@@ -21,27 +20,22 @@ export interface TaskReply {
   readonly isTerminal: boolean;
   /**
    * True when the task is settled: it has ended, is refunded where it must be, and has no attempt of its callback
-   * left to make. Absent when the task's object still runs an earlier release.
+   * left to make.
    */
-  readonly isSettled?: boolean;
-  /**
-   * Time of the task's creation in Unix milliseconds. Absent when the task's object still runs an earlier release.
-   */
-  readonly createdAt?: number;
+  readonly isSettled: boolean;
+  /** Time of the task's creation in Unix milliseconds. */
+  readonly createdAt: number;
   /**
    * Time at which the task's record was created, in Unix milliseconds. No reader sees it, but status links contain
-   * it. Null when an earlier release created the record; absent when the task's object still runs such a release.
+   * it.
    */
-  readonly recordedAt?: number | null;
+  readonly recordedAt: number;
   /**
    * Progress of the job of an open task in percent, which is part of the ETag. Absent when the progress is not
    * known.
    */
   readonly progress?: number;
-  /**
-   * State of the latest order to cancel the task. Absent without an order, and when the task's object still runs an
-   * earlier release.
-   */
+  /** State of the latest order to cancel the task. Absent without an order. */
   readonly cancellation?: CancelState["kind"];
   /** JSON text of the task, with the parts that this reader may see. */
   readonly json: string;
@@ -76,11 +70,6 @@ export type Applied =
 /** Part of the stored submission that decides how the Worker answers its caller. */
 export interface SubmissionReply extends Pick<Submission, "id" | "answer"> {
   readonly state: Submission["state"]["kind"];
-  /**
-   * True when the job is submitted and polled with a key of the customer. Absent when the task's object still runs a
-   * release that would poll it with the key of the connection.
-   */
-  readonly hasCustomerKey?: boolean;
 }
 
 /**
@@ -125,8 +114,7 @@ export function taken(
   const task = replyOf(record, reader, policy);
   if (submission === null) return { kind, task };
   const { id, answer, state } = submission;
-  const reply = { id, answer, state: state.kind, hasCustomerKey: hasCustomerKey(record) };
-  return { kind, task, submission: reply };
+  return { kind, task, submission: { id, answer, state: state.kind } };
 }
 
 export function refused(refusal: Refusal): Applied {

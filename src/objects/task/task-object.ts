@@ -11,7 +11,6 @@ import type {
   SubmitOutcome,
 } from "../../core/events/event.ts";
 import { isLateSuccess } from "../../core/events/late-results.ts";
-import { lifeOf } from "../../core/record/outputs.ts";
 import { isCharging } from "../../core/record/credits.ts";
 import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import { toSeconds } from "../../core/time.ts";
@@ -65,7 +64,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "placeOfOutput",
       "read",
       "readByLink",
-      "republish",
+      "rewriteIndexRow",
       "wake",
     ] as const) {
       retryable(this.prototype[name]);
@@ -156,7 +155,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#platform.prepare(this.env);
     this.#loop.apply(event);
     const record = this.#platform.load();
-    return record !== null && isTerminal(record) && lifeOf(record) === event.recordedAt;
+    return record !== null && isTerminal(record) && record.recordedAt === event.recordedAt;
   }
 
   /**
@@ -205,9 +204,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * @returns the task's creation time, in Unix milliseconds; null when there is no task, or when the time for which
    * the index stores its row is over.
    */
-  republish(isAlwaysDue = true): number | null {
+  rewriteIndexRow(isAlwaysDue = true): number | null {
     this.#platform.prepare(this.env);
-    const decision = this.#loop.apply({ type: "republish", isAlwaysDue });
+    const decision = this.#loop.apply({ type: "rewrite_index_row", isAlwaysDue });
     if (decision.kind === "reject") return null;
     if (decision.kind === "unchanged") this.#loop.resume();
     return this.#platform.load()?.createdAt ?? null;
@@ -254,10 +253,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * Returns the task as its status link (a URL with a token) shows it. Null when the task does not exist, or when
    * the link was made for an earlier task with the same id.
    * @param createdAtS creation time of the task as the link states it, in Unix seconds.
-   * @param recordedAt creation time of the task's record as the link states it, in Unix milliseconds; null in a
-   * link to a task whose record an earlier release created.
+   * @param recordedAt creation time of the task's record as the link states it, in Unix milliseconds.
    */
-  readByLink(createdAtS: number, recordedAt: number | null): TaskReply | null {
+  readByLink(createdAtS: number, recordedAt: number): TaskReply | null {
     this.#platform.prepare(this.env);
     const record = this.#readable();
     if (record === null || toSeconds(record.createdAt) !== createdAtS) return null;

@@ -63,7 +63,7 @@ export class WorkLoop {
     const settings = this.#platform.policy(now);
     const before = this.#platform.load();
     // The index may have lost the row, although this instance has written it.
-    if (event.type === "republish") this.#tried.forgetIndexRow();
+    if (event.type === "rewrite_index_row") this.#tried.forgetIndexRow();
     const policy = { ...settings, ...this.#tried.at(now) };
     const decision = transition(before, event, policy, now);
     if (decision.kind === "changed") this.#commit(before, decision.record, policy, now);

@@ -162,7 +162,7 @@ function observe(
 }
 
 /**
- * Returns the values of the fields that may contain the link, the best first. Older releases write the link into
+ * Returns the values of the fields that may contain the link, the best first. Older new-api servers write the link into
  * `fail_reason`.
  */
 function linksIn(body: unknown, task: unknown): readonly unknown[] {

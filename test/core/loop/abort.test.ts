@@ -76,7 +76,7 @@ describe("a poll", () => {
   it.each<[string, TaskEvent]>([
     ["a signed hook", aHook(aCompletion(), { isSigned: true })],
     ["a report", aReport(aFailure())],
-    ["a cancellation", { type: "cancel" }],
+    ["a cancellation", { type: "cancel", isForced: false }],
   ])("a poll in flight is aborted when %s ends the task", async (_what, end) => {
     const { rung } = await startPoll();
     host.loop.apply(end);

@@ -34,7 +34,7 @@ type Call = "charge" | "refund" | "release" | "poll" | "cancelJob" | "writeIndex
 
 const everything = aPolicy({ isIndexed: true, isOperatorNotified: true });
 const notice = noticeOf("callback.failed", NOW, NOW);
-const rowState = { version: NOW, retryAt: 0, tries: 0 };
+const rowState = { version: NOW, outdatedAt: null, hasFailed: false };
 const RECORDS: Readonly<Record<Call, TaskRecord>> = {
   charge: aChargingTask(),
   refund: aRefundingTask(),
@@ -42,7 +42,7 @@ const RECORDS: Readonly<Record<Call, TaskRecord>> = {
   poll: anAttachedTask(),
   cancelJob: aCancelingTask(),
   writeIndexRow: anOpenTask(),
-  sendNotice: aFinishedTask({ publication: rowState, notices: [notice] }),
+  sendNotice: aFinishedTask({ indexRow: rowState, notices: [notice] }),
 };
 const [canceled, refused, unclear, unanswered] = (
   ["canceled", "refused", "unclear", "unanswered"] as const
@@ -53,7 +53,7 @@ const LINES: Readonly<Record<Call, object>> = {
   release: { event: "credits.release", account: "acme", amount: PRICE - 13, final: 13 },
   poll: { event: "upstream.poll", connection: CONNECTION },
   cancelJob: { event: "upstream.cancel", connection: CONNECTION },
-  writeIndexRow: { event: "index.publish", version: NOW },
+  writeIndexRow: { event: "index.write", version: NOW },
   sendNotice: { event: "operator.notice", notice: "callback.failed" },
 };
 
@@ -102,7 +102,7 @@ describe("the log line of a call", () => {
     ["a cancellation that the upstream refuses", "cancelJob", refused, "refused", "info"],
     ["a cancellation with an unclear answer", "cancelJob", unclear, "unclear", "warn"],
     ["a cancellation without an answer", "cancelJob", unanswered, "unanswered", "warn"],
-    ["a successful write to the index", "writeIndexRow", true, "published", "detail"],
+    ["a successful write to the index", "writeIndexRow", true, "written", "detail"],
     ["a failed write to the index", "writeIndexRow", false, "unknown", "warn"],
     ["a notice that the operator accepted", "sendNotice", true, "delivered", "info"],
     ["a notice that the operator did not accept", "sendNotice", false, "unknown", "warn"],

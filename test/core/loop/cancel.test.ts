@@ -28,7 +28,7 @@ function openCalls(): readonly CallName[] {
 }
 
 async function order(): Promise<void> {
-  host.loop.apply({ type: "cancel" });
+  host.loop.apply({ type: "cancel", isForced: false });
   await runMicrotasks();
 }
 

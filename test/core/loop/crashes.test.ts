@@ -228,7 +228,7 @@ describe("an error before or after a callback attempt", () => {
     await expect(host.ring()).rejects.toThrow("send is broken");
     expect(host.alarm).toBe(NOW + 2 * MINUTE);
     host.writes.length = 0;
-    host.loop.apply({ type: "republish", isAlwaysDue: true });
+    host.loop.apply({ type: "rewrite_index_row", isAlwaysDue: true });
     expect(host.writes.slice(0, 2)).toEqual(["put", "alarm"]);
   });
 });

@@ -223,7 +223,7 @@ describe("a submission in the work loop", () => {
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));
     await runMicrotasks();
-    host.loop.apply({ type: "cancel" });
+    host.loop.apply({ type: "cancel", isForced: false });
     await host.loop.applyAndErase({ type: "erase" });
     host.loop.apply(aSubmittedRegistration({}, { id: "later" }));
     const { stored } = host;
