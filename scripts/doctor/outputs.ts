@@ -1,7 +1,7 @@
 import type { UploadRule } from "../deploy/outputs-bucket.ts";
 import { type Finding, ok, problem, unchecked, warning } from "./finding.ts";
 
-/** The settings of outputs that `/healthz` shows. Earlier releases have none. */
+/** The settings of outputs that `/healthz` shows. */
 export interface OutputSettings {
   readonly OUTPUTS?: boolean | undefined;
   readonly OUTPUTS_URL?: string | null | undefined;

@@ -96,7 +96,7 @@ describe("waitFor by the stream", () => {
   );
 
   it.each([
-    ["an earlier release of the relay has none", NO_STREAM, 0],
+    ["the relay has no route for it", NO_STREAM, 0],
     ["a proxy answers it with a page", new Response("<html>", { status: 200 }), 0],
     ["a proxy holds the whole answer back", "silent", 10_000],
     ["a proxy holds the body back", new ScriptedStream("stays open"), 10_000],

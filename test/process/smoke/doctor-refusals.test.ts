@@ -274,7 +274,7 @@ it.each([
   expect(findings(OWN, settings)).toMatch(expected);
 });
 
-it("npm run doctor says nothing about outputs of an earlier release, which keeps none", () => {
+it("npm run doctor says nothing about outputs when /healthz says nothing about them", () => {
   expect(findings(OWN, {})).not.toContain("outputs");
 });
 

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Load } from "../chaos/callbacks/kills.ts";
 
-const LOOK_EVERY_MS = 50;
-
 interface TurnsOptions<T> {
   /** Forms of the relay, which take turns; the load begins with the first. */
   readonly forms: readonly [T, ...T[]];
@@ -19,8 +17,6 @@ export class Turns<T> {
   readonly #options: TurnsOptions<T>;
   /** Form of the relay from a time on; null while it is changed. */
   readonly #log: { readonly form: T | null; readonly from: number }[] = [];
-  readonly #protected = new Set<Promise<unknown>>();
-  #isChanging = false;
 
   constructor(options: TurnsOptions<T>) {
     this.#options = options;
@@ -40,30 +36,15 @@ export class Turns<T> {
     await this.#change(load, last, 0);
   }
 
-  /** Waits for a period of a form; the relay is not changed before the work has ended. */
-  async during<R>(form: T, work: () => Promise<R>): Promise<R> {
-    while (this.#present !== form || this.#isChanging) await sleep(LOOK_EVERY_MS);
-    const done = work();
-    this.#protected.add(done);
-    try {
-      return await done;
-    } finally {
-      this.#protected.delete(done);
-    }
-  }
-
   /** Returns the form at a time; null while it was changed. @param time in Unix milliseconds. */
   at(time: number): T | null {
     return this.#log.findLast(({ from }) => from <= time)?.form ?? null;
   }
 
   async #change(load: Load, form: T, nth: number): Promise<void> {
-    this.#isChanging = true;
-    await Promise.allSettled(this.#protected);
     this.#begin(null);
     await this.#options.take(load, form, nth);
     this.#begin(form);
-    this.#isChanging = false;
   }
 
   get #present(): T | null {

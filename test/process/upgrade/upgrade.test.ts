@@ -46,7 +46,6 @@ it("the promises of docs/promises.md hold for 1,000 tasks while the kept release
     parallel: PARALLEL,
     planOf: slowPlanOf,
     disturb: (load) => turns.disturb(load),
-    underCurrent: (work) => turns.during("present", work),
     figuresOf: (evidence) => crossings(evidence, (time) => turns.at(time)),
   });
   console.log(counters.toString());

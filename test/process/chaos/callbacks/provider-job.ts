@@ -35,9 +35,7 @@ export async function runJob(
   const attach = async () => {
     await sleep(pausesMs[0]);
     const body = { provider: connectionOf(plan), id };
-    const answer = await world.underCurrent(() =>
-      history.askTask("POST", "/upstream", [200, 409], { body }),
-    );
+    const answer = await history.askTask("POST", "/upstream", [200, 409], { body });
     // A signed hook may already have ended the task.
     if (answer.status === 409) expectCode(answer, "task_settled");
   };
@@ -48,7 +46,7 @@ export async function runJob(
     world.upstream.holds.set(id, sleep(MAX_POLL_MS * (nth % 10) * 0.1));
     for (const hook of ending.hooks) {
       if (hook === "genuine") world.upstream.set(id, ending.state);
-      await world.underCurrent(() => postHook(world, { api, id, hook, end: ending.state }));
+      await postHook(world, { api, id, hook, end: ending.state });
     }
   };
   await Promise.all([attach(), sendHooks()]);

@@ -35,7 +35,6 @@ export interface RoundOptions {
   readonly planOf: (seed: number, nth: number) => TaskPlan;
   /** Kills and restarts the relay until the load is over. */
   readonly disturb: (load: Load) => Promise<void>;
-  readonly underCurrent?: World["underCurrent"];
   /** A bundle of another build, which runs beside the relay. */
   readonly otherScript?: string;
   /** Starts a server that passes the requests of callers and providers on to the relay. */
@@ -78,7 +77,6 @@ export async function recordRound(options: RoundOptions): Promise<Recorded<Recor
     upstream,
     closedUrl: await closedPort(),
     isClosing: () => isEnough(plans.size, Date.now() - startedAt, counters),
-    underCurrent: options.underCurrent ?? ((work) => work()),
   };
   const nextPlan = () => {
     const plan = planOf(seed, plans.size);

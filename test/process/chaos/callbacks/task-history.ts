@@ -12,8 +12,6 @@ export interface World {
   readonly closedUrl: string;
   /** Tells whether the round is ending: it starts no new task, and no longer waits for a series to end. */
   readonly isClosing: () => boolean;
-  /** Runs work that an earlier release cannot do while the current release runs. */
-  readonly underCurrent: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** The data that a history has recorded, without the methods that call the relay. */

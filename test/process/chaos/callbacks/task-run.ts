@@ -58,8 +58,7 @@ async function register(world: World, history: TaskHistory, deadlineAtS: number)
   const headers: Record<string, string> = isNamedByKey ? { "Idempotency-Key": `order-${id}` } : {};
   const body = registrationOf(history, deadlineAtS);
   const call = { method: "POST", path: "/v1/tasks", body, headers, isBooked: credits !== null };
-  const ask = () => history.ask(call, [201, ...refusals], [200]);
-  const answer = await (isUpstream ? world.underCurrent(ask) : ask());
+  const answer = await history.ask(call, [201, ...refusals], [200]);
   if (answer.status === 400 && Date.now() < deadlineAtS * 1000) {
     throw new Fault(`refused before its deadline: ${answer.text}`);
   }
