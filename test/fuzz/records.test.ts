@@ -66,7 +66,9 @@ function parsed(parse: typeof parseRecord, value: unknown): TaskRecord | null {
   } catch (error) {
     const isDocumented =
       error instanceof Error &&
-      /^unreadable task record(?: of a later release)?: /.test(error.message);
+      /^unreadable task record(?: of a (?:later release|build before 1\.0\.0))?: /.test(
+        error.message,
+      );
     if (!isDocumented || error.name !== "Error") throw error;
     return null;
   }
