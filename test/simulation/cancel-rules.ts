@@ -52,7 +52,7 @@ export function orderOf(
     return isAskable && task.submission?.isByOwner === true ? "ask" : null;
   }
   if (event.type !== "cancel") return null;
-  return isAskable && event.isForced !== true ? "ask" : "fail";
+  return isAskable && !event.isForced ? "ask" : "fail";
 }
 
 /** Checks a call that cancels a job and is about to be sent. */

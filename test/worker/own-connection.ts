@@ -33,7 +33,7 @@ export function aFinishedArk(): Outside {
 }
 
 /** Registers a task with a connection; no job is attached. */
-export function aTask({ name, bindings }: OwnConnection): Promise<Hooked> {
+function aTask({ name, bindings }: OwnConnection): Promise<Hooked> {
   return hooked({ provider: name, bindings });
 }
 

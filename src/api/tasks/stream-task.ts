@@ -115,7 +115,7 @@ async function* eventsOf(
   watch: TaskWatch | null,
 ): AsyncGenerator<Bytes, void> {
   const endsAt = Date.now() + MAX_STREAM_MS;
-  const isCrowded = watch === null && first.isSettled !== true;
+  const isCrowded = watch === null && !first.isSettled;
   yield bytesOf(`retry: ${isCrowded ? CROWDED_RECONNECT_MS : RECONNECT_MS}\n\n`);
   let sentAt = Date.now();
   let task: TaskReply | null = first;
