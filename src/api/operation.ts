@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { compiled } from "../lib/compiled.ts";
 import type { Runtime } from "../config/runtime.ts";
 import type { Env } from "../env.ts";
 import { describeHolders, type Permission } from "../security/roles.ts";
@@ -9,7 +10,7 @@ import { invalidRequest, Problem, unknownAccount, unknownTask } from "./http/pro
 import { type AccountLimit, countRequest } from "./http/rate-limit.ts";
 
 /** Schema of the query of an operation without parameters. It is compiled when the isolate starts. */
-export const NoQuery = z.compile(z.strictObject({}));
+export const NoQuery = compiled(z.strictObject({}));
 
 /** Schema of the body of an operation that takes no body: it accepts any value and returns null. */
 export const NoBody = z.pipe(

@@ -29,15 +29,15 @@ function withDomain<S extends z.ZodMiniType>(reader: S, domain: Domain): S & Wit
   return Object.assign(reader, { domain });
 }
 
+/** Schema of a variable before it is read. All readers share it, because each schema makes the start longer. */
+const Raw = z.nullish(z.union([z.string(), z.number(), z.boolean()], "must be text"));
+
 /**
  * Returns a reader that reads a variable as text. Numbers and booleans from TOML become text; a variable that
  * is not set or blank is read as `fallback`.
  */
 export function text(fallback: string) {
-  return convert(
-    z.nullish(z.union([z.string(), z.number(), z.boolean()], "must be text")),
-    (value) => (value ?? "").toString().trim() || fallback,
-  );
+  return convert(Raw, (value) => (value ?? "").toString().trim() || fallback);
 }
 
 /** Returns a reader that converts what another reader has read. A reader is a schema that reads a variable. */

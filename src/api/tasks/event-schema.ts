@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { compiled } from "../../lib/compiled.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { MAX_OUTPUT_URL_CHARS, MAX_OUTPUT_URLS } from "../../core/record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
@@ -103,7 +104,7 @@ const misplaced = z.optional(z.null("does not belong to this status"));
  * Body of `POST /v1/events`, with which an upstream reports the state of a task. It has the form of a task as the API
  * returns it. Unknown fields are dropped, except in the metadata. The schema is compiled when the isolate starts.
  */
-export const TaskFinishEvent = z.compile(
+export const TaskFinishEvent = compiled(
   z.discriminatedUnion("status", [
     z.object({
       ...creation,

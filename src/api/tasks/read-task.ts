@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { compiled } from "../../lib/compiled.ts";
 import { hashOf } from "../../core/hash.ts";
 import type { TaskReader } from "../../core/views/reader.ts";
 import { SECOND_MS } from "../../core/time.ts";
@@ -41,7 +42,7 @@ export interface FoundTask {
 }
 
 /** Query of a read. The schema is compiled when the isolate starts. */
-export const ReadQuery = z.compile(
+export const ReadQuery = compiled(
   z.strictObject({ wait: Wait, known: z.optional(z.array(z.string())) }),
 );
 
@@ -72,7 +73,7 @@ export const inspectTask = operation(
 );
 
 /** Parameters in the URL of a read. The schema is compiled when the isolate starts. */
-export const LinkQuery = z.compile(z.strictObject({ wait: Wait, token: StatusToken }));
+export const LinkQuery = compiled(z.strictObject({ wait: Wait, token: StatusToken }));
 
 const byKey = routeOf({ method: "GET", path: "/v1/tasks/{id}" }, readTask, answerOf, {
   schema: LinkQuery,

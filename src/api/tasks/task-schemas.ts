@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { compiled } from "../../lib/compiled.ts";
 import { priceForm } from "../../config/price.ts";
 import type { JsonValue } from "../../core/json.ts";
 import {
@@ -24,7 +25,7 @@ export const Labels = JsonField.check(
 );
 
 /** Body of `POST /v1/tasks`, which registers a task. The schema is compiled when the isolate starts. */
-export const Registration = z.compile(
+export const Registration = compiled(
   z
     .strictObject({
       id: optional(TaskId),
@@ -60,7 +61,7 @@ export const Registration = z.compile(
  * may contain the characters of base64, because it is encoded as one segment of the path. The schema is compiled when
  * the isolate starts.
  */
-export const Attachment = z.compile(
+export const Attachment = compiled(
   z.strictObject({
     provider: z.string(),
     id: z

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { compiled } from "../../lib/compiled.ts";
 import { type JsonObject, parseJson } from "../../core/json.ts";
 import { OF_A_LATER_RELEASE, OF_AN_EARLIER_BUILD } from "../../core/other-format.ts";
 import { ANSWERED_KINDS, CANCEL_REASONS } from "../../core/record/cancellation.ts";
@@ -335,12 +336,12 @@ const TerminalTask = z.looseObject({
  * Schema of the stored record. It is compiled when the isolate starts, because the object checks a record before each
  * write.
  */
-export const StoredRecord = z.compile(
+export const StoredRecord = compiled(
   z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]),
 );
 
 /** Schema of the fields that the relay reads from a stored callback body. */
-export const CallbackBody = z.compile(
+export const CallbackBody = compiled(
   z.object({
     id: z.string(),
     completed_at: z.optional(Time),
