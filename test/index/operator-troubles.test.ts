@@ -4,10 +4,12 @@ import { env } from "../../src/startup.ts";
 import { HostObject } from "../../src/objects/host-object.ts";
 import { DigestObject } from "../../src/objects/digest-object.ts";
 import { Alerts } from "../../src/objects/task/alerts.ts";
+import { sendOperatorEvent } from "../../src/outbound/webhooks.ts";
 import { digestObject, hostObject } from "../../src/objects/object-names.ts";
 import { pass, START, START_S, until } from "../worker/clock.ts";
 import { attach, type Hooked } from "../worker/hooked.ts";
 import { answering } from "../worker/outside.ts";
+import { started } from "../worker/started.ts";
 import { register } from "../worker/tasks.ts";
 import { gated, restartWith } from "./bindings.ts";
 import {
@@ -114,6 +116,16 @@ it("the operator event provider.unauthorized is not sent while the provider acce
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
+it("an operator event of a type that OPERATOR_EVENTS leaves out is not sent", async () => {
+  const outside = receivers(200);
+  const bindings = { ...env, ...OPERATOR_BINDINGS, OPERATOR_EVENTS: "index.full" };
+  const { runtime } = (await started(bindings)).startup;
+  if (!runtime.ok) throw new Error("the configuration is not valid");
+  const event = { type: "host.failing", host: "client.example.net" } as const;
+  expect(await sendOperatorEvent(event, "event-1", START, runtime.value)).toBe(false);
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+});
+
 it("the operator event provider.unauthorized is sent when a provider refuses the relay's key, at most once an hour for the same key", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering({ error: "no" }, 401));
@@ -198,6 +210,14 @@ it.each([
     expect(events).toMatchObject([{ type: "index.lagging", data: { overdue: 0, cause } }]);
   },
 );
+
+it("during a pause the cron wakes no overdue task and sends no index.lagging, because callbacks wait on purpose", async () => {
+  const outside = receivers(200);
+  await allowIndexAlert();
+  await insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
+  await cron({ ...OPERATOR_BINDINGS, PAUSED: "true" });
+  expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
+});
 
 it("the operator event index.lagging is not sent when OPERATOR_CALLBACK_URL is not set", async () => {
   const outside = receivers(200);

@@ -116,6 +116,13 @@ it.each([
   expect(Buffer.compare(stored, bytes)).toBe(0);
 });
 
+it("an output whose upstream states the length of a packed answer is stored whole", async () => {
+  anUpstream(sending(VIDEO_BYTES, { "Content-Encoding": "gzip", "Content-Length": "10" }));
+  const id = await completedWith([SOURCE]);
+  await copy(id);
+  expect(await storedBytes(id)).toEqual(VIDEO_BYTES);
+});
+
 it("HTML that an upstream sends as a video is stored as what browsers save", async () => {
   const page = bytesOf("<!doctype html><script>alert(1)</script>");
   anUpstream(sending(page, { "Content-Type": "video/mp4" }));

@@ -202,6 +202,13 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(sentTo(outside, RUNWAY)).toEqual([`GET ${RUNWAY}`, `DELETE ${RUNWAY}`, `GET ${RUNWAY}`]);
   });
 
+  it("does not take the 404 of Runway about a task for a confirmation when nothing was asked before", async () => {
+    anUpstream(RUNWAY, () => Response.json({ error: "not found" }, { status: 404 }));
+    const task = await running("runway", "r1");
+    expect((await cancel(task)).status).toBe(202);
+    expect(await read(task)).toMatchObject({ status: "pending", cancel: { state: "unknown" } });
+  });
+
   it("waits for a job of fal that is being canceled, and takes the poll that finds it so for the confirmation", async () => {
     let isStopped = false;
     const outside = anUpstream(FAL, ({ url, method }) => {

@@ -1,4 +1,5 @@
 import { expect, it, vi } from "vitest";
+import { bytesOf } from "../../src/security/encoding.ts";
 import { START_S, useClock } from "./clock.ts";
 import { invalid, refusal } from "./client.ts";
 import { NOTHING, stored, untilIdle, wake } from "./objects.ts";
@@ -28,6 +29,18 @@ const DONE = { id: JOB, model: MODEL, status: "succeeded", content: { video_url:
 /** Returns the hook URL that the relay has put into a body. */
 function hookUrlIn(body: string): string {
   return String(JSON.parse(body).callback_url);
+}
+
+/** Returns a body that breaks off after a text. */
+function brokenOff(text: string): ReadableStream<Uint8Array> {
+  let isSent = false;
+  return new ReadableStream({
+    pull: (controller) => {
+      if (isSent) controller.error(new Error("lost"));
+      else controller.enqueue(bytesOf(text));
+      isSent = true;
+    },
+  });
 }
 
 it("a submission that the upstream accepts is answered with the upstream's own answer and the id and status link of its task", async () => {
@@ -176,6 +189,7 @@ it.each([
   ["a redirect with an id", answering({ id: JOB }, 302, { Location: "/jobs" })],
   ["524", answering("", 524)],
   ["a lost connection", () => Promise.reject(new Error("lost"))],
+  ["an answer that breaks off", () => new Response(brokenOff(JSON.stringify({ id: JOB })))],
 ])(
   "after %s it is not known whether the upstream has started a job: the task stays open, and SDKs are told not to repeat the call",
   async (_, site) => {
