@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { PAGES } from "../../src/console/console-pages.ts";
 import { anAccount, balanceOf } from "./accounts.ts";
 import { logIn, outcome, submit } from "./browser.ts";
 import { useClock } from "./clock.ts";
@@ -47,6 +48,31 @@ it.each(["0x10", "1e3", "0b11", "0o7", "1.0", "+5", "-5", " 5", "Infinity", ""])
     expect(await balanceOf(account)).toBe(20);
   },
 );
+
+it("the console refuses every form that a page of another site sends, whoever is logged in", async () => {
+  const cookie = await logIn();
+  const forms = PAGES.filter(({ method }) => method === "POST").map(({ path }) => path);
+  expect(forms.length).toBeGreaterThan(10);
+  for (const path of forms) {
+    const target = path.replaceAll(/\{\w+\}/g, "a");
+    const answers = ["cross-site", "same-site"].map(async (site) => {
+      return [path, (await submit(target, {}, cookie, { "Sec-Fetch-Site": site })).status];
+    });
+    expect(await Promise.all(answers)).toEqual([
+      [path, 403],
+      [path, 403],
+    ]);
+  }
+});
+
+it("an imported key is not shown, because the relay gets only its hash", async () => {
+  const account = await anAccount();
+  const fields = { sha256: "ab".repeat(32), label: "imported", role: "read" };
+  expect(await outcomeOf(`/accounts/${account}/keys`, fields)).toEqual([
+    303,
+    `/accounts/${account}?done=imported`,
+  ]);
+});
 
 it("a grant of 16 credits in the console is booked", async () => {
   const account = await anAccount(20);

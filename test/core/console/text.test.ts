@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { pathOf } from "../../../src/console/session/return-to.ts";
 import { codeTokens } from "../../../src/console/parts/code.tsx";
 import {
   countText,
@@ -83,4 +84,9 @@ it("codeTokens takes a string without its closing quotation mark for a string th
     { kind: "plain", text: ", " },
     { kind: "string", text: '"b \\" c\n' },
   ]);
+});
+
+it("a link of a page to its own path begins with one slash, because a path with two would lead to another host", () => {
+  const url = new URL("https://relay.example.com//evil.example/?page=2");
+  expect(pathOf(url)).toBe("/evil.example/?page=2");
 });

@@ -50,12 +50,20 @@ export class TestedCopy implements AsyncDisposable {
     await rm(this.#home, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** @throws when the tester ends instead of answering. */
+  /** Waits for the next message of the tester. @throws when it ends instead. */
   async #answer(): Promise<unknown> {
-    const ended = once(this.#tester, "exit").then(() => {
-      throw new Error(`the process that runs the tests has ended: ${this.#output}`);
-    });
-    const [answer] = await Promise.race([once(this.#tester, "message"), ended]);
-    return answer;
+    const answered = new AbortController();
+    const { signal } = answered;
+    try {
+      const [answer] = await Promise.race([
+        once(this.#tester, "message", { signal }),
+        once(this.#tester, "exit", { signal }).then(() => {
+          throw new Error(`the process that runs the tests has ended: ${this.#output}`);
+        }),
+      ]);
+      return answer;
+    } finally {
+      answered.abort();
+    }
   }
 }
