@@ -6,7 +6,7 @@ import { TaskObject } from "../../src/objects/task/task-object.ts";
 import type { OutputObject } from "../../src/objects/output/output-object.ts";
 import { call, ORIGIN } from "../worker/client.ts";
 import { DAY_MS, pass, realMs, START, START_S, until, useClock } from "../worker/clock.ts";
-import { restart, wake } from "../worker/objects.ts";
+import { evict, restart, stubOf, wake } from "../worker/objects.ts";
 import { answering, type Site } from "../worker/outside.ts";
 import { erase, report } from "../worker/tasks.ts";
 import {
@@ -360,6 +360,15 @@ it("an erased task leaves no copy, and an order that arrives late makes none", a
   pass(2 * DAY_MS);
   await copy(id);
   expect(await storedCopies(id)).toBeUndefined();
+});
+
+it("copies whose task does not exist any more when their end is reported are deleted", async () => {
+  anUpstream(sending(VIDEO_BYTES));
+  const id = await completedWith([SOURCE]);
+  await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAll());
+  await evict(id);
+  await copy(id);
+  expect(await copiesOf(id)).toEqual([]);
 });
 
 it("a task that is erased while its output is copied stops the copy first, and leaves nothing", async () => {

@@ -1,7 +1,9 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { AccountObject } from "../../src/objects/account/account-object.ts";
 import {
+  aCharged,
   accountStub,
   anAccount,
   balanceOf,
@@ -166,6 +168,12 @@ it("after a thousand later refusals the ledger no longer remembers a refused cha
   });
   await grant(account, 10);
   expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
+});
+
+it("a task orders its charge for as long as its registration waits for the answer, which is 2 s", async () => {
+  const charged = vi.spyOn(AccountObject.prototype, "charge");
+  await aCharged(await anAccount(10), 4);
+  expect(charged.mock.calls.map(([, , notAfter]) => notAfter)).toEqual([START + 2_000]);
 });
 
 it("a charge that reaches the ledger after the end of its validity is not booked, and the answer says that its outcome is unknown", async () => {

@@ -63,23 +63,6 @@ it("a completed task costs what its usage says, and the rest of the charge is re
   expect((await read(id))["credits"]).toEqual({ ...credits, released_at: START_S });
 });
 
-it.each<[string, object, object, number]>([
-  ["the minimum for little usage", { usage: { completion_tokens: 1 } }, { basis: "usage" }, 10],
-  ["the hold for much usage", { usage: { completion_tokens: 1e9 } }, { basis: "usage" }, 200],
-  ["the hold without usage", {}, { basis: "hold" }, 200],
-  ["the hold for no usage", { usage: { completion_tokens: 0 } }, { basis: "hold" }, 200],
-  ["the hold for negative usage", { usage: { completion_tokens: -5 } }, { basis: "hold" }, 200],
-  ["the hold for usage of another unit", { usage: { seconds: 5 } }, { basis: "hold" }, 200],
-])("a completed task costs %s", async (_, fields, basis, final) => {
-  aReceiver();
-  const account = await anAccount(300);
-  const id = await aPriced(account);
-  await finish(aCompletion(id, fields));
-  expect(await read(id)).toMatchObject({ credits: { ...basis, amount: 200, final } });
-  const books = ["grant 300", "charge 200", ...(final < 200 ? [`release ${200 - final}`] : [])];
-  expect(await booksOf(account)).toEqual(books);
-});
-
 it.each([
   ["by usage", { usage: { completion_tokens: 2_700 } }, "200 released (costs 41, by usage)"],
   ["that is the hold", {}, "200 charged (costs 200, its use is not known)"],
@@ -90,33 +73,6 @@ it.each([
   const page = await (await visit(`/tasks/${id}`, await logIn())).text();
   const [, credits = ""] = /<dt>Credits<\/dt><dd>(.*?)<\/dd>/.exec(page) ?? [];
   expect(credits.replaceAll(/<[^>]+>/g, "")).toBe(shown);
-});
-
-it("a price may be by the duration of the output, with rates by resolution", async () => {
-  aReceiver();
-  const account = await anAccount(300);
-  const per = { field: "duration", units: 1, credits: { "720p": 5, "1080p": 9.5 } };
-  const id = await aPriced(account, { price: { hold: 90, per } });
-  const metadata = { duration: 5, resolution: "1080p" };
-  await finish(aCompletion(id, { output: { urls: ["https://cdn.example.net/v.mp4"], metadata } }));
-  expect(await read(id)).toMatchObject({ credits: { amount: 90, final: 48, basis: "field" } });
-  expect(await booksOf(account)).toEqual(["grant 300", "charge 90", "release 42"]);
-});
-
-it("a failed task with a price by usage is refunded whole", async () => {
-  aReceiver();
-  const account = await anAccount(300);
-  const id = await aPriced(account);
-  const error = { code: "moderation", message: "Refused." };
-  await finish({ id, status: "failed", error, usage: { completion_tokens: 2_700 } } as {
-    id: string;
-  });
-  expect(await booksOf(account)).toEqual(["grant 300", "charge 200", "refund 200"]);
-  expect((await read(id))["credits"]).toEqual({
-    amount: 200,
-    state: "refunded",
-    refunded_at: START_S,
-  });
 });
 
 it("a price of fixed credits is the same as credits", async () => {

@@ -1,13 +1,11 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { aCharged, anAccount, breakLedger } from "./accounts.ts";
-import { START, START_S, until, useClock } from "./clock.ts";
+import { START, START_S, useClock } from "./clock.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";
 import { restart, stored, wake } from "./objects.ts";
 import { anOutside } from "./outside.ts";
 import { aReceiver, status } from "./receiver.ts";
-import { aCompletion, aFailure, completed, finish, read, redeliver, register } from "./tasks.ts";
-import { report, taskOf } from "./tasks.ts";
+import { aCompletion, completed, finish, read, redeliver, register, taskOf } from "./tasks.ts";
 
 useClock();
 
@@ -62,19 +60,4 @@ it("GET /v1/tasks/{id} of a task whose receiver answers 526 shows the attempt's 
       next_attempt_at: START_S + 180,
     },
   });
-});
-
-it("GET /v1/tasks/{id} of a failed task whose refund is pending shows that the callback waits for the refund, and the time of the next try", async () => {
-  aReceiver();
-  const account = await anAccount(10);
-  const id = await aCharged(account, 4);
-  const heal = await breakLedger(account);
-  await report(aFailure(id));
-  await until(async () => (await stored(id)).alarm === START + 5000);
-  expect(await read(id)).toMatchObject({
-    callback: { status: "sending", waits_for: "refund", attempts: [] },
-    credits: { amount: 4, state: "refunding", retry_at: START_S + 5, tries: 1 },
-  });
-  heal();
-  await wake(id, 5000);
 });
