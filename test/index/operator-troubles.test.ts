@@ -108,6 +108,16 @@ async function polledTask(outside: ReturnType<typeof receivers>): Promise<void> 
   while (outside.sentTo("https://ark.").length === polls) await wake(task.id);
 }
 
+it("the object that counts the failures of a host erases itself when they are too old for an alert", async () => {
+  const object = hostObject(env, crypto.randomUUID());
+  await object.noteFailure();
+  const keys = () => runInDurableObject(object, (_, { storage }) => [...storage.kv.list()].length);
+  expect(await keys()).toBe(1);
+  pass(11 * MINUTE);
+  expect(await runDurableObjectAlarm(object)).toBe(true);
+  expect(await keys()).toBe(0);
+});
+
 it("the operator event provider.unauthorized is not sent while the provider accepts the relay's key", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering({ id: "cgt-1", status: "running" }));

@@ -125,6 +125,13 @@ it("DELETE /v1/accounts/{account} makes every request that would add to the acco
   expect(await booksOf(account)).toEqual(["grant 10"]);
 });
 
+it("the list of keys of a deleted account takes no key of a request that was under way during the deletion", async () => {
+  const account = await deleted();
+  const key = { id: crypto.randomUUID(), sha256: "ab".repeat(32), prefix: "sk", label: null };
+  const added = { ...key, role: "full", createdAt: START, lastUsedDay: null } as const;
+  expect(await profileStub(account).addListedKey(added)).toBeNull();
+});
+
 it("POST /v1/accounts answers 409 to the id of an account that was deleted, because an id is never used for a second account", async () => {
   const account = await deleted();
   const answer = await refusal(await post("/v1/accounts", { id: account }));

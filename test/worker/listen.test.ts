@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "../../src/startup.ts";
 import { afterEach, expect, it, vi } from "vitest";
 import * as z from "zod";
+import { ListenersObject } from "../../src/objects/listeners/listeners-object.ts";
 import { listenersObject } from "../../src/objects/object-names.ts";
 import { answerRequest } from "../../src/app.ts";
 import { aKey, anAccount } from "./accounts.ts";
@@ -232,6 +233,17 @@ it("a listener that has sent no ping for 60 s gets no callback, and its WebSocke
   expect([silent?.received, silent?.closed]).toMatchObject([[], [{ code: 1001 }]]);
   pinging?.socket.close();
   await until(async () => (await attemptsOf(account))[0]?.["cause"] === "no_listener");
+});
+
+it("a callback is delivered by the listener that answers although another one cannot reach its receiver first", async () => {
+  const handled = vi.spyOn(ListenersObject.prototype, "webSocketMessage");
+  const late: Behaviour = (id, socket) => {
+    const answer = JSON.stringify({ id, status: 204, headers: {}, body: "" });
+    void until(() => handled.mock.settledResults.length > 0).then(() => socket.send(answer));
+    return null;
+  };
+  const { account } = await listening(late, isDown);
+  expect(await attemptsOf(account)).toMatchObject([{ outcome: "delivered", status_code: 204 }]);
 });
 
 it("of 40 listeners of an account that connect at the same time, 10 stay connected, and only these receive a callback", async () => {

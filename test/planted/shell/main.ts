@@ -13,7 +13,7 @@ import { TestedCopy } from "./tested-copy.ts";
 const { values } = parseArgs({
   options: {
     part: { type: "string", multiple: true, default: [...PARTS] },
-    only: { type: "string", default: "" },
+    only: { type: "string", multiple: true, default: [""] },
   },
 });
 
@@ -25,7 +25,7 @@ interface Planted {
 const planted: readonly Planted[] = PARTS.filter((part) => values.part.includes(part)).flatMap(
   (part) =>
     bugsOf(part)
-      .filter(({ what }) => what.includes(values.only))
+      .filter(({ what }) => values.only.some((text) => what.includes(text)))
       .map((bug) => ({ part, bug })),
 );
 const noticed = new Map<string, number>();
