@@ -53,9 +53,9 @@ it("the promises of docs/promises.md hold for 1,000 tasks while the kept release
   expect(counters.tooLow(LEAST)).toEqual([]);
 });
 
-/** Returns a plan whose pauses are long. */
+/** Returns a plan with long pauses and without polls, whose load would delay the requests between two restarts. */
 function slowPlanOf(seed: number, nth: number): TaskPlan {
   const plan = planOf(seed, nth);
   const [first, second] = plan.pausesMs;
-  return { ...plan, pausesMs: [first * SLOWDOWN, second * SLOWDOWN] };
+  return { ...plan, pausesMs: [first * SLOWDOWN, second * SLOWDOWN], isKeyed: false };
 }
