@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LOCAL_VARS, OPERATOR_KEY } from "../../test/process/harness/client.ts";
 import { Workerd, type WorkerdOptions } from "../../test/process/harness/workerd.ts";
 import { FASTEST_DIRECTORY } from "../figures.ts";
+import { writeResults } from "../page.ts";
 import { machineNow } from "../throughput/machine.ts";
 import { type Contender, page, PAGES, type PagePath, type Start } from "./page.ts";
 
@@ -18,7 +19,6 @@ const PROCESSES_PER_PAGE = 12;
 const SETTLE_MS = 400;
 /** CPU time in milliseconds that the threads of a resting process may take during `SETTLE_MS`. */
 const REST_MS = 0.2;
-const PAGE = join(import.meta.dirname, "../STARTUP.md");
 const NS_PER_MS = 1e6;
 
 const OPTIONS: Readonly<Record<Contender, WorkerdOptions>> = {
@@ -44,9 +44,7 @@ for (let i = 0; i < PROCESSES_PER_PAGE; i++) {
     pages[path].push(await start(OPTIONS.relay, (url) => visit(`${url}${path}`)));
   }
 }
-const text = page(starts, pages, machine);
-console.log(text);
-writeFileSync(PAGE, text);
+writeResults("STARTUP.md", page(starts, pages, machine));
 
 /** Starts a fresh process and measures it. */
 async function start(

@@ -1,5 +1,5 @@
 import { quantile } from "../figures.ts";
-import { table } from "../page.ts";
+import { table, textOf } from "../page.ts";
 import type { Machine } from "../throughput/machine.ts";
 
 export type Contender = "bare" | "relay";
@@ -45,18 +45,18 @@ export function page(
   ]);
   const over = medianOf(starts.relay, "firstMs") - medianOf(starts.bare, "firstMs");
   const verdict = over <= LIMIT_MS ? "kept" : "missed";
-  return `# Start-up
-
-Written by \`npm run bench -- --startup\`, begun ${machine.startedAt.toISOString()} on ${machine.hardware}, with ${machine.versions}; load averages before ${machine.load.map((load) => load.toFixed(1)).join(", ")}. ${starts.relay.length} fresh processes of plain workerd each, in turns. CPU time of all threads of the process in milliseconds: median (least to most).
-
-${table(["", "bare Worker", "relay", "difference of the medians"], rows)}
-
-The platform does not bill the start of a Worker, which it limits to a second; it bills what a request takes. The request is a registration with the operator's key, and the first one of its process. The bare Worker (\`bench/startup/bare-worker.ts\`) stores the body of the request in a new object and does nothing else. The limit for the first request, ${LIMIT_MS} ms more than the bare Worker's, is ${verdict}: ${over.toFixed(1)} ms.
-
-The same for pages of the console, each as the first request of ${pages["/"].length} fresh processes of the relay, without an index, of a browser that is logged in, uncompressed as a Worker on Cloudflare sends them:
-
-${table(["page", "first request", "second request"], ofPages)}
-`;
+  return textOf({
+    title: "Start-up",
+    command: "bench -- --startup",
+    machine,
+    about: `${starts.relay.length} fresh processes of plain workerd each, in turns. CPU time of all threads of the process in milliseconds: median (least to most).`,
+    parts: [
+      table(["", "bare Worker", "relay", "difference of the medians"], rows),
+      `The platform does not bill the start of a Worker, which it limits to a second; it bills what a request takes. The request is a registration with the operator's key, and the first one of its process. The bare Worker (\`bench/startup/bare-worker.ts\`) stores the body of the request in a new object and does nothing else. The limit for the first request, ${LIMIT_MS} ms more than the bare Worker's, is ${verdict}: ${over.toFixed(1)} ms.`,
+      `The same for pages of the console, each as the first request of ${pages["/"].length} fresh processes of the relay, without an index, of a browser that is logged in, uncompressed as a Worker on Cloudflare sends them:`,
+      table(["page", "first request", "second request"], ofPages),
+    ],
+  });
 }
 
 function figures(starts: readonly Start[], key: keyof Start) {
