@@ -122,7 +122,7 @@ const OUTPUTS = {
     without: "`PUBLIC_URL`",
     values: "URL without a path",
     meaning:
-      "origin of the relay's links to outputs. Strangers have made these files, so give them a host of their own; the relay serves nothing else there",
+      "origin of the relay's links to outputs. Strangers have made these files, so give them a host of their own; the relay serves nothing else there but its reference and the files of its pages, which hold nothing secret",
   },
   OUTPUT_DAYS: {
     meaning:
