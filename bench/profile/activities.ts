@@ -61,7 +61,7 @@ export const RULES: readonly Rule[] = [
   ...all(KEY, "src/api/http/auth.ts", "src/api/http/key-owner.ts"),
   ...all(KEY, "src/security/operator-key-hashes.ts"),
   ...all(VALIDATE, "src/api/http/body.ts", "src/api/tasks/event-schema.ts"),
-  ...all(VALIDATE, "src/api/callback-url.ts", "src/security/url-rules.ts"),
+  ...all(VALIDATE, "src/api/callbacks/callback-url.ts", "src/security/url-rules.ts"),
   ...all(VALIDATE, "src/security/ip-address.ts", "src/core/record/stored-size.ts"),
   ...all(CALL, "src/api/tasks/task-client.ts", "src/api/http/object-call.ts"),
   ...all(CALL, "src/objects/object-names.ts", "src/objects/placed-object.ts"),

@@ -21,9 +21,9 @@ import {
 } from "./accounts/credit-changes.openapi.ts";
 import { deleteAccountDescription } from "./accounts/delete-account.openapi.ts";
 import { listEntriesDescription, listGrantsDescription } from "./accounts/entries.openapi.ts";
-import { readHealthDescription } from "./health.openapi.ts";
+import { readHealthDescription } from "./health/health.openapi.ts";
 import { receiveHookDescription } from "./hooks/receive-hook.openapi.ts";
-import { listenDescription } from "./listen.openapi.ts";
+import { listenDescription } from "./callbacks/listen.openapi.ts";
 import { callToolsDescription } from "./mcp/mcp-route.openapi.ts";
 import { deleteOutputDescription } from "./outputs/delete-output.openapi.ts";
 import { readOutputDescription } from "./outputs/read-output.openapi.ts";
@@ -36,7 +36,10 @@ import { readSeriesDescription } from "./search/read-series.openapi.ts";
 import { readStatsDescription } from "./search/read-stats.openapi.ts";
 import { reindexDescription } from "./search/reindex.openapi.ts";
 import { wakeTasksDescription } from "./search/wake-tasks.openapi.ts";
-import { readJwksDescription, readSigningSecretsDescription } from "./signing-secrets.openapi.ts";
+import {
+  readJwksDescription,
+  readSigningSecretsDescription,
+} from "./callbacks/signing-secrets.openapi.ts";
 import { readSubmittedDescription, submitJobDescription } from "./submit/submit-route.openapi.ts";
 import { attachUpstreamDescription } from "./tasks/attach-upstream.openapi.ts";
 import { cancelTaskDescription } from "./tasks/cancel-task.openapi.ts";
@@ -48,7 +51,7 @@ import { registerTaskDescription } from "./tasks/register-task.openapi.ts";
 import { reportEventDescription } from "./tasks/report-event.openapi.ts";
 import { streamTaskDescription } from "./tasks/stream-task.openapi.ts";
 import { verifyCallbackDescription } from "./tasks/verify-callback.openapi.ts";
-import { testCallbackDescription } from "./test-callback.openapi.ts";
+import { testCallbackDescription } from "./callbacks/test-callback.openapi.ts";
 
 /** The description of every route, by its id. A route without one does not compile. */
 export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {

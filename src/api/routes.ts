@@ -18,8 +18,8 @@ import { adjustCreditsRoute, grantCreditsRoute } from "./accounts/credit-changes
 import { deleteAccountRoute } from "./accounts/delete-account.ts";
 import { listEntriesRoute, listGrantsRoute } from "./accounts/entries.ts";
 import { eraseTaskRoute } from "./tasks/erase-task.ts";
-import { readHealth } from "./health.ts";
-import { readJwks, readSigningSecretsRoute } from "./signing-secrets.ts";
+import { readHealth } from "./health/health.ts";
+import { readJwks, readSigningSecretsRoute } from "./callbacks/signing-secrets.ts";
 import { readTaskRoute } from "./tasks/read-task.ts";
 import { receiveHook } from "./hooks/receive-hook.ts";
 import { redeliverTaskRoute } from "./tasks/redeliver-task.ts";
@@ -30,10 +30,10 @@ import { streamTask } from "./tasks/stream-task.ts";
 import { deleteOutputRoute } from "./outputs/delete-output.ts";
 import { readOutput } from "./outputs/read-output.ts";
 import type { Route } from "./http/route.ts";
-import { listen } from "./listen.ts";
+import { listen } from "./callbacks/listen.ts";
 import { mcpRoute } from "./mcp/mcp-route.ts";
 import { readSubmittedRoute, submitJobRoute } from "./submit/submit-route.ts";
-import { testCallbackRoute } from "./test-callback.ts";
+import { testCallbackRoute } from "./callbacks/test-callback.ts";
 
 /** All routes of the HTTP API. */
 export const ROUTES = [

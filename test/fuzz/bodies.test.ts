@@ -11,7 +11,7 @@ import { invalidRequest } from "../../src/api/http/problem.ts";
 import { NoFields } from "../../src/api/http/fields.ts";
 import { TaskFinishEvent } from "../../src/api/tasks/event-schema.ts";
 import { Attachment, RedeliverOrder, Registration } from "../../src/api/tasks/task-schemas.ts";
-import { TestOrder } from "../../src/api/test-callback.ts";
+import { TestOrder } from "../../src/api/callbacks/test-callback.ts";
 import { fuzz } from "./fuzz.ts";
 import { jsonBytes, mutated } from "./mutations.ts";
 import { ATTACHMENTS, CALLBACK_URL, EVENTS, REGISTRATIONS } from "./valid-bodies.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
 import { described, named } from "../shapes/described.ts";
-import { PUBLIC_KEY, SECRET } from "../signing-secrets.openapi.ts";
+import { PUBLIC_KEY, SECRET } from "../callbacks/signing-secrets.openapi.ts";
 
 const AccountSecrets = named(
   "AccountSecrets",

@@ -7,7 +7,7 @@ import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 import type { CustomerCredential } from "./customer-credential.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { sealKey } from "../../security/sealed-key.ts";
-import { refusalOf } from "../callback-url.ts";
+import { refusalOf } from "../callbacks/callback-url.ts";
 import { canHooksArrive, hookUrl } from "../hooks/hook-url.ts";
 import { isKeyOfRelay } from "../http/auth.ts";
 import { invalidRequest } from "../http/problem.ts";

@@ -1,4 +1,4 @@
-import { requireAcceptable } from "../callback-url.ts";
+import { requireAcceptable } from "../callbacks/callback-url.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";
 import { NoQuery, operation } from "../operation.ts";

@@ -11,7 +11,7 @@ import { toSeconds } from "../../core/time.ts";
 import { readerOf } from "../../objects/task/caller.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
-import { requireAcceptable } from "../callback-url.ts";
+import { requireAcceptable } from "../callbacks/callback-url.ts";
 import { requireConnection } from "./connection.ts";
 import { type HookFields, hookFields } from "../hooks/hook-url.ts";
 import { idOfKey } from "./idempotency-key.ts";

@@ -5,7 +5,7 @@ import type { Env } from "../../env.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 import { findAccount } from "../accounts/account-client.ts";
 import { taskAnswer } from "../http/answer.ts";
-import { refusalOf } from "../callback-url.ts";
+import { refusalOf } from "../callbacks/callback-url.ts";
 import { repeatable, routeOf } from "../http/route.ts";
 import { NoQuery, operation } from "../operation.ts";
 import { TaskFinishEvent } from "./event-schema.ts";

@@ -7,7 +7,7 @@ import type { TaskCallback } from "../../api/shapes/task-shape.ts";
 import { inspectTask } from "../../api/tasks/read-task.ts";
 import { redeliverTask } from "../../api/tasks/redeliver-task.ts";
 import { taskIn } from "../../api/tasks/task-json.ts";
-import { testCallback, type Tested } from "../../api/test-callback.ts";
+import { testCallback, type Tested } from "../../api/callbacks/test-callback.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { may } from "../../objects/task/caller.ts";
 import { StartForm } from "../bulk-redelivery/bulk-redelivery-page.tsx";

@@ -5,7 +5,7 @@ import {
   signingAccount,
   testAsAccount,
   type Tested,
-} from "../../api/test-callback.ts";
+} from "../../api/callbacks/test-callback.ts";
 import type { Account } from "../../core/record/task.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { CallbackFacts } from "../../core/views/task-facts.ts";

@@ -73,7 +73,7 @@ interface Waiting {
  * Stores only the time of connection, with each WebSocket. While the object is not in memory, the platform keeps
  * the WebSockets open, and answers `ping` with `pong` for the object.
  *
- * Called when a listener connects (`api/listen.ts`), for each attempt of a callback and each test callback to
+ * Called when a listener connects (`api/callbacks/listen.ts`), for each attempt of a callback and each test callback to
  * `listen:` (send-to-listeners.ts), and when a key or the account is deleted (`api/accounts/key-storage.ts`).
  */
 export class ListenersObject extends DurableObject<object> {

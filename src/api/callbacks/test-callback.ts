@@ -1,19 +1,19 @@
 import * as z from "zod/mini";
-import { toListeners } from "../objects/listeners/send-to-listeners.ts";
-import { callbackBody } from "../core/record/callback-body.ts";
-import type { Account } from "../core/record/task.ts";
-import { causeOf } from "../core/record/outcome.ts";
-import type { UpstreamResult } from "../core/record/upstream.ts";
-import { log } from "../lib/log.ts";
-import { callbackRequest, deliver } from "../outbound/webhooks.ts";
-import { accountOf, keyNameOf, readerOf } from "../objects/task/caller.ts";
-import { findAccount } from "./accounts/account-client.ts";
-import { json } from "./http/answer.ts";
+import { toListeners } from "../../objects/listeners/send-to-listeners.ts";
+import { callbackBody } from "../../core/record/callback-body.ts";
+import type { Account } from "../../core/record/task.ts";
+import { causeOf } from "../../core/record/outcome.ts";
+import type { UpstreamResult } from "../../core/record/upstream.ts";
+import { log } from "../../lib/log.ts";
+import { callbackRequest, deliver } from "../../outbound/webhooks.ts";
+import { accountOf, keyNameOf, readerOf } from "../../objects/task/caller.ts";
+import { findAccount } from "../accounts/account-client.ts";
+import { json } from "../http/answer.ts";
 import { requireAcceptable } from "./callback-url.ts";
-import { AccountId, withDefault } from "./http/fields.ts";
-import { invalidRequest } from "./http/problem.ts";
-import { routeOf } from "./http/route.ts";
-import { type Call, NoQuery, operation } from "./operation.ts";
+import { AccountId, withDefault } from "../http/fields.ts";
+import { invalidRequest } from "../http/problem.ts";
+import { routeOf } from "../http/route.ts";
+import { type Call, NoQuery, operation } from "../operation.ts";
 
 /** Body of `POST /v1/callbacks/test`, which sends a test callback. */
 export const TestOrder = z.strictObject({

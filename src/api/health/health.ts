@@ -1,9 +1,9 @@
-import { comparedRuntimeOf, placedRuntimeOf } from "../objects/placed-runtime.ts";
-import { may } from "../objects/task/caller.ts";
-import { healthDetails } from "./health/details.ts";
-import { json } from "./http/answer.ts";
-import { operatorOf } from "./http/auth.ts";
-import { publicRoute } from "./http/route.ts";
+import { comparedRuntimeOf, placedRuntimeOf } from "../../objects/placed-runtime.ts";
+import { may } from "../../objects/task/caller.ts";
+import { healthDetails } from "./details.ts";
+import { json } from "../http/answer.ts";
+import { operatorOf } from "../http/auth.ts";
+import { publicRoute } from "../http/route.ts";
 
 export const readHealth = publicRoute(
   {

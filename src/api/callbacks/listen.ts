@@ -1,10 +1,10 @@
-import { listenersObject, profileObject } from "../objects/object-names.ts";
-import { keyName } from "../security/operator-key-hashes.ts";
-import { accountOf, keyNameOf } from "../objects/task/caller.ts";
-import { unauthenticated } from "./http/auth.ts";
-import { callObject } from "./http/object-call.ts";
-import { invalidRequest, Problem } from "./http/problem.ts";
-import { type CheckedRequest, route } from "./http/route.ts";
+import { listenersObject, profileObject } from "../../objects/object-names.ts";
+import { keyName } from "../../security/operator-key-hashes.ts";
+import { accountOf, keyNameOf } from "../../objects/task/caller.ts";
+import { unauthenticated } from "../http/auth.ts";
+import { callObject } from "../http/object-call.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
+import { type CheckedRequest, route } from "../http/route.ts";
 
 export const listen = route(
   {

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { Connection, WithoutKey } from "./health/connection-health.openapi.ts";
-import { Index } from "./health/index-health.openapi.ts";
-import { Settings } from "./health/settings.openapi.ts";
-import { jsonAnswer, type RouteDescription } from "./http/route.openapi.ts";
-import { described, maybe, named } from "./shapes/described.ts";
+import { Connection, WithoutKey } from "./connection-health.openapi.ts";
+import { Index } from "./index-health.openapi.ts";
+import { Settings } from "./settings.openapi.ts";
+import { jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
+import { described, maybe, named } from "../shapes/described.ts";
 
 const Text = z.string();
 

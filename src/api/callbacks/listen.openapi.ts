@@ -1,4 +1,4 @@
-import { emptyAnswer, type RouteDescription } from "./http/route.openapi.ts";
+import { emptyAnswer, type RouteDescription } from "../http/route.openapi.ts";
 
 export const listenDescription = {
   audience: "client",

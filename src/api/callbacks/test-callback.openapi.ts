@@ -1,6 +1,6 @@
-import { jsonAnswer, type RouteDescription } from "./http/route.openapi.ts";
-import { SENT_REQUEST } from "./shapes/callback-shape.openapi.ts";
-import { TestOutcome } from "./shapes/callback-shape.ts";
+import { jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
+import { SENT_REQUEST } from "../shapes/callback-shape.openapi.ts";
+import { TestOutcome } from "../shapes/callback-shape.ts";
 
 export const testCallbackDescription = {
   audience: "client",

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { jsonAnswer, type RouteDescription } from "./http/route.openapi.ts";
-import { described, maybe } from "./shapes/described.ts";
+import { jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
+import { described, maybe } from "../shapes/described.ts";
 
 export const SECRET = "whsec_c2FtcGxlLW9ubHktc2lnbmluZy1zZWNyZXQ=";
 

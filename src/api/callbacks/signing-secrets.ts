@@ -1,7 +1,7 @@
-import { publicJwk, publicWhpk } from "../security/keyring.ts";
-import { json } from "./http/answer.ts";
-import { publicRoute, requireRuntime, routeOf } from "./http/route.ts";
-import { NoBody, NoQuery, operation } from "./operation.ts";
+import { publicJwk, publicWhpk } from "../../security/keyring.ts";
+import { json } from "../http/answer.ts";
+import { publicRoute, requireRuntime, routeOf } from "../http/route.ts";
+import { NoBody, NoQuery, operation } from "../operation.ts";
 
 /**
  * Reads the secrets of the relay itself: those with which it signs what it sends, and those with which others sign

@@ -1,7 +1,7 @@
-import { checkCallbackUrl, isLoopback, type UrlRules } from "../security/url-rules.ts";
-import { callbackUrlRulesOf } from "../config/callback-url-rules.ts";
-import type { Runtime } from "../config/runtime.ts";
-import { invalidRequest } from "./http/problem.ts";
+import { checkCallbackUrl, isLoopback, type UrlRules } from "../../security/url-rules.ts";
+import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import { invalidRequest } from "../http/problem.ts";
 
 /**
  * Returns the reason why the URL rules (https, no private address, …) forbid this `callback_url`.
