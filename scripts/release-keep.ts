@@ -5,7 +5,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-import { parseRecord } from "../src/objects/task/record-schema.ts";
+import { parseRecord } from "../src/core/record/record-schema.ts";
 import { furtherRecords } from "../test/kept-release/kept-records.ts";
 
 const ROOT = join(import.meta.dirname, "..");

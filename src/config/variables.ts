@@ -46,7 +46,7 @@ export const Variables = z.object({
   }),
   RETENTION_DAYS: wholeNumber("28", { min: 1, max: MAX_RETENTION_MS / DAY_MS, unit: "days" }),
   TASK_DEADLINE_HOURS: wholeNumber("72", { min: 1, max: 8760, unit: "hours" }),
-  // The record of a task can be larger than the body of its request; core/record/stored-size.ts limits it.
+  // The record of a task can be larger than the body of its request; core/plans/stored-size.ts limits it.
   MAX_BODY_KB: wholeNumber("256", { min: 1, max: 400, unit: "KB" }),
   MAX_SUBMIT_MB: wholeNumber("16", { min: 1, max: 100, unit: "MB" }),
   SUBMIT_TIMEOUT_S: wholeNumber("90", { min: 5, max: 600, unit: "s" }),

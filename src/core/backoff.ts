@@ -26,7 +26,7 @@ export function lookWaitMs(ageMs: number, jitter: number): number {
 /**
  * Returns the wait before the next try (exponential backoff), in the unit of `first` and `max`. The wait is
  * `first`, doubled for every earlier try, but at most `max`. The attempts of a callback do not use it: they have a
- * configured schedule (policy.ts, record/callback-attempt-plan.ts).
+ * configured schedule (policy.ts, plans/callback-attempt-plan.ts).
  * @param tries number of tries before the one that just failed, from 0.
  */
 export function backoff(first: number, tries: number, max: number): number {

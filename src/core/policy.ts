@@ -90,7 +90,7 @@ export interface Settings {
   /**
    * Waits before the automatic attempts of a callback in milliseconds, each counted from the end of the previous
    * attempt. There are as many attempts as waits. After the first interrupted attempt of a series a shorter wait is
-   * used, and none of this list (record/callback-attempt-plan.ts).
+   * used, and none of this list (plans/callback-attempt-plan.ts).
    */
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;

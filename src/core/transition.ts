@@ -29,7 +29,7 @@ import { endCharge, endRefund, endRelease } from "./events/charge-refund-end.ts"
 import { OF_A_LATER_RELEASE } from "./other-format.ts";
 import type { Policy } from "./policy.ts";
 import { type Counts, withOneMore } from "./record/counts.ts";
-import { noteIndexRow } from "./record/index-row-schedule.ts";
+import { noteIndexRow } from "./plans/index-row-schedule.ts";
 import { isSettled, isTerminal, type TaskRecord } from "./record/task.ts";
 
 /**

@@ -57,7 +57,7 @@ interface ErasedTask extends Position {
 
 /**
  * Writes rows to a database of the index, in one statement. After a failure the task
- * (core/record/index-row-schedule.ts) or the queue (index-row-queue.ts) repeats the write.
+ * (core/plans/index-row-schedule.ts) or the queue (index-row-queue.ts) repeats the write.
  * @param now current time, in Unix milliseconds.
  * @throws when the database fails.
  */

@@ -31,7 +31,7 @@ export type SendToListeners = (
 ) => Promise<AttemptResult>;
 
 /**
- * Sends one attempt of a callback, as core/record/callback-attempt-plan.ts has planned it. The URL is checked
+ * Sends one attempt of a callback, as core/plans/callback-attempt-plan.ts has planned it. The URL is checked
  * again, because the URL rules or the relay's own address may have changed since the registration. All attempts
  * have the same body (core/record/callback-body.ts) and the same `webhook-id`. The timestamp and the signature are
  * new in each attempt.

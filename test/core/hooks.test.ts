@@ -3,7 +3,7 @@ import { isLateSuccess } from "../../src/core/events/late-results.ts";
 import { transition } from "../../src/core/transition.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
-import { storedBytes } from "../../src/core/record/stored-size.ts";
+import { storedBytes } from "../../src/core/stored-bytes.ts";
 import {
   aCompletion,
   aFinishedTask,

@@ -5,7 +5,7 @@ import {
   noteIndexRow,
   nextWriteAfter,
   rowExpiresAt,
-} from "../../src/core/record/index-row-schedule.ts";
+} from "../../src/core/plans/index-row-schedule.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../../src/core/record/task.ts";
-import { parseRecord } from "../../src/objects/task/record-schema.ts";
+import { parseRecord } from "../../src/core/record/record-schema.ts";
 import records from "../kept-release/records.json" with { type: "json" };
 import { aCompletion, aPolicy } from "./builders.ts";
 import { MemoryHost } from "./loop/memory-host.ts";

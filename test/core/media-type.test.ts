@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isShownInline, mediaTypeOf, TYPE_BYTES } from "../../src/core/media-type.ts";
+import { isShownInline, mediaTypeOf, TYPE_BYTES } from "../../src/core/outputs/media-type.ts";
 
 const OTHER_TYPE = "application/octet-stream";
 

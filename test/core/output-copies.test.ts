@@ -15,7 +15,7 @@ import { linkOutputs } from "../../src/core/record/outputs.ts";
 import { isTerminal, type TerminalTask } from "../../src/core/record/task.ts";
 import { transition } from "../../src/core/transition.ts";
 import { nextStep } from "../../src/core/step.ts";
-import { parseRecord } from "../../src/objects/task/record-schema.ts";
+import { parseRecord } from "../../src/core/record/record-schema.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import {
   aCallback,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { areUrlsInBounds, MAX_OUTPUT_URLS } from "../../src/core/record/upstream.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
-import { parseRecord } from "../../src/objects/task/record-schema.ts";
+import { parseRecord } from "../../src/core/record/record-schema.ts";
 import {
   aCompletion,
   aFailure,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ratioIn, ratioOf, resolutionIn, resolutionOf } from "../../src/core/record/pixels.ts";
+import { ratioIn, ratioOf, resolutionIn, resolutionOf } from "../../src/core/outputs/pixels.ts";
 
 it.each([
   [1280, 720, "16:9", "720p"],

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import records from "../kept-release/records.json" with { type: "json" };
-import { parseRecord } from "../../src/objects/task/record-schema.ts";
+import { parseRecord } from "../../src/core/record/record-schema.ts";
 import { aFinishedTask, anOpenTask, aRedelivery, aReport, PROCESSING } from "./builders.ts";
 import { apply } from "./decisions.ts";
 import { anAttachedTask } from "./upstream-builders.ts";

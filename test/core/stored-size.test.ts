@@ -2,12 +2,9 @@ import { serialize } from "node:v8";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { JsonValue } from "../../src/core/json.ts";
-import {
-  MAX_ENDED_BYTES,
-  MAX_REGISTERED_BYTES,
-  storedBytes,
-} from "../../src/core/record/stored-size.ts";
+import { MAX_ENDED_BYTES, MAX_REGISTERED_BYTES } from "../../src/core/plans/stored-size.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import { storedBytes } from "../../src/core/stored-bytes.ts";
 import { transition } from "../../src/core/transition.ts";
 import { requireStorable } from "../simulation/storage-limit.ts";
 import {

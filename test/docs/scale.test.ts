@@ -6,7 +6,7 @@ import { LIVES } from "../../scripts/cost/lives.ts";
 import { ASSUMED, billOf, gbMonths, usageOf } from "../../scripts/cost/usage.ts";
 import { PRICES } from "../../scripts/cost/prices.ts";
 import { DEADLINE_EXTENSION } from "../../src/core/policy.ts";
-import { MAX_ENDED_BYTES } from "../../src/core/record/stored-size.ts";
+import { MAX_ENDED_BYTES } from "../../src/core/plans/stored-size.ts";
 import { STEPS } from "../../src/cron/cron.ts";
 import { MAX_INDEX_BYTES } from "../../src/index-db/limits.ts";
 import { ROUND_QUERIES, ROWS_AT_ONCE, SWEEP_QUERIES } from "../../src/index-db/sweep.ts";

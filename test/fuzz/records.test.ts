@@ -2,7 +2,7 @@ import { rowOf } from "../../src/core/views/index-row.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
-import { parseRecord } from "../../src/objects/task/record-schema.ts";
+import { parseRecord } from "../../src/core/record/record-schema.ts";
 import { NOW } from "../core/builders.ts";
 import { fuzz } from "./fuzz.ts";
 import { mutated } from "./mutations.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { env } from "cloudflare:workers";
 import { OUTCOMES } from "../../src/core/record/outcome.ts";
-import type { OutcomeCounts } from "../../src/core/record/outcome-counts.ts";
+import type { OutcomeCounts } from "../../src/core/record/outcome.ts";
 import { removeRows } from "../../src/index-db/index-row-table.ts";
 import { callWith as callRelay } from "../worker/client.ts";
 import { pass, START } from "../worker/clock.ts";

@@ -2,7 +2,7 @@ import type { CopyOrder, KeptOutputs } from "../../src/core/duties/copy-order.ts
 import type { Policy } from "../../src/core/policy.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { jsonEqual, type JsonValue } from "../../src/core/json.ts";
-import { parseRecord } from "../../src/objects/task/record-schema.ts";
+import { parseRecord } from "../../src/core/record/record-schema.ts";
 import { DAY } from "../core/builders.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { Disk } from "./disk.ts";

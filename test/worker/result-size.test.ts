@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { storedBytes } from "../../src/core/record/stored-size.ts";
+import { storedBytes } from "../../src/core/stored-bytes.ts";
 import { invalid, post, ProblemBody, refusal } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { attach, hooked, readHooked, sendHook } from "./hooked.ts";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll } from "vitest";
-import { storedBytes } from "../../src/core/record/stored-size.ts";
+import { storedBytes } from "../../src/core/stored-bytes.ts";
 
 /** Largest size of a key with its value in an object of Cloudflare, in bytes. */
 const PLATFORM_LIMIT_BYTES = 2_000_000;

@@ -6,7 +6,7 @@ import {
   indexedVersion,
   nextWriteAfter,
   rowExpiresAt,
-} from "../record/index-row-schedule.ts";
+} from "../plans/index-row-schedule.ts";
 import { type IndexRow, rowOf } from "../views/index-row.ts";
 import type { Duty } from "./duty.ts";
 

@@ -9,7 +9,7 @@ import {
   joinedRedelivery,
   openDueAttempt,
   redeliverySeries,
-} from "../record/callback-attempt-plan.ts";
+} from "../plans/callback-attempt-plan.ts";
 import {
   canRedeliver,
   isTerminal,

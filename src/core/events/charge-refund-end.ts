@@ -1,7 +1,7 @@
 import { changed, type Decision, erasure, unchanged } from "./decision.ts";
 import type { ChargeEndedEvent, RefundEndedEvent, ReleaseEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
-import { startAutomatic } from "../record/callback-attempt-plan.ts";
+import { startAutomatic } from "../plans/callback-attempt-plan.ts";
 import {
   type ChargingCredits,
   type Credits,

@@ -1,13 +1,13 @@
 import type { Policy } from "../policy.ts";
-import { automaticSeries, startAutomatic } from "../record/callback-attempt-plan.ts";
+import { automaticSeries, startAutomatic } from "../plans/callback-attempt-plan.ts";
 import { callbackBody } from "../record/callback-body.ts";
 import { CANCELED_CODE, confirmed } from "../record/cancellation.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
 import { findingOf, type FoundBy } from "../record/finding.ts";
-import { TIMEOUT_CODE } from "../record/late-job.ts";
-import { metadataOf } from "../record/metadata.ts";
+import { TIMEOUT_CODE } from "../plans/late-result.ts";
+import { metadataOf } from "../outputs/metadata.ts";
 import { linkOutputs } from "../record/outputs.ts";
-import { isStorable } from "../record/stored-size.ts";
+import { isStorable } from "../plans/stored-size.ts";
 import { withPrice } from "./final-price.ts";
 import { SUBMIT_UNKNOWN_CODE, withJobKnown } from "../record/submission.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";

@@ -4,12 +4,7 @@ import { changed, type Decision, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import type { IndexRowEndedEvent, RewriteIndexRowEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import { NO_INDEX_ROW } from "../record/index-row-state.ts";
-import {
-  failedRow,
-  outdatedSince,
-  rowExpiresAt,
-  writtenRow,
-} from "../record/index-row-schedule.ts";
+import { failedRow, outdatedSince, rowExpiresAt, writtenRow } from "../plans/index-row-schedule.ts";
 import type { TaskRecord } from "../record/task.ts";
 
 /**

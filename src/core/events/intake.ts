@@ -17,10 +17,10 @@ import type { Credits } from "../record/credits.ts";
 import { NO_COUNTS } from "../record/counts.ts";
 import { findingOf } from "../record/finding.ts";
 import { NO_KEY_NAMES } from "../record/key-names.ts";
-import { outdatedSince } from "../record/index-row-schedule.ts";
+import { outdatedSince } from "../plans/index-row-schedule.ts";
 import { NO_INDEX_ROW } from "../record/index-row-state.ts";
 import { isSending, startSubmission, withJobKnown } from "../record/submission.ts";
-import { isStorable, maxBytesOf } from "../record/stored-size.ts";
+import { isStorable, maxBytesOf } from "../plans/stored-size.ts";
 import {
   isOpen,
   nextVersion,

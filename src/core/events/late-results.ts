@@ -3,7 +3,7 @@ import type { HookEvent, PollEndedEvent } from "./event.ts";
 import type { Policy } from "../policy.ts";
 import { withLateHint } from "../polls/late-poll.ts";
 import { canPoll } from "../polls/next-poll.ts";
-import { isLateResultKnown, isTimedOut, withLateResult } from "../record/late-job.ts";
+import { isLateResultKnown, isTimedOut, withLateResult } from "../plans/late-result.ts";
 import type { TaskRecord, TerminalTask } from "../record/task.ts";
 import { isAbout, sameJob } from "../record/upstream.ts";
 

@@ -4,7 +4,7 @@ import { finishFromNews, finishRefused, finishUnknownSubmission } from "./finish
 import { attachWithHooks } from "./hooks.ts";
 import type { Policy } from "../policy.ts";
 import { isCharging, startReturn } from "../record/credits.ts";
-import { isLateResultKnown, isTimedOut, withLateResult } from "../record/late-job.ts";
+import { isLateResultKnown, isTimedOut, withLateResult } from "../plans/late-result.ts";
 import { type Submission, unknownOutcomeOf, withUnknownOutcome } from "../record/submission.ts";
 import {
   type ChargingTask,

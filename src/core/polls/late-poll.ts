@@ -1,5 +1,6 @@
 import type { Policy } from "../policy.ts";
-import { isTimedOut, NOTHING_LATE } from "../record/late-job.ts";
+import { NOTHING_LATE } from "../record/late-job.ts";
+import { isTimedOut } from "../plans/late-result.ts";
 import type { TerminalTask } from "../record/task.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../time.ts";
 import { canPoll } from "./next-poll.ts";

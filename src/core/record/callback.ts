@@ -1,7 +1,7 @@
 import { type Policy, startAt } from "../policy.ts";
 import type { Outcome, UnreachableCause } from "./outcome.ts";
 import type { KeyedRedeliveries } from "./redelivery-keys.ts";
-import type { OutcomeCounts } from "./outcome-counts.ts";
+import type { OutcomeCounts } from "./outcome.ts";
 
 /**
  * Largest number of ended attempts of a callback that a record stores. The oldest attempt is dropped when another

@@ -2,7 +2,8 @@ import { backoff } from "../backoff.ts";
 import type { Policy } from "../policy.ts";
 import { SECOND_MS } from "../time.ts";
 import { hasCustomerKey, isReadable, sealedKeyOf } from "./customer-key.ts";
-import type { TaskRecord } from "./task.ts";
+import type { Submission } from "./submission.ts";
+import type { Upstream } from "./upstream.ts";
 
 /** Largest number of calls with which one cancellation asks the upstream. */
 const MAX_TRIES = 3;
@@ -69,7 +70,7 @@ const POLL_WAITS_AFTER_REFUSAL_MS = [0];
 
 /** Tells whether the relay can ask the upstream to cancel the job of a task. */
 export function canCancelJob(
-  task: Pick<TaskRecord, "upstream" | "submission">,
+  task: { readonly upstream: Upstream | null; readonly submission: Submission | null },
   policy: Policy,
 ): boolean {
   const { upstream } = task;
@@ -79,7 +80,7 @@ export function canCancelJob(
 }
 
 /** Tells whether the key of a customer with which a job was submitted can be opened. True when there is no such key. */
-function isKeyReadable(task: Pick<TaskRecord, "submission">, policy: Policy): boolean {
+function isKeyReadable(task: { readonly submission: Submission | null }, policy: Policy): boolean {
   if (!hasCustomerKey(task)) return true;
   const key = sealedKeyOf(task);
   return key !== null && isReadable(key, policy);

@@ -15,6 +15,11 @@ export const OUTCOMES = [
 ] as const;
 
 /**
+ * Numbers of ended attempts, by outcome, in the order of `OUTCOMES`. An outcome that no attempt had is left out.
+ */
+export type OutcomeCounts = Readonly<Partial<Record<Outcome, number>>>;
+
+/**
  * HTTP statuses that Cloudflare returns for a host that it could not reach
  * (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/).
  */

@@ -1,6 +1,6 @@
 import type { NoticeKind } from "./operator-notice.ts";
 import type { PollPlan } from "./poll-plan.ts";
-import { storedBytes } from "./stored-size.ts";
+import { storedBytes } from "../stored-bytes.ts";
 import type { Job, UpstreamNews } from "./upstream.ts";
 
 /**

@@ -1,11 +1,12 @@
 import { MAX_CALLBACK_TIMEOUT_MS, type Policy } from "../policy.ts";
 import { type Attempt, type Callback, callbackStatus } from "../record/callback.ts";
 import { type Credits, releasedOf } from "../record/credits.ts";
-import { type OutcomeCounts, outcomesOf } from "../record/outcome-counts.ts";
+import type { OutcomeCounts } from "../record/outcome.ts";
+import { outcomesOf } from "../plans/outcome-counts.ts";
 import { completedAtOf } from "../record/callback-body.ts";
 import type { FoundBy } from "../record/finding.ts";
 import type { FailureCategory } from "../record/upstream.ts";
-import { rowExpiresAt } from "../record/index-row-schedule.ts";
+import { rowExpiresAt } from "../plans/index-row-schedule.ts";
 import {
   type CreatedTask,
   isSettled,

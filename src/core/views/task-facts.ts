@@ -1,4 +1,4 @@
-import { totalAttempts } from "../record/callback-attempt-plan.ts";
+import { totalAttempts } from "../plans/callback-attempt-plan.ts";
 import { canCancelJob } from "../record/cancellation.ts";
 import type { Attempt, Callback } from "../record/callback.ts";
 import type { Outcome } from "../record/outcome.ts";

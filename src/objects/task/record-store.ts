@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../../core/record/task.ts";
-import { parseRecord, requireReadable } from "./record-schema.ts";
+import { parseRecord, requireReadable } from "../../core/record/record-schema.ts";
 
 const RECORD_KEY = "task";
 /**

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from "../../core/time.ts";
-import { ratioOf, resolutionOf } from "../../core/record/pixels.ts";
+import { ratioOf, resolutionOf } from "../../core/outputs/pixels.ts";
 import { type CancelReading, isSuccess } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";

@@ -7,7 +7,7 @@ import type { Policy } from "../../../src/core/policy.ts";
 import type { Outcome } from "../../../src/core/record/outcome.ts";
 import type { TaskRecord } from "../../../src/core/record/task.ts";
 import type { LogLine } from "../../../src/lib/log.ts";
-import { parseRecord } from "../../../src/objects/task/record-schema.ts";
+import { parseRecord } from "../../../src/core/record/record-schema.ts";
 import { WorkLoop } from "../../../src/objects/task/work-loop.ts";
 import { SimulatedLedger } from "../../simulation/ledger.ts";
 import { runMicrotasks } from "../../simulation/microtasks.ts";

@@ -3,7 +3,7 @@ import { NoQuery } from "../../../src/api/operation.ts";
 import { TaskFinishEvent } from "../../../src/api/tasks/event-schema.ts";
 import { Attachment, Registration } from "../../../src/api/tasks/task-schemas.ts";
 import { LinkQuery, ReadQuery } from "../../../src/api/tasks/read-task.ts";
-import { CallbackBody, StoredRecord } from "../../../src/objects/task/record-schema.ts";
+import { CallbackBody, StoredRecord } from "../../../src/core/record/record-schema.ts";
 
 export * from "../../../src/index.ts";
 export { default } from "../../../src/index.ts";

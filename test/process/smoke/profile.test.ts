@@ -7,7 +7,7 @@ import { ROOT } from "../harness/child.ts";
 
 const SCRIPT = [
   "// an outer frame",
-  "// src/objects/task/record-schema.ts",
+  "// src/core/record/record-schema.ts",
   "function parseRecord() {}",
   "// node_modules/zod/v4/mini/parse.js",
   "function parse() {}",

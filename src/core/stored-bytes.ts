@@ -1,36 +1,6 @@
-import { isTerminal, type TaskRecord } from "./task.ts";
-
-/** Largest size that the platform allows for one key and its value in a Durable Object, in bytes ("2 MB"). */
-const PLATFORM_LIMIT_BYTES = 2_000_000;
-/**
- * Part of the platform's limit that stays free when a task ends. It is for data that is stored later without being
- * measured, at most about 220 KB: 20 attempts with excerpts of 1 KiB in two-byte characters (46 KB), headers of the
- * answers (6 KB), earlier callback URLs (80 KB), another callback URL (4 KB), 16 orders of redeliveries with their
- * keys and callback URLs (70 KB), notices, and the usage of a late success. The rest is for fields of later
- * releases.
- */
-const RESERVE_BYTES = 250_000;
-/** Largest size of the record of a task at its end, in bytes. */
-export const MAX_ENDED_BYTES = PLATFORM_LIMIT_BYTES - RESERVE_BYTES;
-/**
- * Largest size of the record of a task at its registration, in bytes. This leaves 750 KB for the result. Until the
- * result comes, the 8 hooks that are stored while no job is attached (64 KB) have more than enough room.
- */
-export const MAX_REGISTERED_BYTES = 1_000_000;
-
 /** Size of a number in bytes, at most, when V8 serialises it: a type tag and a double. */
 const NUMBER_BYTES = 9;
 const TWO_BYTE_CHARACTER = /[\u0100-\uffff]/;
-
-/** Tells whether the record of a task is small enough to be stored after a registration or a result. */
-export function isStorable(record: TaskRecord): boolean {
-  return storedBytes(record) <= maxBytesOf(record);
-}
-
-/** Returns the largest size that the record of a task may have after a registration or a result, in bytes. */
-export function maxBytesOf(record: TaskRecord): number {
-  return isTerminal(record) ? MAX_ENDED_BYTES : MAX_REGISTERED_BYTES;
-}
 
 /**
  * Returns the largest number of bytes that the platform may need to store a value of JSON types. The platform

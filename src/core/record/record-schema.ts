@@ -1,20 +1,21 @@
 import * as z from "zod/mini";
-import { compiled } from "../../lib/compiled.ts";
-import { type JsonObject, parseJson } from "../../core/json.ts";
-import { OF_A_LATER_RELEASE, OF_AN_EARLIER_BUILD } from "../../core/other-format.ts";
-import { ANSWERED_KINDS, CANCEL_REASONS } from "../../core/record/cancellation.ts";
-import { FOUND_BY } from "../../core/record/finding.ts";
-import { NOTICE_KINDS } from "../../core/record/operator-notice.ts";
-import { PRICE_BASES } from "../../core/record/price-rule.ts";
-import { LOSS_REASONS } from "../../core/record/outputs.ts";
-import { ANSWER_KINDS } from "../../core/record/poll-plan.ts";
-import { HOOK_REFUSALS } from "../../core/record/tracking.ts";
-import type { TaskRecord } from "../../core/record/task.ts";
-import { CAUSES, OUTCOMES } from "../../core/record/outcome.ts";
-import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
+import { compiled } from "../compiled.ts";
+import { type JsonObject, parseJson } from "../json.ts";
+import { OF_A_LATER_RELEASE, OF_AN_EARLIER_BUILD } from "../other-format.ts";
+import { ANSWERED_KINDS, CANCEL_REASONS } from "./cancellation.ts";
+import { FOUND_BY } from "./finding.ts";
+import { NOTICE_KINDS } from "./operator-notice.ts";
+import { PRICE_BASES } from "./price-rule.ts";
+import { LOSS_REASONS } from "./outputs.ts";
+import { ANSWER_KINDS } from "./poll-plan.ts";
+import { HOOK_REFUSALS } from "./tracking.ts";
+import type { TaskRecord } from "./task.ts";
+import { CAUSES, OUTCOMES } from "./outcome.ts";
+import { FAILURE_CATEGORIES } from "./upstream.ts";
 
 // Schema of the stored record. A later release adds a field with a default, stated here and nowhere else, for records
-// that lack it. Objects are loose: fields that a later release adds within the same `v` survive a write by this one. A record of another `v` is refused and not changed, and the alarm of the task is repeated.
+// that lack it. Objects are loose: fields that a later release adds within the same `v` survive a write by this one. A
+// record of another `v` is refused and not changed, and the alarm of the task is repeated.
 // Requests get the answer `unavailable` until the later release is back, or `stored_by_earlier_build`
 // (api/http/object-call.ts).
 

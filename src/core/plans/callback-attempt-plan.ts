@@ -1,7 +1,11 @@
 import { type Policy, waitBeforeMs } from "../policy.ts";
 import { SECOND_MS } from "../time.ts";
-import { type Attempt, type AttemptResult, type Callback, dueAt } from "./callback.ts";
-import { NO_KEYED_REDELIVERIES, type RedeliveryOrder, withRedelivery } from "./redelivery-keys.ts";
+import { type Attempt, type AttemptResult, type Callback, dueAt } from "../record/callback.ts";
+import {
+  NO_KEYED_REDELIVERIES,
+  type RedeliveryOrder,
+  withRedelivery,
+} from "../record/redelivery-keys.ts";
 import { withAttempt } from "./outcome-counts.ts";
 
 /**

@@ -1,10 +1,5 @@
-import { type Attempt, type Callback, MAX_ATTEMPTS_KEPT } from "./callback.ts";
-import { type Outcome, OUTCOMES } from "./outcome.ts";
-
-/**
- * Numbers of ended attempts, by outcome, in the order of `OUTCOMES`. An outcome that no attempt had is left out.
- */
-export type OutcomeCounts = Readonly<Partial<Record<Outcome, number>>>;
+import { type Attempt, type Callback, MAX_ATTEMPTS_KEPT } from "../record/callback.ts";
+import { type OutcomeCounts, OUTCOMES } from "../record/outcome.ts";
 
 /**
  * Returns how many attempts of a callback ended with each outcome. Attempts that the record has dropped are counted

@@ -1,7 +1,13 @@
 import type { Policy } from "../policy.ts";
 import { DAY_MS, SECOND_MS } from "../time.ts";
-import { type IndexRowState, NO_INDEX_ROW } from "./index-row-state.ts";
-import { type CreatedTask, isOpen, isSettled, isTerminal, type TaskRecord } from "./task.ts";
+import { type IndexRowState, NO_INDEX_ROW } from "../record/index-row-state.ts";
+import {
+  type CreatedTask,
+  isOpen,
+  isSettled,
+  isTerminal,
+  type TaskRecord,
+} from "../record/task.ts";
 
 /**
  * Delay in milliseconds from the creation of a task to the first write of its row in the index, while the task
