@@ -216,6 +216,7 @@ const CORE_RULES = [
       return ofCore(filesOf("src/core", name), isFile(name) ? 1 : 2, others);
     }),
   ),
+  ofCore("src/core/compiled.ts", 1, CORE_LAYERS.flat(), PACKAGES_BUT_ZOD),
   ofCore(
     "src/core/record/record-schema.ts",
     2,

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { compiled } from "../lib/compiled.ts";
+import { compiled } from "../core/compiled.ts";
 import type { Runtime } from "../config/runtime.ts";
 import type { Env } from "../env.ts";
 import { describeHolders, type Permission } from "../security/roles.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { compiled } from "../../lib/compiled.ts";
+import { compiled } from "../../core/compiled.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { MAX_OUTPUT_URL_CHARS, MAX_OUTPUT_URLS } from "../../core/record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";

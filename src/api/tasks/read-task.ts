@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { compiled } from "../../lib/compiled.ts";
+import { compiled } from "../../core/compiled.ts";
 import { hashOf } from "../../core/hash.ts";
 import type { TaskReader } from "../../core/views/reader.ts";
 import { SECOND_MS } from "../../core/time.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { compiled } from "../../lib/compiled.ts";
+import { compiled } from "../../core/compiled.ts";
 import { priceForm } from "../../config/price.ts";
 import type { JsonValue } from "../../core/json.ts";
 import {
