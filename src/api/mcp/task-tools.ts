@@ -41,9 +41,9 @@ const LIST = toolInput(
 );
 const CANCEL = toolInput({ id: ID }, ["id"]);
 
-/** Tools for tasks, whether a tool has started them or not. */
-export const TASK_TOOLS: readonly (Tool & { definition: { name: OwnTool } })[] = [
-  {
+/** Tools for tasks, whether a tool has started them or not, by their names. */
+const OWN: { readonly [Name in OwnTool]: Tool & { definition: { name: Name } } } = {
+  read_task: {
     definition: {
       name: "read_task",
       description:
@@ -59,7 +59,7 @@ export const TASK_TOOLS: readonly (Tool & { definition: { name: OwnTool } })[] =
       return { kind: "result", result: taskResult(taskIn(task)) };
     },
   },
-  {
+  list_tasks: {
     definition: {
       name: "list_tasks",
       description: "Lists tasks, newest first. It is a few seconds late; read_task is not.",
@@ -73,7 +73,7 @@ export const TASK_TOOLS: readonly (Tool & { definition: { name: OwnTool } })[] =
       return { kind: "result", result: jsonResult(page) };
     },
   },
-  {
+  cancel_task: {
     definition: {
       name: "cancel_task",
       description:
@@ -88,7 +88,9 @@ export const TASK_TOOLS: readonly (Tool & { definition: { name: OwnTool } })[] =
       return { kind: "result", result: taskResult(taskIn(task)) };
     },
   },
-];
+};
+
+export const TASK_TOOLS: readonly Tool[] = Object.values(OWN);
 
 /**
  * Returns the arguments of a call as the texts that operations take.

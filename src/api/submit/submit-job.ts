@@ -19,6 +19,16 @@ import { outcomeOf } from "./submit-outcome.ts";
 import { replayed, statusUrlOf, type Submitted, unknownOutcome } from "./submitted.ts";
 import { UpstreamCall } from "./upstream-call.ts";
 
+// The call of a submission is sent at most once for a task, whatever fails. Four places hold this together:
+//
+// 1. The task's object stores the submission under an id that this request has drawn, before anything is sent, and joins
+//    or refuses any other registration under the same task id (`register`, core/events/intake.ts).
+// 2. Only the request whose id is stored sends, and only where the object says that the task is new (`submitOnce`).
+// 3. It sends once (`outcomeOfSending`). An answer that is missing or cannot be read leaves the outcome unknown, and
+//    nothing here asks again.
+// 4. No duty of the object sends a submission (core/step.ts). After a crash its outcome is unknown: the task waits for a
+//    hook, or for its end (core/duties/submission-wait.ts).
+
 /** Waits in milliseconds before each try to bring the outcome of a submission to the task's object. */
 const RETRY_WAITS_MS = [0, SECOND_MS / 2, 2 * SECOND_MS, 5 * SECOND_MS];
 const NOT_RECORDED = "The task's object has not recorded this submission, so nothing was sent.";
