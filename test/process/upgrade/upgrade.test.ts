@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { faultsIn } from "../chaos/callbacks/judge.ts";
-import { planOf, type TaskPlan } from "../chaos/callbacks/plan.ts";
+import { jobUrl, planOf, type TaskPlan } from "../chaos/callbacks/plan.ts";
 import { recordRound } from "../chaos/callbacks/round.ts";
 import { bundleOf } from "../harness/workerd.ts";
 import { type Build, crossings } from "./crossings.ts";
@@ -53,9 +53,16 @@ it("the promises of docs/promises.md hold for 1,000 tasks while the kept release
   expect(counters.tooLow(LEAST)).toEqual([]);
 });
 
-/** Returns a plan with long pauses and without polls, whose load would delay the requests between two restarts. */
+/**
+ * Returns a plan with long pauses and without polls, whose load would delay the requests between two restarts. The job
+ * then ends by one hook.
+ */
 function slowPlanOf(seed: number, nth: number): TaskPlan {
   const plan = planOf(seed, nth);
   const [first, second] = plan.pausesMs;
-  return { ...plan, pausesMs: [first * SLOWDOWN, second * SLOWDOWN], isKeyed: false };
+  const pausesMs = [first * SLOWDOWN, second * SLOWDOWN] as const;
+  const slow = { ...plan, pausesMs, isKeyed: false };
+  if (plan.ending?.via !== "hook") return slow;
+  const result = `completed ${jobUrl(nth)}`;
+  return { ...slow, ending: { via: "hook", state: "completed", result, hooks: ["genuine"] } };
 }
