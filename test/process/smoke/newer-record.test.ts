@@ -27,7 +27,7 @@ it("requests about a task stored by a newer release get 503 and change nothing; 
   await vi.waitUntil(isDue, WITHIN_MS);
 
   await relay.kill9();
-  setSchema(relay.storage, 2);
+  setSchema(relay.storage, 3);
   const before = records(relay.storage);
   await relay.restart();
   // The second attempt falls due, but must not be made.
@@ -47,7 +47,7 @@ it("requests about a task stored by a newer release get 503 and change nothing; 
 
   await relay.kill9();
   expect(alarms(relay.storage)).toBe(2);
-  setSchema(relay.storage, 1);
+  setSchema(relay.storage, 2);
   await relay.restart();
   await client.finish(url, OPEN);
   expect((await client.settled(OPEN)).callback).toMatchObject({ status: "delivered" });
