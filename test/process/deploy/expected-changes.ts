@@ -56,12 +56,9 @@ export const upload = (name: string, limitsFrom: number, more: Created) => ({
   request: `PUT workers/scripts/${name}`,
   body: { ...version(limitsFrom, more), code_update_strategy: DEFERRED },
 });
-const CLASSES = Object.values(OBJECT_CLASSES);
 export const MIGRATIONS = {
-  new_tag: "v3",
-  steps: [CLASSES.slice(0, 2), CLASSES.slice(2, -1), CLASSES.slice(-1)].map(
-    (new_sqlite_classes) => ({ new_sqlite_classes }),
-  ),
+  new_tag: "v1",
+  steps: [{ new_sqlite_classes: Object.values(OBJECT_CLASSES) }],
 };
 export const database = (name: string) => ({ request: "POST d1/database", body: { name } });
 export const script = (name: string, more: object = {}) => ({
