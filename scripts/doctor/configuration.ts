@@ -11,26 +11,22 @@ const Health = z.looseObject({
     PAUSED: z.boolean(),
     PUBLIC_URL: z.string().nullable(),
     secrets: z.record(z.string(), z.int()),
-    // Earlier releases have none of the following.
-    OUTPUTS: z.optional(z.boolean()),
-    OUTPUTS_URL: z.optional(z.nullable(z.string())),
-    OUTPUT_DAYS: z.optional(z.number()),
-    OFFERS: z.optional(Offers),
+    OUTPUTS: z.boolean(),
+    OUTPUTS_URL: z.nullable(z.string()),
+    OUTPUT_DAYS: z.number(),
+    OFFERS: Offers,
   }),
   connections: z.record(
     z.string(),
     z.looseObject({ key: z.string(), hooks: z.optional(z.string()) }),
   ),
-  // Earlier releases have none.
-  disabled: z.optional(
-    z.array(
-      z.looseObject({
-        name: z.string(),
-        issues: z.array(z.looseObject({ path: z.string(), message: z.string() })),
-      }),
-    ),
+  disabled: z.array(
+    z.looseObject({
+      name: z.string(),
+      issues: z.array(z.looseObject({ path: z.string(), message: z.string() })),
+    }),
   ),
-  without_key: z.optional(z.record(z.string(), z.looseObject({ needs: z.array(z.string()) }))),
+  without_key: z.record(z.string(), z.looseObject({ needs: z.array(z.string()) })),
 });
 type Health = z.output<typeof Health>;
 
@@ -90,7 +86,7 @@ export function configurationFindings(health: Health, deployment: Deployment): F
     secretsFinding(health),
     ...connectionFindings(health),
     ...disabledFindings(health),
-    ...offerFindings(health.configuration.OFFERS ?? [], health.without_key ?? {}),
+    ...offerFindings(health.configuration.OFFERS, health.without_key),
     ...outputFindings(health.configuration, !isLocal && !isPreview),
     limitsFinding(health),
   ];
@@ -151,7 +147,7 @@ function connectionFindings({ connections }: Health): Finding[] {
 }
 
 /** Returns a problem for each fault of a connection that declares its upstream and is disabled for it. */
-function disabledFindings({ disabled = [] }: Health): Finding[] {
+function disabledFindings({ disabled }: Health): Finding[] {
   return disabled.flatMap(({ name, issues }) =>
     issues.map(({ path, message }) =>
       problem(

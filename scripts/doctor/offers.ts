@@ -5,10 +5,8 @@ import { type Finding, ok, warning } from "./finding.ts";
 export const Offers = z.array(
   z.looseObject({
     connection: z.string(),
-    // Earlier releases have none.
-    key: z.optional(z.nullable(z.literal("customer"))),
+    key: z.nullable(z.literal("customer")),
     limits: z.record(z.string(), z.unknown()),
-    // Earlier releases know only fixed prices, without `per`.
     price: z.nullable(z.looseObject({ per: z.optional(z.unknown()) })),
   }),
 );

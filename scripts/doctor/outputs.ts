@@ -3,9 +3,9 @@ import { type Finding, ok, problem, unchecked, warning } from "./finding.ts";
 
 /** The settings of outputs that `/healthz` shows. */
 export interface OutputSettings {
-  readonly OUTPUTS?: boolean | undefined;
-  readonly OUTPUTS_URL?: string | null | undefined;
-  readonly OUTPUT_DAYS?: number | undefined;
+  readonly OUTPUTS: boolean;
+  readonly OUTPUTS_URL: string | null;
+  readonly OUTPUT_DAYS: number;
   readonly PUBLIC_URL: string | null;
 }
 
@@ -16,8 +16,7 @@ const SETUP = "npm run setup -- --outputs";
  * @param isExposed true for a relay that others reach, whose console should have another host than the outputs.
  */
 export function outputFindings(settings: OutputSettings, isExposed: boolean): Finding[] {
-  const { OUTPUTS, OUTPUTS_URL = null, OUTPUT_DAYS, PUBLIC_URL } = settings;
-  if (OUTPUTS === undefined) return [];
+  const { OUTPUTS, OUTPUTS_URL, OUTPUT_DAYS, PUBLIC_URL } = settings;
   if (!OUTPUTS) {
     return [ok(`outputs: not kept, links are the upstream's unless they need its key (${SETUP})`)];
   }
@@ -26,7 +25,7 @@ export function outputFindings(settings: OutputSettings, isExposed: boolean): Fi
       "outputs: neither OUTPUTS_URL nor PUBLIC_URL is set, so that links stay those of the upstream";
     return [problem(text, "set OUTPUTS_URL and deploy")];
   }
-  const text = `outputs: kept for ${OUTPUT_DAYS ?? "some"} days, links lead to ${OUTPUTS_URL}`;
+  const text = `outputs: kept for ${OUTPUT_DAYS} days, links lead to ${OUTPUTS_URL}`;
   if (!isExposed || OUTPUTS_URL !== PUBLIC_URL) return [ok(text)];
   const cure = `${SETUP} --outputs-domain <host>, then deploy (docs/outputs.md)`;
   return [warning(`${text}, which is the host of the console`, cure)];

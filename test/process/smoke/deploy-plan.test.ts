@@ -174,9 +174,20 @@ const CONFIGURATION = {
   ALLOW_LOCAL_CALLBACKS: false,
   PAUSED: true,
   PUBLIC_URL: null,
+  OUTPUTS: false,
+  OUTPUTS_URL: null,
+  OUTPUT_DAYS: 7,
+  OFFERS: [],
   secrets: {},
 };
-const HEALTHY = { status: "ok", version: "v2", configuration: CONFIGURATION, connections: {} };
+const HEALTHY = {
+  status: "ok",
+  version: "v2",
+  configuration: CONFIGURATION,
+  connections: {},
+  disabled: [],
+  without_key: {},
+};
 const UNCONFIGURED = {
   status: 503,
   id: "r-1",
