@@ -146,7 +146,7 @@ const ADDRESSES = {
   },
   JURISDICTION: {
     meaning:
-      "every object is kept in that jurisdiction, but not what passes the [queue, Analytics Engine and logs](../SECURITY.md#where-data-is-kept). Decide before the first task: each jurisdiction has objects of its own, so that tasks stored outside it could not be found. The relay notes the value at its first request and refuses any other: each isolate compares the two at its start, without a request waiting for it, and logs the tasks that it has stored until then (`task.misplaced`). Builds before this variable noted nothing: a relay that has tasks of such a build must answer one request, such as `GET /healthz`, with the present build before `JURISDICTION` is ever set, so that it can refuse; set at once, the variable would hide those tasks",
+      "every object is kept in that jurisdiction, but not what passes the [queue, Analytics Engine and logs](../SECURITY.md#where-data-is-kept). Decide before the first task: each jurisdiction has objects of its own, so that tasks stored outside it could not be found. The relay notes the value at its first request and refuses any other: each isolate compares the two at its start, without a request waiting for it, and logs the tasks that it has stored until then (`task.misplaced`)",
   },
   LOCATION_HINT: {
     without: "near the caller that creates the object",
