@@ -1,5 +1,4 @@
 import type { AccountRole } from "../../security/roles.ts";
-import type { SqlRow } from "./sql-row.ts";
 
 /** API key of an account as it is stored. Only the SHA-256 of the key is stored, not the key itself. */
 export interface StoredKey {
@@ -15,6 +14,12 @@ export interface StoredKey {
   /** Day of the last use, in days since 1970-01-01 UTC. Null when the key was never used. */
   readonly lastUsedDay: number | null;
 }
+
+/**
+ * Type `T` in the form that SQL queries accept as the type of their rows. They demand an index signature, which an
+ * interface lacks; a mapped type with the same properties has it.
+ */
+type SqlRow<T> = { [K in keyof T]: T[K] };
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS api_keys (
