@@ -49,7 +49,7 @@ it.each([
   },
 );
 
-it("a Slack message of upstream.unclear has the unknown state escaped on one line, and of the task only its id, account and host", () => {
+it("a Slack message of upstream.unclear shows the unknown state escaped and on one line, and nothing of the result", () => {
   const event = {
     type: "upstream.unclear",
     taskId: "t",

@@ -110,7 +110,7 @@ it("no statement of a count reads more than four rows for each row of a part, so
   expect(4 * PART_ROWS).toBeLessThanOrEqual(400_000);
 });
 
-it("a count in parts of an hour whose counts have not changed writes only rows of the parts and of the list of hours to count", async () => {
+it("a count in parts that finds the same numbers again writes no row of the hour's counts, the step counts and the totals", async () => {
   await insert(...mixedRows(10));
   await countIn(PART);
   await db.prepare("UPDATE index_rows SET version = version").run();

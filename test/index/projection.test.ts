@@ -92,7 +92,7 @@ describe("the schema of the index", () => {
     expect(statements).toHaveLength(1);
   });
 
-  it("gets the steps of a later release with the first statement that needs one, also when two isolates apply them at the same time, and rows keep their values", async () => {
+  it("gets the steps of a later release with the first statement that needs one, also from two isolates at once, and rows keep their values", async () => {
     const row = aRow();
     await writeRows(unknown(), [row], START);
     const isolates = [unknown(), unknown()];

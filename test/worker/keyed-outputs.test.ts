@@ -150,7 +150,7 @@ describe("an output that opens only with the key of its gateway, on a relay with
     expect(sentTo("http://127.0.0.1")).toEqual([]);
   });
 
-  it("is passed on until its link expires, because the gateway documents no life of its links", async () => {
+  it("is passed on until the link of the relay expires, because the gateway states no end of its own links", async () => {
     const { open } = await linked();
     pass(6 * DAY_MS);
     expect((await open()).status).toBe(200);

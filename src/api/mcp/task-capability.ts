@@ -5,7 +5,7 @@ import * as z from "zod/mini";
  * (https://modelcontextprotocol.github.io/ext-tasks/specification/2026-07-28/tasks.html).
  */
 const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
-/** Capabilities that a client needs for everything about tasks but a call of a tool. */
+/** Capabilities that a client must declare to read, cancel or follow a task of MCP. A call of a tool needs none. */
 export const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
 
 const Declared = z.object({

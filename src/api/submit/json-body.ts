@@ -249,7 +249,10 @@ class Scan {
     return this.#expect(":");
   }
 
-  /** Returns the watched member with the name that was read. */
+  /**
+   * Returns the member that the scan looks for under the name that was just read. Null when it looks for none of this
+   * name.
+   */
   #memberNamed(): ScannedMember | null {
     const parent = this.#open[this.#levels] ?? null;
     if (parent === null) return null;

@@ -31,10 +31,9 @@ const CROSS_ORIGIN = {
 };
 
 /**
- * Answers a request that shows a status token (the token in the status link of a task). Null when its bearer token
- * is an API key that begins like a status token.
- * @throws Problem as `readingOf` does, and as `answer` does. The problems of `answer` get headers that let pages of
- * other sites read them.
+ * Answers a request that shows a status token (the token in the status link of a task), and lets pages of other sites
+ * read the answer. Null when its bearer token is an API key that begins like a status token.
+ * @throws Problem when the token is refused. Problems that `answer` throws can be read by pages of other sites too.
  */
 export async function answerToken(
   { request: { headers }, env, url, params }: RouteRequest<LinkRequest["params"]>,

@@ -70,8 +70,8 @@ interface LayoutProps {
   /** The part of the console to which the page belongs; null when it belongs to none. */
   readonly section: Section | null;
   /**
-   * Option: true for a page that refreshes itself. Some parts of such a page have the attribute `data-refresh`,
-   * with the seconds after which they are refreshed.
+   * True for a page that refreshes itself; false by default. Some parts of such a page have the attribute
+   * `data-refresh`, with the seconds after which they are refreshed.
    */
   readonly isLive?: boolean;
 }

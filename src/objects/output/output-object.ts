@@ -90,9 +90,9 @@ export class OutputObject extends DurableObject<OutputBindings> {
 
   readonly #timeouts: CopyTimeouts;
   readonly #jitter = Math.random();
-  /** The try that is being made; aborting it ends it. */
+  /** Ends the try to copy an output that is being made. Null when none is. */
   #stop: AbortController | null = null;
-  /** Number of the output of that try. */
+  /** Number of the output that is being copied. Null when none is. */
   #tried: number | null = null;
   /** Resolves when no try is being made. */
   #trying: Promise<void> = Promise.resolve();

@@ -19,7 +19,7 @@ const vars = {
   ARK_API_KEY: "test-key",
 };
 
-it("over a service binding and without a key, a Worker with the packed client submits, registers, reports, waits for, redelivers, cancels and erases tasks as over HTTP", async () => {
+it("a Worker with the packed client and no key submits, registers, reports, awaits, redelivers, cancels and erases tasks over a service binding", async () => {
   await using relay = await Workerd.start({ vars, boundScript: await client.workerScript() });
   const input = await scenarioInput(relay, receiver);
   const body = JSON.stringify({ ...input, key: "not sent" });

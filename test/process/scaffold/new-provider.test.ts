@@ -22,7 +22,7 @@ const MEANINGS = [
   "an unknown state",
 ];
 
-it("what npm run providers:new --code writes passes npm run check, and only the tests of its missing reports, of what its page lacks and of its placeholders fail", () => {
+it("npm run check passes with what npm run providers:new --code writes, and only tests of missing reports, page parts and placeholders fail", () => {
   using clone = new Checkout();
   clone.run(
     "npm run -s providers:new -- acme-video --code && npm run -s providers:new -- b --code --no-hooks",
