@@ -49,7 +49,7 @@ export async function examine(examination: Examination): Promise<readonly Findin
   const { callback, times } = await sendCallback(examination, ALLOW_LOCAL_CALLBACKS);
   const index = indexFindings(await relay.ask("/v1/stats"), await relay.ask("/metrics"));
   const settings = configurationFindings(health, examination);
-  const rules = await bucketFindings(examination, health.configuration.OUTPUTS === true);
+  const rules = await bucketFindings(examination, health.configuration.OUTPUTS);
   return [...settings, ...rules, clockFinding(answer, times), hooks, callback, ...index];
 }
 
