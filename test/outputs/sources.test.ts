@@ -141,6 +141,17 @@ it.each([
   },
 );
 
+it("a link to an address of this machine is followed with ALLOW_LOCAL_CALLBACKS alone: without it the output is gone", async () => {
+  const local = "http://127.0.0.1:8080/video.mp4";
+  const isLocalAllowed = { ...WITH_BUCKET, ALLOW_LOCAL_CALLBACKS: "true" };
+  const { link } = await aKeyedTask(sending(VIDEO_BYTES), isLocalAllowed, local);
+  const allowed = await openWith(isLocalAllowed, link);
+  expect([allowed.status, allowed.headers.get("Location")]).toEqual([302, local]);
+  const refused = await openWith(WITH_BUCKET, link);
+  expect(refused.headers.get("Location")).toBeNull();
+  expect(await goneBecause(refused)).toBe("blocked");
+});
+
 it.each([
   ["bytes=0-", 0, LENGTH],
   ["bytes=0-9", 0, 10],
