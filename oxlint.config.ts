@@ -227,13 +227,9 @@ const CORE_RULES = [
 
 /** Rules of `src` and of parts of it, besides the directions of the imports. */
 const SOURCE_RULES: OxlintOverride[] = [
-  // Circles of types alone that are left.
   {
-    files: [
-      "{bench,scripts,test}/**",
-      "src/providers/{cancel,provider}.ts",
-      "src/providers/shared/examples/**",
-    ],
+    // Circles of types alone that are left.
+    files: ["{bench,scripts,test}/**"],
     rules: { "import/no-cycle": ["error", { ignoreTypes: true }] },
   },
   {

@@ -1,5 +1,5 @@
 import type { Settings } from "../core/policy.ts";
-import { canCancel } from "../providers/cancel.ts";
+import { canCancel } from "../providers/provider.ts";
 import type { Keyring } from "../security/keyring.ts";
 import type { Config } from "./config.ts";
 import { outputLinksOf } from "./linked-outputs.ts";

@@ -1,9 +1,10 @@
 import type { Cancel } from "../core/duties/cancel-job.ts";
 import type { CancelAnswer } from "../core/events/event.ts";
 import type { Runtime } from "../config/runtime.ts";
+import type { Answer } from "../providers/provider-answer.ts";
 import type { CancelableState, CancelAdapter, CancelRequest } from "../providers/cancel.ts";
 import { type Observation, phaseIn } from "../providers/observation.ts";
-import type { Answer, Connection, PollAdapter } from "../providers/provider.ts";
+import type { Connection, PollAdapter } from "../providers/provider.ts";
 import { POLL_TIMEOUT_MS, withDeadline } from "../lib/timeout.ts";
 import { askProvider } from "./ask-upstream.ts";
 import { send } from "./http.ts";

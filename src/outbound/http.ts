@@ -9,7 +9,7 @@ import {
 import { type JsonObject, type JsonValue, parseJson } from "../core/json.ts";
 import { cloudflareErrorOf, outcomeOfAnswer } from "../core/record/outcome.ts";
 import { errorText, log } from "../lib/log.ts";
-import type { Answer } from "../providers/provider.ts";
+import type { Answer } from "../providers/provider-answer.ts";
 import { readBodyUpTo, readUpTo, type StreamStart } from "../lib/stream.ts";
 import { isDeadlinePassed, withDeadline } from "../lib/timeout.ts";
 import { takeReadSlot } from "./read-slots.ts";

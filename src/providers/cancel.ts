@@ -1,6 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Job } from "../core/record/upstream.ts";
-import type { Answer, Connection } from "./provider.ts";
+import type { Answer } from "./provider-answer.ts";
 
 /**
  * Description of the call that cancels a job at a provider, and reader of the answers to it. The headers that
@@ -45,21 +45,3 @@ export interface CancelRequest {
  * - `unknown`: the adapter does not understand the answer.
  */
 export type CancelReading = "canceled" | "accepted" | "ended" | "refused" | "unknown";
-
-/**
- * Tells whether the relay can ask a provider to cancel a job.
- * @param hasCustomerKey true when the call is made with a key of the customer, so that the connection needs none.
- */
-export function canCancel(
-  { provider, key }: Connection,
-  job: Job,
-  hasCustomerKey: boolean,
-): boolean {
-  if (provider.polls === null) return true;
-  return (hasCustomerKey || key !== null) && (provider.cancels?.request(job) ?? null) !== null;
-}
-
-/** Tells whether an HTTP status is one from 200 to 299. */
-export function isSuccess({ status }: Answer): boolean {
-  return status >= 200 && status < 300;
-}

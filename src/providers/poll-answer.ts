@@ -1,6 +1,7 @@
 import type { Job } from "../core/record/upstream.ts";
 import { numberAt, textAt } from "./json-fields.ts";
-import { type Answer, type AnswerReader, type Reading } from "./provider.ts";
+import type { Answer } from "./provider-answer.ts";
+import type { AnswerReader, Reading } from "./provider.ts";
 
 /**
  * Returns what an answer to a poll says. HTTP statuses that mean the same for every provider are judged first; then

@@ -1,5 +1,6 @@
 import type { JsonValue } from "../core/json.ts";
 import type { Job } from "../core/record/upstream.ts";
+import type { Answer } from "./provider-answer.ts";
 import type { CancelAdapter } from "./cancel.ts";
 import type { Observation } from "./observation.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
@@ -44,6 +45,19 @@ export interface Connection {
  */
 export function withCustomerKey(connection: Connection, key: string | null): Connection {
   return { ...connection, key, webhookSecret: null, userId: null, jwksUrl: null };
+}
+
+/**
+ * Tells whether the relay can ask a provider to cancel a job.
+ * @param hasCustomerKey true when the call is made with a key of the customer, so that the connection needs none.
+ */
+export function canCancel(
+  { provider, key }: Connection,
+  job: Job,
+  hasCustomerKey: boolean,
+): boolean {
+  if (provider.polls === null) return true;
+  return (hasCustomerKey || key !== null) && (provider.cancels?.request(job) ?? null) !== null;
 }
 
 /** A source of results: an upstream service, or a simulation of one. */
@@ -284,13 +298,6 @@ export interface Endpoint {
   /** Text that says in an error message what the endpoint is, e.g. "v2 for a job of the v2 API". */
   readonly meaning: string;
   readonly pattern: RegExp;
-}
-
-/** The HTTP answer of a provider to a request about a job. */
-export interface Answer {
-  readonly status: number;
-  /** Parsed JSON body; undefined when the body is not JSON. */
-  readonly body: unknown;
 }
 
 /**

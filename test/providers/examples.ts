@@ -1,8 +1,5 @@
-import type {
-  Examples,
-  Exempt,
-  Reports,
-} from "../../src/providers/shared/examples/report-examples.ts";
+import type { Exempt } from "../../src/providers/shared/examples/exempt.ts";
+import type { Examples, Reports } from "../../src/providers/shared/examples/report-examples.ts";
 import type {
   SubmitExample,
   SubmitExamples,

@@ -1,5 +1,6 @@
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
-import { type CancelReading, isSuccess } from "../cancel.ts";
+import { isSuccess, type Answer } from "../provider-answer.ts";
+import type { CancelReading } from "../cancel.ts";
 import {
   at,
   booleanAt,
@@ -13,7 +14,7 @@ import {
 import type { Observation } from "../observation.ts";
 import { amountsAt } from "../usage.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
-import { type Answer, bearer, noSignature, type UpstreamProvider, readingOf } from "../provider.ts";
+import { bearer, noSignature, type UpstreamProvider, readingOf } from "../provider.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
 
 const TASKS = "/contents/generations/tasks";

@@ -3,8 +3,8 @@ import { isRecent } from "../../security/signature.ts";
 import { at, idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { refusalIn } from "../poll-answer.ts";
+import type { Answer } from "../provider-answer.ts";
 import {
-  type Answer,
   type Authenticity,
   bearer,
   type Connection,

@@ -1,16 +1,11 @@
 import type { FailureCategory } from "../../core/record/upstream.ts";
 import { DAY_MS } from "../../core/time.ts";
-import { type CancelReading, isSuccess } from "../cancel.ts";
+import { isSuccess, type Answer } from "../provider-answer.ts";
+import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
-import {
-  type Answer,
-  bearer,
-  type Reading,
-  readingOf,
-  type UpstreamProvider,
-} from "../provider.ts";
+import { bearer, type Reading, readingOf, type UpstreamProvider } from "../provider.ts";
 import { membersAt, type SubmitReading, submitReadingOf, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 

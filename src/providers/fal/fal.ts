@@ -1,13 +1,13 @@
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isRecent } from "../../security/signature.ts";
 import type { Job } from "../../core/record/upstream.ts";
+import type { Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
 import { errorOf, explained, statusError } from "./fal-errors.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, integerAt, leavesOf, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import {
-  type Answer,
   type Authenticity,
   type Connection,
   type Hook,

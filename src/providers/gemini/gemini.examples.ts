@@ -1,5 +1,5 @@
 import { type CancelExamples, NO_BODY } from "../shared/examples/cancel-examples.ts";
-import type { Answer } from "../provider.ts";
+import type { Answer } from "../provider-answer.ts";
 import { type Examples, examplesOf, type PollExample } from "../shared/examples/report-examples.ts";
 import {
   answersAt,

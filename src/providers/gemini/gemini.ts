@@ -1,12 +1,12 @@
 import { DAY_MS, HOUR_MS } from "../../core/time.ts";
-import { type CancelReading, isSuccess } from "../cancel.ts";
+import { isSuccess, type Answer } from "../provider-answer.ts";
+import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, isoMsAt, listAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { phaseOf } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
 import {
-  type Answer,
   noSignature,
   type Reading,
   readingOf,

@@ -1,8 +1,9 @@
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
-import { type CancelAdapter, type CancelReading, isSuccess } from "../cancel.ts";
+import { isSuccess, type Answer } from "../provider-answer.ts";
+import type { CancelAdapter, CancelReading } from "../cancel.ts";
 import type { Phase } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
-import { type Answer, type PollAdapter, readingOf, type UpstreamProvider } from "../provider.ts";
+import { type PollAdapter, readingOf, type UpstreamProvider } from "../provider.ts";
 import { bodyFor, membersFor, pathFor } from "./call-template.ts";
 import {
   type Declaration,

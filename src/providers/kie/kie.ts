@@ -3,8 +3,8 @@ import { isRecent } from "../../security/signature.ts";
 import { jsonAt } from "../json-fields.ts";
 import { jobIdOf, observe, observeHook } from "./kie-report.ts";
 import { refusalIn } from "../poll-answer.ts";
+import type { Answer } from "../provider-answer.ts";
 import {
-  type Answer,
   type Authenticity,
   bearer,
   type Connection,

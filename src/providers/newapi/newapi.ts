@@ -13,14 +13,8 @@ import {
 } from "../shared/gateway-submits.ts";
 import { at, idAt, numberAt, percentAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
-import {
-  type Answer,
-  bearer,
-  noSignature,
-  type Reading,
-  UNCLEAR,
-  type UpstreamProvider,
-} from "../provider.ts";
+import type { Answer } from "../provider-answer.ts";
+import { bearer, noSignature, type Reading, UNCLEAR, type UpstreamProvider } from "../provider.ts";
 import { membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 

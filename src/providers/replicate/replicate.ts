@@ -1,11 +1,12 @@
 import { HOUR_MS } from "../../core/time.ts";
 import { isHmacSecret } from "../../security/hmac.ts";
-import { type CancelReading, isSuccess } from "../cancel.ts";
+import { isSuccess, type Answer } from "../provider-answer.ts";
+import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, integerAt, isoMsAt, leavesOf, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { phaseOf } from "../phase.ts";
-import { type Answer, bearer, type UpstreamProvider, readingOf } from "../provider.ts";
+import { bearer, type UpstreamProvider, readingOf } from "../provider.ts";
 import { submittedMetadata } from "../shared/echoed-input.ts";
 import { standardWebhook } from "../shared/standard-webhook.ts";
 import { membersAt, type ModelPlace, submitReadingOf, type SubmitTarget } from "../submit.ts";

@@ -1,6 +1,6 @@
 import { DAY_MS } from "../../core/time.ts";
 import type { FailureCategory } from "../../core/record/upstream.ts";
-import { isSuccess } from "../cancel.ts";
+import { isSuccess } from "../provider-answer.ts";
 import type { UpstreamError } from "../failure.ts";
 import { idAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";

@@ -12,13 +12,8 @@ import {
 import type { Observation } from "../observation.ts";
 import { phaseOf } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
-import {
-  type Answer,
-  bearer,
-  type Reading,
-  readingOf,
-  type UpstreamProvider,
-} from "../provider.ts";
+import type { Answer } from "../provider-answer.ts";
+import { bearer, type Reading, readingOf, type UpstreamProvider } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 

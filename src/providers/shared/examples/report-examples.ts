@@ -1,6 +1,7 @@
 import type { UpstreamNews } from "../../../core/record/upstream.ts";
-import type { Answer } from "../../provider.ts";
+import type { Answer } from "../../provider-answer.ts";
 import type { CancelExamples } from "./cancel-examples.ts";
+import type { Exempt } from "./exempt.ts";
 import type { SubmitExamples } from "./submit-examples.ts";
 
 /** Base URL of a provider whose connections name their own host. */
@@ -41,11 +42,6 @@ export interface Reports<Example, Success = Example> {
   /** A report that names the state of the job with a word that the relay does not know. */
   readonly unknownState: Example | Exempt;
   readonly others: readonly Example[];
-}
-
-/** States why a provider makes no report of a kind, e.g. "A hook is sent at the end of a job only." */
-export interface Exempt {
-  readonly exempt: string;
 }
 
 /** Hooks may have no success with links: those of some providers only name the job that has ended. */

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { Job, UpstreamNews } from "../../../core/record/upstream.ts";
-import type { Answer } from "../../provider.ts";
+import type { Answer } from "../../provider-answer.ts";
 import type { SubmitTarget } from "../../submit.ts";
-import type { Exempt } from "./report-examples.ts";
+import type { Exempt } from "./exempt.ts";
 
 /** A documented call that starts a job, and what the relay reads from it. */
 export interface SubmitCall {

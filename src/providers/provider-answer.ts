@@ -1,0 +1,11 @@
+/** The HTTP answer of a provider to a request about a job. */
+export interface Answer {
+  readonly status: number;
+  /** Parsed JSON body; undefined when the body is not JSON. */
+  readonly body: unknown;
+}
+
+/** Tells whether the HTTP status of an answer is one from 200 to 299. */
+export function isSuccess({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
+}
