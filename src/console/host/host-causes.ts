@@ -56,7 +56,7 @@ const SERVER_FAULT: Cause = {
 };
 
 /** Returns the likely cause of callback attempts that failed with this outcome and HTTP status. */
-export function causeOf({ outcome, status_code: code }: FailureKind): Cause {
+export function likelyCauseOf({ outcome, status_code: code }: FailureKind): Cause {
   const known = BY_OUTCOME[outcome ?? ""];
   if (known !== undefined) return known;
   if (code === null) return OTHER;

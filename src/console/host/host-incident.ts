@@ -1,7 +1,7 @@
 import type { failuresOf, HostView } from "../../api/search/host-views.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { countOf, countText, utcText } from "../parts/format.ts";
-import { causeOf } from "./host-causes.ts";
+import { likelyCauseOf } from "./host-causes.ts";
 
 /**
  * Returns a report on the failing callbacks to a host, to be posted in a chat.
@@ -13,7 +13,7 @@ export function hostIncident(
 ): string {
   const kinds = failures.outcomes.map((kind) => {
     const name = [kind.outcome ?? "failed", kind.status_code].filter(Boolean).join(" ");
-    return `${name}: ${countOf(kind.tasks, "callback")}. ${causeOf(kind).text}`;
+    return `${name}: ${countOf(kind.tasks, "callback")}. ${likelyCauseOf(kind).text}`;
   });
   const accounts = failures.accounts.map(
     ({ account, tasks }) => `${account ?? "without account"} ${countText(tasks)}`,

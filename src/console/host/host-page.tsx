@@ -27,7 +27,7 @@ import { Notice } from "../parts/notice.tsx";
 import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
 import { Stat } from "../parts/stat.tsx";
-import { causeOf } from "./host-causes.ts";
+import { likelyCauseOf } from "./host-causes.ts";
 import { hostIncident } from "./host-incident.ts";
 
 /**
@@ -439,7 +439,7 @@ interface HostFailuresProps {
 function HostFailures({ failures, samples, now }: HostFailuresProps) {
   const { outcomes, accounts, is_capped: isCapped } = failures;
   if (outcomes.length === 0) return null;
-  const kinds = outcomes.toSorted((a, b) => causeOf(a).rank - causeOf(b).rank);
+  const kinds = outcomes.toSorted((a, b) => likelyCauseOf(a).rank - likelyCauseOf(b).rank);
   return (
     <>
       <Panel
@@ -461,7 +461,7 @@ function HostFailures({ failures, samples, now }: HostFailuresProps) {
                   )}
                 </span>
               </div>
-              <p>{causeOf(kind).text}</p>
+              <p>{likelyCauseOf(kind).text}</p>
               <SampleText id={kind.task_id} samples={samples} />
             </li>
           ))}

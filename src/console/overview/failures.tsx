@@ -1,4 +1,4 @@
-import { causeOf } from "../host/host-causes.ts";
+import { likelyCauseOf } from "../host/host-causes.ts";
 import { Status } from "../parts/chip.tsx";
 import { countText } from "../parts/format.ts";
 import { Panel } from "../parts/page-head.tsx";
@@ -80,7 +80,10 @@ export function FailedAttempts({ outcomes, range }: FailedAttemptsProps) {
 const COLUMNS: readonly Column<CountOf>[] = [
   { title: "Outcome", cell: ([outcome]) => <Status of={outcome} /> },
   { title: "Attempts", isNumber: true, cell: ([, attempts]) => countText(attempts) },
-  { title: "Likely cause", cell: ([outcome]) => causeOf({ outcome, status_code: null }).text },
+  {
+    title: "Likely cause",
+    cell: ([outcome]) => likelyCauseOf({ outcome, status_code: null }).text,
+  },
 ];
 
 /** Returns the names with their numbers, the largest number first. */
