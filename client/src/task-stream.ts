@@ -26,7 +26,7 @@ const LONGEST_SILENCE_MS = 35_000;
 /**
  * Reads the stream of a task until the task has ended, and closes the connection.
  * @returns the ended task; `interrupted` when the stream has ended before, or could not be had this time;
- * `unavailable` when something before the relay, or an earlier release of it, gives no stream.
+ * `unavailable` when the answer is no stream, or something between the relay and the client holds it back.
  * @throws the reason of the signal when it is aborted.
  */
 export async function readStream(
