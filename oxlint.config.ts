@@ -23,7 +23,7 @@ const LAYERS: Layers = [
 
 /** Layers of `src/core`, above its single files. */
 const CORE_LAYERS: Layers = [
-  ["outputs"],
+  ["output-metadata"],
   ["record"],
   ["plans"],
   ["polls"],
@@ -220,7 +220,7 @@ const CORE_RULES = [
   ofCore(
     "src/core/record/record-schema.ts",
     2,
-    CORE_LAYERS.flat().filter((name) => name !== "outputs" && name !== "record"),
+    CORE_LAYERS.flat().filter((name) => name !== "output-metadata" && name !== "record"),
     PACKAGES_BUT_ZOD,
   ),
 ];

@@ -6,7 +6,8 @@ import { Shards } from "../src/index-db/shards.ts";
 import { ANY_TASK, type Filters, listTasks, type Position } from "../src/index-db/list.ts";
 import { countHours } from "../src/index-db/count-hours.ts";
 import { statistics } from "../src/index-db/read-statistics.ts";
-import { overdueTasks, removeExpired } from "../src/index-db/sweep.ts";
+import { overdueTasks } from "../src/index-db/overdue-tasks.ts";
+import { removeExpired } from "../src/index-db/sweep.ts";
 import { TimeBudget } from "../src/lib/time-budget.ts";
 import { FILL, FILL_HOUR, KEPT_MS } from "./index-rows.ts";
 

@@ -42,7 +42,10 @@ export interface OfferedTool {
   readonly input: ToolInput;
 }
 
-/** Names of the tools that the relay itself has. */
+/**
+ * Names of the tools that the relay itself has. Another name asks for an entry in api/mcp/task-tools.ts, for its tests
+ * (test/worker/mcp/tools.test.ts, test/process/mcp/clients.test.ts), and for a line in docs/mcp.md.
+ */
 const OWN_TOOLS = ["read_task", "list_tasks", "cancel_task"] as const;
 export type OwnTool = (typeof OWN_TOOLS)[number];
 

@@ -1,6 +1,6 @@
 import type { PollLimits } from "../core/policy.ts";
 import { HOUR_MS, MINUTE_MS } from "../core/time.ts";
-import { areHooksVerified } from "../providers/hook-verification.ts";
+import { areHooksVerified } from "../providers/verifies-hooks.ts";
 import {
   type Connection,
   type PollAdapter,

@@ -1,8 +1,8 @@
 import { changed, type Decision } from "./events/decision.ts";
-import { endAttempt, redeliver, startAttempt } from "./events/callback-attempt-end.ts";
+import { endAttempt, redeliver, startAttempt } from "./events/callback-attempts.ts";
 import { endCancel } from "./events/cancel-end.ts";
 import { checkCustomerKey, withoutUnneededKey } from "./events/customer-key-events.ts";
-import { cancel, cancelSubmitted, erase, endAtDeadline } from "./events/ending.ts";
+import { cancel, cancelSubmitted, erase, endAtDeadline } from "./events/deadline-cancel-erase.ts";
 import type {
   AttemptEndedEvent,
   CallEndedEvent,

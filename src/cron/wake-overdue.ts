@@ -4,7 +4,7 @@ import type { Env } from "../env.ts";
 import { READY_QUERIES, takesRows } from "../index-db/database.ts";
 import type { Position } from "../index-db/list.ts";
 import type { Shards } from "../index-db/shards.ts";
-import { overdueTasks } from "../index-db/sweep.ts";
+import { overdueTasks } from "../index-db/overdue-tasks.ts";
 import { removeRows } from "../index-db/index-row-table.ts";
 import { errorText, log } from "../lib/log.ts";
 import type { Caller } from "../objects/task/caller.ts";

@@ -48,9 +48,6 @@ const DELETE_EXPIRED = `
   )`;
 const DELETE_ERASED = "DELETE FROM erased WHERE created_at < ?1 AND version < ?1";
 const OLD_ERASED = "SELECT 1 FROM erased WHERE created_at < ? LIMIT 1";
-const OVERDUE = `
-  SELECT id, created_at AS createdAt FROM index_rows INDEXED BY tasks_due
-  WHERE due_at IS NOT NULL AND due_at < ? ORDER BY random() LIMIT ?`;
 
 interface ExaminedRow extends Position, Record<string, unknown> {
   /** Version of the task in its row, which is about the time of its last change, in Unix milliseconds. */
@@ -192,22 +189,4 @@ async function deleteRows(
 
 function idsOf(rows: readonly ExaminedRow[]): readonly string[] {
   return rows.map(({ id }) => id);
-}
-
-/**
- * Returns a random sample of the tasks that should have changed before `before` (Unix milliseconds). The
- * sample is random so that each task gets its turn, even when many cannot proceed.
- */
-export async function overdueTasks(
-  db: D1Database,
-  before: number,
-  limit: number,
-): Promise<readonly Position[]> {
-  return onSchema(db, async (database) => {
-    const { results } = await database
-      .prepare(OVERDUE)
-      .bind(before, limit)
-      .all<Position & Record<string, unknown>>();
-    return results;
-  });
 }

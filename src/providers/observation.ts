@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
-import { ratioIn, resolutionIn } from "../core/outputs/pixels.ts";
+import { ratioIn, resolutionIn } from "../core/output-metadata/pixels.ts";
 import type { UpstreamFailure, UpstreamNews } from "../core/record/upstream.ts";
 import { type ErrorText, type UpstreamError, failureOf } from "./failure.ts";
 import { type Phase, phaseOf } from "./phase.ts";

@@ -21,7 +21,10 @@ import { sandbox } from "./sandbox/sandbox.ts";
 import type { Assurance, NamedProvider } from "./provider.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 
-/** Adapters of all upstream services. docs/adding-a-provider.md says how to add one. */
+/**
+ * Adapters of all upstream services. `npm run providers:new -- NAME --code` writes all that another one needs;
+ * scripts/providers-new/edits.ts lists it, and docs/adding-a-provider.md explains it.
+ */
 const ADAPTERS = [
   ark,
   replicate,

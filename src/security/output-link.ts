@@ -2,7 +2,7 @@
  * Links of the relay to outputs, i.e. to the files that a task has generated: `{origin}/outputs/{task}/{n}/{token}.{ext}`.
  * A token has the form `<expires>_<recorded>_<MAC>`; the MAC is an HMAC over everything in the link behind `/outputs/`. A
  * link therefore opens one output of one task until it expires, and no output of a later task under the same id. The
- * extension decides nothing: the type of an output is that of its first bytes (core/outputs/media-type.ts).
+ * extension decides nothing: the type of an output is that of its first bytes (core/output-metadata/media-type.ts).
  */
 import { parseUrl } from "../core/url.ts";
 import { type Bytes, bytesOf, fromBase64Url, toBase64Url } from "./encoding.ts";

@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
-import { isShownInline, mediaTypeOf, TYPE_BYTES } from "../../src/core/outputs/media-type.ts";
+import {
+  isShownInline,
+  mediaTypeOf,
+  TYPE_BYTES,
+} from "../../src/core/output-metadata/media-type.ts";
 
 const OTHER_TYPE = "application/octet-stream";
 

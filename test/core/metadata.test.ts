@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/json.ts";
-import { metadataOf } from "../../src/core/outputs/metadata.ts";
+import { metadataOf } from "../../src/core/output-metadata/metadata.ts";
 
 const submits: readonly (readonly [string, JsonObject, JsonObject])[] = [
   [

@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { ratioIn, ratioOf, resolutionIn, resolutionOf } from "../../src/core/outputs/pixels.ts";
+import {
+  ratioIn,
+  ratioOf,
+  resolutionIn,
+  resolutionOf,
+} from "../../src/core/output-metadata/pixels.ts";
 
 it.each([
   [1280, 720, "16:9", "720p"],

@@ -8,7 +8,7 @@ import { Attachment, Registration } from "../../src/api/tasks/task-schemas.ts";
 import { waitMsOf } from "../../src/api/tasks/wait.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { callbackBody, sameResult } from "../../src/core/record/callback-body.ts";
-import { metadataOf } from "../../src/core/outputs/metadata.ts";
+import { metadataOf } from "../../src/core/output-metadata/metadata.ts";
 import { storedBytes } from "../../src/core/stored-bytes.ts";
 import { openLinks } from "../../src/providers/shared/gateway-links.ts";
 import { numberAt, percentAt, urlsOf } from "../../src/providers/json-fields.ts";

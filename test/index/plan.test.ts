@@ -16,7 +16,7 @@ import { unknownSubmissions } from "../../src/index-db/unknown-submissions.ts";
 import { statistics } from "../../src/index-db/read-statistics.ts";
 import { countHours } from "../../src/index-db/count-hours.ts";
 import { unsettledTasks } from "../../src/index-db/open-tasks.ts";
-import { overdueTasks } from "../../src/index-db/sweep.ts";
+import { overdueTasks } from "../../src/index-db/overdue-tasks.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { START } from "../worker/clock.ts";
 import { aRow, cron, DAY, db, HOUR, insert, useIndex } from "./support.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/core/json.ts";
-import { metadataOf } from "../../src/core/outputs/metadata.ts";
+import { metadataOf } from "../../src/core/output-metadata/metadata.ts";
 import { at } from "../../src/providers/json-fields.ts";
 import { toNews } from "../../src/providers/observation.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";

@@ -1,4 +1,4 @@
-import { isShownInline } from "../../core/outputs/media-type.ts";
+import { isShownInline } from "../../core/output-metadata/media-type.ts";
 import { DOCUMENT_HEADERS } from "../http/security-headers.ts";
 
 /**
@@ -23,7 +23,7 @@ export const OUTPUT_HEADERS = {
 interface Content {
   readonly taskId: string;
   readonly number: number;
-  /** Media type by the first bytes (core/outputs/media-type.ts). */
+  /** Media type by the first bytes (core/output-metadata/media-type.ts). */
   readonly mediaType: string;
   readonly extension: string;
 }

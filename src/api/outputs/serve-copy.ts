@@ -1,4 +1,4 @@
-import { OTHER_TYPE } from "../../core/outputs/media-type.ts";
+import { OTHER_TYPE } from "../../core/output-metadata/media-type.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { outputKey } from "../../objects/output/output-key.ts";
 import type { LinkedOutput } from "../../security/output-link.ts";

@@ -1,5 +1,5 @@
 import { concatUint8Arrays } from "uint8array-extras";
-import { mediaTypeOf, TYPE_BYTES } from "../../core/outputs/media-type.ts";
+import { mediaTypeOf, TYPE_BYTES } from "../../core/output-metadata/media-type.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
 import { errorText, log } from "../../lib/log.ts";

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
-import { areHooksVerified } from "../../providers/hook-verification.ts";
+import { areHooksVerified } from "../../providers/verifies-hooks.ts";
 import type { CustomerCredential } from "./customer-credential.ts";
 import type { Connection } from "../../providers/provider.ts";
 import {

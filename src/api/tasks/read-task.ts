@@ -9,7 +9,7 @@ import { unknownTask } from "../http/problem.ts";
 import { readQuery } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
-import { readingByToken } from "./answer-token.ts";
+import { readingByToken } from "./status-token-reading.ts";
 import { type LinkRequest, readingBy, type Reading } from "./reading.ts";
 import { alsoByLink, StatusToken } from "./reading-route.ts";
 import { taskClient } from "./task-client.ts";

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { STATUS_TOKEN_PREFIX } from "../../security/status-token.ts";
 import type { ProtectedRoute, RouteRequest } from "../http/route.ts";
-import { answerToken } from "./answer-token.ts";
+import { answerToken } from "./status-token-reading.ts";
 import type { AnswerLink } from "./reading.ts";
 
-/** Schema of the query parameter `token`, the status token of a task, which answer-token.ts checks. */
+/** Schema of the query parameter `token`, the status token of a task, which status-token-reading.ts checks. */
 export const StatusToken = z.optional(z.string());
 
 /**

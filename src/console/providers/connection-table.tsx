@@ -3,7 +3,7 @@ import type { OpenTasks } from "../../api/search/read-open.ts";
 import type { ConfigIssue } from "../../config/issue.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { documentedLimits } from "../../providers/documented-limits.ts";
-import { areHooksVerified } from "../../providers/hook-verification.ts";
+import { areHooksVerified } from "../../providers/verifies-hooks.ts";
 import type { Connection, HookAdapter, Provider } from "../../providers/provider.ts";
 import { PROVIDERS } from "../../providers/registry.ts";
 import { Status } from "../parts/chip.tsx";

@@ -1,5 +1,5 @@
 import type { Task } from "../../api/shapes/task-shape.ts";
-import { isShownInline } from "../../core/outputs/media-type.ts";
+import { isShownInline } from "../../core/output-metadata/media-type.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { sizeText } from "../parts/format.ts";

@@ -5,7 +5,7 @@ import { CANCELED_CODE, confirmed } from "../record/cancellation.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
 import { findingOf, type FoundBy } from "../record/finding.ts";
 import { TIMEOUT_CODE } from "../plans/late-result.ts";
-import { metadataOf } from "../outputs/metadata.ts";
+import { metadataOf } from "../output-metadata/metadata.ts";
 import { linkOutputs } from "../record/outputs.ts";
 import { isStorable } from "../plans/stored-size.ts";
 import { withPrice } from "./final-price.ts";

@@ -213,7 +213,8 @@ function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTas
 }
 
 /**
- * Stores a hook with a task that has no job yet, until a job is attached. Returns the same record when the hook
+ * Stores a hook with a task that has no job yet, until a job is attached. Where none is attached, the job that the hook
+ * names is asked for at the end (duties/ask-kept-job.ts). Returns the same record when the hook
  * is not stored: because it is stored already, is too large, or comes after the last time at which the jobs named by
  * stored hooks are polled; or because it says that a job is in progress and its task cannot be polled.
  */

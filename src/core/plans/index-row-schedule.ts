@@ -33,7 +33,7 @@ const MAX_RETRY_MS = 7 * DAY_MS;
 
 /**
  * Returns the state of an index row that became outdated at `now`. The field `outdatedAt` holds this time. The first
- * write follows after a delay (duties/index-row-write.ts), further ones at the times that `nextWriteAfter` computes
+ * write follows after a delay (`firstWriteAt`), further ones at the times that `nextWriteAfter` computes
  * until a write succeeds.
  */
 export function outdatedSince(indexRow: IndexRowState, now: number): IndexRowState {
@@ -109,7 +109,7 @@ function firstMissingAt({ indexRow: { outdatedAt }, version }: CreatedTask): num
  * Returns the time of the first planned write of an outdated row to the index that is later than `triedAt`, in
  * Unix milliseconds. The grid of these times begins when the row becomes outdated, and goes on 5, 20, 80 … seconds
  * after that moment: it grows by a factor of four, but no wait is longer than 7 days. The first write is later than
- * the beginning of the grid, by a delay that duties/index-row-write.ts adds. All times follow from the stored task,
+ * the beginning of the grid, by the delay of `firstWriteAt`. All times follow from the stored task,
  * so that a failed write need not be stored.
  */
 export function nextWriteAfter({ indexRow, version }: TaskRecord, triedAt: number): number {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json.ts";
 import type { Policy } from "../policy.ts";
 import { errorCodeOf } from "../record/callback-body.ts";
-import { metadataOf } from "../outputs/metadata.ts";
+import { metadataOf } from "../output-metadata/metadata.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
 import { isStorable } from "./stored-size.ts";
 import { SUBMIT_UNKNOWN_CODE } from "../record/submission.ts";

@@ -38,7 +38,7 @@ export type EndedCopy =
   | {
       readonly kind: "kept";
       readonly bytes: number;
-      /** Media type by the first bytes of the output (core/outputs/media-type.ts). */
+      /** Media type by the first bytes of the output (core/output-metadata/media-type.ts). */
       readonly mediaType: string;
     }
   | { readonly kind: "lost"; readonly reason: LossReason };

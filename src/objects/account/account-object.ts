@@ -43,7 +43,10 @@ export interface AccountState extends Profile {
  *   by each isolate at most once a minute, and by the routes of keys and secrets.
  * - `keys:<digit>`, 16 in all: stores claims to keys by their SHA-256. Called for a key that the relay has not
  *   generated, by each isolate at most once a minute, and for each key that is added or removed.
- * - `index:`, one per deployment: stores `jurisdiction`. Called once by each isolate.
+ * - `index:`, one per deployment: stores `jurisdiction`, and has nothing to do with the index of tasks. Called once by
+ *   each isolate.
+ *
+ * The index also has the id of each account, for lists, and of the account of each task (index-db/schema.ts).
  *
  * `profile` is in account-profile.ts, `entries` the ledger (entry-table.ts), and `api_keys` the list of
  * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account handles its

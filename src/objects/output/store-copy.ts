@@ -1,4 +1,4 @@
-import { mediaTypeOf } from "../../core/outputs/media-type.ts";
+import { mediaTypeOf } from "../../core/output-metadata/media-type.ts";
 import { errorText, log } from "../../lib/log.ts";
 import type { TryResult } from "./copy-plan.ts";
 

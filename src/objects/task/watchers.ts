@@ -6,7 +6,9 @@ const MAX_WATCHERS = 64;
 /**
  * The WebSockets over which the Workers that hold readers of one task (`?wait=`, streams, pages) learn that the
  * task has changed. The platform keeps them while the object is not in memory, so that watching a task costs
- * nothing while it does not change. Nothing is awaited: a socket that is slow, full or dead delays no work.
+ * nothing while it does not change. Nothing is awaited: a socket that is slow, full or dead delays no work. A place is
+ * free again when the Worker closes its socket at the end of the reader's request (api/tasks/task-watch.ts), or when the
+ * platform does.
  */
 export class Watchers {
   readonly #ctx: DurableObjectState;

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from "../../core/time.ts";
-import { ratioOf, resolutionOf } from "../../core/outputs/pixels.ts";
+import { ratioOf, resolutionOf } from "../../core/output-metadata/pixels.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";

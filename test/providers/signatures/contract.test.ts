@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { areHooksVerified } from "../../../src/providers/hook-verification.ts";
+import { areHooksVerified } from "../../../src/providers/verifies-hooks.ts";
 import type { UpstreamProvider } from "../../../src/providers/provider.ts";
 import { aConnection, NOW, NOW_S, tampered } from "../hook.ts";
 import { authenticity } from "./scheme.ts";

@@ -1,0 +1,24 @@
+import { onSchema } from "./database.ts";
+import type { Position } from "./list.ts";
+
+const OVERDUE = `
+  SELECT id, created_at AS createdAt FROM index_rows INDEXED BY tasks_due
+  WHERE due_at IS NOT NULL AND due_at < ? ORDER BY random() LIMIT ?`;
+
+/**
+ * Returns a random sample of the tasks that should have changed before `before` (Unix milliseconds). The
+ * sample is random so that each task gets its turn, even when many cannot proceed.
+ */
+export async function overdueTasks(
+  db: D1Database,
+  before: number,
+  limit: number,
+): Promise<readonly Position[]> {
+  return onSchema(db, async (database) => {
+    const { results } = await database
+      .prepare(OVERDUE)
+      .bind(before, limit)
+      .all<Position & Record<string, unknown>>();
+    return results;
+  });
+}
