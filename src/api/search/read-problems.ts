@@ -12,7 +12,7 @@ import { NoBody, NoQuery, operation } from "../operation.ts";
 import { queryIndex } from "./query-index.ts";
 import { countUnsettled, openTasks } from "./read-open.ts";
 import { recentCounts } from "./recent-counts.ts";
-import { isRefunding } from "./troubles/task-rules.ts";
+import { isProbablyRefunding } from "./troubles/task-rules.ts";
 import type { Facts, IndexFacts } from "./troubles/trouble.ts";
 import { troublesOf } from "./troubles/troubles.ts";
 
@@ -122,9 +122,9 @@ function viewOf(facts: Facts) {
  */
 function nowView({ open, next }: IndexFacts, now: number) {
   const sending = next.tasks.filter(
-    (task) => task.callback === "sending" && !isRefunding(task, now),
+    (task) => task.callback === "sending" && !isProbablyRefunding(task, now),
   );
-  const refunding = next.tasks.filter((task) => isRefunding(task, now));
+  const refunding = next.tasks.filter((task) => isProbablyRefunding(task, now));
   return {
     unsettled: counted(open.tasks, open.isCapped),
     oldest_at: open.oldestAt === null ? null : toSeconds(open.oldestAt),

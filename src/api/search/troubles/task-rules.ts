@@ -52,7 +52,7 @@ export function refundDelayed({ index, now }: Facts): readonly Trouble[] {
   const sinceOf = ({ finishedAt }: TroubledTask) => finishedAt ?? now;
   return aboutOldest(
     index?.next ?? NO_TASKS,
-    (task) => isRefunding(task, now) && sinceOf(task) < now - REFUND_DELAYED_MS,
+    (task) => isProbablyRefunding(task, now) && sinceOf(task) < now - REFUND_DELAYED_MS,
     sinceOf,
     { severity: "error", detail: "Refunds are not confirmed; the callbacks of these tasks wait." },
   );
@@ -156,7 +156,7 @@ function isOpen({ status }: TroubledTask): boolean {
  * the task ended. Only a repeated refund is due so late, because the first attempt is due at the end of the task,
  * even while the relay is paused. A task whose next action is overdue by more than a minute does not count.
  */
-export function isRefunding(task: TroubledTask, now: number): boolean {
+export function isProbablyRefunding(task: TroubledTask, now: number): boolean {
   const { status, callback, attempts, dueAt, finishedAt } = task;
   if (status !== "failed" || attempts > 0) return false;
   if (callback === null) return true;
