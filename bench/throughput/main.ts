@@ -16,7 +16,7 @@ import { startServers } from "./servers.ts";
 // does the minimum for the same callback (`floor-worker.ts`), and with other servers: `npm run bench`, less than 20
 // minutes. Writes `RESULTS.md` and `results.svg` beside this folder. Three options shorten the run, which then writes
 // no file: `-- --quick` compares the relay with the first of them only, in a minute and a half; `-- --console` compares
-// it with a relay without console and documentation, in two minutes; `-- --place tmpfs` (`disk`, `dev`) measures the
+// it with a relay without console, in two minutes; `-- --place tmpfs` (`disk`, `dev`) measures the
 // servers of one place, in the time that all places otherwise take.
 
 const BENCH = join(import.meta.dirname, "..");

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { ROOT } from "../../test/process/harness/child.ts";
 
-/** Replaces the console by one without pages, and the description of the API by an empty one. */
+/** Replaces the console by one without pages. */
 const withoutConsole: Plugin = {
   name: "without-console",
   setup(bundling) {
@@ -11,11 +11,10 @@ const withoutConsole: Plugin = {
         "export const answerBrowser = () => new Response(null, { status: 404 });\nexport { answerBrowser as answerProblem };",
       loader: "js",
     }));
-    bundling.onLoad({ filter: /\/openapi\.json$/ }, () => ({ contents: "{}", loader: "json" }));
   },
 };
 
-/** Bundles the relay without its console and its description, with the options of wrangler. */
+/** Bundles the relay without its console, with the options of wrangler. */
 export async function bundleWithoutConsole(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(ROOT, "src/index.ts")],
