@@ -104,27 +104,38 @@ const MESSAGES = {
  */
 const POINTER = /^(?:(?:\/(?:[^/~]|~[01])+)+|\?.+)$/s;
 
-const Values = z
-  .array(z.union([z.string(), z.number(), z.boolean()], MESSAGES.value), MESSAGES.values)
-  .check(z.minLength(1, MESSAGES.values));
-const ListedValues = z.pipe(
-  Values,
-  z.transform((values) => ({ values })),
+// Schemas are lazy, i.e. made when `OFFERS` is first set, so that the start of a relay without offers is shorter.
+
+const Values = z.lazy(() =>
+  z
+    .array(z.union([z.string(), z.number(), z.boolean()], MESSAGES.value), MESSAGES.values)
+    .check(z.minLength(1, MESSAGES.values)),
 );
-const Rule = z
-  .strictObject(
-    {
-      values: z.nullish(Values),
-      min: z.nullish(z.number(MESSAGES.bound)),
-      max: z.nullish(z.number(MESSAGES.bound)),
-      optional: z.nullish(z.boolean(MESSAGES.optional)),
-    },
-    MESSAGES.limit,
-  )
-  .check(
-    z.refine(({ values, min, max }) => (values == null) !== ((min ?? max) == null), MESSAGES.rule),
-    z.refine((rule) => (lowestOf(rule) ?? -Infinity) <= (rule.max ?? Infinity), MESSAGES.order),
-  );
+const ListedValues = z.lazy(() =>
+  z.pipe(
+    Values,
+    z.transform((values) => ({ values })),
+  ),
+);
+const Rule = z.lazy(() =>
+  z
+    .strictObject(
+      {
+        values: z.nullish(Values),
+        min: z.nullish(z.number(MESSAGES.bound)),
+        max: z.nullish(z.number(MESSAGES.bound)),
+        optional: z.nullish(z.boolean(MESSAGES.optional)),
+      },
+      MESSAGES.limit,
+    )
+    .check(
+      z.refine(
+        ({ values, min, max }) => (values == null) !== ((min ?? max) == null),
+        MESSAGES.rule,
+      ),
+      z.refine((rule) => (lowestOf(rule) ?? -Infinity) <= (rule.max ?? Infinity), MESSAGES.order),
+    ),
+);
 type Rule = z.output<typeof Rule>;
 
 /** Reads a limit, which is a list of values or an object. Not a union, whose faults would have no place. */
@@ -137,46 +148,56 @@ const ListOrRule = z.transform((value: unknown, { issues }): Rule => {
   return z.NEVER;
 });
 
-const Limits = z.pipe(
-  z.unknown().check(
-    // The schema of a record drops a member with this name and reports no issue.
-    z.refine((limits) => at(limits, "__proto__") === undefined, {
-      path: ["__proto__"],
-      message: MESSAGES.pointer,
+const Limits = z.lazy(() =>
+  z.pipe(
+    z.unknown().check(
+      // The schema of a record drops a member with this name and reports no issue.
+      z.refine((limits) => at(limits, "__proto__") === undefined, {
+        path: ["__proto__"],
+        message: MESSAGES.pointer,
+      }),
+    ),
+    z.record(z.string().check(z.regex(POINTER)), ListOrRule, {
+      error: ({ code }) => (code === "invalid_key" ? MESSAGES.pointer : MESSAGES.limits),
     }),
   ),
-  z.record(z.string().check(z.regex(POINTER)), ListOrRule, {
-    error: ({ code }) => (code === "invalid_key" ? MESSAGES.pointer : MESSAGES.limits),
-  }),
 );
 
-const Entry = z
-  .strictObject(
-    {
-      connection: z.string(MESSAGES.connection),
-      key: z.nullish(z.literal("customer", MESSAGES.key)),
-      path: z.nullish(z.string(MESSAGES.path).check(z.refine(isPath, MESSAGES.path))),
-      models: z
-        .array(z.string(MESSAGES.model).check(z.minLength(1, MESSAGES.model)), MESSAGES.models)
-        .check(z.minLength(1, MESSAGES.models)),
-      limits: z.nullish(Limits),
-      price: z.nullish(priceForm("have")),
-      body: z.nullish(ToolInput),
-      tool: z.nullish(z.string(MESSAGES.tool).check(z.regex(/^[\w-]{1,64}$/, MESSAGES.tool))),
-    },
-    MESSAGES.offer,
-  )
-  .check(
-    z.refine(({ body, tool }) => body != null || tool == null, issueAt("tool", MESSAGES.toolless)),
-    z.refine(({ body, key }) => body == null || key == null, issueAt("key", MESSAGES.bodyKey)),
-    z.refine(({ body, path }) => body == null || path != null, issueAt("path", MESSAGES.bodyPath)),
-    z.refine(
-      ({ body, models }) => body == null || (models.length === 1 && !models[0]?.includes("*")),
-      issueAt("models", MESSAGES.bodyModels),
+const Entry = z.lazy(() =>
+  z
+    .strictObject(
+      {
+        connection: z.string(MESSAGES.connection),
+        key: z.nullish(z.literal("customer", MESSAGES.key)),
+        path: z.nullish(z.string(MESSAGES.path).check(z.refine(isPath, MESSAGES.path))),
+        models: z
+          .array(z.string(MESSAGES.model).check(z.minLength(1, MESSAGES.model)), MESSAGES.models)
+          .check(z.minLength(1, MESSAGES.models)),
+        limits: z.nullish(Limits),
+        price: z.nullish(priceForm("have")),
+        body: z.nullish(ToolInput),
+        tool: z.nullish(z.string(MESSAGES.tool).check(z.regex(/^[\w-]{1,64}$/, MESSAGES.tool))),
+      },
+      MESSAGES.offer,
+    )
+    .check(
+      z.refine(
+        ({ body, tool }) => body != null || tool == null,
+        issueAt("tool", MESSAGES.toolless),
+      ),
+      z.refine(({ body, key }) => body == null || key == null, issueAt("key", MESSAGES.bodyKey)),
+      z.refine(
+        ({ body, path }) => body == null || path != null,
+        issueAt("path", MESSAGES.bodyPath),
+      ),
+      z.refine(
+        ({ body, models }) => body == null || (models.length === 1 && !models[0]?.includes("*")),
+        issueAt("models", MESSAGES.bodyModels),
+      ),
     ),
-  );
+);
 type Entry = z.output<typeof Entry>;
-const Entries = z.array(Entry, MESSAGES.offers);
+const Entries = z.lazy(() => z.array(Entry, MESSAGES.offers));
 
 function issueAt(member: string, message: string) {
   return { path: [member], message };
@@ -306,12 +327,18 @@ function limitOf(pointer: string, { values, min, max, optional }: Rule): Limit {
   };
 }
 
+/** The bounds of a rule as they are written. */
+interface Bounds {
+  readonly min?: number | null | undefined;
+  readonly max?: number | null | undefined;
+}
+
 /**
  * Returns the smallest number that a rule permits, null for any. A `max` alone permits no negative numbers: providers
  * give them a meaning of their own, e.g. a `duration` of -1 of Ark, with which the model chooses and the job may cost
  * more than the offer (https://www.volcengine.com/docs/82379/1520757).
  */
-function lowestOf({ min, max }: Pick<Rule, "min" | "max">): number | null {
+function lowestOf({ min, max }: Bounds): number | null {
   return min ?? (max == null ? null : 0);
 }
 

@@ -60,7 +60,9 @@ export function priceForm(verb: "be" | "have") {
     );
 }
 
-export type PriceForm = z.output<ReturnType<typeof priceForm>>;
+/** Schema of a price that is stated in a request. */
+export const PriceForm = priceForm("be");
+export type PriceForm = z.output<typeof PriceForm>;
 
 /** Returns the price that a form describes. */
 export function priceOf({ credits, hold, min, per }: PriceForm): Price {

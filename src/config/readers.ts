@@ -29,52 +29,58 @@ function withDomain<S extends z.ZodMiniType>(reader: S, domain: Domain): S & Wit
   return Object.assign(reader, { domain });
 }
 
-/** Schema of a variable before it is read. All readers share it, because each schema makes the start longer. */
-const Raw = z.nullish(z.union([z.string(), z.number(), z.boolean()], "must be text"));
+/** A parser of the text of a variable. Its error is the message for the operator. */
+type Parser<T> = (value: string) => Result<T, string>;
 
 /**
- * Returns a reader that reads a variable as text. Numbers and booleans from TOML become text; a variable that
- * is not set or blank is read as `fallback`.
+ * Returns a reader, i.e. the schema that reads a variable, by a function. Each reader is a single schema, because every
+ * schema makes the start longer.
  */
+export function reader<T>(read: (value: unknown) => Result<T, string>) {
+  return z.transform((value: unknown, { issues }): T => {
+    const parsed = read(value);
+    if (parsed.ok) return parsed.value;
+    issues.push({ code: "custom", input: value, message: parsed.error });
+    return z.NEVER;
+  });
+}
+
+/**
+ * Returns a reader that parses a variable as text. Numbers and booleans from TOML become text; a variable that is not set
+ * or blank is parsed as `fallback`.
+ */
+export function parse<T>(fallback: string, parser: Parser<T>) {
+  return reader((value) => {
+    const isText = ["string", "number", "boolean"].includes(typeof value);
+    if (value != null && !isText) return failure("must be text");
+    return parser(String(value ?? "").trim() || fallback);
+  });
+}
+
+/** Returns a reader like that of `parse`, which reads the text itself. */
 export function text(fallback: string) {
-  return convert(Raw, (value) => (value ?? "").toString().trim() || fallback);
-}
-
-/** Returns a reader that converts what another reader has read. A reader is a schema that reads a variable. */
-export function convert<S extends z.ZodMiniType, T>(
-  reader: S,
-  conversion: (value: z.output<S>) => T,
-) {
-  return z.pipe(reader, z.transform(conversion));
-}
-
-/**
- * Returns a reader that parses what another reader has read. A reader is a schema that reads a variable. The error of
- * a failing parser is the message for the operator.
- */
-export function parse<Read, T>(
-  reader: z.ZodMiniType<Read>,
-  parser: (value: Read) => Result<T, string>,
-) {
-  return z.pipe(
-    reader,
-    z.transform((value, { issues }) => {
-      const parsed = parser(value);
-      if (parsed.ok) return parsed.value;
-      issues.push({ code: "custom", input: value, message: parsed.error });
-      return z.NEVER;
-    }),
-  );
+  return parse(fallback, success);
 }
 
 /** Returns a reader that parses the text of a variable by `parser`. It reads null when the variable is not set. */
-export function parseOptional<T>(parser: (value: string) => Result<T, string>) {
-  return parse(text(""), (value) => (value === "" ? success(null) : parser(value)));
+export function parseOptional<T>(parser: Parser<T>) {
+  return parse("", (value) => (value === "" ? success(null) : parser(value)));
+}
+
+/** Returns a parser that converts what another one has parsed. */
+export function convert<Parsed, T>(
+  parser: Parser<Parsed>,
+  conversion: (value: Parsed) => T,
+): Parser<T> {
+  return (value) => {
+    const parsed = parser(value);
+    return parsed.ok ? success(conversion(parsed.value)) : parsed;
+  };
 }
 
 /** Returns a reader for a whole number in decimal digits, in the unit of the range. */
 export function wholeNumber(fallback: string, range: NumberRange) {
-  return withDomain(parse(text(fallback), numberIn(range)), { fallback, values: range });
+  return withDomain(parse(fallback, numberIn(range)), { fallback, values: range });
 }
 
 /**
@@ -86,8 +92,8 @@ export function optionalNumber(range: NumberRange, fallback: string | null = nul
   return withDomain(parseOptional(numberIn(range)), { fallback, values: range });
 }
 
-function numberIn({ min, max }: NumberRange) {
-  return (value: string): Result<number, string> => {
+function numberIn({ min, max }: NumberRange): Parser<number> {
+  return (value) => {
     const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
     if (number >= min && number <= max) return success(number);
     return failure(`must be a whole number from ${min} to ${max}`);
@@ -97,37 +103,33 @@ function numberIn({ min, max }: NumberRange) {
 /** Returns a reader for comma-separated whole seconds. */
 export function listOfSeconds(fallback: string, range: { max: number; maxCount: number }) {
   const { max, maxCount } = range;
-  const reader = parse(text(fallback), (value) => {
+  const parsed = parse(fallback, (value) => {
     const numbers = value.split(",").map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
     if (numbers.length <= maxCount && numbers.every((number) => number <= max)) {
       return success(numbers);
     }
     return failure(`must be 1 to ${maxCount} whole seconds from 0 to ${max}, comma-separated`);
   });
-  return withDomain(reader, { fallback, values: { min: 0, unit: "s", ...range } });
+  return withDomain(parsed, { fallback, values: { min: 0, unit: "s", ...range } });
 }
 
-/**
- * Returns a reader for an http(s) URL without user name and password. It reads null when the variable is not set.
- */
-export function httpUrl() {
-  return parseOptional((value) => {
-    const url = URL.parse(value);
-    if (url === null || !/^https?:$/.test(url.protocol)) return failure("must be an http(s) URL");
-    return hasCredentials(value, url) ? failure(CREDENTIALS_REFUSAL) : success(url);
-  });
+/** Parses an http(s) URL without user name and password. */
+export function httpUrl(value: string): Result<URL, string> {
+  const url = URL.parse(value);
+  if (url === null || !/^https?:$/.test(url.protocol)) return failure("must be an http(s) URL");
+  return hasCredentials(value, url) ? failure(CREDENTIALS_REFUSAL) : success(url);
 }
 
 /** Returns a reader for `true` or `false`. It reads false when the variable is not set. */
 export function flag() {
   const words = ["true", "false"] as const;
-  const reader = convert(parse(text("false"), wordIn(words)), (value) => value === "true");
-  return withDomain(reader, { fallback: "false", values: words });
+  const isTrue = convert(wordIn(words), (value) => value === "true");
+  return withDomain(parse("false", isTrue), { fallback: "false", values: words });
 }
 
 /** Returns a reader for one of several words. */
 export function oneOf<const Word extends string>(fallback: Word, words: readonly Word[]) {
-  return withDomain(parse(text(fallback), wordIn(words)), { fallback, values: words });
+  return withDomain(parse(fallback, wordIn(words)), { fallback, values: words });
 }
 
 /** Returns a reader for one of several words. It reads null when the variable is not set. */
@@ -135,27 +137,26 @@ export function optionalOneOf<const Word extends string>(words: readonly Word[])
   return withDomain(parseOptional(wordIn(words)), { fallback: null, values: words });
 }
 
-function wordIn<Word extends string>(words: readonly Word[]) {
+function wordIn<Word extends string>(words: readonly Word[]): Parser<Word> {
   const message = words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;
-  return (value: string): Result<Word, string> => {
+  return (value) => {
     const word = words.find((each) => each === value);
     return word === undefined ? failure(`must be ${message}`) : success(word);
   };
 }
 
-/** Returns a reader for items that are separated by white space. All of them must be valid. */
-export function list(message: string, isValid: (item: string) => boolean) {
-  return convert(text(""), (value) => value.split(/\s+/).filter((item) => item !== "")).check(
-    z.refine((items) => items.every(isValid), message),
-  );
+/** Returns a parser for items that are separated by white space. All of them must be valid. */
+export function list(
+  message: string,
+  isValid: (item: string) => boolean,
+): Parser<readonly string[]> {
+  return (value) => {
+    const items = value.split(/\s+/).filter((item) => item !== "");
+    return items.every(isValid) ? success(items) : failure(message);
+  };
 }
 
 /** Tells whether a secret has at least `bytes` bytes of UTF-8. */
 export function hasBytes(secret: string, bytes: number): boolean {
   return new TextEncoder().encode(secret).length >= bytes;
-}
-
-/** Returns the list, or null for an empty list, because null stands for a variable that is not set. */
-export function nullIfEmpty(items: readonly string[]): readonly string[] | null {
-  return items.length === 0 ? null : items;
 }

@@ -74,17 +74,59 @@ const MESSAGES = {
   url: "must be a URL",
 };
 
+// Larger schemas are lazy, i.e. made when an offer first has a tool, so that the start of all other relays is shorter.
+
 const Text = z.string(MESSAGES.text);
 const Count = z.int(MESSAGES.count).check(z.gte(0, MESSAGES.count));
 const Amount = z.number(MESSAGES.number);
-const AnyNode: z.ZodMiniType<Node> = z.lazy(() => PermittedNode);
-
 const ANNOTATIONS = {
   title: z.optional(Text),
   description: z.optional(Text),
   examples: z.optional(z.array(z.unknown(), MESSAGES.examples)),
   default: z.optional(z.unknown()),
 };
+const AnyNode: z.ZodMiniType<Node> = z.lazy(() =>
+  z
+    .discriminatedUnion(
+      "type",
+      [
+        z.strictObject({
+          ...ANNOTATIONS,
+          type: z.literal("string"),
+          enum: z.optional(z.array(Text, MESSAGES.texts).check(z.minLength(1, MESSAGES.texts))),
+          minLength: z.optional(Count),
+          maxLength: z.optional(Count),
+          format: z.optional(z.literal("uri", MESSAGES.format)),
+        }),
+        z.strictObject({
+          ...ANNOTATIONS,
+          type: z.enum(["integer", "number"]),
+          enum: z.optional(
+            z.array(Amount, MESSAGES.numbers).check(z.minLength(1, MESSAGES.numbers)),
+          ),
+          minimum: z.optional(Amount),
+          maximum: z.optional(Amount),
+        }),
+        z.strictObject({ ...ANNOTATIONS, type: z.literal("boolean") }),
+        z.strictObject({
+          ...ANNOTATIONS,
+          type: z.literal("array"),
+          items: AnyNode,
+          minItems: z.optional(Count),
+          maxItems: z.optional(Count),
+        }),
+        z.strictObject(OBJECT).check(hasItsMembers),
+      ],
+      MESSAGES.node,
+    )
+    .check(
+      z.refine(
+        (node) => node.default === undefined || parserOf(node).safeParse(node.default).success,
+        { message: MESSAGES.permitted, path: ["default"] },
+      ),
+    ),
+);
+
 const OBJECT = {
   ...ANNOTATIONS,
   type: z.literal("object", MESSAGES.input),
@@ -97,56 +139,24 @@ const hasItsMembers = z.refine<Pick<ObjectNode, "properties" | "required">>(
   { message: MESSAGES.required, path: ["required"] },
 );
 
-const PermittedNode = z
-  .discriminatedUnion(
-    "type",
-    [
-      z.strictObject({
-        ...ANNOTATIONS,
-        type: z.literal("string"),
-        enum: z.optional(z.array(Text, MESSAGES.texts).check(z.minLength(1, MESSAGES.texts))),
-        minLength: z.optional(Count),
-        maxLength: z.optional(Count),
-        format: z.optional(z.literal("uri", MESSAGES.format)),
-      }),
-      z.strictObject({
-        ...ANNOTATIONS,
-        type: z.enum(["integer", "number"]),
-        enum: z.optional(z.array(Amount, MESSAGES.numbers).check(z.minLength(1, MESSAGES.numbers))),
-        minimum: z.optional(Amount),
-        maximum: z.optional(Amount),
-      }),
-      z.strictObject({ ...ANNOTATIONS, type: z.literal("boolean") }),
-      z.strictObject({
-        ...ANNOTATIONS,
-        type: z.literal("array"),
-        items: AnyNode,
-        minItems: z.optional(Count),
-        maxItems: z.optional(Count),
-      }),
-      z.strictObject(OBJECT).check(hasItsMembers),
-    ],
-    MESSAGES.node,
-  )
-  .check(
-    z.refine(
-      (node) => node.default === undefined || parserOf(node).safeParse(node.default).success,
-      { message: MESSAGES.permitted, path: ["default"] },
-    ),
-  );
-
 /** Reads the JSON Schema of an object. Keywords that the relay does not know are faults, because it would ignore them. */
-export const ToolInput = z.pipe(
-  z.strictObject({ ...OBJECT, $schema: z.optional(Text) }, MESSAGES.input).check(hasItsMembers),
-  z.transform((written): ToolInput => {
-    const { $schema: _, ...schema } = written;
-    return { schema, parser: objectParser(schema) };
-  }),
+export const ToolInput = z.lazy(() =>
+  z.pipe(
+    z.strictObject({ ...OBJECT, $schema: z.optional(Text) }, MESSAGES.input).check(hasItsMembers),
+    z.transform(({ $schema: _, ...schema }): ToolInput => inputOf(schema)),
+  ),
 );
 
 /** Returns a description of what a tool takes, for a tool that the relay itself has. */
-export function toolInput(properties: Readonly<Record<string, Node>>, required: readonly string[]) {
-  return ToolInput.parse({ type: "object", properties, required });
+export function toolInput(
+  properties: Readonly<Record<string, Node>>,
+  required: readonly string[],
+): ToolInput {
+  return inputOf({ type: "object", properties, required, additionalProperties: false });
+}
+
+function inputOf(schema: ObjectNode): ToolInput {
+  return { schema, parser: z.lazy(() => objectParser(schema)) };
 }
 
 /** Returns the schema that checks a value. */

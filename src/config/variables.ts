@@ -10,9 +10,9 @@ import { parseOffers } from "./offers.ts";
 import { parseOperatorKeys } from "./operator-keys.ts";
 import { parseOperatorEvents } from "./operator-events.ts";
 import { JURISDICTIONS, LOCATION_HINTS } from "./placement.ts";
-import { convert, flag, hasBytes, httpUrl, list, listOfSeconds, nullIfEmpty } from "./readers.ts";
+import { convert, flag, hasBytes, httpUrl, list, listOfSeconds } from "./readers.ts";
 import { oneOf, optionalNumber, optionalOneOf, parse, parseOptional } from "./readers.ts";
-import { text, wholeNumber } from "./readers.ts";
+import { reader, wholeNumber } from "./readers.ts";
 
 const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-separated";
 
@@ -52,17 +52,20 @@ export const Variables = z.object({
   SUBMIT_TIMEOUT_S: wholeNumber("90", { min: 5, max: 600, unit: "s" }),
   SUBMIT_UNKNOWN_MINUTES: wholeNumber("60", { min: 1, max: 1440, unit: "minutes" }),
   OUTPUTS: z.optional(z.unknown()),
-  OUTPUTS_URL: originUrl(),
+  OUTPUTS_URL: parseOptional(originOf),
   OUTPUT_DAYS: optionalNumber(
     { min: 1, max: MAX_RETENTION_MS / DAY_MS, unit: "days" },
     `${DEFAULT_OUTPUT_DAYS}`,
   ),
   MAX_OUTPUT_MB: wholeNumber("1024", { min: 1, max: 4096, unit: "MB" }),
-  OFFERS: parse(z.optional(z.unknown()), parseOffers),
+  OFFERS: reader(parseOffers),
   ALLOW_LOCAL_CALLBACKS: flag(),
   ALLOW_IP_CALLBACKS: flag(),
-  EXTRA_BASE_HOSTS: convert(list(HOSTS_MESSAGE, isHost), (hosts) =>
-    hosts.map((host) => new URL(`https://${host}`).host),
+  EXTRA_BASE_HOSTS: parse(
+    "",
+    convert(list(HOSTS_MESSAGE, isHost), (hosts) =>
+      hosts.map((host) => new URL(`https://${host}`).host),
+    ),
   ),
   POLL_LATENESS: wholeNumber("7", { min: 3, max: 50, unit: "percent" }),
   // Makes polls and callback attempts wait (`startAt` in core/policy.ts).
@@ -71,10 +74,10 @@ export const Variables = z.object({
   PLAN: oneOf("paid", ["paid", "free"]),
   JURISDICTION: optionalOneOf(JURISDICTIONS),
   LOCATION_HINT: optionalOneOf(LOCATION_HINTS),
-  PUBLIC_URL: originUrl(),
-  SETTLEMENT_URL: convert(httpUrl(), (url) => url?.href ?? null),
-  OPERATOR_CALLBACK_URL: convert(httpUrl(), (url) => url?.href ?? null),
-  OPERATOR_EVENTS: parse(text(""), parseOperatorEvents),
+  PUBLIC_URL: parseOptional(originOf),
+  SETTLEMENT_URL: parseOptional(convert(httpUrl, ({ href }) => href)),
+  OPERATOR_CALLBACK_URL: parseOptional(convert(httpUrl, ({ href }) => href)),
+  OPERATOR_EVENTS: parse("", parseOperatorEvents),
   OPERATOR_CALLBACK_FORMAT: oneOf("standard", ["standard", "slack"]),
   OPERATOR_DIGEST_MINUTES: optionalNumber({ min: 1, max: 1440, unit: "minutes" }),
   SILENCE_MINUTES: optionalNumber({ min: 1, max: 10_080, unit: "minutes" }),
@@ -87,12 +90,10 @@ export const Variables = z.object({
   SANDBOX: flag(),
   LISTEN: flag(),
   ERROR_TEXT: oneOf("upstream", ["upstream", "generic"]),
-  RELAY_SECRET: list("must be one or more of at least 32 random bytes, space-separated", (secret) =>
-    hasBytes(secret, 32),
-  ).check(z.refine((secrets) => secrets.length > 0, "is required")),
-  OPERATOR_KEYS: parse(text(""), parseOperatorKeys),
-  SIGNING_SECRETS: convert(list(WHSEC_MESSAGE, isHmacSecret), nullIfEmpty),
-  EVENTS_SECRETS: convert(list(WHSEC_MESSAGE, isHmacSecret), nullIfEmpty),
+  RELAY_SECRET: parse("", relaySecretsOf),
+  OPERATOR_KEYS: parse("", parseOperatorKeys),
+  SIGNING_SECRETS: parseOptional(list(WHSEC_MESSAGE, isHmacSecret)),
+  EVENTS_SECRETS: parseOptional(list(WHSEC_MESSAGE, isHmacSecret)),
   SIGNING_KEYS: parseOptional(signingKeysOf),
   ACCESS_TEAM: parseOptional(accessOriginOf),
   ACCESS_AUD: parseOptional((value) =>
@@ -103,12 +104,21 @@ export const Variables = z.object({
 
 export type ParsedVariables = z.output<typeof Variables>;
 
-/** Returns a reader for the origin of the relay or of its links. It reads null when the variable is not set. */
-function originUrl() {
-  const url = httpUrl().check(
-    z.refine((each) => each === null || each.href === `${each.origin}/`, "must not have a path"),
-  );
-  return convert(url, (each) => each?.origin ?? null);
+const listOfSecrets = list(
+  "must be one or more of at least 32 random bytes, space-separated",
+  (secret) => hasBytes(secret, 32),
+);
+
+function relaySecretsOf(value: string): Result<readonly string[], string> {
+  return value === "" ? failure("is required") : listOfSecrets(value);
+}
+
+/** Parses the origin of the relay or of its links. */
+function originOf(value: string): Result<string, string> {
+  const url = httpUrl(value);
+  if (!url.ok) return url;
+  const { href, origin } = url.value;
+  return href === `${origin}/` ? success(origin) : failure("must not have a path");
 }
 
 function isHost(item: string): boolean {

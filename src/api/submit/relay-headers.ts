@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { type PriceForm, priceForm, priceOf } from "../../config/price.ts";
+import { PriceForm, priceOf } from "../../config/price.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import { readerOf, type Caller } from "../../objects/task/caller.ts";
@@ -22,7 +22,6 @@ export interface RelayHeaders {
 const PREFIX = "relay-";
 const WHOLE = /^\d{1,16}$/;
 const Credits = z.int().check(z.minimum(1));
-const PriceForm = priceForm("be");
 
 /** Headers that only operators may send, because they decide about the account, the price and the life of a task. */
 const FOR_OPERATORS = [

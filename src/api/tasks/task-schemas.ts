@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { compiled } from "../../core/compiled.ts";
-import { priceForm } from "../../config/price.ts";
+import { PriceForm } from "../../config/price.ts";
 import type { JsonValue } from "../../core/json.ts";
 import {
   AccountId,
@@ -37,7 +37,7 @@ export const Registration = compiled(
       metadata: optional(Labels),
       deadline_at: optional(TimeS),
       credits: optional(z.int().check(z.minimum(1))),
-      price: optional(priceForm("be")),
+      price: optional(PriceForm),
     })
     .check(
       z.refine(({ price, credits }) => credits === null || price === null, {

@@ -75,133 +75,156 @@ const PathPattern = textThat(
   "must be a path like /run, in which a whole segment may be *",
 );
 
-const Submit = members(
-  {
-    path: either(
-      Array.isArray,
-      z
-        .array(PathPattern, "must be a path or a list of paths")
-        .check(z.minLength(1, "must have a path")),
-      PathPattern,
-    ),
-    id: either(
-      (value) => typeof value !== "object" || Array.isArray(value),
-      Pointers,
-      members(
-        { request: Pointer },
-        'must be a pointer, or {"request": "/…"} for one into the call',
-      ),
-    ),
-    list: z.nullish(flag),
-    model: z.nullish(Pointer),
-    parameters: z.nullish(
-      named(
-        /^[a-z_]{1,32}$/,
-        Pointer,
-        'must be an object like {"duration": "/input/duration"}, with pointers into the call',
-      ),
-    ),
-    answer: z.nullish(oneOf(["job", "job-or-result"])),
-    refused: z.nullish(
-      named(
-        /^\//,
-        z.array(
-          z.union([z.string(), z.number(), z.boolean()], "must be a text, a number, true or false"),
-          "must be a list of values",
-        ),
-        'must be an object like {"/code": [433]}: the values at a pointer that prove that no job was started',
-      ),
-    ),
-  },
-  'must be an object like {"path": "/run", "id": "/id"}',
-);
+// A schema with members is lazy: it is made when a connection first declares its upstream, so that the start of all other
+// relays is shorter.
 
-const Output = either(
-  (value) => typeof value !== "object",
-  Pointer,
+const Submit = z.lazy(() =>
   members(
     {
-      at: Pointer,
-      url: z
-        .string("must be a path like /view?filename={filename}")
-        .check(faultless((path) => faultOf([], pathFault(path, null)))),
-    },
-    'must be a pointer, or an object like {"at": "/images/*", "url": "/view?filename={filename}"}',
-  ),
-);
-
-const ErrorPlace = either(
-  (value) => typeof value !== "object" || Array.isArray(value),
-  Pointers,
-  members(
-    { code: z.nullish(Pointers), message: z.nullish(Pointers) },
-    'must be a pointer, or an object like {"code": "/error/code", "message": "/error/message"}',
-  ),
-);
-
-const Progress = either(
-  (value) => typeof value !== "object" || Array.isArray(value),
-  Pointers,
-  members(
-    { at: Pointers, full: z.number("must be a number").check(z.gt(0, "must be above 0")) },
-    'must be a pointer to a percentage, or an object like {"at": "/progress", "full": 1}',
-  ),
-);
-
-const metadataShape = Object.fromEntries(METADATA.map((name) => [name, z.nullish(Pointers)]));
-
-const Poll = members(
-  {
-    path: CallPath,
-    method: z.nullish(oneOf(["GET", "POST"])),
-    body: z.nullish(Json),
-    id: z.nullish(Pointers),
-    state: either((value) => value === HTTP_STATUS, z.literal(HTTP_STATUS), Pointers),
-    otherwise: z.nullish(oneOf(["queued", "processing"])),
-    outputs: z
-      .array(Output, "must be a list of pointers")
-      .check(z.minLength(1, "must have a pointer")),
-    error: z.nullish(ErrorPlace),
-    progress: z.nullish(Progress),
-    usage: z.nullish(
-      named(
-        AMOUNT,
-        Pointers,
-        'must be an object like {"execution_ms": "/executionTime"}, with names of letters, digits, _, - and dots',
+      path: either(
+        Array.isArray,
+        z
+          .array(PathPattern, "must be a path or a list of paths")
+          .check(z.minLength(1, "must have a path")),
+        PathPattern,
       ),
-    ),
-    metadata: z.nullish(members(metadataShape, 'must be an object like {"seed": "/seed"}')),
-    completed_at: z.nullish(Pointers),
-  },
-  'must be an object like {"path": "/status/{id}", "state": "/status", "outputs": ["/output/url"]}',
-).check(
-  faultless(({ path, method, body }) => [
-    ...faultOf(["path"], namesJob(path) || namesJob(body ?? null) ? null : NO_ID),
-    ...faultOf(["method"], body != null && method !== "POST" ? "must be POST with a body" : null),
-  ]),
+      id: either(
+        (value) => typeof value !== "object" || Array.isArray(value),
+        Pointers,
+        members(
+          { request: Pointer },
+          'must be a pointer, or {"request": "/…"} for one into the call',
+        ),
+      ),
+      list: z.nullish(flag),
+      model: z.nullish(Pointer),
+      parameters: z.nullish(
+        named(
+          /^[a-z_]{1,32}$/,
+          Pointer,
+          'must be an object like {"duration": "/input/duration"}, with pointers into the call',
+        ),
+      ),
+      answer: z.nullish(oneOf(["job", "job-or-result"])),
+      refused: z.nullish(
+        named(
+          /^\//,
+          z.array(
+            z.union(
+              [z.string(), z.number(), z.boolean()],
+              "must be a text, a number, true or false",
+            ),
+            "must be a list of values",
+          ),
+          'must be an object like {"/code": [433]}: the values at a pointer that prove that no job was started',
+        ),
+      ),
+    },
+    'must be an object like {"path": "/run", "id": "/id"}',
+  ),
 );
 
-const Signature = members(
-  {
-    header,
-    prefix: z.nullish(text("must be a text before the signature, like v1=")),
-    timestamp_header: z.nullish(header),
-    timestamp_prefix: z.nullish(text("must be a text before the time in the header, like t=")),
-    recipe: z.string("must be a text like {timestamp}.{body}"),
-    encoding: z.nullish(oneOf(["hex", "base64"])),
-    secret: z.nullish(oneOf(["text", "base64", "hex"])),
-    tolerance_s: z.nullish(
-      z
-        .int("must be a whole number of seconds")
-        .check(z.gte(1, "must be at least 1"), z.lte(3_600, "must be at most 3600")),
+const Output = z.lazy(() =>
+  either(
+    (value) => typeof value !== "object",
+    Pointer,
+    members(
+      {
+        at: Pointer,
+        url: z
+          .string("must be a path like /view?filename={filename}")
+          .check(faultless((path) => faultOf([], pathFault(path, null)))),
+      },
+      'must be a pointer, or an object like {"at": "/images/*", "url": "/view?filename={filename}"}',
     ),
-  },
-  'must be an object like {"header": "X-Signature", "recipe": "{body}"}',
-).check(
-  faultless((signature) => {
-    const [member = "recipe", message = null] = recipeFault(signature) ?? [];
-    return faultOf([member], message);
-  }),
+  ),
+);
+
+const ErrorPlace = z.lazy(() =>
+  either(
+    (value) => typeof value !== "object" || Array.isArray(value),
+    Pointers,
+    members(
+      { code: z.nullish(Pointers), message: z.nullish(Pointers) },
+      'must be a pointer, or an object like {"code": "/error/code", "message": "/error/message"}',
+    ),
+  ),
+);
+
+const Progress = z.lazy(() =>
+  either(
+    (value) => typeof value !== "object" || Array.isArray(value),
+    Pointers,
+    members(
+      { at: Pointers, full: z.number("must be a number").check(z.gt(0, "must be above 0")) },
+      'must be a pointer to a percentage, or an object like {"at": "/progress", "full": 1}',
+    ),
+  ),
+);
+
+const Metadata = z.lazy(() =>
+  members(
+    Object.fromEntries(METADATA.map((name) => [name, z.nullish(Pointers)])),
+    'must be an object like {"seed": "/seed"}',
+  ),
+);
+
+const Poll = z.lazy(() =>
+  members(
+    {
+      path: CallPath,
+      method: z.nullish(oneOf(["GET", "POST"])),
+      body: z.nullish(Json),
+      id: z.nullish(Pointers),
+      state: either((value) => value === HTTP_STATUS, z.literal(HTTP_STATUS), Pointers),
+      otherwise: z.nullish(oneOf(["queued", "processing"])),
+      outputs: z
+        .array(Output, "must be a list of pointers")
+        .check(z.minLength(1, "must have a pointer")),
+      error: z.nullish(ErrorPlace),
+      progress: z.nullish(Progress),
+      usage: z.nullish(
+        named(
+          AMOUNT,
+          Pointers,
+          'must be an object like {"execution_ms": "/executionTime"}, with names of letters, digits, _, - and dots',
+        ),
+      ),
+      metadata: z.nullish(Metadata),
+      completed_at: z.nullish(Pointers),
+    },
+    'must be an object like {"path": "/status/{id}", "state": "/status", "outputs": ["/output/url"]}',
+  ).check(
+    faultless(({ path, method, body }) => [
+      ...faultOf(["path"], namesJob(path) || namesJob(body ?? null) ? null : NO_ID),
+      ...faultOf(["method"], body != null && method !== "POST" ? "must be POST with a body" : null),
+    ]),
+  ),
+);
+
+const Signature = z.lazy(() =>
+  members(
+    {
+      header,
+      prefix: z.nullish(text("must be a text before the signature, like v1=")),
+      timestamp_header: z.nullish(header),
+      timestamp_prefix: z.nullish(text("must be a text before the time in the header, like t=")),
+      recipe: z.string("must be a text like {timestamp}.{body}"),
+      encoding: z.nullish(oneOf(["hex", "base64"])),
+      secret: z.nullish(oneOf(["text", "base64", "hex"])),
+      tolerance_s: z.nullish(
+        z
+          .int("must be a whole number of seconds")
+          .check(z.gte(1, "must be at least 1"), z.lte(3_600, "must be at most 3600")),
+      ),
+    },
+    'must be an object like {"header": "X-Signature", "recipe": "{body}"}',
+  ).check(
+    faultless((signature) => {
+      const [member = "recipe", message = null] = recipeFault(signature) ?? [];
+      return faultOf([member], message);
+    }),
+  ),
 );
 
 const fieldOfCall = textThat(
@@ -209,94 +232,104 @@ const fieldOfCall = textThat(
   "must be a field of the submit call: name, a.b for one in an object, or ?name for one in the query",
 );
 
-const Hook = members(
-  {
-    field: fieldOfCall,
-    id_field: z.nullish(fieldOfCall),
-    secret_field: z.nullish(fieldOfCall),
-    task_id: z.nullish(Pointers),
-    report: z.nullish(Pointer),
-    id: z.nullish(Pointers),
-    state: z.nullish(Pointers),
-    outputs: z.nullish(z.array(Output, "must be a list of pointers")),
-    error: z.nullish(ErrorPlace),
-    signature: z.nullish(Signature),
-  },
-  'must be an object like {"field": "webhook"}',
-);
-
-const Cancel = members(
-  {
-    path: CallPath,
-    method: z.nullish(oneOf(["POST", "PUT", "DELETE"])),
-    body: z.nullish(
-      z.custom<Readonly<Record<string, JsonValue>>>(
-        (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-        "must be a JSON object",
-      ),
-    ),
-    state: z.nullish(Pointers),
-    means: z.nullish(oneOf(["canceled", "accepted"])),
-    only_while: z.nullish(
-      z
-        .array(oneOf(["queued", "processing"]), "must be a list of queued and processing")
-        .check(z.minLength(1, "must have a state")),
-    ),
-    forgets: z.nullish(flag),
-  },
-  'must be an object like {"path": "/cancel/{id}"}',
-).check(
-  faultless(({ path, body }) =>
-    faultOf(["path"], namesJob(path) || namesJob(body ?? null) ? null : NO_ID),
+const Hook = z.lazy(() =>
+  members(
+    {
+      field: fieldOfCall,
+      id_field: z.nullish(fieldOfCall),
+      secret_field: z.nullish(fieldOfCall),
+      task_id: z.nullish(Pointers),
+      report: z.nullish(Pointer),
+      id: z.nullish(Pointers),
+      state: z.nullish(Pointers),
+      outputs: z.nullish(z.array(Output, "must be a list of pointers")),
+      error: z.nullish(ErrorPlace),
+      signature: z.nullish(Signature),
+    },
+    'must be an object like {"field": "webhook"}',
   ),
 );
 
-const Auth = z.pipe(
-  textThat(
-    (line) => AUTH.test(line) && HEADER.test(line.split(":")[0] ?? ""),
-    "must be a header like Authorization: Bearer {key}, or X-Api-Key: {key}",
+const Cancel = z.lazy(() =>
+  members(
+    {
+      path: CallPath,
+      method: z.nullish(oneOf(["POST", "PUT", "DELETE"])),
+      body: z.nullish(
+        z.custom<Readonly<Record<string, JsonValue>>>(
+          (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+          "must be a JSON object",
+        ),
+      ),
+      state: z.nullish(Pointers),
+      means: z.nullish(oneOf(["canceled", "accepted"])),
+      only_while: z.nullish(
+        z
+          .array(oneOf(["queued", "processing"]), "must be a list of queued and processing")
+          .check(z.minLength(1, "must have a state")),
+      ),
+      forgets: z.nullish(flag),
+    },
+    'must be an object like {"path": "/cancel/{id}"}',
+  ).check(
+    faultless(({ path, body }) =>
+      faultOf(["path"], namesJob(path) || namesJob(body ?? null) ? null : NO_ID),
+    ),
   ),
-  z.transform((line) => {
-    const [, name = "", scheme = null] = AUTH.exec(line) ?? [];
-    return { name, scheme };
-  }),
 );
 
-const Entry = members(
-  {
-    provider: z.literal(DECLARED_PROVIDER),
-    base_url: text("must be a URL, below which the paths begin"),
-    key: z.nullish(text("must be a text")),
-    webhook_secret: z.nullish(text("must be a text")),
-    polls_per_minute: z.nullish(
-      z
-        .int("must be a whole number")
-        .check(z.gte(1, "must be at least 1"), z.lte(MAX_POLLS_PER_MINUTE, "is too large")),
+const Auth = z.lazy(() =>
+  z.pipe(
+    textThat(
+      (line) => AUTH.test(line) && HEADER.test(line.split(":")[0] ?? ""),
+      "must be a header like Authorization: Bearer {key}, or X-Api-Key: {key}",
     ),
-    auth: z.nullish(Auth),
-    headers: z.nullish(
-      named(
-        HEADER,
-        textThat((value) => /^[\x20-\x7e]{1,1024}$/.test(value), "must be printable ASCII"),
-        'must be an object like {"X-Version": "1"}',
+    z.transform((line) => {
+      const [, name = "", scheme = null] = AUTH.exec(line) ?? [];
+      return { name, scheme };
+    }),
+  ),
+);
+
+const Entry = z.lazy(() =>
+  members(
+    {
+      provider: z.literal(DECLARED_PROVIDER),
+      base_url: text("must be a URL, below which the paths begin"),
+      key: z.nullish(text("must be a text")),
+      webhook_secret: z.nullish(text("must be a text")),
+      polls_per_minute: z.nullish(
+        z
+          .int("must be a whole number")
+          .check(z.gte(1, "must be at least 1"), z.lte(MAX_POLLS_PER_MINUTE, "is too large")),
       ),
-    ),
-    submit: Submit,
-    poll: Poll,
-    hook: z.nullish(Hook),
-    cancel: z.nullish(Cancel),
-    words: z.nullish(named(/^[^]{1,64}$/, meaning, 'must be an object like {"DONE": "completed"}')),
-    outputs_need_key: z.nullish(flag),
-    link_life_h: z.nullish(hours),
-    job_life_h: z.nullish(hours),
-    poll_gap_s: z.nullish(
-      z
-        .number("must be a number of seconds")
-        .check(z.gte(1, "must be at least 1"), z.lte(3_600, "must be at most 3600")),
-    ),
-  },
-  "must be an object",
-).check(faultless(conflicts));
+      auth: z.nullish(Auth),
+      headers: z.nullish(
+        named(
+          HEADER,
+          textThat((value) => /^[\x20-\x7e]{1,1024}$/.test(value), "must be printable ASCII"),
+          'must be an object like {"X-Version": "1"}',
+        ),
+      ),
+      submit: Submit,
+      poll: Poll,
+      hook: z.nullish(Hook),
+      cancel: z.nullish(Cancel),
+      words: z.nullish(
+        named(/^[^]{1,64}$/, meaning, 'must be an object like {"DONE": "completed"}'),
+      ),
+      outputs_need_key: z.nullish(flag),
+      link_life_h: z.nullish(hours),
+      job_life_h: z.nullish(hours),
+      poll_gap_s: z.nullish(
+        z
+          .number("must be a number of seconds")
+          .check(z.gte(1, "must be at least 1"), z.lte(3_600, "must be at most 3600")),
+      ),
+    },
+    "must be an object",
+  ).check(faultless(conflicts)),
+);
 
 /** The parts of an entry that must fit together. */
 interface Combined {
