@@ -36,7 +36,7 @@ type Parser<T> = (value: string) => Result<T, string>;
  * Returns a reader, i.e. the schema that reads a variable, by a function. Each reader is a single schema, because every
  * schema makes the start longer.
  */
-export function reader<T>(read: (value: unknown) => Result<T, string>) {
+export function readerOf<T>(read: (value: unknown) => Result<T, string>) {
   return z.transform((value: unknown, { issues }): T => {
     const parsed = read(value);
     if (parsed.ok) return parsed.value;
@@ -50,10 +50,12 @@ export function reader<T>(read: (value: unknown) => Result<T, string>) {
  * or blank is parsed as `fallback`.
  */
 export function parse<T>(fallback: string, parser: Parser<T>) {
-  return reader((value) => {
-    const isText = ["string", "number", "boolean"].includes(typeof value);
-    if (value != null && !isText) return failure("must be text");
-    return parser(String(value ?? "").trim() || fallback);
+  return readerOf((value) => {
+    if (value == null) return parser(fallback);
+    if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
+      return failure("must be text");
+    }
+    return parser(String(value).trim() || fallback);
   });
 }
 

@@ -143,7 +143,10 @@ const hasItsMembers = z.refine<Pick<ObjectNode, "properties" | "required">>(
 export const ToolInput = z.lazy(() =>
   z.pipe(
     z.strictObject({ ...OBJECT, $schema: z.optional(Text) }, MESSAGES.input).check(hasItsMembers),
-    z.transform(({ $schema: _, ...schema }): ToolInput => inputOf(schema)),
+    z.transform((written): ToolInput => {
+      const { $schema: _, ...schema } = written;
+      return inputOf(schema);
+    }),
   ),
 );
 

@@ -12,7 +12,7 @@ import { parseOperatorEvents } from "./operator-events.ts";
 import { JURISDICTIONS, LOCATION_HINTS } from "./placement.ts";
 import { convert, flag, hasBytes, httpUrl, list, listOfSeconds } from "./readers.ts";
 import { oneOf, optionalNumber, optionalOneOf, parse, parseOptional } from "./readers.ts";
-import { reader, wholeNumber } from "./readers.ts";
+import { readerOf, wholeNumber } from "./readers.ts";
 
 const WHSEC_MESSAGE = "must be whsec_ and the base64 of 24 to 64 bytes, space-separated";
 
@@ -58,7 +58,7 @@ export const Variables = z.object({
     `${DEFAULT_OUTPUT_DAYS}`,
   ),
   MAX_OUTPUT_MB: wholeNumber("1024", { min: 1, max: 4096, unit: "MB" }),
-  OFFERS: reader(parseOffers),
+  OFFERS: readerOf(parseOffers),
   ALLOW_LOCAL_CALLBACKS: flag(),
   ALLOW_IP_CALLBACKS: flag(),
   EXTRA_BASE_HOSTS: parse(
