@@ -145,7 +145,7 @@ export const ToolInput = z.lazy(() =>
     z.strictObject({ ...OBJECT, $schema: z.optional(Text) }, MESSAGES.input).check(hasItsMembers),
     z.transform((written): ToolInput => {
       const { $schema: _, ...schema } = written;
-      return inputOf(schema);
+      return { schema, parser: objectParser(schema) };
     }),
   ),
 );
@@ -155,10 +155,7 @@ export function toolInput(
   properties: Readonly<Record<string, Node>>,
   required: readonly string[],
 ): ToolInput {
-  return inputOf({ type: "object", properties, required, additionalProperties: false });
-}
-
-function inputOf(schema: ObjectNode): ToolInput {
+  const schema = { type: "object", properties, required, additionalProperties: false } as const;
   return { schema, parser: z.lazy(() => objectParser(schema)) };
 }
 
