@@ -60,8 +60,8 @@ const LAZY = [
 /** Examples of what upstreams send, which tests read, and the files that may import them: the examples themselves. */
 const EXAMPLES = {
   readers: ["src/providers/**/*.examples.ts", "src/providers/shared/examples/**"],
-  group: ["**/*.examples.ts", "**/shared/examples/**"],
-  message: "Only tests import examples: the Worker must not contain them.",
+  group: ["**/*.examples.ts", "**/shared/examples/**", "**/corpus/**"],
+  message: "Only tests import examples and corpora: the Worker must not contain them.",
 };
 
 const SIGNAL_TIMEOUT = {

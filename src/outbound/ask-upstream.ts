@@ -72,6 +72,7 @@ export interface Answered {
 /**
  * Sends the requests of a poll. Null when one of them gets no answer, or when the poll would need more than
  * `MAX_REQUESTS`.
+ * @param ask sends one of them; tools give known answers in place of requests.
  */
 export async function askProvider(
   job: Job,
@@ -79,6 +80,7 @@ export async function askProvider(
   key: string,
   adapter: PollAdapter,
   signal: AbortSignal,
+  ask: typeof get = get,
 ): Promise<Answered | null> {
   const headers = await adapter.headers(key, Date.now());
   let path = adapter.path(job);
@@ -87,7 +89,7 @@ export async function askProvider(
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
     const body = requests === 0 ? adapter.body?.(job) : undefined;
     const request = { url: `${baseUrl}${path}`, headers, isLarge };
-    const answer = await get(body === undefined ? request : { ...request, body }, signal);
+    const answer = await ask(body === undefined ? request : { ...request, body }, signal);
     if (answer === null) return null;
     const reading = readPollAnswer(reader, answer, job, baseUrl);
     if (reading.kind !== "next") return { reading: checkJob(reading, job), head: answer };

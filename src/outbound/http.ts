@@ -88,11 +88,20 @@ export async function get(request: GetRequest, signal: AbortSignal): Promise<Get
           };
     const init = { ...asked, redirect: "manual", signal } as const;
     const response = await fetch(url, cf === undefined ? init : { ...init, cf });
-    const body = await readJson(response, request, signal);
-    return { status: response.status, body, retryAfter: response.headers.get("Retry-After") };
+    return await readGetAnswer(response, request, signal);
   } catch {
     return null;
   }
+}
+
+/** Reads the response to a request of `get`. */
+export async function readGetAnswer(
+  response: Response,
+  request: GetRequest,
+  signal: AbortSignal,
+): Promise<GetAnswer> {
+  const body = await readJson(response, request, signal);
+  return { status: response.status, body, retryAfter: response.headers.get("Retry-After") };
 }
 
 /**

@@ -76,7 +76,9 @@ const REFUSED: Readonly<Record<string, Code>> = {
     "providers/kling/probe.ts": [
       imported("./kling.examples.ts"),
       imported("../shared/examples/x.ts"),
+      imported("./corpus/x.json"),
     ],
+    "providers/generic/probe.ts": [imported("./upstreams/runway/corpus/x.json")],
     "providers/kling/probe.examples.ts": [imported("../../outbound/x.ts")],
     "security/probe.ts": [imported("hono"), imported("hono/tiny")],
     "objects/task/probe.ts": [imported("hono"), imported("../../service-binding.ts")],

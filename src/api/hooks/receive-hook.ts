@@ -1,12 +1,9 @@
-import { newsRulesOf } from "../../config/news-rules.ts";
-import type { HookEvent } from "../../core/events/event.ts";
 import { parseJson } from "../../core/json.ts";
 import type { HookRefusal } from "../../core/record/tracking.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { log, logAs } from "../../lib/log.ts";
 import { publicKeys } from "../../outbound/jwks.ts";
-import { progressIn, toNews } from "../../providers/observation.ts";
 import type { Authenticity, Hook } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
@@ -19,6 +16,7 @@ import { TaskId } from "../http/fields.ts";
 import { countFailedCredential } from "../http/rate-limit.ts";
 import { publicRoute, repeatable, requireRuntime } from "../http/route.ts";
 import { disabledConnection } from "../tasks/connection.ts";
+import { hookEvent } from "./hook-event.ts";
 import {
   HOOK_PATH,
   authenticateHookUrl,
@@ -60,7 +58,7 @@ const hookRoute = publicRoute(
       await noteRefusal(target, "bad_signature", env);
       throw badSignature();
     }
-    const event = eventOf(target, json, hook, authenticity === "signed", runtime);
+    const event = hookEvent(target, json, hook, authenticity === "signed", runtime.config);
     if (typeof event === "string") {
       await noteRefusal(target, event, env);
     } else {
@@ -124,29 +122,4 @@ function logBadToken({ provider, id }: HookParams, { config }: Runtime): void {
     ...(isKnown && { task_id: id, provider }),
   };
   logAs("detail", () => line, config);
-}
-
-/**
- * Converts a provider's hook to an event for the task. When the hook cannot be read, concerns another task or has an
- * unknown state, returns this reason in place of an event.
- */
-function eventOf(
-  { adapter, connection, taskId, submissionId }: HookTarget,
-  json: unknown,
-  hook: Hook,
-  isSigned: boolean,
-  runtime: Runtime,
-): HookEvent | HookRefusal {
-  const observation = json === undefined ? null : adapter.read(json, hook);
-  if (observation === null) return "malformed";
-  // Another value than a task id is ignored: the operator may use this field for other purposes.
-  const named = TaskId.safeParse(observation.taskId);
-  if (named.success && named.data !== taskId) return "other_task";
-  const news = toNews(observation, newsRulesOf(runtime.config, connection));
-  if (news === null) return "unknown_state";
-  const { jobId } = observation;
-  const progress = progressIn(observation);
-  const submission = submissionId === null ? {} : { submissionId };
-  const head = { type: "hook", connection: connection.name, jobId } as const;
-  return { ...head, news, isSigned, ...progress, ...submission };
 }

@@ -1,0 +1,147 @@
+import { hookEvent } from "../../src/api/hooks/hook-event.ts";
+import { type NewsConfig, newsRulesOf } from "../../src/config/news-rules.ts";
+import type { PollAnswer } from "../../src/core/events/event.ts";
+
+import { type JsonObject, parseJson } from "../../src/core/json.ts";
+import { isAbout, type Job, type UpstreamNews } from "../../src/core/record/upstream.ts";
+import { askProvider, pollAnswer } from "../../src/outbound/ask-upstream.ts";
+import { readGetAnswer } from "../../src/outbound/http.ts";
+import type { Connection, Hook, UpstreamProvider } from "../../src/providers/provider.ts";
+import type { ReceivedBody } from "./body-file.ts";
+
+/** What the relay reads in a body, in the form of `expect` in a file of a corpus. */
+export interface BodyReading {
+  /**
+   * `no_output`: the job has succeeded, and has no output that the relay could deliver. `open`: an answer after which
+   * the relay polls again. `ignored`: a hook that changes nothing.
+   */
+  readonly status: UpstreamNews["status"] | "open" | "ignored";
+  readonly urls?: readonly string[];
+  readonly metadata?: JsonObject;
+  readonly usage?: Readonly<Record<string, number>>;
+  readonly error?: {
+    readonly code: string;
+    readonly category: string;
+    readonly retryable: boolean;
+    readonly message: string;
+  };
+  /** True for a hook that says the end of a job, and whose origin does not suffice: a poll decides. */
+  readonly needs_poll?: true;
+  /** Why the body tells nothing about the job. Absent when it tells something. */
+  readonly because?: string;
+}
+
+/** A relay with public links for outputs that open only with the key, which it may fetch from loopback too, and without a bucket. */
+const CONFIG: NewsConfig = {
+  allowLocalCallbacks: true,
+  allowIpCallbacks: false,
+  publicUrl: "https://relay.example.com",
+  outputsOrigin: "https://relay.example.com",
+  isListenOn: false,
+  isErrorTextGeneric: false,
+  areOutputsKept: false,
+};
+const KEY = "access-of-the-player:secret-of-the-player";
+const TASK_ID = "0c3f8a52-5d0e-4b6c-9b2e-3a1f5d7e9c11";
+/** Statuses of HTTP that have no body. */
+const WITHOUT_BODY = [204, 205, 304];
+
+/**
+ * Reads a body with a provider's adapter as the relay reads it, without a request.
+ * @param baseUrl base URL of the connection.
+ */
+export async function playBody(
+  provider: UpstreamProvider,
+  baseUrl: string,
+  given: ReceivedBody,
+): Promise<BodyReading> {
+  const connection: Connection = {
+    name: provider.name,
+    provider,
+    baseUrl,
+    key: KEY,
+    webhookSecret: null,
+    userId: null,
+    jwksUrl: null,
+    pollsPerMinute: null,
+  };
+  const job: Job = { id: given.job, endpoint: given.endpoint ?? null };
+  return given.transport === "hook"
+    ? playHook(provider, connection, job, given)
+    : playPoll(provider, connection, job, given);
+}
+
+async function playPoll(
+  provider: UpstreamProvider,
+  connection: Connection,
+  job: Job,
+  given: ReceivedBody,
+): Promise<BodyReading> {
+  const answers = [...(given.first === undefined ? [] : [given.first]), given];
+  const { signal } = new AbortController();
+  const ask: Parameters<typeof askProvider>[5] = async (request) => {
+    const answer = answers.shift();
+    return answer === undefined ? null : readGetAnswer(responseOf(answer), request, signal);
+  };
+  const answered = await askProvider(job, connection, KEY, provider.polls, signal, ask);
+  if (answered === null) return { status: "open", because: "one more request is needed" };
+  const answer = pollAnswer(answered.reading, answered.head, newsRulesOf(CONFIG, connection));
+  return answer.kind === "news" ? readingOf(answer.news) : openReading(answer);
+}
+
+function playHook(
+  provider: UpstreamProvider,
+  connection: Connection,
+  job: Job,
+  given: ReceivedBody,
+): BodyReading {
+  const adapter = provider.hooks;
+  if (adapter === null) return { status: "ignored", because: "the provider sends no hooks" };
+  const body = new Uint8Array(new TextEncoder().encode(textOf(given)));
+  const headers = new Headers(given.headers);
+  const hook: Hook = { path: `/hooks/${provider.name}/task/token`, query: "", headers, body };
+  const target = { adapter, connection, taskId: given.task ?? TASK_ID, submissionId: null };
+  const event = hookEvent(target, parseJson(textOf(given)), hook, true, CONFIG);
+  if (typeof event === "string") return { status: "ignored", because: event };
+  if (!isAbout(job, event.jobId)) return { status: "ignored", because: "other_job" };
+  const reading = readingOf(event.news);
+  const isEnd = reading.error !== undefined || reading.urls !== undefined;
+  const isDecided = !isEnd || adapter.assurance === "body-signed";
+  return isDecided ? reading : { ...reading, needs_poll: true };
+}
+
+function readingOf(news: UpstreamNews): BodyReading {
+  const usage = "usage" in news && news.usage !== undefined ? { usage: news.usage } : {};
+  switch (news.status) {
+    case "queued":
+    case "processing":
+      return { status: news.status };
+    case "no_output":
+      return { status: news.status, ...usage };
+    case "completed":
+      return { status: news.status, urls: news.urls, metadata: news.metadata, ...usage };
+    case "failed": {
+      const { category, retryable } = news.failure;
+      return { status: news.status, error: { ...news.error, category, retryable }, ...usage };
+    }
+  }
+}
+
+function openReading(answer: Exclude<PollAnswer, { readonly kind: "news" }>): BodyReading {
+  const word = answer.kind === "unclear" && answer.word !== null ? `: ${answer.word}` : "";
+  return { status: "open", because: `${answer.kind}${word}` };
+}
+
+type AnswerContent = Pick<ReceivedBody, "http_status" | "body" | "text"> & {
+  readonly headers?: ReceivedBody["headers"] | undefined;
+};
+
+function responseOf(answer: AnswerContent): Response {
+  const { http_status: status, headers = {} } = answer;
+  const body = WITHOUT_BODY.includes(status) ? null : textOf(answer);
+  return new Response(body, { status, headers });
+}
+
+function textOf({ body, text }: Pick<ReceivedBody, "body" | "text">): string {
+  return text ?? JSON.stringify(body);
+}

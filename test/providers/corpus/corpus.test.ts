@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { corpusAdapter } from "../../../scripts/corpus/corpus-adapters.ts";
+import { playBody } from "../../../scripts/corpus/play.ts";
+import misread from "../corpus-misread.json" with { type: "json" };
+import { type NamedBody, readBodies, STORED_FILES } from "./bodies.ts";
+import { differencesOf } from "./differences.ts";
+import { readingShapeOf, shapeOf } from "./shape.ts";
+
+const BODIES = readBodies();
+
+/** Texts that no file of a corpus contains: keys, tokens, addresses of people, paths of a machine. */
+const PRIVATE: readonly RegExp[] = [
+  /\bsk-[A-Za-z0-9]{12,}/,
+  /\bAKIA[A-Z0-9]{12,}/,
+  /\bAIza[\w-]{20,}/,
+  /\beyJ[\w-]{20,}\./,
+  /Bearer [\w-]{12,}/,
+  /[\w.+-]+@[\w-]+\.(?!example)[a-z]{2,}/,
+  /(?<![\w.:-])\/(?:home|Users|root|tmp|work)\/(?!ComfyUI)/,
+];
+
+it.each(PRIVATE)("no file of a corpus contains a text like %s", (pattern) => {
+  const found = STORED_FILES.filter(({ text }) => pattern.test(text));
+  expect(found.map(({ name }) => name)).toEqual([]);
+});
+
+it("every body that is listed as misread exists, and is listed once in alphabetical order", () => {
+  const names = new Set(BODIES.map(({ name }) => name));
+  expect(misread.bodies.filter((name) => !names.has(name))).toEqual([]);
+  expect(misread.bodies).toEqual([...new Set(misread.bodies)].toSorted());
+});
+
+describe.each([...new Set(BODIES.map(({ provider }) => provider))])("for %s", (provider) => {
+  const bodies = BODIES.filter((each) => each.provider === provider);
+
+  it(`every body in the corpus of ${provider} is read as expected, but for those that are listed as misread`, async () => {
+    const wrong = await differencesIn(bodies.filter((each) => !isListed(each)));
+    expect(Object.fromEntries(wrong.filter(([, lines]) => lines.length > 0))).toEqual({});
+  });
+
+  it(`no body in the corpus of ${provider} that is listed as misread is read as expected`, async () => {
+    const wrong = await differencesIn(bodies.filter(isListed));
+    expect(wrong.filter(([, lines]) => lines.length === 0).map(([name]) => name)).toEqual([]);
+  });
+
+  it(`no two bodies in the corpus of ${provider} have the same members, states and codes and the same kind of reading`, () => {
+    const shapes = Map.groupBy(bodies, ({ body }) => `${shapeOf(body)} ${readingShapeOf(body)}`);
+    const repeated = [...shapes.values()].filter((alike) => alike.length > 1);
+    expect(repeated.map((alike) => alike.map(({ name }) => name))).toEqual([]);
+  });
+});
+
+function isListed({ name }: NamedBody): boolean {
+  return misread.bodies.includes(name);
+}
+
+async function differencesIn(bodies: readonly NamedBody[]) {
+  return Promise.all(
+    bodies.map(async ({ name, provider, body }) => {
+      const adapter = corpusAdapter(provider);
+      if (adapter === null) throw new Error(`no adapter is named "${provider}"`);
+      const reading = await playBody(adapter.provider, adapter.baseUrl, body);
+      return [name, differencesOf(body.expect, reading, adapter.baseUrl)] as const;
+    }),
+  );
+}
