@@ -45,6 +45,8 @@ it("npm run corpus reads an answer by a declaration in the file, and a refusal o
     provider: "generic",
     base_url: "https://api.example.com",
     key: "a-key",
+    auth: "Authorization: Bearer {key}",
+    submit: { path: "/run", id: "/id" },
     poll: { path: "/jobs/{id}", state: "/state", outputs: ["/files/*"] },
   };
   const job = { provider: "acme", declaration, body: { state: "done", files: [link] } };
