@@ -1,7 +1,7 @@
 import type { Expectation } from "../../../scripts/corpus/body-file.ts";
 import type { BodyReading } from "../../../scripts/corpus/play.ts";
 import type { JsonValue } from "../../../src/core/json.ts";
-import { ratioIn, resolutionIn } from "../../../src/core/outputs/pixels.ts";
+import { ratioIn, resolutionIn } from "../../../src/core/output-metadata/pixels.ts";
 
 const OPEN: readonly BodyReading["status"][] = ["queued", "processing", "open", "no_output"];
 const ENDS: readonly BodyReading["status"][] = ["completed", "failed", "no_output"];
