@@ -341,10 +341,21 @@ it("GET /healthz shows the operator the offers in a form in which OFFERS may be 
       price: { credits: 60 },
     },
     { connection: "fal", path: null, models: ["*"], limits: {}, price: null },
+    {
+      connection: "ark",
+      path: null,
+      models: ["*"],
+      limits: {},
+      price: {
+        hold: 200,
+        min: 10,
+        per: { usage: "completion_tokens", units: 1_000_000, credits: 15_000 },
+      },
+    },
   ];
   const short = { connection: "fal", models: ["*"] };
   const limits = { "/duration": { min: 1, max: 10, optional: true }, "?size": ["720p", 5, true] };
-  const written = JSON.stringify([{ ...OFFERS[0], limits }, short]);
+  const written = JSON.stringify([{ ...OFFERS[0], limits }, short, OFFERS[2]]);
   for (const value of [written, JSON.stringify(OFFERS)]) {
     const response = await callWith({ ...env, OFFERS: value }, "/healthz");
     expect(await response.json()).toMatchObject({ configuration: { OFFERS } });

@@ -13,13 +13,26 @@ const Limit = z.strictObject({
   optional: z.boolean(),
 });
 
+/** Credits for `units` of the number `usage` of the job's usage, or of `field` of the output metadata. */
+const Rate = z.strictObject({
+  usage: z.optional(Text),
+  field: z.optional(Text),
+  units: z.number(),
+  credits: z.union([z.number(), z.record(Text, z.number())]),
+});
+
+const OfferPrice = z.union([
+  z.strictObject({ credits: Count }),
+  z.strictObject({ hold: Count, min: Count, per: Rate }),
+]);
+
 const Offer = z.strictObject({
   connection: Text,
   key: z.nullable(z.literal("customer")),
   path: z.nullable(Text),
   models: z.array(Text),
   limits: z.record(Text, Limit),
-  price: z.nullable(z.strictObject({ credits: Count })),
+  price: z.nullable(OfferPrice),
   body: described(z.nullable(AnyObject), "What a caller of the offer's tool may set."),
   tool: described(z.nullable(Text), "Name of the tool at `POST /mcp`."),
 });
