@@ -27,7 +27,7 @@ import { listenDescription } from "./callbacks/listen.openapi.ts";
 import { callToolsDescription } from "./mcp/mcp-route.openapi.ts";
 import { deleteOutputDescription } from "./outputs/delete-output.openapi.ts";
 import { readOutputDescription } from "./outputs/read-output.openapi.ts";
-import { redeliverManyDescription } from "./search/bulk-redelivery.openapi.ts";
+import { redeliverManyDescription } from "./callbacks/bulk-redelivery.openapi.ts";
 import { listTasksDescription } from "./search/list-tasks.openapi.ts";
 import { listHostsDescription, readHostDescription } from "./search/read-hosts.openapi.ts";
 import { readMetricsDescription } from "./search/read-metrics.openapi.ts";
@@ -44,13 +44,13 @@ import { readSubmittedDescription, submitJobDescription } from "./submit/submit-
 import { attachUpstreamDescription } from "./tasks/attach-upstream.openapi.ts";
 import { cancelTaskDescription } from "./tasks/cancel-task.openapi.ts";
 import { eraseTaskDescription } from "./tasks/erase-task.openapi.ts";
-import { readAttemptRequestDescription } from "./tasks/read-attempt-request.openapi.ts";
+import { readAttemptRequestDescription } from "./callbacks/read-attempt-request.openapi.ts";
 import { readTaskDescription } from "./tasks/read-task.openapi.ts";
-import { redeliverTaskDescription } from "./tasks/redeliver-task.openapi.ts";
+import { redeliverTaskDescription } from "./callbacks/redeliver-task.openapi.ts";
 import { registerTaskDescription } from "./tasks/register-task.openapi.ts";
 import { reportEventDescription } from "./tasks/report-event.openapi.ts";
 import { streamTaskDescription } from "./tasks/stream-task.openapi.ts";
-import { verifyCallbackDescription } from "./tasks/verify-callback.openapi.ts";
+import { verifyCallbackDescription } from "./callbacks/verify-callback.openapi.ts";
 import { testCallbackDescription } from "./callbacks/test-callback.openapi.ts";
 
 /** The description of every route, by its id. A route without one does not compile. */

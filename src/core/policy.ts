@@ -1,7 +1,10 @@
 import { lookWaitMs } from "./backoff.ts";
 import { DAY_MS, SECOND_MS } from "./time.ts";
 
-/** Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. */
+/**
+ * Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. Calls that could delay an attempt of the callback stay
+ * clear of it by waits of their own (`CLEARANCE_MS` in duties/).
+ */
 export const MAX_CALLBACK_TIMEOUT_MS = 25 * SECOND_MS;
 
 /** Largest value of `RETENTION_DAYS`, converted to milliseconds. */

@@ -11,6 +11,9 @@ import type { Caller } from "../objects/task/caller.ts";
 import { areCallsSpent, taskObject } from "../objects/task/task-stub.ts";
 import type { TimeBudget } from "../lib/time-budget.ts";
 
+// A task whose alarm was lost is found in three ways: by the cron trigger, which looks for overdue rows of the index (here);
+// by any read of the task (objects/task/work-loop.ts); and by an operator (`POST /v1/wake`, api/search/wake-tasks.ts).
+
 const OVERDUE_MS = 10 * MINUTE_MS;
 const MAX_WOKEN = 5_000;
 const CONCURRENCY = 50;

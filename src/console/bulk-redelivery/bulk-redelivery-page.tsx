@@ -8,7 +8,7 @@ import {
   MAX_SELECTED,
   redeliverMany,
   redeliverSelected,
-} from "../../api/search/bulk-redelivery.ts";
+} from "../../api/callbacks/bulk-redelivery.ts";
 import { HOUR_MS } from "../../core/time.ts";
 import { may } from "../../objects/task/caller.ts";
 import { html, seeOther } from "../http/html-answer.ts";

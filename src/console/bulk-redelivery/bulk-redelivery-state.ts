@@ -1,4 +1,4 @@
-import type { BulkEffects } from "../../api/search/bulk-redelivery.ts";
+import type { BulkEffects } from "../../api/callbacks/bulk-redelivery.ts";
 import { FILTER_NAMES } from "../tasks/task-parameters.ts";
 
 /** Path of the page of a bulk redelivery. */

@@ -1,11 +1,11 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { linkOrigin } from "../../api/http/link-origin.ts";
-import { type BulkEffects, countRedeliveries } from "../../api/search/bulk-redelivery.ts";
+import { type BulkEffects, countRedeliveries } from "../../api/callbacks/bulk-redelivery.ts";
 import type { failuresOf } from "../../api/search/host-views.ts";
 import { readHost } from "../../api/search/read-hosts.ts";
 import type { TaskCallback } from "../../api/shapes/task-shape.ts";
 import { inspectTask } from "../../api/tasks/read-task.ts";
-import { redeliverTask } from "../../api/tasks/redeliver-task.ts";
+import { redeliverTask } from "../../api/callbacks/redeliver-task.ts";
 import { taskIn } from "../../api/tasks/task-json.ts";
 import { testCallback, type Tested } from "../../api/callbacks/test-callback.ts";
 import { SECOND_MS } from "../../core/time.ts";

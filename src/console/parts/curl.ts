@@ -1,4 +1,4 @@
-import type { AttemptRequest } from "../../api/tasks/attempt-request.ts";
+import type { AttemptRequest } from "../../api/callbacks/attempt-request.ts";
 
 /** Option of curl that sends the API key. The key is in the variable `KEY` of the shell. */
 export const WITH_KEY = '-H "Authorization: Bearer $KEY"';

@@ -1,5 +1,5 @@
 import { TaskId } from "../../api/http/fields.ts";
-import { verdictOn } from "../../api/tasks/verify-callback.ts";
+import { verdictOn } from "../../api/callbacks/verify-callback.ts";
 import {
   sampleMessage,
   signingAccount,

@@ -1,4 +1,4 @@
-import { verifyCallback } from "../../api/tasks/verify-callback.ts";
+import { verifyCallback } from "../../api/callbacks/verify-callback.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Fault, Verdict } from "../../security/doctor/verdict.ts";
 import type { SignerName } from "../../security/signers.ts";

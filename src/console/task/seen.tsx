@@ -1,4 +1,4 @@
-import { type AttemptRequest, requestOf } from "../../api/tasks/attempt-request.ts";
+import { type AttemptRequest, requestOf } from "../../api/callbacks/attempt-request.ts";
 import { may } from "../../objects/task/caller.ts";
 import { numberIn } from "../http/forms.ts";
 import { indentedJson, Code } from "../parts/code.tsx";

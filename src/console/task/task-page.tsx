@@ -3,7 +3,7 @@ import { Problem } from "../../api/http/problem.ts";
 import type { Task } from "../../api/shapes/task-shape.ts";
 import { cancelTask } from "../../api/tasks/cancel-task.ts";
 import { eraseTask } from "../../api/tasks/erase-task.ts";
-import { redeliverTask } from "../../api/tasks/redeliver-task.ts";
+import { redeliverTask } from "../../api/callbacks/redeliver-task.ts";
 import type { StatusLink } from "../../api/tasks/status-url.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { may } from "../../objects/task/caller.ts";

@@ -10,6 +10,10 @@ import {
 import { type IndexRow, rowOf } from "../views/index-row.ts";
 import type { Duty } from "./duty.ts";
 
+// The row of a task in the index: what it contains (views/index-row.ts), when it is written first and again after a failure
+// (plans/index-row-schedule.ts), how it is sent (index-db/index-row-send.ts), by way of the queue too
+// (index-db/index-row-queue.ts), and what the task learns of it (events/index-row-events.ts).
+
 export interface IndexRowStep {
   readonly kind: "writeIndexRow";
   readonly row: IndexRow;

@@ -9,6 +9,11 @@ import type { Job, Upstream } from "../record/upstream.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../time.ts";
 import { type Cadence, nextPollTime } from "./cadence.ts";
 
+// When the job of an open task is polled next, and why. Beside this file: by the age of the job alone (cadence.ts), with
+// the limits of its provider (task-poll-limits.ts, config/poll-limits.ts), and after the task has failed without a result
+// (late-poll.ts). The poll is made by duties/poll.ts, where the connection has room for it
+// (objects/connection/poll-slots.ts).
+
 /** Wait in milliseconds from the first hook that says running to the next regular poll. */
 const MOVE_MS = 2 * MINUTE_MS;
 /** Wait in milliseconds between the polls that an unverified hook causes by claiming the end of the job. */

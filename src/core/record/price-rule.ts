@@ -2,6 +2,10 @@ import { ceilOfProduct } from "../decimal.ts";
 import type { JsonObject } from "../json.ts";
 import type { Usage } from "./upstream.ts";
 
+// A price by usage: the rule, and what a task costs by it. The amount is fixed when the task completes
+// (events/final-price.ts), the rest of the charge is released by a duty (duties/release.ts) and booked by the ledger
+// (objects/account/ledger-book.ts).
+
 /** The price of a task in credits. */
 export interface Price {
   /** Credits that are charged at the registration; the task never costs more. */

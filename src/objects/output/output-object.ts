@@ -80,7 +80,11 @@ const REMEMBER_MS = DAY_MS;
  * have expired.
  *
  * Called by the task's object (`objects/task`): once when the task has completed, again after a minute if not all copies
- * have ended by then, and before the task is erased. It calls the task's object when copies have ended.
+ * have ended by then (core/duties/copy-order.ts), and before the task is erased. It calls the task's object when copies
+ * have ended (core/events/output-copies.ts).
+ *
+ * A copy from start to end: its turn and its tries (copy-plan.ts, copy-slots.ts), the upstream's link and key
+ * (copy-source.ts), the download (outbound/open-source.ts), the bucket (store-copy.ts).
  */
 export class OutputObject extends DurableObject<OutputBindings> {
   static {

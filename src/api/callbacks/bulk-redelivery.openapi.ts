@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
 import { Count, described, NextCursor } from "../shapes/described.ts";
-import { LIST_PARAMETERS } from "./filters.openapi.ts";
+import { LIST_PARAMETERS } from "../search/filters.openapi.ts";
 
 export const redeliverManyDescription = {
   audience: "operator",

@@ -10,10 +10,10 @@ import { routeOf } from "../http/route.ts";
 import { NoFields, TaskId } from "../http/fields.ts";
 import { type Call, NoQuery, operation } from "../operation.ts";
 import { taskClient } from "../tasks/task-client.ts";
-import { callTasks } from "./call-tasks.ts";
-import { queryIndex, requireIndex } from "./query-index.ts";
-import { cursorOf, positionOf } from "./cursor.ts";
-import { filtersOf, RedeliveryPage } from "./filters.ts";
+import { callTasks } from "../search/call-tasks.ts";
+import { queryIndex, requireIndex } from "../search/query-index.ts";
+import { cursorOf, positionOf } from "../search/cursor.ts";
+import { filtersOf, RedeliveryPage } from "../search/filters.ts";
 
 /** Largest number of tasks whose callbacks one request redelivers. */
 const MAX_REDELIVERED = 500;

@@ -1,9 +1,9 @@
-import { requireAcceptable } from "../callbacks/callback-url.ts";
+import { requireAcceptable } from "./callback-url.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { routeOf } from "../http/route.ts";
 import { NoQuery, operation } from "../operation.ts";
-import { RedeliverOrder } from "./task-schemas.ts";
-import { accepted, taskClient } from "./task-client.ts";
+import { RedeliverOrder } from "../tasks/task-schemas.ts";
+import { accepted, taskClient } from "../tasks/task-client.ts";
 
 /** Orders one to three more attempts of the callback of a task, to the URL of the callback or to another one. */
 export const redeliverTask = operation(

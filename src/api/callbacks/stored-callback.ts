@@ -2,7 +2,7 @@ import type { CallbackFacts } from "../../core/views/task-facts.ts";
 import type { Env } from "../../env.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
-import { taskClient } from "./task-client.ts";
+import { taskClient } from "../tasks/task-client.ts";
 
 /**
  * Returns the stored data of a task's callback, from which the requests of its attempts can be computed again.
