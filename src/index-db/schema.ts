@@ -15,7 +15,7 @@ const MARK_TRIGGERS = ["insert", "update"].map((change) => {
 });
 
 /**
- * Rows of tasks. Their primary key has the order of the list. D1 bills each entry of a database index as a written
+ * Rows of tasks; core/views/index-row.ts says what their columns mean. Their primary key has the order of the list. D1 bills each entry of a database index as a written
  * row, so there are few entries: `tasks_of_account` contains only tasks of accounts, `tasks_failed` only failed
  * callbacks, `tasks_submit_unknown` only tasks whose submission has an unknown outcome, `tasks_outputs_lost` only
  * tasks with an output whose copy was given up, and `tasks_due` only tasks that still have to change by themselves.

@@ -1,6 +1,8 @@
 import { SECOND_MS } from "../core/time.ts";
 import { isolateCache } from "../lib/isolate-cache.ts";
 
+// Failed callbacks, gathered for the operator's digest. api/callbacks/bulk-redelivery.ts sends failed callbacks again.
+
 /**
  * Time in milliseconds from the first report on a host within which further failed callbacks to this host wait to
  * be reported together. This time plus the time of the reporting call is less than the time that a notice to the

@@ -3,7 +3,7 @@ import { at } from "./json-fields.ts";
 
 /**
  * Amounts that a provider states for a job, by their names. An amount that is not stated is null. `usageOf` decides
- * which amounts are stored.
+ * which amounts are stored. What a task costs by them: core/record/price-rule.ts.
  */
 export type Amounts = Readonly<Record<string, number | null>>;
 

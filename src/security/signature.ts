@@ -1,8 +1,8 @@
 /**
  * Signatures of Standard Webhooks. The relay signs callbacks and events for the operator, and verifies the
  * signatures of events from upstreams. Callbacks are signed for outbound/webhooks.ts, events verified for
- * api/http/auth.ts; the hooks of a provider are verified by its adapter, which api/hooks/receive-hook.ts calls. A signature proves who wrote a body. Its timestamp proves that the message
- * is not an old copy.
+ * api/http/auth.ts; the hooks of a provider are verified by its adapter, which api/hooks/receive-hook.ts calls. A
+ * signature proves who wrote a body. Its timestamp proves that the message is not an old copy.
  */
 import { toSeconds } from "../core/time.ts";
 import { type Bytes, bytesOf, toBase64 } from "./encoding.ts";

@@ -1,7 +1,8 @@
 /**
  * Tokens of status links. With such a link a browser reads one task without a key. A token has the form
  * `st_<created>_<expires>_<recorded>_<MAC>`; the MAC is an HMAC over the id of the task and the three times. A
- * token therefore opens one task until it expires, and no later task under the same id.
+ * token therefore opens one task until it expires, and no later task under the same id. api/tasks/status-url.ts makes
+ * them, api/tasks/status-token-reading.ts reads a task by one.
  */
 import { type Bytes, bytesOf, fromBase64Url, toBase64Url } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";

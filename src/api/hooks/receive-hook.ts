@@ -62,6 +62,7 @@ const hookRoute = publicRoute(
     if (typeof event === "string") {
       await noteRefusal(target, event, env);
     } else {
+      // core/events/hooks.ts decides what the hook changes, and keeps one that comes before its job is attached.
       const receipt = await callObject(() => taskObject(env, target.taskId).hook(event));
       if (receipt === "unknown_task") throw unknownTask();
     }

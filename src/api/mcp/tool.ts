@@ -5,7 +5,10 @@ import type { Caller } from "../../objects/task/caller.ts";
 import type { Context } from "../operation.ts";
 import type { ProtectedRoute } from "../http/route.ts";
 
-/** A tool that clients of MCP can call: an operation of the relay with its description for models. */
+/**
+ * A tool that clients of MCP can call: an operation of the relay with its description for models. The relay's own tools are
+ * in task-tools.ts, those of offers in offer-tool.ts.
+ */
 export interface Tool {
   readonly definition: ToolDefinition;
   /** Route of the same operation: only callers who may use it see the tool, and the log names refused calls by it. */

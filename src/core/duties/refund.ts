@@ -24,9 +24,10 @@ export interface RefundStep {
 const REFUSED_REASON = "submit_refused";
 
 /**
- * Returns the order to refund the credits of a failed task, or of one whose submission was refused. It is repeated until the refund is confirmed; the waits
- * are planned by `planRetry` in record/credits.ts. The Durable Object of the account books the refund
- * (objects/account/ledger-book.ts). Null when no refund is open.
+ * Returns the order to refund the credits of a failed task, or of one whose submission was refused. It is repeated until
+ * the refund is confirmed; the waits are planned by `planRetry` in record/credits.ts. Until then the callback of the failure
+ * is held (events/finish.ts); the confirmation starts it (events/charge-refund-end.ts). The Durable Object of the account
+ * books the refund (objects/account/ledger-book.ts). Null when no refund is open.
  */
 export function refund(record: TaskRecord): Duty<RefundStep> | null {
   if (isOpen(record) || record.credits?.state.kind !== "refunding") return null;

@@ -22,7 +22,11 @@ export function areCallsSpent(error: unknown): boolean {
   return CALLS_SPENT.test(errorText(error));
 }
 
-/** Returns the Durable Object of a task. @param id of the task, in lower case. */
+/**
+ * Returns the Durable Object of a task. Requests call it by api/tasks/task-client.ts, where a failure of the platform, e.g.
+ * an overload, becomes an answer (api/http/object-call.ts).
+ * @param id of the task, in lower case.
+ */
 export function taskObject(env: TaskBindings, id: string) {
   return objectNamed(env.TASKS, id, env);
 }

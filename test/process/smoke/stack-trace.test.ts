@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
@@ -6,6 +6,7 @@ import { Workerd } from "../harness/workerd.ts";
 
 const relay = await forThisFile(Workerd.start({ vars: LOCAL_VARS, entry: "failing-objects.ts" }));
 const ID = "0190a3a0-7a3c-7e6b-9a51-0f2d3c4b5a69";
+const WITHIN_MS = 10_000;
 const Failed = z.object({
   event: z.literal("request.failed"),
   error: z.string(),
@@ -25,6 +26,8 @@ async function failureOf(request: () => Promise<{ readonly status: number }>) {
   const before = failures().length;
   const { status } = await request();
   expect(status).toBe(500);
+  // The line may reach this process after the answer.
+  await vi.waitUntil(() => failures().length > before, WITHIN_MS);
   const [failure, ...others] = failures().slice(before);
   expect(others).toEqual([]);
   expect(failure?.error).toContain("planted defect");
