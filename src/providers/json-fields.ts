@@ -38,10 +38,29 @@ export function idAt(value: unknown, ...path: readonly (string | number)[]): str
  */
 export function numberAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = at(value, ...path);
-  const written =
-    typeof found === "string" ? /^(-?\d+(?:\.\d+)?)\s*s?$/.exec(found.trim())?.[1] : found;
-  if (typeof written !== "string" && typeof written !== "number") return null;
-  return Math.abs(Number(written)) <= Number.MAX_SAFE_INTEGER ? Number(written) : null;
+  const number = decimalOf(typeof found === "string" ? found.trim().replace(/\s*s$/, "") : found);
+  return number !== null && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : null;
+}
+
+/**
+ * Returns the number that a value is: a number of JSON, or a text that is a plain decimal number (`"108900"`, `"-0.5"`).
+ * Null for everything else, also for texts that JavaScript would convert (`""`, `"0x10"`, `"1e3"`).
+ */
+export function decimalOf(value: unknown): number | null {
+  if (typeof value === "number") return value;
+  return typeof value === "string" && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : null;
+}
+
+/**
+ * Returns the first value that `read` finds in an object under one of the names, because a provider may have several
+ * names for the same thing. Null when there is none.
+ */
+export function firstAt<T>(
+  value: unknown,
+  names: readonly string[],
+  read: (value: unknown, name: string) => T | null,
+): T | null {
+  return names.map((name) => read(value, name)).find((found) => found !== null) ?? null;
 }
 
 /** Returns the percentage at a path, which is a number or a text (`"50%"`). Null when it is absent. */

@@ -1,5 +1,5 @@
 import type { Usage } from "../core/record/upstream.ts";
-import { at } from "./json-fields.ts";
+import { at, decimalOf } from "./json-fields.ts";
 
 /**
  * Amounts that a provider states for a job, by their names. An amount that is not stated is null. `usageOf` decides
@@ -19,7 +19,8 @@ const MAX_NAME_CHARS = 64;
 
 /**
  * Returns the numbers in the object at a path, by their names. A number in a nested object gets a name with dots,
- * e.g. `tool_usage.web_search`. Lists, texts and objects below the third level are left out.
+ * e.g. `tool_usage.web_search`. A text that is a plain decimal number (`"108900"`) counts as that number; lists, other
+ * texts and objects below the third level are left out.
  */
 export function amountsAt(value: unknown, ...path: readonly (string | number)[]): Amounts {
   return Object.fromEntries(numbersOf(at(value, ...path), MAX_DEPTH));
@@ -28,7 +29,8 @@ export function amountsAt(value: unknown, ...path: readonly (string | number)[])
 function numbersOf(value: unknown, depth: number): readonly (readonly [string, number])[] {
   if (typeof value !== "object" || value === null || Array.isArray(value) || depth === 0) return [];
   return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
-    if (typeof member === "number") return [[name, member] as const];
+    const amount = decimalOf(member);
+    if (amount !== null) return [[name, amount] as const];
     return numbersOf(member, depth - 1).map(
       ([rest, number]) => [`${name}.${rest}`, number] as const,
     );

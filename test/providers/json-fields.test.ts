@@ -3,6 +3,8 @@ import { expect, it } from "vitest";
 import {
   at,
   booleanAt,
+  decimalOf,
+  firstAt,
   idAt,
   integerAt,
   isoMsAt,
@@ -71,6 +73,18 @@ it('numberAt and integerAt, which read a number or a text like "5s", return null
   const values = ["", "s", "five", "5 m", "1e3", true, null, [5], NaN, 1e308, "9".repeat(400)];
   const found = values.flatMap((a) => [numberAt({ a }, "a"), integerAt({ a }, "a")]);
   expect(found.filter((number) => number !== null)).toEqual([]);
+});
+
+it("decimalOf, which reads a plain decimal number or text, returns null for texts that JavaScript would convert to a number", () => {
+  expect([7, -0.5, "7", "-0.5", " 5.041 "].map(decimalOf)).toEqual([7, -0.5, 7, -0.5, 5.041]);
+  const others = ["", " ", "0x10", "1e3", "Infinity", "5s", "+5", ".5", "5.", true, null, [5]];
+  expect(others.map(decimalOf).filter((number) => number !== null)).toEqual([]);
+});
+
+it("firstAt, which reads a field that has several names, takes the first name with a value, and zero is one", () => {
+  const names = ["a", "b"];
+  const values = [{ a: "x", b: 2 }, { b: 2, a: 0 }, { b: 3 }, {}];
+  expect(values.map((value) => firstAt(value, names, numberAt))).toEqual([2, 0, 3, null]);
 });
 
 it("listAt, which reads a field as a list, reads a single value as a list of one, and an absent field as an empty list", () => {

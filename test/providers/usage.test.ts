@@ -12,8 +12,21 @@ it.each<[string, unknown, object]>([
     { a: { b: { c: 1, d: { e: 2 } } }, f: 3 },
     { "a.b.c": 1, f: 3 },
   ],
-  ["no text, boolean, list or null", { id: "7", isByok: true, list: [1], nothing: null }, {}],
-  ["no number that may have been rounded", { id: 2 ** 53, huge: 1e308, odd: NaN }, {}],
+  [
+    "texts that are plain decimal numbers",
+    { tokens: "108900", refund: "-0.5", deep: { SR: "720" } },
+    { tokens: 108_900, refund: -0.5, "deep.SR": 720 },
+  ],
+  [
+    "no other text, boolean, list or null",
+    { a: "", b: " ", c: "0x10", d: "1e3", e: "5s", f: "1,000", g: ".5", h: true, i: [1], j: null },
+    {},
+  ],
+  [
+    "no number that may have been rounded",
+    { id: 2 ** 53, huge: 1e308, odd: NaN, text: "9007199254740993" },
+    {},
+  ],
   [
     "no amount whose name is empty, too long or no single word",
     { "a red fox": 1, "https://x.example/?key=1": 2, "": 3, "7": 4, ["x".repeat(65)]: 5 },

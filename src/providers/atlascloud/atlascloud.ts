@@ -17,6 +17,7 @@ import {
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
 import { verifyPublished } from "../shared/published-keys.ts";
 import { isRefusedByCode, membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const JWKS_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
 const ED25519_BYTES = 64;
@@ -124,7 +125,7 @@ function observe(prediction: unknown): Observation {
     jobId: null,
     state: textAt(prediction, "status"),
     urls: urlsOf(listAt(prediction, "outputs")),
-    metadata: {},
+    metadata: statedMetadata(prediction),
     completedAt: null,
     error: errorOf(prediction),
   };

@@ -8,6 +8,7 @@ import type { Observation } from "../observation.ts";
 import { bearer, type Reading, readingOf, type UpstreamProvider } from "../provider.ts";
 import { membersAt, type SubmitReading, submitReadingOf, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
+import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const SERVICES = "/api/v1/services/aigc";
 /** Path of the calls that are answered with their images. */
@@ -158,29 +159,20 @@ function observationOf(
   const partial = listAt(output, "results").find((result) => textAt(result, "code") !== null);
   const hasFailed = urls.length === 0 && state === "SUCCEEDED" && partial !== undefined;
   const resolution = integerAt(usage, "SR");
+  const stated = statedMetadata(usage);
   return {
     jobId,
     state: hasFailed ? "FAILED" : state,
     urls,
     metadata: {
-      ratio: textAt(usage, "ratio") ?? textAt(usage, "size"),
-      duration: integerAt(usage, "output_video_duration") ?? durationIn(usage),
-      resolution: resolution === null ? textAt(usage, "size") : `${resolution}p`,
-      framespersecond: integerAt(usage, "fps"),
+      ...stated,
+      resolution: resolution === null ? (stated.resolution ?? null) : `${resolution}p`,
     },
     // The times are local times of the region without an offset, so they cannot be used.
     completedAt: null,
     error: errorOf(hasFailed ? partial : output),
     usage: amountsAt(usage),
   };
-}
-
-/**
- * Returns the duration of a video in seconds. Models for talking heads call the field `video_duration`. Null for
- * images.
- */
-function durationIn(usage: unknown): number | null {
-  return integerAt(usage, "duration") ?? integerAt(usage, "video_duration");
 }
 
 /** Returns the links to the outputs of a job. Each model may write them in other fields. */

@@ -1,7 +1,17 @@
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, isoMsAt, jsonAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import {
+  at,
+  firstAt,
+  idAt,
+  isoMsAt,
+  jsonAt,
+  listAt,
+  numberAt,
+  textAt,
+  urlsOf,
+} from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
-import { submittedMetadata } from "../shared/echoed-input.ts";
+import { statedMetadata } from "../shared/stated-metadata.ts";
 
 /** Spellings of states that only kie.ai uses, each with another spelling of the same state that the relay knows. */
 const STATES: ReadonlyMap<string, string> = new Map([
@@ -40,6 +50,9 @@ const SONGS: readonly (readonly string[])[] = [
   ["data"],
 ];
 
+/** Names of the credits that a job has cost, the documented one first. */
+const CREDITS = ["consumeCredits", "creditsConsumed"];
+
 /** Returns an answer of the query API of any model as a report on a job. */
 export function observe(body: unknown): Observation | null {
   const jobId = jobIdOf(body);
@@ -48,19 +61,16 @@ export function observe(body: unknown): Observation | null {
   const urls = outputsOf(job);
   const completedAt = numberAt(job, "completeTime") ?? isoMsAt(job, "completeTime");
   const submitted = jsonAt(job, "param");
-  const metadata = submittedMetadata(at(submitted, "input"));
+  const response = at(job, "response");
   return {
     jobId,
     hookUrl: textAt(submitted, "callBackUrl"),
     state: stateOf(job, urls),
     urls,
-    metadata: {
-      ...metadata,
-      resolution: metadata.resolution ?? textAt(job, "response", "resolution"),
-    },
+    metadata: statedMetadata(songsOf(job)[0], response, at(submitted, "input")),
     completedAt: completedAt === 0 ? null : completedAt,
     error: errorOf(job),
-    usage: { consumeCredits: numberAt(job, "consumeCredits") },
+    usage: { consumeCredits: firstAt(job, CREDITS, numberAt) },
   };
 }
 
@@ -98,12 +108,15 @@ function stateOf(job: unknown, urls: readonly string[]): string | null {
 }
 
 function outputsOf(job: unknown): readonly string[] {
-  const songs = SONGS.flatMap((path) => listAt(job, ...path));
   return urlsOf([
     ...listAt(jsonAt(job, "resultJson"), "resultUrls"),
     ...OUTPUTS.flatMap((path) => listAt(job, ...path)),
-    ...songs.map((song) => textAt(song, "audioUrl") ?? textAt(song, "audio_url")),
+    ...songsOf(job).map((song) => textAt(song, "audioUrl") ?? textAt(song, "audio_url")),
   ]);
+}
+
+function songsOf(job: unknown): readonly unknown[] {
+  return SONGS.flatMap((path) => listAt(job, ...path));
 }
 
 function errorOf(job: unknown): UpstreamError {

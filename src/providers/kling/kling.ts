@@ -1,7 +1,7 @@
 import { DAY_MS, toSeconds } from "../../core/time.ts";
 import { bytesOf, toBase64Url } from "../../security/encoding.ts";
 import { hmacKey, isHmacSecret, signWithNewest } from "../../security/hmac.ts";
-import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, firstAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { bearer, type UpstreamProvider, readingOf } from "../provider.ts";
 import { standardWebhook } from "../shared/standard-webhook.ts";
@@ -104,7 +104,7 @@ export const kling = {
  */
 const URLS = ["url", "mp3_url", "url_mp3"];
 /** Names of the fields of an output that may contain its duration in seconds, formed like those in `URLS`. */
-const DURATIONS = ["duration", "mp3_duration", "duration_mp3"];
+const DURATIONS = ["duration", "mp3_duration", "duration_mp3", "wav_duration", "duration_wav"];
 
 /** Returns what a call to a path starts, in either generation of the API. */
 function targetOf(path: string): SubmitTarget | null {
@@ -167,21 +167,26 @@ function observe(task: unknown): Observation | null {
     jobId: idOf(task),
     taskId: textAt(task, "task_info", "external_task_id") ?? textAt(task, "external_id"),
     state,
-    urls: urlsOf(outputs.map((output) => firstOf(output, URLS, textAt))),
-    metadata: { duration: firstOf(outputs[0], DURATIONS, integerAt) },
+    urls: urlsOf(outputs.map((output) => firstAt(output, URLS, textAt))),
+    metadata: { duration: firstAt(outputs[0], DURATIONS, integerAt) },
     completedAt: numberAt(task, "updated_at") ?? numberAt(task, "update_time"),
     error: text === null ? null : { code: null, text },
-    usage: { final_unit_deduction: numberAt(task, "final_unit_deduction") },
+    usage: { final_unit_deduction: unitsOf(task) },
   };
 }
 
-/** Returns the first of the members `names` that an output has. Null when it has none of them. */
-function firstOf<T>(
-  output: unknown,
-  names: readonly string[],
-  read: (value: unknown, name: string) => T | null,
-): T | null {
-  return names.map((name) => read(output, name)).find((value) => value !== null) ?? null;
+/**
+ * Returns the units that a job has cost: `final_unit_deduction` of the classic API, the sum of the amounts in units of
+ * `billing` in that of 2026. Null when the report states none.
+ */
+function unitsOf(task: unknown): number | null {
+  const amounts = listAt(task, "billing")
+    .filter((entry) => at(entry, "charge_type") === "unit")
+    .flatMap((entry) => numberAt(entry, "amount") ?? []);
+  const sum = amounts.reduce((total, amount) => total + amount, 0);
+  // Sums of fractions have a rounding error, which would raise a price to the next credit.
+  const billed = amounts.length === 0 ? null : Number(sum.toPrecision(12));
+  return numberAt(task, "final_unit_deduction") ?? billed;
 }
 
 /**

@@ -199,7 +199,7 @@ export const examples: Examples = {
       hint(
         "a success in the native format of Ark",
         { ...RAW, status: "succeeded" },
-        completed([RAW.content.video_url]),
+        using(RAW.usage, completed([RAW.content.video_url], METADATA)),
       ),
       hint("a success in the format of polls", success, done),
       hint("a queued job", notice("queued"), QUEUED),

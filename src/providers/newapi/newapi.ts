@@ -12,9 +12,10 @@ import {
   readVideo,
 } from "../shared/gateway-submits.ts";
 import { at, idAt, numberAt, percentAt, textAt } from "../json-fields.ts";
-import type { Observation } from "../observation.ts";
+import type { Metadata, Observation } from "../observation.ts";
 import type { Answer } from "../provider-answer.ts";
 import { bearer, noSignature, type Reading, UNCLEAR, type UpstreamProvider } from "../provider.ts";
+import { firstStated, statedMetadata } from "../shared/stated-metadata.ts";
 import { membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 
@@ -147,12 +148,30 @@ function observe(
   return {
     urls: openLinks(links, baseUrl).slice(0, 1),
     keyedUrls: keyedLinks(links, baseUrl).slice(0, 1),
-    metadata: raw?.metadata ?? {},
+    metadata: metadataIn(task, raw),
     completedAt: finishedAt > 0 ? finishedAt * SECOND_MS : null,
     error: errorIn(body, task),
     progress: percentAt(task, "progress"),
-    usage: { quota: numberAt(task, "quota"), ...amountsAt(task, "data", "usage") },
+    usage: {
+      quota: numberAt(task, "quota"),
+      ...amountsAt(task, "usage"),
+      ...amountsAt(task, "data", "usage"),
+    },
   };
+}
+
+/**
+ * Returns the metadata of the output. `metadata` has that of the result; the first output in the answer of the gateway's
+ * own upstream states its own. What stands beside the state may be what was asked, but for that of a task of Ark.
+ */
+function metadataIn(task: unknown, ark: Observation | null): Metadata {
+  const inner = at(task, "data");
+  const outputs = [inner, at(inner, "data"), task].flatMap((place) => [
+    at(place, "task_result", "videos", 0),
+    at(place, "creations", 0),
+  ]);
+  const made = statedMetadata(at(task, "metadata"), at(inner, 0, "metadata"), ...outputs);
+  return firstStated(made, ark?.metadata ?? {}, statedMetadata(inner, task));
 }
 
 /**

@@ -209,7 +209,7 @@ export const examples: Examples = {
       poll(
         "a success with its usage",
         doneAs({ url: VIDEO, usage: { cost: 0.4, duration_seconds: 8 } }),
-        using({ cost: 0.4, duration_seconds: 8 }, completed([VIDEO])),
+        using({ cost: 0.4, duration_seconds: 8 }, completed([VIDEO], { duration: 8 })),
       ),
       poll("a job without state right after the submit", video({}), QUEUED),
       poll("a job without state, but with a link", video({ url: VIDEO }), null),

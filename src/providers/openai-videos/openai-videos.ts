@@ -10,12 +10,13 @@ import {
   readImages,
   readVideo,
 } from "../shared/gateway-submits.ts";
-import { at, idAt, integerAt, listAt, numberAt, percentAt, textAt } from "../json-fields.ts";
+import { at, idAt, listAt, numberAt, percentAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { bearer, type UpstreamProvider } from "../provider.ts";
 import { standardWebhookWithText } from "../shared/standard-webhook.ts";
 import { membersAt, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
+import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const VIDEOS = "/v1/videos";
 const VIDEO_TARGET: SubmitTarget = {
@@ -107,14 +108,17 @@ function observe(video: unknown, state: string | null, baseUrl: string | null): 
     state,
     urls: linksIn(video, (values) => openLinks(values, baseUrl)),
     keyedUrls: linksIn(video, (values) => keyedLinks(values, baseUrl)),
-    metadata: {
-      ratio: textAt(video, "size"),
-      duration: integerAt(video, "seconds") ?? integerAt(video, "video", "duration"),
-    },
+    // `seconds` and `size` of the job are those that were asked for.
+    metadata: statedMetadata(
+      at(video, "video"),
+      at(video, "metadata"),
+      { duration_seconds: at(video, "usage", "duration_seconds") },
+      video,
+    ),
     completedAt: completedAt === null ? null : completedAt * SECOND_MS,
     error: errorIn(video),
     progress: percentAt(video, "progress"),
-    usage: amountsAt(video, "usage"),
+    usage: { cost: numberAt(video, "cost"), ...amountsAt(video, "usage") },
   };
 }
 

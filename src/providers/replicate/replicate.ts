@@ -7,7 +7,7 @@ import { at, idAt, integerAt, isoMsAt, leavesOf, textAt, urlsOf } from "../json-
 import type { Observation } from "../observation.ts";
 import { phaseOf } from "../phase.ts";
 import { bearer, type UpstreamProvider, readingOf } from "../provider.ts";
-import { submittedMetadata } from "../shared/echoed-input.ts";
+import { statedMetadata } from "../shared/stated-metadata.ts";
 import { standardWebhook } from "../shared/standard-webhook.ts";
 import { membersAt, type ModelPlace, submitReadingOf, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
@@ -24,7 +24,7 @@ const REMOVED: UpstreamError = {
  */
 const RUN_PATH =
   /^\/v1\/(?:models|deployments)\/([A-Za-z0-9][\w.-]{0,126}\/[A-Za-z0-9][\w.-]{0,126})\/predictions$/;
-/** Parameters of models from which `submittedMetadata` reads too, and the frame rate. */
+/** Parameters of models from which `statedMetadata` reads too, and the frame rate. */
 const PARAMETERS = membersAt("/input", [
   "seed",
   "aspect_ratio",
@@ -129,7 +129,7 @@ function readCancellation(answer: Answer): CancelReading {
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;
-  const metadata = submittedMetadata(at(body, "input"));
+  const metadata = statedMetadata(at(body, "metrics"), at(body, "input"));
   const logs = textAt(body, "logs") ?? "";
   // Each model has its own form of output: a URL, a list of URLs, or an object that contains some.
   const urls = urlsOf(leavesOf(at(body, "output"), MAX_OUTPUT_DEPTH));

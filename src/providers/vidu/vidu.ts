@@ -16,6 +16,7 @@ import {
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
 import { bytesOf } from "../../security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../../security/hmac.ts";
+import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const TOLERANCE_MS = 300_000;
 const TARGET: SubmitTarget = {
@@ -154,10 +155,11 @@ function observe(body: unknown): Observation | null {
     taskId: textAt(body, "payload"),
     state: textAt(body, "state"),
     urls: urlsOf(listAt(body, "creations").map((creation) => at(creation, "url"))),
-    metadata: {},
+    // `duration` and others beside the state repeat the call.
+    metadata: statedMetadata(at(body, "creations", 0), at(body, "usage"), body),
     completedAt: null,
     error: code === null ? null : errorOf(code),
-    usage: { credits: numberAt(body, "credits") },
+    usage: { credits: numberAt(body, "credits") ?? numberAt(body, "usage", "credits") },
   };
 }
 

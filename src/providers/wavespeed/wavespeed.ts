@@ -14,7 +14,7 @@ import {
 } from "../provider.ts";
 import { bytesOf, fromHex } from "../../security/encoding.ts";
 import { verifyWithText } from "../../security/hmac.ts";
-import { submittedMetadata } from "../shared/echoed-input.ts";
+import { statedMetadata } from "../shared/stated-metadata.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
 import {
   isModelSegment,
@@ -142,7 +142,7 @@ function observe(body: unknown): Observation | null {
     jobId,
     state: textAt(body, "status"),
     urls: urlsOf(listAt(body, "outputs")),
-    metadata: submittedMetadata(at(body, "input")),
+    metadata: statedMetadata(at(body, "input")),
     completedAt: null,
     error: errorOf(body),
     usage: amountsAt(body, "timings"),

@@ -1,0 +1,106 @@
+import { expect, it } from "vitest";
+import { kling } from "../../src/providers/kling/kling.ts";
+import { newapi } from "../../src/providers/newapi/newapi.ts";
+import type { Observation } from "../../src/providers/observation.ts";
+import { openaiVideos } from "../../src/providers/openai-videos/openai-videos.ts";
+import { firstStated, statedMetadata } from "../../src/providers/shared/stated-metadata.ts";
+
+const NOTHING = {
+  seed: null,
+  ratio: null,
+  duration: null,
+  resolution: null,
+  generate_audio: null,
+  framespersecond: null,
+};
+
+it.each<[string, unknown, object]>([
+  [
+    "seed, duration and fps as texts",
+    { seed: "7", duration: "5.041", fps: "24" },
+    { seed: 7, duration: 5, framespersecond: 24 },
+  ],
+  [
+    "a size in pixels as ratio and resolution",
+    { size: "1280x720" },
+    { ratio: "16:9", resolution: "720p" },
+  ],
+  ["width and height as a ratio alone", { width: 1248, height: 704 }, { ratio: "16:9" }],
+  [
+    "the length that was made before the one that is billed",
+    { duration: 15, output_video_duration: 10 },
+    { duration: 10 },
+  ],
+  ["seconds as the duration", { seconds: "8" }, { duration: 8 }],
+  ["no value that leaves the choice to the model", { seed: -1, duration: -1, fps: 0 }, {}],
+  ["zero as a seed", { seed: 0 }, { seed: 0 }],
+  ["nothing of a text", "5", {}],
+])(
+  "statedMetadata, which reads output metadata under the names of providers, reads %s",
+  (_what, place, found) => {
+    expect(statedMetadata(place)).toEqual({ ...NOTHING, ...found });
+  },
+);
+
+it("statedMetadata and firstStated take each field from the first object that states it", () => {
+  const [made, asked] = [{ duration: 10 }, { duration: 4, seed: 7 }];
+  expect(statedMetadata({ size: "720p" }, { ratio: "adaptive" }, { ratio: "9:16" })).toEqual({
+    ...NOTHING,
+    ratio: "9:16",
+    resolution: "720p",
+  });
+  expect(statedMetadata(made, null, asked)).toEqual({ ...NOTHING, duration: 10, seed: 7 });
+  expect(firstStated({ duration: 10, seed: null }, asked)).toEqual({
+    ...NOTHING,
+    duration: 10,
+    seed: 7,
+  });
+});
+
+const URL = "https://cdn.example.com/v.mp4";
+const JOB = { id: "task_1", task_id: "task_1", status: "completed", seconds: "4", url: URL };
+
+it.each([
+  ["the metadata of the result", { metadata: { duration: 10 } }],
+  ["an Ark task of its own upstream", { data: { id: "cgt-1", duration: 10 } }],
+  ["an answer of Kling", { data: { data: { task_result: { videos: [{ duration: "10" }] } } } }],
+  ["a creation of Vidu", { data: { id: "914", duration: 4, creations: [{ duration: 10 }] } }],
+])(
+  "a new-api video of which 4 seconds were asked has a duration of 10 when %s says so",
+  (_what, made) => {
+    expect(durationOf(newapi, { code: "success", data: { ...JOB, ...made } })).toBe(10);
+  },
+);
+
+it.each([
+  ["the video", { video: { duration: 10 } }],
+  ["the metadata", { metadata: { duration: 10 } }],
+  ["the usage", { usage: { duration_seconds: "10" } }],
+])(
+  "a video of the Videos API of which 4 seconds were asked has a duration of 10 when %s says so",
+  (_what, made) => {
+    expect(durationOf(openaiVideos, { object: "video", ...JOB, ...made })).toBe(10);
+  },
+);
+
+it("the units of a Kling job are the sum of its billing in units, without a rounding error, and no money", () => {
+  const billing = [
+    { charge_type: "unit", amount: "0.1" },
+    { charge_type: "unit", amount: "0.2" },
+    { charge_type: "balance", amount: "9" },
+  ];
+  const task = { id: "task_1", status: "succeeded", outputs: [], billing };
+  expect(observed(kling, { code: 0, data: [task] })?.usage).toEqual({ final_unit_deduction: 0.3 });
+});
+
+type Adapter = typeof kling | typeof newapi | typeof openaiVideos;
+
+function durationOf(adapter: Adapter, body: object): unknown {
+  return observed(adapter, body)?.metadata.duration;
+}
+
+function observed({ polls }: Adapter, body: object): Observation | null {
+  const job = { id: "task_1", endpoint: null };
+  const reading = polls.read({ status: 200, body }, job, "https://gateway.example.com");
+  return reading.kind === "observed" ? reading.observation : null;
+}
