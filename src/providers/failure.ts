@@ -1,4 +1,5 @@
 import type { Failure, FailureCategory, UpstreamFailure } from "../core/record/upstream.ts";
+import { categoryIn, isOnlyLinks, isUnpaid } from "./failure-words.ts";
 import { MAX_CHARS_READ, publicText } from "./redaction.ts";
 import { requestIdsIn } from "./request-ids.ts";
 
@@ -11,6 +12,8 @@ export interface UpstreamError {
    * state, code and text.
    */
   readonly category?: FailureCategory;
+  /** Category of a failure of which state, code and text show none. Absent means `provider`. */
+  readonly usualCategory?: FailureCategory;
 }
 
 /** The extent to which clients may read the text with which an upstream explains a failure. */
@@ -23,24 +26,6 @@ export interface ErrorText {
 
 const GENERIC = "The upstream reported a failure.";
 const RETRYABLE: readonly FailureCategory[] = ["rate_limited", "timeout", "provider"];
-/** Words for an account at the provider that has no credit left. A retry does not help then. */
-const UNPAID =
-  /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?)?(credit|balance|fund|budget)|(credit|balance|fund|budget)s?.?(is.?|are.?)?(insufficient|not.?enough|exhausted)|payment.?required|in.?arrears/i;
-
-/**
- * Categories of failures, each with the words in a provider's state, code or text that show it. The first match
- * counts.
- */
-const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
-  [
-    "moderation",
-    /sensitive|moderat|content.?polic|polic(y|ies).?violat|nsfw|safety|inappropriate|prohibited|risk.?control|copyright/i,
-  ],
-  ["rate_limited", /rate.?limit|too.?many.?requests|quota|throttl|\b429\b/i],
-  ["timeout", /time(d)?.?out|expired/i],
-  ["canceled", /cancell?ed/i],
-  ["invalid_input", /invalid|unsupported|validation|malformed|\b422\b|bad.?request/i],
-];
 
 /**
  * Returns the failure as clients see it: the code is `upstream_error`, and the message is the provider's text or,
@@ -52,11 +37,11 @@ export function failureOf(
   error: UpstreamError | null,
   errorText: ErrorText,
 ): UpstreamFailure {
-  const code = error?.code ?? null;
-  const text = error?.text ?? null;
-  const report = `${state} ${code ?? ""} ${text ?? ""}`.slice(0, MAX_CHARS_READ);
-  const category = error?.category ?? categoryOf(report);
-  const isRetryable = RETRYABLE.includes(category) && !UNPAID.test(report);
+  const code = textIn(error?.code);
+  const text = textIn(error?.text);
+  const texts = { state: headOf(state), code: headOf(code ?? ""), text: headOf(text ?? "") };
+  const category = error?.category ?? categoryIn(texts) ?? usualCategoryOf(error);
+  const isRetryable = RETRYABLE.includes(category) && !isUnpaid(texts);
   const ownText = text ?? (code === null ? `The task ended upstream as "${state}".` : `"${code}"`);
   return {
     status: "failed",
@@ -69,15 +54,24 @@ export function failureOf(
   };
 }
 
+function usualCategoryOf(error: UpstreamError | null): FailureCategory {
+  return error?.usualCategory ?? "provider";
+}
+
+/** Returns a text of an error. Null for none, and for one that has only links, which give no reason. */
+function textIn(text: string | null = null): string | null {
+  return text === null || isOnlyLinks(text) ? null : text;
+}
+
+function headOf(text: string): string {
+  return text.slice(0, MAX_CHARS_READ);
+}
+
 function requestIdsOf(text: string | null): Pick<Failure, "requestIds"> {
-  const requestIds = text === null ? [] : requestIdsIn(text.slice(0, MAX_CHARS_READ));
+  const requestIds = text === null ? [] : requestIdsIn(headOf(text));
   return requestIds.length > 0 ? { requestIds } : {};
 }
 
 function messageOf(text: string, { isGeneric, secrets }: ErrorText): string {
   return (isGeneric ? "" : publicText(text, secrets)) || GENERIC;
-}
-
-function categoryOf(report: string): FailureCategory {
-  return CATEGORIES.find(([, pattern]) => pattern.test(report))?.[0] ?? "provider";
 }

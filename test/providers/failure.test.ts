@@ -20,6 +20,25 @@ it.each([
   },
 );
 
+it.each([
+  ["https://cdn.example.com/a.mp4", null, 'The task ended upstream as "aborted".'],
+  [" https://a.example.com/1.png, https://a.example.com/2.png ", "E7", '"E7"'],
+  ["cannot open https://a.example.com/1.png", "E7", "cannot open https://a.example.com/1.png"],
+])(
+  'the message of a failure in the state "aborted" with the text %j and the code %j is %s, because links alone give no reason',
+  (text, code, message) => {
+    expect(failureOf("aborted", { code, text }, SHOWN).error.message).toBe(message);
+  },
+);
+
+it("a failure has the adapter's usual category only where neither its code nor its text shows one", () => {
+  const usual = { code: "value_error", usualCategory: "invalid_input" } as const;
+  const categories = ["too small", "the result was flagged"].map(
+    (text) => failureOf("failed", { ...usual, text }, SHOWN).failure.category,
+  );
+  expect(categories).toEqual(["invalid_input", "moderation"]);
+});
+
 it("with ERROR_TEXT=generic the message of a failure is a fixed text, and its category is unchanged", () => {
   const error = { code: "SensitiveContent", text: "a secret of the provider" };
   expect(failureOf("failed", error, { isGeneric: true, secrets: [] })).toEqual({
@@ -58,6 +77,40 @@ it.each([
   ["failed", null, "User is locked. Reason: Exhausted balance.", "provider", false],
   ["failed", null, "The account is out of credits", "provider", false],
   ["failed", "budget_exhausted", null, "provider", false],
+  ["failed", "UPSTREAM_CONTENT_FILTERED", "try again later", "moderation", false],
+  ["failed", "UnsafeOutput", "the request timed out", "moderation", false],
+  ["failed", "RateLimitExceeded", "the request was canceled", "rate_limited", true],
+  ["expired", "generate_failed", "the prompt is prohibited", "moderation", false],
+  ["failed", null, "图片包含敏感内容，请修改", "moderation", false],
+  ["failed", null, "提示詞未通過審核", "moderation", false],
+  ["failed", null, "入力に不適切な表現が含まれています", "moderation", false],
+  ["failed", null, "콘텐츠 정책을 위반했습니다. 저작권 보호 대상입니다", "moderation", false],
+  ["failed", null, "账户余额不足，请先充值", "provider", false],
+  ["failed", null, "用户额度不足", "provider", false],
+  ["failed", "insufficient_user_quota", null, "provider", false],
+  ["failed", null, "クレジットが不足しています", "provider", false],
+  ["failed", null, "크레딧이 부족합니다", "provider", false],
+  ["failed", null, "当前排队人数过多，请稍后", "rate_limited", true],
+  ["failed", null, "サーバーが混み合っています", "rate_limited", true],
+  ["failed", null, "서버 과부하 상태입니다", "rate_limited", true],
+  ["failed", null, "The model is overloaded", "rate_limited", true],
+  ["failed", null, "生成超时，请重试", "timeout", true],
+  ["failed", null, "処理がタイムアウトしました", "timeout", true],
+  ["failed", null, "작업 시간 초과", "timeout", true],
+  ["failed", null, "任务已取消", "canceled", false],
+  ["failed", null, "ユーザーがキャンセルしました", "canceled", false],
+  ["failed", null, "时长参数错误", "invalid_input", false],
+  ["failed", null, "이 형식은 지원되지 않습니다", "invalid_input", false],
+  ["failed", null, "GPU memory fault: invalid address", "provider", true],
+  ["failed", "torch.cuda.OutOfMemoryError", "invalid size", "provider", true],
+  ["failed", "InternalError", "unsupported operation in step 3", "provider", true],
+  ["failed", null, "TypeError: invalid keyword", "provider", true],
+  ["failed", null, "参考图链接已过期", "invalid_input", false],
+  ["failed", null, "The URL of the first frame has expired.", "invalid_input", false],
+  ["failed", null, "https://files.example.com/a.png has expired", "invalid_input", false],
+  ["failed", null, "The job has expired. See https://docs.example.com/jobs", "timeout", true],
+  ["failed", null, "could not store https://cdn.example.com/safety/timeout.mp4", "provider", true],
+  ["failed", null, "request rejected by the model", "invalid_input", false],
 ] as const)(
   "a failure with the state %s, the code %j and the text %j gets the category %s and retryable: %s",
   (state, code, text, category, retryable) => {

@@ -1,16 +1,7 @@
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
-import {
-  at,
-  booleanAt,
-  idAt,
-  integerAt,
-  listAt,
-  numberAt,
-  textAt,
-  urlsOf,
-} from "../json-fields.ts";
+import { booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { amountsAt } from "../usage.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
@@ -86,7 +77,11 @@ export function readArkTask(body: unknown): Observation | null {
   if (jobId === null) return null;
   const state = textAt(body, "status");
   const [createdAt, updatedAt] = [numberAt(body, "created_at"), numberAt(body, "updated_at")];
-  const failed = { code: textAt(body, "error", "code"), text: textAt(body, "error", "message") };
+  // An older version of the API wrote the reason into `failure_reason`.
+  const failed = {
+    code: textAt(body, "error", "code"),
+    text: textAt(body, "error", "message") ?? textAt(body, "failure_reason"),
+  };
   return {
     jobId,
     state,
@@ -100,7 +95,7 @@ export function readArkTask(body: unknown): Observation | null {
       framespersecond: integerAt(body, "framespersecond"),
     },
     completedAt: updatedAt === null ? null : updatedAt * SECOND_MS,
-    error: at(body, "error") == null ? null : failed,
+    error: failed.code === null && failed.text === null ? null : failed,
     usage: amountsAt(body, "usage"),
     model: textAt(body, "model"),
     submittedAt: createdAt === null ? null : createdAt * SECOND_MS,

@@ -15,7 +15,7 @@ export function errorOf(body: unknown): UpstreamError | null {
   const error = { code: types[0] ?? null, text: texts.join("; ") || null };
   if (types.includes("content_policy_violation")) return { ...error, category: "moderation" };
   const isServerError = types.some((type) => /server_error|timeout|downstream/.test(type));
-  return isServerError ? error : { ...error, category: "invalid_input" };
+  return isServerError ? error : { ...error, usualCategory: "invalid_input" };
 }
 
 /**

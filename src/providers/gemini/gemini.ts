@@ -206,7 +206,7 @@ function errorOf(body: unknown, state: string | null): UpstreamError | null {
     return { code: state, text: `The interaction has ended as "${state}".` };
   const [reported = null] = listAt(body, "errors");
   const failed = listAt(body, "steps").findLast((step) => at(step, "error") != null);
-  const error = reported ?? at(failed, "error");
+  const error = reported ?? at(failed, "error") ?? at(body, "error");
   const [code, text] = [textAt(error, "code"), textAt(error, "message")];
   return code === null && text === null ? null : { code, text };
 }

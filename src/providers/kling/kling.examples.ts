@@ -258,7 +258,7 @@ export const examples: Examples = {
       hook(
         "2026 API: a failure",
         of2026({ status: "failed", message: "Model is busy" }),
-        failed("provider", "Model is busy"),
+        failed("rate_limited", "Model is busy"),
       ),
       hook("2026 API: the state submitted", in2026("submitted"), QUEUED),
       hook("2026 API: the state processing", in2026("processing"), PROCESSING),
@@ -287,7 +287,7 @@ export const examples: Examples = {
     failure: pollOf2026(
       "2026 API: a failure",
       data([of2026({ status: "failed", message: "Model is busy" })]),
-      failed("provider", "Model is busy"),
+      failed("rate_limited", "Model is busy"),
     ),
     running: classicPoll(
       "classic API: the state processing",

@@ -1,3 +1,4 @@
+import { isHttpUrl } from "../../core/url.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { readArkTask } from "../ark/ark.ts";
 import type { UpstreamError } from "../failure.ts";
@@ -194,6 +195,12 @@ function errorIn(body: unknown, task: unknown): UpstreamError | null {
   const [inTask, inBody] = [at(task, "error"), at(body, "error")];
   const code = textAt(inTask, "code") ?? textAt(inBody, "code");
   const message = textAt(inTask, "message") ?? textAt(inBody, "message");
-  const text = textAt(task, "fail_reason") ?? message;
+  const text = textAt(task, "fail_reason") ?? message ?? reasonInUrl(task);
   return code === null && text === null ? null : { code, text };
+}
+
+/** Returns the reason that older servers write where the link of a success stands. Null for a link or a path. */
+function reasonInUrl(task: unknown): string | null {
+  const text = textAt(task, "url") ?? "";
+  return text === "" || text.startsWith("/") || isHttpUrl(text) ? null : text;
 }

@@ -215,7 +215,7 @@ export const examples: Examples = {
         { ...inState("canceled"), metrics: { predict_time: 2.5 } },
         using({ predict_time: 2.5 }, endedAs("canceled", "canceled")),
       ),
-      hook("aborted", inState("aborted"), endedAs("canceled", "aborted")),
+      hook("aborted", inState("aborted"), endedAs("timeout", "aborted")),
       hook("starting", inState("starting"), QUEUED),
       hook("output before the end", { ...open, status: "processing", output: url }, PROCESSING),
       hook(

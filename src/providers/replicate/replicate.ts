@@ -1,6 +1,7 @@
 import { HOUR_MS } from "../../core/time.ts";
 import { isHmacSecret } from "../../security/hmac.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
+import type { FailureCategory } from "../../core/record/upstream.ts";
 import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, integerAt, isoMsAt, leavesOf, textAt, urlsOf } from "../json-fields.ts";
@@ -107,6 +108,12 @@ function targetWith(model: ModelPlace): SubmitTarget {
   return { model, endpoint: null, parameters: PARAMETERS, answer: "job-or-result" };
 }
 
+/** Categories of the error codes that Replicate writes behind its texts (https://replicate.com/docs/reference/error-codes). */
+const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
+  ["E005", "moderation"],
+  ["E6716", "timeout"],
+]);
+
 /** States of predictions that were canceled, after they had started or before. */
 const CANCELED: readonly (string | null)[] = ["canceled", "aborted"];
 
@@ -162,7 +169,9 @@ function errorOf(body: unknown, state: string | null): UpstreamError | null {
   const error = at(body, "error");
   const text = textAt(error) ?? textAt(error, "message") ?? textAt(error, "detail");
   // https://replicate.com/changelog/2025-10-16-prediction-deadlines: the deadline of the prediction (`Cancel-After`) passed
-  // before it started. Nothing ran, as after a cancellation.
-  if (state === "aborted") return { code: null, text, category: "canceled" };
-  return error == null ? null : { code: null, text };
+  // before it started.
+  if (state === "aborted") return { code: null, text, category: "timeout" };
+  if (error == null) return null;
+  const category = CATEGORIES.get(/\((E\d{3,4})\)/.exec(text ?? "")?.[1] ?? "");
+  return { code: null, text, ...(category !== undefined && { category }) };
 }

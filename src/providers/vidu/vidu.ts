@@ -149,7 +149,6 @@ function contentOf({ path, headers }: Hook, query: string, names: readonly strin
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id") ?? idAt(body, "task_id");
   if (jobId === null) return null;
-  const code = textAt(body, "err_code");
   return {
     jobId,
     taskId: textAt(body, "payload"),
@@ -158,13 +157,14 @@ function observe(body: unknown): Observation | null {
     // `duration` and others beside the state repeat the call.
     metadata: statedMetadata(at(body, "creations", 0), at(body, "usage"), body),
     completedAt: null,
-    error: code === null ? null : errorOf(code),
+    error: errorOf(textAt(body, "err_code"), textAt(body, "err_msg")),
     usage: { credits: numberAt(body, "credits") ?? numberAt(body, "usage", "credits") },
   };
 }
 
-function errorOf(code: string): UpstreamError {
-  if (/Policy|Audit/.test(code)) return { code, text: null, category: "moderation" };
-  if (/^(Image|Face)/.test(code)) return { code, text: null, category: "invalid_input" };
-  return { code, text: null };
+function errorOf(code: string | null, text: string | null): UpstreamError | null {
+  if (code === null) return text === null ? null : { code, text };
+  if (/Policy|Audit/.test(code)) return { code, text, category: "moderation" };
+  if (/^(Image|Face)/.test(code)) return { code, text, category: "invalid_input" };
+  return { code, text };
 }

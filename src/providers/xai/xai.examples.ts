@@ -192,7 +192,7 @@ export const examples: Examples = {
         failed("provider", "An error occurred."),
       ),
       poll("a failure without a reason", { status: "failed" }, endedAs("provider", "failed")),
-      poll("a job that xAI gave up", { status: "expired" }, endedAs("provider", "expired")),
+      poll("a job that xAI gave up", { status: "expired" }, endedAs("timeout", "expired")),
       poll("an unknown state with HTTP 202", { status: "paused" }, null, 202),
       poll("neither a state nor a video", { model: "grok-imagine-video" }, "unclear"),
       poll("fields of wrong types", { status: 7, video: [URL] }, "unclear"),

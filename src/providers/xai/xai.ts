@@ -106,7 +106,7 @@ function read(answer: Answer): Reading {
  * time.
  */
 function readRefusal(body: unknown): Reading | null {
-  const error = errorOf(body, "failed");
+  const error = errorOf(body);
   if (/incorrect api key/i.test(error.text ?? "")) return { kind: "unauthorized" };
   if (!/moderat/i.test(`${error.code} ${error.text}`)) return null;
   const report = observe(body, "failed");
@@ -127,7 +127,7 @@ function observe(body: unknown, state: string | null): Observation | null {
   // Another word for success would mean another format of the answer, in which the link may be elsewhere.
   const isWithheld = state.toLowerCase() === DONE && textAt(body, "video", "url") === null;
   const isModerated = phaseOf(state) === "completed" && (isWithheld || isRejected(body));
-  const error = errorOf(body, state);
+  const error = errorOf(body);
   return {
     jobId: null,
     state: isModerated ? "failed" : state,
@@ -149,9 +149,8 @@ function isRejected(body: unknown): boolean {
   return remarks.includes(false);
 }
 
-function errorOf(body: unknown, state: string): UpstreamError {
+function errorOf(body: unknown): UpstreamError {
   const code = textAt(body, "error", "code") ?? textAt(body, "code");
   const text = textAt(body, "error", "message") ?? textAt(body, "error");
-  // In this state xAI itself has given up the job; no time limit of the client has passed.
-  return state === "expired" ? { code, text, category: "provider" } : { code, text };
+  return { code, text };
 }

@@ -75,7 +75,7 @@ export const examples: Examples = {
       poll(
         "a generation that was rejected",
         { ...inState("REJECTED"), error: "The input was rejected." },
-        failed("provider", "The input was rejected."),
+        failed("invalid_input", "The input was rejected."),
       ),
     ],
   },

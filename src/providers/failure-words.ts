@@ -1,0 +1,129 @@
+import type { FailureCategory } from "../core/record/upstream.ts";
+
+/** The texts with which an upstream says that a job has failed. */
+export interface FailureTexts {
+  readonly state: string;
+  /** Empty for none, as `text`. */
+  readonly code: string;
+  readonly text: string;
+}
+
+/** A category of failures, and whether a text shows it. */
+type Sign = readonly [FailureCategory, (words: string) => boolean];
+
+/** Words for content that the upstream does not make or give out. */
+const MODERATION: readonly RegExp[] = [
+  /sensitive|moderat|polic(y|ies).?violat|content.?polic|nsfw|safety|unsafe|inappropriate|prohibited|risk.?control|copyright|flagged/i,
+  /content.?(is.?|was.?|has.?been.?)?(filter|block|reject|refus|restrict)/i,
+  /(content|security|safety).?(security.?)?(audit|verification|inspection|review|check)/i,
+  /审核|审查|敏感|违规|违禁|违反|风控|内容安全|安全(检查|检测|协议|策略|政策)|色情|涉黄|暴力|侵权|版权/,
+  /審核|審查|違規|違禁|違反|風控|內容安全|侵權|版權/,
+  /不適切|ポリシー|センシティブ|モデレーション|コンテンツ審査|著作権|安全(フィルタ|性|基準)|有害な|わいせつ/,
+  /정책(을|에)? ?위반|정책에 (의해|따라)|부적절|민감한|유해|선정적|음란|검열|검수|저작권|안전 ?(필터|기준)/,
+];
+
+/** Words for an account at the provider that has no credit left. A retry does not help then. */
+const UNPAID: readonly RegExp[] = [
+  /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?|user.?)?(credit|balance|fund|budget)/i,
+  /(credit|balance|fund|budget)s?.?(is.?|are.?)?(insufficient|not.?enough|exhausted)/i,
+  /insufficient.?(user.?)?quota|payment.?required|in.?arrears/i,
+  /(余额|额度|积分|点数|餘額|額度|積分|點數)(已)?(不足|不够|不夠|耗尽|耗盡|用完|用尽)|欠费|欠費|请充值|請儲值/,
+  /(残高|クレジット|ポイント)(が|は)?(不足|足り|ありません)/,
+  /(잔액|잔고|크레딧|포인트)(이|가)? ?(부족|없|소진)/,
+];
+
+/** Words for an upstream that takes no more jobs at the moment. */
+const LIMITED: readonly RegExp[] = [
+  /rate.?limit|too.?many|quota|throttl|\b429\b|overload|\b(is|are|too|currently).?busy|server.?busy|at.?capacity|queue.?(is.?)?full|concurrency/i,
+  /限流|频率|频繁|配额|并发|排队|队列|过载|繁忙|拥堵|请求过多|请求数过多|負載過高|頻率|頻繁|配額|排隊|壅塞/,
+  /混雑|混み合|過負荷|レート(制限|リミット)|(リクエスト|要求)が多すぎ|同時(実行|接続)|順番待ち|キュー|割り当て|クォータ/,
+  /혼잡|과부하|요청이 ?너무|요청 ?(한도|제한|횟수)|사용량 ?(한도|초과|제한)|할당량|동시 ?(요청|실행)|대기열/,
+];
+
+/** Words for a job that took too long. */
+const TIMED_OUT: readonly RegExp[] = [
+  /time(d)?.?out|deadline.?exceeded/i,
+  /超时|超時|逾时|逾時|タイムアウト|時間切れ|制限時間|시간 ?초과|타임아웃|시간이 ?초과/,
+];
+
+const CANCELED = /cancell?ed|取消|キャンセル|취소/i;
+
+const EXPIRED = /expired|过期|過期|期限切れ|만료/i;
+const LINK = /\b(link|ur[il])s?\b|链接|鏈接|連結|网址|網址|リンク|링크|주소/i;
+
+/** Links in a text. In Chinese, the sentence goes on directly behind a link. */
+const LINKS = /https?:\/\/[!-~]+/gi;
+
+/** Words for a fault of a device or inside the upstream, which often has a word such as "invalid" beside it. */
+const INSIDE: readonly RegExp[] = [
+  /\b(cuda|cudnn|cublas|nccl|vram|oom)\b|\bgpu.?(error|fault|memory)|out.?of.?memory|device.?side|illegal.?memory/i,
+  /internal.?(server.?|service.?|system.?)?(error|fail|fault)|server.?error|service.?(is.?)?(temporarily.?)?unavailable|bad.?gateway/i,
+  /\b(Type|Attribute|Key|Index|Name|Import|Assertion) ?Error\b|[Tt]raceback|[Nn]ull ?[Pp]ointer|positional argument/,
+  /显存|内存不足|顯存|記憶體不足|(内部|系统|服务|服务器|內部|系統|伺服器)(出现)?(错误|异常|故障|錯誤|異常)/,
+  /メモリ(が)?不足|(内部|サーバー?|システム)(で)?(の)?エラー|메모리 ?부족|(내부|서버|시스템) ?오류/,
+];
+
+/** Words for a request or an input that the upstream cannot use. */
+const INVALID: readonly RegExp[] = [
+  /invalid|unsupported|not.?supported|validation|malformed|\b422\b|bad.?request|inaccessible|(prompt|input|request).?(was.?|is.?)?(rejected|refused)/i,
+  /参数(错误|有误|异常)|參數(錯誤|有誤)|无效|無效|不支持|不支援|不合法|非法|格式(错误|有误|不正确|不正確|錯誤)/,
+  /無効|不正な|サポートされて|サポートして|対応していない|対応していません|잘못된|유효하지|지원하지|지원되지|올바르지/,
+];
+
+/** Signs of what has stopped a job. A code decides by them before a text, and a text before the state. */
+const CAUSES: readonly Sign[] = [
+  ["moderation", hasOne(MODERATION)],
+  ["provider", hasOne(UNPAID)],
+  ["rate_limited", hasOne(LIMITED)],
+  ["invalid_input", namesExpiredLink],
+  ["timeout", hasOne([...TIMED_OUT, EXPIRED])],
+  ["canceled", hasOne([CANCELED])],
+];
+
+/** Signs of where the fault is, which decide only where nothing says what has stopped the job. */
+const FAULTS: readonly Sign[] = [
+  ["provider", hasOne(INSIDE)],
+  ["invalid_input", hasOne(INVALID)],
+];
+
+/** Returns the category that an upstream's texts show. Null when they show none. */
+export function categoryIn({ state, code, text }: FailureTexts): FailureCategory | null {
+  const parts = [wordsOfCode(code), wordsOfText(text), wordsOfCode(state)];
+  const cause = parts.map(causeIn).find((category) => category !== undefined);
+  return cause ?? FAULTS.find(([, shows]) => parts.some(shows))?.[0] ?? null;
+}
+
+function causeIn(words: string): FailureCategory | undefined {
+  return CAUSES.find(([, shows]) => shows(words))?.[0];
+}
+
+/** Tells whether an upstream's texts say that the account there has no credit left. */
+export function isUnpaid({ code, text }: FailureTexts): boolean {
+  return [wordsOfCode(code), wordsOfText(text)].some(hasOne(UNPAID));
+}
+
+/** Tells whether a text has nothing to read but links. */
+export function isOnlyLinks(text: string): boolean {
+  return /:\/\//.test(text) && !/[\p{L}\p{N}]/u.test(text.replace(LINKS, ""));
+}
+
+/** Returns a text with each link replaced by the word, because the words in an address say nothing about a failure. */
+function wordsOfText(text: string): string {
+  return text.replace(LINKS, " link ");
+}
+
+/** Returns the words of a code, e.g. `Content Filtered` for `ContentFiltered`, `content filtered` for `content_filtered`. */
+function wordsOfCode(code: string): string {
+  return code.replace(/(?<=[a-z\d])(?=[A-Z])|[_.:/-]/g, " ");
+}
+
+/** Tells whether a sentence says that a link has expired. The upstream could then not read the input. */
+function namesExpiredLink(words: string): boolean {
+  return words
+    .split(/[.;!?。；！？\n]/)
+    .some((part) => (EXPIRED.test(part) || part.includes("失效")) && LINK.test(part));
+}
+
+function hasOne(patterns: readonly RegExp[]): (words: string) => boolean {
+  return (words) => patterns.some((pattern) => pattern.test(words));
+}
