@@ -91,9 +91,9 @@ export interface ConnectionJob {
 /** The configured times, limits and switches. Durations are in milliseconds. */
 export interface Settings {
   /**
-   * Waits before the automatic attempts of a callback in milliseconds (`CALLBACK_SCHEDULE_S`, config/variables.ts), each counted from the end of the previous
-   * attempt. There are as many attempts as waits. After the first interrupted attempt of a series a shorter wait is
-   * used, and none of this list (plans/callback-attempt-plan.ts).
+   * Waits before the automatic attempts of a callback in milliseconds (`CALLBACK_SCHEDULE_S`, config/variables.ts), each
+   * counted from the end of the previous attempt. There are as many attempts as waits. After the first interrupted attempt
+   * of a series a shorter wait is used, and none of this list (plans/callback-attempt-plan.ts).
    */
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;
