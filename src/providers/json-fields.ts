@@ -38,8 +38,14 @@ export function idAt(value: unknown, ...path: readonly (string | number)[]): str
  */
 export function numberAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = at(value, ...path);
-  const number = decimalOf(typeof found === "string" ? found.trim().replace(/\s*s$/, "") : found);
+  const number = decimalOf(typeof found === "string" ? withoutSeconds(found) : found);
   return number !== null && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : null;
+}
+
+/** Returns a text without the unit `s` at its end. */
+function withoutSeconds(text: string): string {
+  const trimmed = text.trim();
+  return trimmed.endsWith("s") ? trimmed.slice(0, -1).trimEnd() : trimmed;
 }
 
 /**
