@@ -130,7 +130,8 @@ function save(page: string): void {
 }
 
 async function ask(path: string, body?: object): Promise<unknown> {
-  const headers = { Authorization: `Bearer ${env["OPERATOR_KEY"] ?? ""}` };
+  // A connection that is kept open may be closed by the relay while a page's blocks run, which this process cannot notice.
+  const headers = { Authorization: `Bearer ${env["OPERATOR_KEY"] ?? ""}`, Connection: "close" };
   const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   const answer = await fetch(`${relay}${path}`, { headers, ...init });
   expect(answer.ok).toBe(true);
