@@ -74,7 +74,7 @@ const INDEX_ROWS = [
 ];
 
 /**
- * What follows the rows of tasks: erased tasks, whose rows must not be written again; ids of tasks without a row
+ * Tables about tasks whose rows are removed: erased tasks, whose rows must not be written again; ids of tasks without a row
  * whose objects are still to be asked whether they have erased them; and how far the search for expired rows has come.
  */
 const REMOVALS = [

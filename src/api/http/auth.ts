@@ -61,7 +61,7 @@ async function operatorOfKey(given: string, { operatorKeys }: Runtime): Promise<
   return key === null ? null : { kind: "operator", role: key.role, key: key.name };
 }
 
-/** What a request shows of its sender. */
+/** The parts of a request by which its sender is identified: the headers, and the body that a signature covers. */
 interface Credentials {
   readonly headers: Headers;
   /** Reads the body, which a signature signs. */

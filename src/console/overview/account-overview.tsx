@@ -216,7 +216,7 @@ async function readWatched(
   return { id, status, callback: callback?.status ?? null, version: found.task.version };
 }
 
-/** What the list of the last tasks shows of a task. */
+/** A row of the list of the last tasks: the task, and the state of its callback. */
 interface LastTask extends Pick<TaskSummary, "id" | "model" | "created_at"> {
   readonly status: string;
   readonly callback: { readonly status: string; readonly last_status_code?: number } | null;

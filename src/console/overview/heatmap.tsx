@@ -8,7 +8,7 @@ export const HEAT_BOUNDS_MS = [10, 50, 250, 1_000, 5_000, 30_000, 180_000] as co
 /** Number of shades in the heatmap. */
 const SHADES = 8;
 
-/** What the heatmap shows of an hour or day. */
+/** A column of the heatmap: the latencies of one hour or day. */
 type Step = Pick<RangeSeries["steps"][number], "latency">;
 
 interface HeatmapProps {

@@ -12,5 +12,5 @@ export interface CancelExamples {
   readonly answers: readonly (readonly [name: string, number, unknown, CancelReading])[];
 }
 
-/** What an adapter reads of an answer without a body, or with one that is no JSON. */
+/** The body that an adapter gets where an answer has none, or one that is no JSON. */
 export const NO_BODY = undefined;
