@@ -19,8 +19,8 @@ const TOPICS: readonly Topic[] = [
           All paths begin with <code>{EXAMPLE_ORIGIN}</code>. Bodies are JSON in UTF-8 with names in
           snake_case. Times are whole Unix seconds (<code>…_at</code>), durations are milliseconds (
           <code>…_ms</code>). Unknown members and parameters are refused, and a refused request
-          changes nothing. Every answer has an <code>X-Request-Id</code>, which the log of the relay
-          repeats.
+          changes nothing. Every answer of a route has an <code>X-Request-Id</code>, which the log
+          of the relay repeats.
         </p>
       </>
     ),
