@@ -5,7 +5,7 @@ import type { PollAnswer } from "../../src/core/events/event.ts";
 import { type JsonObject, parseJson } from "../../src/core/json.ts";
 import { isAbout, type Job, type UpstreamNews } from "../../src/core/record/upstream.ts";
 import { askProvider, pollAnswer } from "../../src/outbound/ask-upstream.ts";
-import { readGetAnswer } from "../../src/outbound/http.ts";
+import { readProviderAnswer } from "../../src/outbound/http.ts";
 import type { Connection, Hook, UpstreamProvider } from "../../src/providers/provider.ts";
 import type { ReceivedBody } from "./body-file.ts";
 
@@ -81,7 +81,7 @@ async function playPoll(
   const { signal } = new AbortController();
   const ask: Parameters<typeof askProvider>[5] = async (request) => {
     const answer = answers.shift();
-    return answer === undefined ? null : readGetAnswer(responseOf(answer), request, signal);
+    return answer === undefined ? null : readProviderAnswer(responseOf(answer), request, signal);
   };
   const answered = await askProvider(job, connection, KEY, provider.polls, signal, ask);
   if (answered === null) return { status: "open", because: "one more request is needed" };

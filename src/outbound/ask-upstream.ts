@@ -4,6 +4,7 @@ import { HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { isAbout, type Job } from "../core/record/upstream.ts";
 import { type NewsRules, progressIn, toNews } from "../providers/observation.ts";
 import { readPollAnswer } from "../providers/poll-answer.ts";
+import type { Answer } from "../providers/provider-answer.ts";
 import {
   type AnswerReader,
   type Connection,
@@ -13,7 +14,7 @@ import {
 import { newsRulesOf } from "../config/news-rules.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { POLL_TIMEOUT_MS, withDeadline } from "../lib/timeout.ts";
-import { get, type GetAnswer } from "./http.ts";
+import { get } from "./http.ts";
 import { type FinalReading, namesTask } from "./named-task.ts";
 
 /**
@@ -41,7 +42,7 @@ export async function askUpstream(
   const { provider, key } = connection;
   if (provider.polls === null) {
     const observation = provider.simulation.observe(poll.job, Date.now() - poll.createdAt);
-    const head = { status: 200, retryAfter: null };
+    const head = { status: 200, headers: new Headers() };
     return pollAnswer({ kind: "observed", observation }, head, rules);
   }
   if (key === null) return UNANSWERED;
@@ -60,13 +61,10 @@ export async function askUpstream(
   );
 }
 
-/**
- * The last answer in a poll, which may consist of several requests: what the adapter has read from it, its HTTP
- * status, its body, and its header `Retry-After`.
- */
+/** The last answer in a poll, which may consist of several requests, and what the adapter has read from it. */
 export interface Answered {
   readonly reading: FinalReading;
-  readonly head: GetAnswer;
+  readonly head: Answer;
 }
 
 /**
@@ -114,7 +112,7 @@ function checkJob(reading: FinalReading, job: Job): FinalReading {
  */
 export function pollAnswer(
   reading: FinalReading,
-  { status, retryAfter }: Pick<GetAnswer, "status" | "retryAfter">,
+  { status, headers }: Pick<Answer, "status" | "headers">,
   rules: NewsRules,
 ): PollAnswer {
   switch (reading.kind) {
@@ -125,7 +123,7 @@ export function pollAnswer(
       return { kind: "news", news, ...progressIn(observation) };
     }
     case "limited":
-      return { kind: "limited", retryAfterMs: retryAfterMs(retryAfter) };
+      return { kind: "limited", retryAfterMs: retryAfterMs(headers.get("Retry-After")) };
     case "unauthorized":
       return { kind: "unauthorized" };
     case "unclear":

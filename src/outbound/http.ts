@@ -40,11 +40,6 @@ export interface ChangeRequest {
   readonly body?: JsonObject;
 }
 
-/** Answer of a provider to a GET, with its header `Retry-After`. */
-export interface GetAnswer extends Answer {
-  readonly retryAfter: string | null;
-}
-
 const MAX_RESPONSE_READ_BYTES = 4096;
 const MAX_EXCERPT_BYTES = 1024;
 const MAX_ANSWER_BYTES = 1_048_576;
@@ -74,7 +69,7 @@ export function post(
  * credentials.
  * @returns null when no answer came before `signal` aborted.
  */
-export async function get(request: GetRequest, signal: AbortSignal): Promise<GetAnswer | null> {
+export async function get(request: GetRequest, signal: AbortSignal): Promise<Answer | null> {
   const { url, headers, body: question, cf } = request;
   const accepting = { Accept: "application/json", "User-Agent": "TaskRelay/1", ...headers };
   try {
@@ -88,20 +83,20 @@ export async function get(request: GetRequest, signal: AbortSignal): Promise<Get
           };
     const init = { ...asked, redirect: "manual", signal } as const;
     const response = await fetch(url, cf === undefined ? init : { ...init, cf });
-    return await readGetAnswer(response, request, signal);
+    return await readProviderAnswer(response, request, signal);
   } catch {
     return null;
   }
 }
 
-/** Reads the response to a request of `get`. */
-export async function readGetAnswer(
+/** Reads the response of a provider to a request about a job. */
+export async function readProviderAnswer(
   response: Response,
   request: GetRequest,
   signal: AbortSignal,
-): Promise<GetAnswer> {
-  const body = await readJson(response, request, signal);
-  return { status: response.status, body, retryAfter: response.headers.get("Retry-After") };
+): Promise<Answer> {
+  const { status, headers } = response;
+  return { status, headers, body: await readJson(response, request, signal) };
 }
 
 /**
@@ -115,8 +110,7 @@ export async function send(request: ChangeRequest, signal: AbortSignal): Promise
   const all = { Accept: "application/json", "User-Agent": "TaskRelay/1", ...sent };
   try {
     const init = { method, headers: all, body: json, redirect: "manual", signal } as const;
-    const response = await fetch(url, init);
-    return { status: response.status, body: await readJson(response, { url }, signal) };
+    return await readProviderAnswer(await fetch(url, init), { url }, signal);
   } catch {
     return null;
   }

@@ -32,7 +32,7 @@ export function refusalIn(body: unknown): Reading | null {
  * 401, 403 and 429 the result says that the answer was not understood, with the error code of the body as `word`.
  * Null for a status from 200 to 299, because the body must then be read.
  */
-export function readingOfStatus({ status, body }: Answer): Reading | null {
+export function readingOfStatus({ status, body }: Pick<Answer, "status" | "body">): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };
   if (status === 429) return { kind: "limited" };
   return status >= 200 && status < 300 ? null : { kind: "unclear", word: textAt(body, "code") };

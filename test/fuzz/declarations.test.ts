@@ -13,6 +13,7 @@ import { fuzz, weighted } from "./fuzz.ts";
 import { hostileValue } from "./hostile.ts";
 import { mutated } from "./mutations.ts";
 import { requireSound } from "./news.ts";
+import { anAnswer } from "../providers/answer.ts";
 
 const PLANTED = "planted-secret";
 const VALID = Object.values({ ...DECLARATIONS, ...OWN_DECLARATIONS }).map((declaration) => ({
@@ -76,14 +77,14 @@ function requireReadable(
   body: unknown,
 ): void {
   const job = { id, endpoint: null };
-  const reading = readPollAnswer(provider.polls, { status, body }, job, GATEWAY);
+  const reading = readPollAnswer(provider.polls, anAnswer({ status, body }), job, GATEWAY);
   if (reading.kind === "observed") requireSound(reading.observation);
   const hook = aHook({}, "", { path: "/hooks/gpu/task/token" });
   const hooked = provider.hooks?.read(body, hook) ?? null;
   if (hooked !== null) requireSound(hooked);
   provider.submits?.readAnswer(body, "/run", GATEWAY);
   provider.submits?.refuses?.(status, body);
-  provider.cancels?.read({ status, body });
+  provider.cancels?.read(anAnswer({ status, body }));
 }
 
 fuzz(

@@ -6,6 +6,7 @@ import { progressIn } from "../../src/providers/observation.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { runway } from "../../src/providers/runway/runway.ts";
 import { NOW, NOW_S } from "./hook.ts";
+import { anAnswer } from "./answer.ts";
 
 const ours = "0f8fad5b-d9cb-469f-a165-70867728950e";
 // The tokens are verified at NOW, not at the time of the test.
@@ -50,7 +51,7 @@ it.each(["key-0001", "a:b:c", ":secret", "access:"])(
 
 it("a poll of MiniMax replaces half a surrogate pair in a file id by U+FFFD in the URL that retrieves the file", () => {
   const body = { status: "Success", file_id: "\ud800" };
-  const reading = minimax.polls.read({ status: 200, body });
+  const reading = minimax.polls.read(anAnswer({ status: 200, body }));
   expect(reading).toMatchObject({ path: "/v1/files/retrieve?file_id=%EF%BF%BD" });
 });
 
@@ -76,7 +77,7 @@ it.each<[string, object, number | undefined]>([
   (name, fields, progress) => {
     const body = { id: "1", status: "processing", ...fields };
     const reading = PROVIDERS.get(name)?.polls.read(
-      { status: 200, body },
+      anAnswer({ status: 200, body }),
       { id: "1", endpoint: null },
       "",
     );

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CancelAdapter } from "../../src/providers/cancel.ts";
 import { ADAPTERS } from "./adapters.ts";
 import { EXAMPLES } from "./examples.ts";
+import { anAnswer } from "./answer.ts";
 
 const CANCELING = EXAMPLES.flatMap(({ provider, cancels }) =>
   cancels === undefined ? [] : [{ provider, ...cancels }],
@@ -36,7 +37,7 @@ describe.each(CANCELING)(
     it.each(answers)(
       "has the documented answer: %s (%i, %j), read as %s",
       (_, status, body, means) => {
-        expect(adapter.read({ status, body })).toBe(means);
+        expect(adapter.read(anAnswer({ status, body }))).toBe(means);
       },
     );
   },

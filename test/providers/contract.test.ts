@@ -16,6 +16,7 @@ import {
 } from "../../src/providers/shared/examples/report-examples.ts";
 import { EXAMPLES, examplesIn, MEANINGS } from "./examples.ts";
 import { readHook, readPoll } from "./readings.ts";
+import { anAnswer } from "./answer.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 
@@ -107,7 +108,7 @@ describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
       fc.property(fc.array(answers, { minLength: 1, maxLength: 4 }), (rounds) => {
         let { read } = provider.polls;
         for (const answer of rounds) {
-          const reading = read(answer, job, GATEWAY);
+          const reading = read(anAnswer(answer), job, GATEWAY);
           if (reading.kind === "observed") requireSound(reading.observation);
           if (reading.kind !== "next") return;
           expect(reading.path).toMatch(/^\//);

@@ -9,6 +9,7 @@ import {
   type PollExample,
 } from "../../src/providers/shared/examples/report-examples.ts";
 import { aHook } from "./hook.ts";
+import { anAnswer } from "./answer.ts";
 
 /** Returns what an adapter reads in an example hook, or in other JSON with the headers of that hook. */
 export function readHook(
@@ -36,7 +37,7 @@ export function readPoll({ polls }: UpstreamProvider, example: PollExample): Rea
       reader = reading;
     }
     if (path !== exchange.path) throw new Error(`the adapter requested ${path}`);
-    reading = readPollAnswer(reader, exchange.answer, job, GATEWAY);
+    reading = readPollAnswer(reader, anAnswer(exchange.answer), job, GATEWAY);
   }
   return reading;
 }

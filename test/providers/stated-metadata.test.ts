@@ -4,6 +4,7 @@ import { newapi } from "../../src/providers/newapi/newapi.ts";
 import type { Observation } from "../../src/providers/observation.ts";
 import { openaiVideos } from "../../src/providers/openai-videos/openai-videos.ts";
 import { firstStated, statedMetadata } from "../../src/providers/shared/stated-metadata.ts";
+import { anAnswer } from "./answer.ts";
 
 const NOTHING = {
   seed: null,
@@ -101,6 +102,6 @@ function durationOf(adapter: Adapter, body: object): unknown {
 
 function observed({ polls }: Adapter, body: object): Observation | null {
   const job = { id: "task_1", endpoint: null };
-  const reading = polls.read({ status: 200, body }, job, "https://gateway.example.com");
+  const reading = polls.read(anAnswer({ status: 200, body }), job, "https://gateway.example.com");
   return reading.kind === "observed" ? reading.observation : null;
 }

@@ -19,6 +19,7 @@ import type {
   SubmitExamples,
   SubmitMeaning,
 } from "../../src/providers/shared/examples/submit-examples.ts";
+import { anAnswer } from "./answer.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 const SUBMITTING = EXAMPLES.flatMap(({ provider, submits }) =>
@@ -203,7 +204,11 @@ it("jobs of dashscope are asked for with the header X-DashScope-Async, without w
 it("a report of Ark states the model of a job and the time at which it was submitted, by which a submission with a lost answer finds its job", () => {
   const task = { id: "cgt-1", model: "doubao-seedance-2-0-260128", created_at: 1767225600 };
   const [dated, bare] = [task, { id: "cgt-1" }].map((body) =>
-    PROVIDERS.get("ark")?.polls.read({ status: 200, body }, { id: "cgt-1", endpoint: null }, ""),
+    PROVIDERS.get("ark")?.polls.read(
+      anAnswer({ status: 200, body }),
+      { id: "cgt-1", endpoint: null },
+      "",
+    ),
   );
   expect(dated).toMatchObject({
     observation: { model: "doubao-seedance-2-0-260128", submittedAt: 1767225600000 },

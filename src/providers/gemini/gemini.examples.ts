@@ -1,6 +1,10 @@
 import { type CancelExamples, NO_BODY } from "../shared/examples/cancel-examples.ts";
-import type { Answer } from "../provider-answer.ts";
-import { type Examples, examplesOf, type PollExample } from "../shared/examples/report-examples.ts";
+import {
+  type ExampleAnswer,
+  type Examples,
+  examplesOf,
+  type PollExample,
+} from "../shared/examples/report-examples.ts";
 import {
   answersAt,
   type SubmitCall,
@@ -57,7 +61,7 @@ const event = (type: string) => ({
 /** Makes an example of a poll that asks for the file of a completed interaction too. */
 function pollWithFile(
   name: string,
-  answer: Answer,
+  answer: ExampleAnswer,
   means: PollExample["means"],
   body: unknown = success,
 ): PollExample {
@@ -65,7 +69,7 @@ function pollWithFile(
   return { ...first, exchanges: [...first.exchanges, { path: file, answer }] };
 }
 
-function ofFile(state: string, fields: object = {}): Answer {
+function ofFile(state: string, fields: object = {}): ExampleAnswer {
   return { status: 200, body: { name: "files/bx2q8yq5n0cd", state, ...fields } };
 }
 

@@ -9,6 +9,7 @@ import { readPollAnswer } from "../../../src/providers/poll-answer.ts";
 import { declared } from "../adapters.ts";
 import { aHook } from "../hook.ts";
 import { DECLARATIONS } from "../declarations.ts";
+import { anAnswer } from "../answer.ts";
 
 const BASE = "https://comfy.example.com";
 const JOB: Job = { id: "job-1", endpoint: null };
@@ -96,7 +97,7 @@ it("a path that is made of members of an answer encodes them, and is none if one
 it("the declaration of a ComfyUI server, whose answer is empty while the job runs and has parts of links, is read", () => {
   const { polls } = declared("comfy", COMFY);
   const read = (body: unknown, status = 200) => {
-    const reading = readPollAnswer(polls, { status, body }, JOB, BASE);
+    const reading = readPollAnswer(polls, anAnswer({ status, body }), JOB, BASE);
     return reading.kind === "observed" ? toNews(reading.observation, ERROR_TEXT) : reading;
   };
   const image = { filename: "ComfyUI_00001_.png", subfolder: "", type: "output" };
@@ -141,7 +142,7 @@ it("the state of a job can be the HTTP status of the answer, and a status that i
     words: { 200: "completed", 202: "processing", 404: "failed" },
   });
   const read = (status: number, body: unknown = {}) => {
-    const reading = readPollAnswer(polls, { status, body }, JOB, BASE);
+    const reading = readPollAnswer(polls, anAnswer({ status, body }), JOB, BASE);
     return reading.kind === "observed" ? toNews(reading.observation, ERROR_TEXT) : reading;
   };
   expect(read(202)).toEqual({ status: "processing" });
@@ -160,7 +161,7 @@ it("words of a declaration count before those that the relay knows, whatever the
     words: { Done: "processing", "In Review": "moderated", stopped: "canceled" },
   });
   const read = (state: unknown) => {
-    const reading = readPollAnswer(polls, { status: 200, body: { state } }, JOB, BASE);
+    const reading = readPollAnswer(polls, anAnswer({ status: 200, body: { state } }), JOB, BASE);
     return reading.kind === "observed" ? toNews(reading.observation, ERROR_TEXT) : reading;
   };
   expect(read("DONE")).toEqual({ status: "processing" });
@@ -178,7 +179,7 @@ it("relative links lead to the host of the connection, and those that need the k
   });
   const other = "https://cdn.example.com/b.mp4";
   const body = { state: "done", urls: ["/files/a.mp4", other, "//evil.example/c.mp4", "x", 7] };
-  const reading = readPollAnswer(polls, { status: 200, body }, JOB, BASE);
+  const reading = readPollAnswer(polls, anAnswer({ status: 200, body }), JOB, BASE);
   expect(reading).toMatchObject({
     observation: { urls: [other], keyedUrls: [`${BASE}/files/a.mp4`] },
   });
@@ -187,7 +188,12 @@ it("relative links lead to the host of the connection, and those that need the k
 
 it("progress is a percentage, or a part of a number that the declaration names", () => {
   const { polls } = declared("comfy", COMFY);
-  const reading = readPollAnswer(polls, { status: 200, body: { progress: 0.25 } }, JOB, BASE);
+  const reading = readPollAnswer(
+    polls,
+    anAnswer({ status: 200, body: { progress: 0.25 } }),
+    JOB,
+    BASE,
+  );
   expect(reading).toMatchObject({ observation: { progress: 25 } });
 });
 
@@ -214,7 +220,7 @@ it("an output in base64 is found again behind the link of the poll, and fails th
     poll: { ...COMFY.poll, state: "/state", outputs: ["/a~1b/*/{id}"] },
   });
   const body = { state: "done", "a/b": [{ "job-1": "A".repeat(300) }] };
-  const reading = readPollAnswer(polls, { status: 200, body }, JOB, BASE);
+  const reading = readPollAnswer(polls, anAnswer({ status: 200, body }), JOB, BASE);
   if (reading.kind !== "observed") throw new Error("the answer was not read");
   const kept = toNews(reading.observation, { ...ERROR_TEXT, areInlineOutputsKept: true });
   const link = `${BASE}/history/job-1#/a~1b/0/job-1`;
@@ -232,7 +238,12 @@ it("a link of the upstream to its own host loses its fragment, which would make 
     poll: { ...COMFY.poll, state: "/state", outputs: ["/urls/*"] },
   });
   const urls = [`${BASE}/history/other#/a`, "/history/other#/a", "https://cdn.example.com/a#b"];
-  const reading = readPollAnswer(polls, { status: 200, body: { state: "done", urls } }, JOB, BASE);
+  const reading = readPollAnswer(
+    polls,
+    anAnswer({ status: 200, body: { state: "done", urls } }),
+    JOB,
+    BASE,
+  );
   expect(reading).toMatchObject({
     observation: { urls: [`${BASE}/history/other`, "https://cdn.example.com/a#b"] },
   });
@@ -252,7 +263,7 @@ it("an output in base64 of an upstream that is polled by POST cannot be found ag
     poll: { path: "/q", method: "POST", body: { id: "{id}" }, state: "/state", outputs: ["/file"] },
   });
   const body = { state: "done", file: `data:image/png;base64,${"A".repeat(8)}` };
-  const reading = readPollAnswer(polls, { status: 200, body }, JOB, BASE);
+  const reading = readPollAnswer(polls, anAnswer({ status: 200, body }), JOB, BASE);
   if (reading.kind !== "observed") throw new Error("the answer was not read");
   expect(toNews(reading.observation, { ...ERROR_TEXT, areInlineOutputsKept: true })).toMatchObject({
     error: { code: "output_needs_store" },

@@ -21,12 +21,17 @@ export interface HookExample {
 /** An answer that was not understood, with the word that the operator is shown, if there is one. */
 type Unclear = "unclear" | `unclear: ${string}`;
 
+/** An answer of a provider; without headers that an adapter reads where `headers` is absent. */
+export interface ExampleAnswer extends Pick<Answer, "status" | "body"> {
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A poll: its requests in order with their answers, and the meaning of the last one. */
 export interface PollExample {
   readonly name: string;
   readonly endpoint?: string;
   readonly jobId: string;
-  readonly exchanges: readonly { readonly path: string; readonly answer: Answer }[];
+  readonly exchanges: readonly { readonly path: string; readonly answer: ExampleAnswer }[];
   readonly means: UpstreamNews | null | "unauthorized" | "limited" | Unclear;
 }
 

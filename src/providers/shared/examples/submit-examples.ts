@@ -22,7 +22,7 @@ export interface SubmitCall {
 export interface SubmitExample {
   readonly name: string;
   readonly path: string;
-  readonly answer: Answer;
+  readonly answer: Pick<Answer, "status" | "body">;
   readonly means: SubmitMeaning;
 }
 
