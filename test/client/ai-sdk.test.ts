@@ -42,7 +42,7 @@ async function submitted(upstream: Response, ...answers: readonly Scripted[]) {
   return { url, received, response, http, send, sent, call };
 }
 
-it("the fetch of the webhooks attaches the job that fal names by its id and the path of the submission, and passes the answer on", async () => {
+it("the fetch that the client gives the AI SDK attaches the job of fal's answer to its task, and passes the answer on", async () => {
   const upstream = answer(200, { request_id: "r-1" });
   const { url, received, response, http, sent, call } = await submitted(
     upstream,
@@ -66,7 +66,7 @@ it("the fetch of the webhooks attaches the job that fal names by its id and the 
   });
 });
 
-it("the promise of a webhook rejects when the relay refuses to attach the job, and resolves when a hook has ended the task before", async () => {
+it("the promise of a webhook for the AI SDK rejects when the relay refuses to attach the job, and resolves if a hook has ended the task", async () => {
   const upstream = answer(200, { id: "p-1" });
   const endless = new ScriptedStream("stays open");
   const refused = await submitted(upstream, endless, refusal(400, "invalid_request"));
@@ -78,7 +78,7 @@ it("the promise of a webhook rejects when the relay refuses to attach the job, a
   expect(await outcomeOf(settled.received)).toMatchObject({ body: { status: "completed" } });
 });
 
-it("the promise of a webhook rejects with the task and the error of fetch as its cause when the relay has not answered for five minutes", async () => {
+it("the promise of a webhook for the AI SDK rejects with task and cause when the relay has not answered for five minutes", async () => {
   const { received } = await submitted(answer(503, {}), "lost");
   expect(await outcomeOf(received)).toMatchObject({
     message: `The relay gives no answer about the task ${ID} any more.`,
@@ -86,7 +86,7 @@ it("the promise of a webhook rejects with the task and the error of fetch as its
   });
 });
 
-it("the fetch of the webhooks attaches no job for a call without a hook URL, for an answer without a job, and for a failure that the SDK repeats", async () => {
+it("the fetch for the AI SDK attaches no job when a call has no hook URL, an answer no job, or a failure will be repeated", async () => {
   const upstreams = [answer(200, {}), new Response("no JSON"), answer(409, {}), answer(500, {})];
   for (const upstream of upstreams) {
     const { received, http, send, call } = await submitted(upstream, ends());
@@ -97,7 +97,7 @@ it("the fetch of the webhooks attaches no job for a call without a hook URL, for
   }
 });
 
-it("a webhook for a connection without hooks cancels the task that it has registered, and rejects with the name of the connection", async () => {
+it("a webhook for the AI SDK at a connection without hooks cancels its task, and rejects with the name of the connection", async () => {
   const { relay, http } = connect(answer(201, OPEN));
   const { webhook } = webhooksFor(relay, "runway");
   await expect(webhook({ model: "m" })()).rejects.toThrow(

@@ -70,7 +70,7 @@ it("the fetch for an SDK submits what the SDK posts to the upstream, with the re
   expect(http.bodies).toEqual([call.body]);
 });
 
-it("with the key of the customer, the fetch for an SDK leaves the SDK's key where it is, and sends the relay's in Relay-Key", async () => {
+it("with a customer's key, the fetch for an SDK leaves the SDK's key where it is, and sends the relay's in Relay-Key", async () => {
   const { relay, http } = connect(accepted());
   const sdkFetch = fetchFor(relay, "replicate", { baseUrl: BASE, key: "customer" });
   await sdkFetch(URL_OF_SDK, aCall());
@@ -80,7 +80,7 @@ it("with the key of the customer, the fetch for an SDK leaves the SDK's key wher
   });
 });
 
-it("with the key of the customer, a failed call leaves its Idempotency-Key only to a call with the same key", async () => {
+it("with a customer's key, the fetch for an SDK uses a failed call's Idempotency-Key again only for a call with the same key", async () => {
   const { http } = connect("lost", accepted(), accepted());
   const single = new TaskRelay({
     url: "https://r.test",
@@ -104,7 +104,7 @@ it("the fetch for an SDK takes a Request, and a base URL with a path", async () 
   expect(http.requests[0]?.url).toBe("https://r.test/v1/submit/ark/contents/tasks");
 });
 
-it("the fetch for an SDK sends a request to another server there, unchanged and without the relay's key", async () => {
+it("the fetch for an SDK passes a request to another server on unchanged and without the relay's key", async () => {
   const { sdkFetch, http } = connected(accepted());
   const elsewhere = vi
     .spyOn(globalThis, "fetch")
@@ -118,7 +118,7 @@ it("the fetch for an SDK sends a request to another server there, unchanged and 
   expect(http.requests).toEqual([]);
 });
 
-it("the fetch for an SDK answers a poll with 404, which names the route of the task", async () => {
+it("the fetch for an SDK answers a poll with a 404 that names the route of the task, and sends nothing", async () => {
   const { sdkFetch, http } = connected(accepted());
   const response = await sdkFetch(`${URL_OF_SDK}/1`);
   expect(response.status).toBe(404);
@@ -130,7 +130,7 @@ it.each<[string, () => BodyInit]>([
   ["JSON", () => '{"input": {}}'],
   ["a form, whose boundary changes", aForm],
 ])(
-  "when an SDK repeats a call without an answer, the fetch sends the key of the first call again; body: %s",
+  "when an SDK repeats a call that got no answer, the fetch sends the same Idempotency-Key again; body: %s",
   async (_, body) => {
     const { sdkFetch, keys } = connected("lost", accepted());
     await expect(sdkFetch(URL_OF_SDK, aCall({}, body()))).rejects.toThrow("fetch failed");
@@ -139,14 +139,14 @@ it.each<[string, () => BodyInit]>([
   },
 );
 
-it("when an SDK repeats a call that was answered with 503, the fetch sends the key of the first call again", async () => {
+it("when an SDK repeats a call that was answered with 503, the fetch sends the same Idempotency-Key again", async () => {
   const { sdkFetch, keys } = connected(FAILED, accepted());
   expect((await sdkFetch(URL_OF_SDK, aCall())).status).toBe(503);
   await sdkFetch(URL_OF_SDK, aCall());
   expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
 });
 
-it("when an SDK repeats a call that it has aborted, the fetch sends the key of the first call again", async () => {
+it("when an SDK repeats a call that it has aborted, the fetch sends the same Idempotency-Key again", async () => {
   const controller = new AbortController();
   const { signal } = controller;
   const { sdkFetch, keys } = sending(async () => {
@@ -159,7 +159,7 @@ it("when an SDK repeats a call that it has aborted, the fetch sends the key of t
   expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
 });
 
-it("equal calls of an SDK have different keys when each has been answered, or when they are made at the same time", async () => {
+it("equal calls of an SDK get different Idempotency-Keys when each has been answered, or when they are made at the same time", async () => {
   const { sdkFetch, keys } = connected(accepted());
   const call = () => sdkFetch(URL_OF_SDK, aCall());
   await call();
@@ -167,7 +167,7 @@ it("equal calls of an SDK have different keys when each has been answered, or wh
   expect(new Set(keys).size).toBe(3);
 });
 
-it("the repetitions of two equal calls that have failed have the keys of the two", async () => {
+it("when an SDK repeats two equal calls that have failed, the fetch sends each of their two Idempotency-Keys again", async () => {
   const both = Promise.withResolvers<void>();
   let sent = 0;
   const { sdkFetch, keys } = sending(async () => {
@@ -184,14 +184,14 @@ it("the repetitions of two equal calls that have failed have the keys of the two
   expect(new Set(keys).size).toBe(2);
 });
 
-it("a call of an SDK with another body does not get the key of a failed call", async () => {
+it("a call of an SDK with another body does not get the Idempotency-Key of a failed call", async () => {
   const { sdkFetch, keys } = connected(FAILED, accepted());
   await sdkFetch(URL_OF_SDK, aCall());
   await sdkFetch(URL_OF_SDK, aCall({}, '{"input": {"seed": 1}}'));
   expect(new Set(keys).size).toBe(2);
 });
 
-it("the fetch for an SDK sends the Idempotency-Key of the SDK where it has one", async () => {
+it("the fetch for an SDK sends the Idempotency-Key that the SDK has set, if any", async () => {
   const { sdkFetch, keys } = connected(FAILED, accepted());
   await sdkFetch(URL_OF_SDK, aCall());
   await sdkFetch(URL_OF_SDK, aCall({ "Idempotency-Key": "sdk-1" }));
@@ -205,7 +205,7 @@ it.each([
   [429, "rate_limited", null],
   [503, "unavailable", null],
 ])(
-  "the fetch answers an SDK with the relay's refusal %i %s, where x-should-retry is %s",
+  "the fetch gives an SDK the relay's refusal %i %s with the header x-should-retry %s",
   async (status, code, shouldRetry) => {
     const { sdkFetch } = connected(refusal(status, code, { "Retry-After": "60" }));
     const response = await sdkFetch(URL_OF_SDK, aCall());
@@ -217,7 +217,7 @@ it.each([
   },
 );
 
-it("the fetch passes the refusal of an upstream on, with its headers", async () => {
+it("the fetch for an SDK passes on the refusal of an upstream, with its headers", async () => {
   const headers = { "Relay-Task-Id": ID, "Retry-After": "7" };
   const { sdkFetch, http } = connected(answer(429, { title: "slow" }, headers));
   const response = await sdkFetch(URL_OF_SDK, aCall());

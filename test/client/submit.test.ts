@@ -18,8 +18,8 @@ useFakeTime();
 const BODY = '{"model": "m", "seed": 9007199254740993}';
 const RUNNING = refusal(409, "submission_running", { "Retry-After": "20" });
 
-describe("submit", () => {
-  it("submit of the client posts the body unchanged to the upstream's path at the relay, and returns the upstream's answer with the task", async () => {
+describe("the client's submit", () => {
+  it("posts the body unchanged to the upstream's path at the relay, and returns the upstream's answer with the task", async () => {
     const { relay, http } = connect(accepted());
     const headers = { "Content-Type": "application/json", "X-Trace": "t" };
     const init = { body: BODY, headers, query: "a=1&b=%2F" };
@@ -40,7 +40,7 @@ describe("submit", () => {
     expect(http.bodies).toEqual([BODY]);
   });
 
-  it("without a key, which only a service binding permits, the client sends no Authorization", async () => {
+  it("sends no Authorization when the client has no key, which only a service binding permits", async () => {
     const { http } = connect(accepted());
     const relay = new TaskRelay({ url: "https://r.test", fetch: http.fetch });
     await relay.submit("ark", "tasks", { body: BODY });
@@ -51,7 +51,7 @@ describe("submit", () => {
     ]);
   });
 
-  it("submit of the client tells the relay in headers what it is to know of the job, metadata as JSON in ASCII", async () => {
+  it("sends in headers what the relay is to know about the job, metadata as JSON in ASCII", async () => {
     const { relay, http } = connect(accepted());
     const metadata = { order: 'No. "1"', city: "Köln 🦊" };
     await relay.submit("ark", "tasks", {
@@ -76,7 +76,7 @@ describe("submit", () => {
     expect(JSON.parse(sent?.get("Relay-Metadata") ?? "")).toEqual(metadata);
   });
 
-  it("submit of the client with the key of the customer leaves it where it is, and sends the relay's in Relay-Key", async () => {
+  it("leaves a customer's key where it is, and sends the relay's key in Relay-Key", async () => {
     const { relay, http } = connect(accepted());
     const headers = { Authorization: "Key own" };
     await relay.submit("fal", "fal-ai/fox", { body: BODY, headers, key: "customer" });
@@ -86,7 +86,7 @@ describe("submit", () => {
     });
   });
 
-  it("submit of the client sends no header for an option that is undefined", async () => {
+  it("sends no header for an option that is undefined", async () => {
     const { relay, http } = connect(accepted());
     const init = { callbackUrl: "" };
     // A caller without types, or with looser ones, may pass it.
@@ -96,7 +96,7 @@ describe("submit", () => {
   });
 
   it.each(["../../tasks/1/cancel", "a/%2e%2e/b", "a?b=1", "a#b"])(
-    "submit of the client sends nothing to the path %s, which leads elsewhere",
+    "throws a TypeError and sends nothing for the path %s, which would lead elsewhere",
     async (path) => {
       const { relay, http } = connect(accepted());
       await expect(relay.submit("ark", path)).rejects.toBeInstanceOf(TypeError);
@@ -105,7 +105,7 @@ describe("submit", () => {
   );
 
   it.each([400, 429, 521])(
-    "submit of the client returns a refusal of the upstream with the status %i as its answer, and does not repeat the call",
+    "returns a refusal of the upstream with the status %i as its answer, and does not repeat the call",
     async (status) => {
       const headers = { "Relay-Task-Id": ID, "Retry-After": "1" };
       const { relay, http } = connect(answer(status, { error: "no" }, headers));
@@ -121,7 +121,7 @@ describe("submit", () => {
     [402, "insufficient_credits"],
     [409, "task_exists"],
     [424, "submit_unknown"],
-  ])("submit of the client rejects at once when the relay answers %i %s", async (status, code) => {
+  ])("rejects at once when the relay answers %i %s", async (status, code) => {
     const { relay, http } = connect(refusal(status, code));
     const error = await outcomeOf(relay.submit("ark", "tasks", { body: BODY }));
     expect(error).toBeInstanceOf(RelayProblem);
@@ -130,7 +130,7 @@ describe("submit", () => {
   });
 });
 
-describe("a repeated submission", () => {
+describe("the repetition of a submission by the client", () => {
   it.each<[string, Scripted]>([
     ["a lost connection", "lost"],
     ["120 s of silence", "silent"],
@@ -138,7 +138,7 @@ describe("a repeated submission", () => {
     ["the status 502 of a proxy", new Response("Bad gateway", { status: 502 })],
     ["the status 429 of the relay", refusal(429, "rate_limited", { "Retry-After": "5" })],
     ["submission_running", RUNNING],
-  ])("after %s the client submits the same body again under the same key", async (_, failure) => {
+  ])("sends, after %s, the same body again under the same Idempotency-Key", async (_, failure) => {
     const { relay, http } = connect(failure, accepted());
     expect(await outcomeOf(relay.submit("ark", "tasks", { body: BODY }))).toMatchObject({
       taskId: ID,
@@ -148,7 +148,7 @@ describe("a repeated submission", () => {
     expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
   });
 
-  it("two calls of the client's submit have different keys", async () => {
+  it("is not mixed up with another call: two calls have different Idempotency-Keys", async () => {
     const { relay, http } = connect(accepted());
     await relay.submit("ark", "tasks", { body: BODY });
     await relay.submit("ark", "tasks", { body: BODY });
@@ -156,20 +156,20 @@ describe("a repeated submission", () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  it("the client repeats a submission with a body that is a stream", async () => {
+  it("works also for a body that is a stream", async () => {
     const { relay, http } = connect("lost", accepted());
     const body = new Response(BODY).body;
     await outcomeOf(relay.submit("ark", "tasks", { body }));
     expect(http.bodies).toEqual([BODY, BODY]);
   });
 
-  it("the client waits after each submission_running for the time in Retry-After, as long as the submission is in flight", async () => {
+  it("waits after each submission_running for the time in Retry-After, as long as the submission is in flight", async () => {
     const { relay, http } = connect("lost", ...Array(4).fill(RUNNING), accepted());
     expect(await outcomeOf(relay.submit("ark", "tasks"))).toMatchObject({ taskId: ID });
     expect(http.sentAtMs).toEqual([0, 250, 20_250, 40_250, 60_250, 80_250]);
   });
 
-  it("the client gives a submission up after 30 s of failures, and at once with retryForMs 0", async () => {
+  it("ends after 30 s of failures, and with retryForMs 0 at the first failure", async () => {
     const { relay, http } = connect("lost", RUNNING, UNAVAILABLE);
     expect(await outcomeOf(relay.submit("ark", "tasks"))).toMatchObject({ code: "unavailable" });
     const waitedMs = (http.sentAtMs.at(-1) ?? 0) - (http.sentAtMs[2] ?? 0);

@@ -33,7 +33,7 @@ function progressNotes() {
 }
 
 describe("waitFor by the stream", () => {
-  it("waitFor of the client reads the task's stream, tells each change once, and closes the stream when the task has ended", async () => {
+  it("waitFor of the client reads the task's stream, reports each change once, and closes the stream when the task has ended", async () => {
     const stream = new ScriptedStream(
       "stays open",
       BEGIN,
@@ -57,7 +57,7 @@ describe("waitFor by the stream", () => {
   });
 
   it.each(["ends", "is lost"] as const)(
-    "when the stream of waitFor %s, the client reads the task, opens the stream anew with Last-Event-ID, and tells no state twice",
+    "when the stream of waitFor %s, the client reads the task, opens the stream anew with Last-Event-ID, and reports no state twice",
     async (end) => {
       const { relay, http } = connect(
         new ScriptedStream(end, BEGIN, event("1.40", OPEN), 6000),

@@ -73,7 +73,7 @@ describe("a request for a part of an output (Range) under a condition (If-Range)
   });
 });
 
-describe("a condition on the entity tag", () => {
+describe("the headers If-Match and If-None-Match in a request for an output", () => {
   it.each([
     ["If-None-Match with the tag", { "If-None-Match": ETAG }, "not_modified"],
     ["If-None-Match with the weak tag", { "If-None-Match": `W/${ETAG}` }, "not_modified"],
@@ -85,7 +85,7 @@ describe("a condition on the entity tag", () => {
     ["If-Match with another tag", { "If-Match": '"a"' }, "precondition_failed"],
     ["If-Match with the weak tag", { "If-Match": `W/${ETAG}` }, "precondition_failed"],
     ["If-Match with no tag", { "If-Match": "" }, "precondition_failed"],
-  ])("%s decides before the range: %j gets %s", (_what, headers, kind) => {
+  ])("%s is decided before the Range: a request with %j gets %s", (_what, headers, kind) => {
     expect(get(headers)).toEqual({ kind });
     const ranged = kind === "whole" ? { kind: "part", offset: 0, length: 1 } : { kind };
     expect(get({ ...headers, Range: "bytes=0-0" })).toEqual(ranged);

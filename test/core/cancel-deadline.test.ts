@@ -96,17 +96,17 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     },
   );
 
-  it("a task whose job cannot be canceled fails at its deadline at once", () => {
+  it("a task whose job cannot be canceled fails at once after the last poll at its deadline, without a cancellation", () => {
     const end = finish(anExtendedTask(), aPollEnd(UNANSWERED), LATE, POLICY);
     expect(end).toMatchObject({ body: TIMEOUT_BODY, cancellation: null });
   });
 
-  it("a task that is not polled at its deadline, because the relay is paused, fails without a cancellation", () => {
+  it("a task that is not polled at its deadline, because the relay is paused, fails without a cancellation of its job", () => {
     const policy = cancelable({ pausedAt: deadlineAt });
     expect(nextStep(anExtendedTask(), policy, deadlineAt)).toEqual(DEADLINE_STEP);
   });
 
-  it("a confirmation fails the task with upstream_timeout", () => {
+  it("when the upstream confirms the cancellation that the deadline began, the task fails with upstream_timeout", () => {
     expect(finish(canceling, aCancelEnd("canceled"), LATE, CANCELABLE)).toMatchObject({
       body: TIMEOUT_BODY,
       failure: { category: "timeout", retryable: true },
@@ -117,16 +117,19 @@ describe("the deadline of a task whose job the relay can cancel", () => {
   it.each([
     ["refused", "refused"],
     ["unclear", "unknown"],
-  ] as const)("after the answer %s the job is polled for the last time at once", (kind, state) => {
-    const after = apply(canceling, aCancelEnd(kind, 409), LATE, CANCELABLE);
-    expect(after).toMatchObject({ cancellation: { endsAt: LATE, state: { kind: state } } });
-    expect(nextStep(after, CANCELABLE, LATE)).toMatchObject({ kind: "poll" });
-    const end = finish(after, aPollEnd(newsAnswer(PROCESSING)), LATE, CANCELABLE);
-    expect(end).toMatchObject({ body: TIMEOUT_BODY });
-  });
+  ] as const)(
+    "after the upstream has answered the cancellation with %s, the job is polled for the last time at once",
+    (kind, state) => {
+      const after = apply(canceling, aCancelEnd(kind, 409), LATE, CANCELABLE);
+      expect(after).toMatchObject({ cancellation: { endsAt: LATE, state: { kind: state } } });
+      expect(nextStep(after, CANCELABLE, LATE)).toMatchObject({ kind: "poll" });
+      const end = finish(after, aPollEnd(newsAnswer(PROCESSING)), LATE, CANCELABLE);
+      expect(end).toMatchObject({ body: TIMEOUT_BODY });
+    },
+  );
 
   it.each(["accepted", "ended"] as const)(
-    "after the answer %s the task waits until the 30 s are over, and its job is polled meanwhile",
+    "after the upstream has answered the cancellation with %s, the task waits until the 30 s are over, and its job is polled meanwhile",
     (kind) => {
       const after = apply(canceling, aCancelEnd(kind), LATE, CANCELABLE);
       expect(after).toMatchObject({ cancellation: { endsAt: ENDS_AT, state: { kind } } });
@@ -156,7 +159,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expect(finish(after, aPollEnd(newsAnswer(news)), LATE, CANCELABLE)).toMatchObject(expected);
   });
 
-  it("calls without an answer are repeated for 30 s at most, then the job is polled once more, and the task fails", () => {
+  it("calls to cancel that get no answer are repeated for 30 s at most, then the job is polled once more, and the task fails", () => {
     const unanswered = aCancelEnd("unanswered", null);
     const retried = apply(canceling, unanswered, ENDS_AT - 4 * SECOND, CANCELABLE);
     expect(wakeAt(retried, CANCELABLE)).toBe(ENDS_AT);
@@ -165,13 +168,13 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expect(end).toMatchObject({ body: TIMEOUT_BODY });
   });
 
-  it("a deadline is not extended after the cancellation, even if it was not extended before", () => {
+  it("a deadline is not extended after the job's cancellation, even if it was not extended before", () => {
     const task = { ...canceling, tracking: aTracking() };
     const end = finish(task, aPollEnd(newsAnswer(QUEUED)), ENDS_AT, CANCELABLE);
     expect(end).toMatchObject({ body: TIMEOUT_BODY });
   });
 
-  it("a task whose key is removed meanwhile fails when the 30 s are over", () => {
+  it("a task whose connection loses its API key during the cancellation fails when the 30 s are over", () => {
     const noKey = cancelable({ polls: new Map() });
     const asked = { ...canceling, cancellation: { ...AT_DEADLINE, state: answeredAs("accepted") } };
     expect(nextStep(asked, noKey, ENDS_AT)).toEqual(DEADLINE_STEP);
@@ -181,7 +184,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     });
   });
 
-  it("the output of a job that has succeeded is awaited past the 30 s", () => {
+  it("the output of a job that reports success without output during the cancellation is awaited past the 30 s", () => {
     const since = ENDS_AT - MINUTE;
     const poll = aPlan({ answer: anAnswer("no_output", since) });
     const task = { ...canceling, tracking: aTracking({ poll }) };
@@ -189,11 +192,11 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expectUnchanged(task, last, ENDS_AT, CANCELABLE);
   });
 
-  it("an order at this time joins the cancellation", () => {
+  it("an order to cancel that comes while the job is being canceled at the deadline changes nothing", () => {
     expectUnchanged(canceling, { type: "cancel", isForced: false }, LATE, CANCELABLE);
   });
 
-  it("another job that is attached at this time is canceled instead", () => {
+  it("a job that is attached while another is being canceled at the deadline is canceled in its place", () => {
     expect(apply(canceling, anAttachment(OTHER_JOB), LATE, CANCELABLE)).toMatchObject({
       upstream: { job: OTHER_JOB },
       cancellation: AT_DEADLINE,
@@ -201,12 +204,12 @@ describe("the deadline of a task whose job the relay can cancel", () => {
   });
 });
 
-describe("an order whose outcome is open at the deadline", () => {
+describe("an order to cancel whose outcome is open at the deadline", () => {
   it.each([
     ["asking", { kind: "asking", retryAt: LATE + SECOND, tries: 1 }],
     ["accepted", answeredAs("accepted")],
   ] as const)(
-    "an order in the state %s stays an order, and gets 30 s from the deadline",
+    "an order to cancel in the state %s stays an order, and gets 30 s from the deadline",
     (_kind, state) => {
       const cancellation = aCancellation({ state });
       const after = afterLastPoll(UNANSWERED, anExtendedTask({ cancellation }));
@@ -217,7 +220,7 @@ describe("an order whose outcome is open at the deadline", () => {
   );
 
   it.each(["ended", "refused", "unknown"] as const)(
-    "the upstream is asked again at the deadline after an order in the state %s",
+    "the upstream is asked to cancel again at the deadline after an order to cancel in the state %s",
     (kind) => {
       const cancellation = aCancellation({ state: answeredAs(kind) });
       const after = afterLastPoll(UNANSWERED, anExtendedTask({ cancellation }));
@@ -225,7 +228,7 @@ describe("an order whose outcome is open at the deadline", () => {
     },
   );
 
-  it("an order before the deadline leaves the deadline as it is", () => {
+  it("an order to cancel that comes before the deadline does not move the deadline", () => {
     const state = answeredAs("refused");
     const task = aCancelingTask({ state }, { deadlineAt });
     const policy = cancelable({ polledAt: deadlineAt - 1, pollLateness: 1 });

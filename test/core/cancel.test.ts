@@ -91,7 +91,7 @@ describe("cancel of a task whose job the relay cannot cancel", () => {
 describe("cancel of a task whose job the relay can cancel", () => {
   const asked = apply(anAttachedTask(), cancel, NOW, CANCELABLE);
 
-  it("the task stays open, the order is stored, and the upstream is asked at once", () => {
+  it("an order to cancel leaves the task open, is stored, and has the upstream asked at once", () => {
     expect(asked).toEqual({
       ...anAttachedTask(),
       version: NOW + 1,
@@ -102,19 +102,19 @@ describe("cancel of a task whose job the relay can cancel", () => {
     expect(nextStep(asked, CANCELABLE, NOW)).toEqual(CALL);
   });
 
-  it("the upstream is asked before the job is polled, and also while the relay is paused", () => {
+  it("the upstream is asked to cancel the job before the job is polled, and also while the relay is paused", () => {
     const overdue = { ...asked, tracking: aCancelingTask().tracking };
     const policy = cancelable({ pausedAt: later });
     expect(nextStep(overdue, CANCELABLE, later)).toEqual(CALL);
     expect(nextStep(overdue, policy, later)).toEqual(CALL);
   });
 
-  it("a further order changes nothing while the upstream is being asked", () => {
+  it("a further order to cancel changes nothing while the upstream is being asked", () => {
     expectUnchanged(asked, cancel, later, CANCELABLE);
   });
 
   it.each(["accepted", "ended", "refused", "unknown"] as const)(
-    "a further order asks again after the state %s",
+    "a further order to cancel has the upstream asked again after the state %s",
     (kind) => {
       const task = aCancelingTask({ state: answeredAs(kind) });
       expect(apply(task, cancel, later, CANCELABLE)).toMatchObject({
@@ -126,7 +126,7 @@ describe("cancel of a task whose job the relay can cancel", () => {
     },
   );
 
-  it("an order of the operator with force fails the task at once, whatever the upstream has answered", () => {
+  it("an order of the operator to cancel with force fails the task at once, whatever the upstream has answered", () => {
     const refused = aCancelingTask({ state: answeredAs("refused", 409) });
     expect(finish(refused, byForce, later, CANCELABLE)).toMatchObject({
       body: CANCELED_BODY,
@@ -142,7 +142,7 @@ describe("cancel of a task whose job the relay can cancel", () => {
 describe("cancel by the account that owns the task", () => {
   const own = anOwnTask();
 
-  it("an account cancels what it has submitted", () => {
+  it("an account cancels a task that it has submitted", () => {
     const task = apply(own, byOwner, NOW, CANCELABLE);
     expect(task).toMatchObject({ status: "pending", cancellation: aCancellation() });
   });
@@ -173,7 +173,7 @@ describe("cancel by the account that owns the task", () => {
 describe("the upstream's answer to a cancellation", () => {
   const task = aCancelingTask();
 
-  it("a confirmation fails the task with canceled, and refunds it", () => {
+  it("when the upstream confirms the cancellation, the task fails with the category canceled and is refunded", () => {
     const paid = { ...aChargedTask(), ...task, credits: credits() };
     expect(finish(paid, aCancelEnd("canceled"), later, CANCELABLE)).toMatchObject({
       body: CANCELED_BODY,
@@ -189,7 +189,7 @@ describe("the upstream's answer to a cancellation", () => {
     ["refused", "refused"],
     ["unclear", "unknown"],
   ] as const)(
-    "after the answer %s the task goes on with the state %s, and its job is polled at once",
+    "after the answer %s the task stays open with the cancellation in the state %s, and its job is polled at once",
     (kind, state) => {
       const after = apply(task, aCancelEnd(kind, 409), NOW, CANCELABLE);
       expect(after).toMatchObject({
@@ -207,22 +207,25 @@ describe("the upstream's answer to a cancellation", () => {
   it.each([
     [120, true],
     [121, false],
-  ])("a poll %i s after the answer is made before those of other tasks: %s", (seconds, isFirst) => {
-    const after = apply(task, aCancelEnd("refused"), NOW, CANCELABLE);
-    expect(nextStep(after, CANCELABLE, NOW + seconds * SECOND)).toMatchObject({
-      kind: "poll",
-      poll: { isUrgent: isFirst },
-    });
-  });
+  ])(
+    "a poll %i s after the upstream's answer to a cancellation is urgent: %s",
+    (seconds, isFirst) => {
+      const after = apply(task, aCancelEnd("refused"), NOW, CANCELABLE);
+      expect(nextStep(after, CANCELABLE, NOW + seconds * SECOND)).toMatchObject({
+        kind: "poll",
+        poll: { isUrgent: isFirst },
+      });
+    },
+  );
 
-  it("a poll that was made in the same millisecond is made again", () => {
+  it("a poll made in the same millisecond as the answer to the cancellation may be older than the answer, so the job is polled again", () => {
     const policy = cancelable({ polledAt: NOW });
     const after = apply(task, aCancelEnd("ended"), NOW, policy);
     expect(after).toMatchObject({ cancellation: { state: { answeredAt: NOW + 1 } } });
     expect(wakeAt(after, policy)).toBe(NOW + 1);
   });
 
-  it("a call without an answer is repeated after 5 s and after 10 s, without a new version, and the third one leaves the outcome unknown", () => {
+  it("a call to cancel without an answer is repeated after 5 s and 10 s, without a new version; after the third the outcome is unknown", () => {
     const unanswered = aCancelEnd("unanswered", null);
     const once = apply(task, unanswered, NOW, CANCELABLE);
     expect(once).toMatchObject({
@@ -253,11 +256,11 @@ describe("the upstream's answer to a cancellation", () => {
     expectUnchanged(record, aCancelEnd("canceled"), NOW, CANCELABLE);
   });
 
-  it("an answer about another job than the attached one changes nothing", () => {
+  it("an answer to the cancellation of another job than the attached one changes nothing", () => {
     expectUnchanged(task, aCancelEnd("canceled", 200, OTHER_JOB), NOW, CANCELABLE);
   });
 
-  it("a job that is attached during a cancellation is canceled in turn, and a finished cancellation is forgotten", () => {
+  it("a job that is attached while another is being canceled is canceled too; after a finished cancellation it is not", () => {
     const tried = aCancelingTask({ state: { kind: "asking", retryAt: later, tries: 2 } });
     expect(apply(tried, anAttachment(OTHER_JOB), NOW, CANCELABLE)).toMatchObject({
       cancellation: aCancellation(),
@@ -276,7 +279,7 @@ describe("the polls after the answer to a cancellation", () => {
     ["unknown", [0, 1, 3, 10, 30, 60, 120]],
     ["refused", [0]],
   ] as const)(
-    "after the state %s the job is polled at these seconds, beside its regular polls: %j",
+    "after a cancellation with the state %s the job is polled at these seconds, beside its regular polls: %j",
     (kind, seconds) => {
       const task = aCancelingTask({ state: answeredAs(kind) });
       let polledAt = NOW - 1;
@@ -289,7 +292,7 @@ describe("the polls after the answer to a cancellation", () => {
     },
   );
 
-  it("such a poll keeps the gap of the provider, but does not wait behind the polls of other tasks", () => {
+  it("a poll that follows the answer to a cancellation keeps the gap of the provider, but does not wait behind the polls of other tasks", () => {
     const task = aCancelingTask({ state: { ...answeredAs("ended"), answeredAt: NOW + 500 } });
     expect(wakeAt(task, cancelable({ polledAt: NOW, askedAt: NOW }))).toBe(NOW + SECOND);
     const deferred = cancelable({ pollDeferredAt: NOW, pollDeferredTo: later });
@@ -309,7 +312,7 @@ describe("the polls after the answer to a cancellation", () => {
     },
   );
 
-  it("a signed hook that says canceled confirms a cancellation too", () => {
+  it("a signed hook that says the job is canceled confirms a cancellation too", () => {
     const hook = aHook(CANCELED_JOB, { isSigned: true });
     expect(finish(aCancelingTask(), hook, later, CANCELABLE)).toMatchObject({
       body: CANCELED_BODY,
@@ -317,7 +320,7 @@ describe("the polls after the answer to a cancellation", () => {
     });
   });
 
-  it("a job that is canceled without an order fails its task as the upstream says", () => {
+  it("when a poll finds a job canceled without an order, the task fails with upstream_error and the category canceled", () => {
     const poll = aPollEnd(newsAnswer(CANCELED_JOB));
     expect(finish(anAttachedTask(), poll, later, CANCELABLE)).toMatchObject({
       failure: { category: "canceled" },
@@ -325,14 +328,14 @@ describe("the polls after the answer to a cancellation", () => {
     });
   });
 
-  it("a result that comes during a cancellation counts", () => {
+  it("a result that is reported while the job is being canceled completes the task", () => {
     expect(finish(aCancelingTask(), aReport(), later, CANCELABLE)).toMatchObject({
       status: "completed",
       cancellation: aCancellation(),
     });
   });
 
-  it("the time of the first regular poll does not change while the upstream is asked", () => {
+  it("the time of the next regular poll is the same as without a cancellation while the upstream is being asked to cancel", () => {
     const asking = { kind: "asking", retryAt: later, tries: 1 } as const;
     expect(wakeAt(aCancelingTask({ state: asking }), CANCELABLE)).toBe(FIRST_POLL);
   });

@@ -31,7 +31,7 @@ function aToken(claims: object | string): string {
 }
 
 it.each([...PROVIDERS.keys()])(
-  "the header in which %s takes a customer's key is the one in which the relay sends its own, and the same key is read from it",
+  "the relay reads a customer's key for %s from the header in which it sends its own key to that upstream",
   async (name) => {
     const headers = await adapterOf(name).polls.headers(KEY, NOW);
     const result = read(name, headers);
@@ -49,12 +49,15 @@ it.each([
   ["replicate", { Authorization: `Token ${KEY}` }],
   ["fal", { Authorization: `Key ${KEY}` }],
   ["bfl", { "x-key": KEY }],
-])("%s: the header %o is read, and goes up as it was sent", (name, headers) => {
-  const result = read(name, headers);
-  expect(result).toMatchObject({ ok: true, value: { key: KEY } });
-  const sent = result.ok ? Object.values(result.value.headers) : [];
-  expect(sent).toEqual(Object.values(headers));
-});
+])(
+  "a submission to %s may have the customer's key in the header %o, which goes to the upstream as it was sent",
+  (name, headers) => {
+    const result = read(name, headers);
+    expect(result).toMatchObject({ ok: true, value: { key: KEY } });
+    const sent = result.ok ? Object.values(result.value.headers) : [];
+    expect(sent).toEqual(Object.values(headers));
+  },
+);
 
 it.each([
   ["ark", {}, "Authorization", "is required, with your own key of ark: Bearer and the key"],
@@ -80,14 +83,17 @@ it.each([
     "Authorization",
     "must be left out: bfl takes its key in x-key",
   ],
-])("%s: the headers %o are refused at %s", (name, headers, header, message) => {
-  const [at, text] = faultOf(name, headers);
-  expect(at).toBe(header);
-  expect(text).toContain(message);
-  expect(text).not.toContain(KEY);
-});
+])(
+  "a submission to %s with the headers %o is refused, and the refusal names %s",
+  (name, headers, header, message) => {
+    const [at, text] = faultOf(name, headers);
+    expect(at).toBe(header);
+    expect(text).toContain(message);
+    expect(text).not.toContain(KEY);
+  },
+);
 
-it("a key may have 4096 characters with its scheme, and a key of 10 KB is refused by the name of its header", () => {
+it("a customer's key may have 4,096 characters with its scheme; of a longer one the refusal names the header", () => {
   const longest = "k".repeat(MAX_KEY_CHARS - "Bearer ".length);
   expect(read("ark", { Authorization: `Bearer ${longest}` })).toMatchObject({ ok: true });
   const message = "must have a key of at most 4096 characters";
@@ -100,7 +106,7 @@ it.each([
   ["that has expired", "ark", { exp: 1 }],
   ["whose end is no number", "ark", { exp: "soon" }],
 ])(
-  "a JSON Web Token %s is refused, because the relay polls with the key later",
+  "a JSON Web Token %s is refused as a customer's key, because the relay polls with the key later",
   (_, name, claims) => {
     const [header, message] = faultOf(name, { Authorization: `Bearer ${aToken(claims)}` });
     expect(header).toBe("Authorization");
@@ -114,6 +120,6 @@ it.each([
   ["a token whose claims are no JSON", aToken("exp")],
   ["a token whose claims are no base64", "a.b.c"],
   ["a key with two dots", "ak.4711.sk"],
-])("%s is taken for a key that does not expire", (_, key) => {
+])("%s is accepted as a customer's key that does not expire", (_, key) => {
   expect(read("minimax", { Authorization: `Bearer ${key}` })).toMatchObject({ ok: true });
 });

@@ -66,7 +66,7 @@ function settledAt(record: TaskRecord, now: number, policy: Policy): TaskRecord 
 }
 
 describe("a task with a customer's key", () => {
-  it("stores the sealed key with its submission, and not in its registration", () => {
+  it("stores the sealed key in its submission, and not in its registration", () => {
     const task = apply(null, aSubmittedRegistration({}, { customerKey: SEALED_KEY }));
     expect(keyIn(task)).toEqual({ ...SEALED_KEY, kind: "sealed", unreadableSince: null });
     expect(JSON.stringify(task.registration)).not.toContain(SEALED_KEY.ciphertext);
@@ -79,7 +79,7 @@ describe("a task with a customer's key", () => {
     expect(sealedKeyOf(task)).toEqual(SEALED_KEY);
   });
 
-  it("is polled with this key although the connection has none, and with its own wait for hooks", () => {
+  it("is polled with this key although the connection has none, and waits for hooks as long as is set for customers' keys", () => {
     const sending = apply(
       null,
       aSubmittedRegistration({}, { customerKey: SEALED_KEY }),
@@ -95,14 +95,14 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("is never polled with the key of the connection: a task without a customer's key names none", () => {
+  it("is not polled when its key was dropped, even if the connection has a key; a task without a customer's key is polled with the connection's", () => {
     const step = nextStep(anAttachedTask(), POLICY, LATER);
     expect(step).toMatchObject({ kind: "poll", poll: { customerKey: null } });
     const dropped = aSubmission({ state: accepted(), customerKey: { kind: "dropped" } });
     expect(nextStep(aCustomerTask({ submission: dropped }), POLICY, LATER)).toBeNull();
   });
 
-  it("is canceled with this key although the connection has none", () => {
+  it("has its job canceled with this key although the connection has none", () => {
     const asked: boolean[] = [];
     const isCancelable = (_job: object, hasCustomerKey: boolean) => {
       asked.push(hasCustomerKey);
@@ -117,13 +117,13 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("fails at once by an order to cancel when no secret opens its key, because nobody can be asked", () => {
+  it("fails at once by an order to cancel when no relay secret opens its key, because the upstream cannot be asked", () => {
     const policy = { ...withoutSecret(), isCancelable: () => true };
     const task = apply(aCustomerTask(), { type: "cancel", isForced: false }, LATER, policy);
     expect(task).toMatchObject({ status: "failed", cancellation: { state: { kind: "not_sent" } } });
   });
 
-  it("is asked for with this key when only a hook has named its job", () => {
+  it("has a job that only a hook has named polled with this key", () => {
     const policy = aPolicy({
       customerPolls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]),
     });
@@ -135,20 +135,20 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("is not ended by a signed hook, which causes a poll like an unsigned one", () => {
+  it("is not ended by a signed hook, which only causes a poll, as an unsigned hook does", () => {
     const hook = aSubmissionHook(aCompletion(), { isSigned: true });
     const task = apply(aCustomerTask(), hook, LATER);
     expect(task.status).toBe("pending");
     expect(nextStep(task, POLICY, LATER)).toMatchObject({ kind: "poll", poll: { isUrgent: true } });
   });
 
-  it("gets no job from a signed hook", () => {
+  it("gets no job attached by a signed hook", () => {
     const sending = apply(null, aSubmittedRegistration({}, { customerKey: SEALED_KEY }));
     const task = apply(sending, aSubmissionHook(PROCESSING, { isSigned: true }), LATER);
     expect(task.upstream?.job).toBeNull();
   });
 
-  it("reports nothing about hooks to its connection, whether a poll or a hook has found its end", () => {
+  it("reports to its connection nothing about expected hooks, whether a poll or a hook has found its end", () => {
     const before = anAttachedTask({ hookWaitMs: 0 }, { submission: aCustomerTask().submission });
     const end = aPollEnd(newsAnswer(aCompletion()));
     expect(hookReportOf(before, end, apply(before, end, LATER))).toBeNull();
@@ -160,7 +160,7 @@ describe("a task with a customer's key", () => {
   });
 });
 
-describe("the key of a customer", () => {
+describe("the sealed key of a customer in a task", () => {
   it("is dropped by the change that settles the task", () => {
     const ended = apply(aCustomerTask(), aPollEnd(newsAnswer(aCompletion())), LATER);
     expect(sealedKeyOf(ended)).toEqual(SEALED_KEY);
@@ -170,7 +170,7 @@ describe("the key of a customer", () => {
     expect(keyIn(apply(silent, { type: "cancel", isForced: false }, LATER))).toEqual(DROPPED);
   });
 
-  it("stays with a task that has failed at its deadline until an hour after the last poll of its job, a day later, and is then dropped", () => {
+  it("is kept after the task failed at its deadline until an hour after the last poll of its job, a day later, and is then dropped", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const endedAt = task.deadlineAt;
     const failed = finish(task, { type: "deadline" }, endedAt);
@@ -193,7 +193,7 @@ describe("the key of a customer", () => {
     expect(wakeAt(dropped, policy)).toBe(failed.expiresAt);
   });
 
-  it("is dropped when a late result is known", () => {
+  it("is dropped when a result is known that came after the deadline", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const failed = finish(task, { type: "deadline" }, task.deadlineAt);
     const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "late_result" });
@@ -212,11 +212,11 @@ describe("the key of a customer", () => {
   });
 });
 
-describe("a customer's key whose relay secret is gone", () => {
+describe("a customer's key that cannot be opened because its relay secret was removed", () => {
   const lost = withoutSecret(aPolicy({ isOperatorNotified: true }));
   const told = settledAt(aCustomerTask(), LATER, lost);
 
-  it("is told to the operator once, with the time since when, and the job is polled no more", () => {
+  it("is reported to the operator once, with the time since when, and the job is not polled any more", () => {
     expect(keyIn(told)).toEqual(aCustomerKey(LATER));
     expect("notices" in told && told.notices).toMatchObject([{ kind: "key.unreadable" }]);
     const step = nextStep(told, lost, LATER);
@@ -224,7 +224,7 @@ describe("a customer's key whose relay secret is gone", () => {
     expect(settledAt(told, LATER + HOUR, lost)).toBe(told);
   });
 
-  it("is noted without a notice where the operator wants none", () => {
+  it("is recorded in the task without a notice when the operator gets no notices", () => {
     const silent = settledAt(aCustomerTask(), LATER, withoutSecret());
     expect([keyIn(silent), "notices" in silent && silent.notices]).toEqual([
       aCustomerKey(LATER),
@@ -233,26 +233,26 @@ describe("a customer's key whose relay secret is gone", () => {
     expect(nextStep(silent, withoutSecret(), LATER)).toBeNull();
   });
 
-  it("leaves the task to its hook, which ends it as where the connection has no key", () => {
+  it("leaves the task open until a hook ends it, as where the connection has no key", () => {
     const ended = finish(told, aSubmissionHook(aCompletion()), LATER + SECOND, lost);
     expect(ended.status).toBe("completed");
   });
 
-  it("ends the task at its deadline without a poll", () => {
+  it("has the task fail at its deadline without a poll", () => {
     const silent = withoutSecret();
     const task = settledAt(aCustomerTask(), LATER, silent);
     const step = nextStep(task, silent, aCustomerTask().deadlineAt);
     expect(step).toEqual({ kind: "event", event: { type: "deadline" } });
   });
 
-  it("is used again, and no longer told as unreadable, when the secret is back", () => {
+  it("is used again when the relay secret is back, and the task does not call it unreadable any more", () => {
     const back = settledAt(told, LATER + HOUR, POLICY);
     expect(keyIn(back)).toEqual(aCustomerKey());
     expect(back.version).toBeGreaterThan(told.version);
     expect(nextStep(back, POLICY, LATER + HOUR)).toMatchObject({ kind: "poll" });
   });
 
-  it("is not asked for after the deadline, and is dropped when the task is settled", () => {
+  it("is dropped when the task fails at its deadline and is settled, without a later poll", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const failed = finish(
       settledAt(task, LATER, lost),
@@ -264,10 +264,10 @@ describe("a customer's key whose relay secret is gone", () => {
   });
 });
 
-describe("a refused key of a customer", () => {
+describe("a customer's key that the upstream refuses", () => {
   const refused = apply(aCustomerTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
 
-  it("leaves the task open, is polled with again, and raises the version only once", () => {
+  it("leaves the task open, is used for the next poll, and gives the task a new version only at the first refusal", () => {
     expect(refused).toMatchObject({
       status: "pending",
       tracking: { poll: { answer: { kind: "unauthorized" } } },
@@ -278,7 +278,7 @@ describe("a refused key of a customer", () => {
     expect(nextStep(refused, policy, LATER + HOUR)).toMatchObject({ kind: "poll" });
   });
 
-  it("is shown to the customer too, until an answer is understood", () => {
+  it("is shown as refused to the operator and the account until an answer to a poll is understood", () => {
     const seconds = Math.floor(LATER / 1000);
     for (const reader of ["operator", "account"] as const) {
       expect(JSON.parse(taskView(refused, reader))).toMatchObject({
@@ -292,14 +292,14 @@ describe("a refused key of a customer", () => {
     );
   });
 
-  it("does not raise the version of a task with the key of its connection, which does not show it", () => {
+  it("gives the task a new version; a refused key of the connection does not, because accounts do not see it", () => {
     const own = apply(anAttachedTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
     expect(own.version).toBe(NOW);
   });
 });
 
 it.each(["operator", "account", "link"] as const)(
-  "the view of a task for the reader %s has no part of the sealed key, and neither has its index row",
+  "the view of a task for the reader %s contains no part of the customer's sealed key, and neither does its index row",
   (reader) => {
     const task = settledAt(aCustomerTask(), LATER, withoutSecret());
     if (task.status === "charging") throw new Error("hidden");
@@ -319,6 +319,6 @@ it("the operator sees since when the customer's key cannot be opened, and other 
   expect(taskView(task, "account")).not.toContain("unreadable");
 });
 
-it("a task without a submission has no customer's key", () => {
+it("a task that the relay has not submitted has no customer's key", () => {
   expect(taskView(anOpenTask(), "operator")).not.toContain("key");
 });

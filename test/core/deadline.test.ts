@@ -109,7 +109,7 @@ describe("a finished task", () => {
   });
 });
 
-describe("an order to erase", () => {
+describe("an order to erase a task", () => {
   const due = { kind: "due", nextAttemptAt: NOW } as const;
   const inFlight = runningSince(NOW);
 

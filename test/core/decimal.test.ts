@@ -17,7 +17,7 @@ it.each([
   [1.5e21, 2, 1, 3_000_000_000_000_000_000_000n],
   [1e-7, 1, 1e-7, 1n],
   [1.5e-7, 1, 1e-7, 2n],
-])("%d × %d ÷ %d is rounded up to %d", (a, b, divisor, expected) => {
+])("ceilOfProduct rounds %d × %d ÷ %d up to %d", (a, b, divisor, expected) => {
   expect(ceilOfProduct(a, b, divisor)).toBe(expected);
 });
 
@@ -26,6 +26,6 @@ it.each([
   [1, Infinity, 1],
   [1, 1, -Infinity],
   [1, 1, 0],
-])("%d × %d ÷ %d is refused as out of range", (a, b, divisor) => {
+])("ceilOfProduct refuses %d × %d ÷ %d as out of range", (a, b, divisor) => {
   expect(() => ceilOfProduct(a, b, divisor)).toThrow(RangeError);
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FaultNotes } from "../../src/objects/task/fault-notes.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
 
-it("FaultNotes, which groups failed attempts at a host, has them reported in only 12 groups when 10,000 come within a minute", () => {
+it("FaultNotes, which groups failed attempts at a host, orders only 12 reports when 10,000 attempts fail within a minute", () => {
   const notes = new FaultNotes();
   const reports = Array.from({ length: 10_000 }, (_, n) => notes.add("host", NOW + n * 6));
   const made = reports.filter((count) => count > 0);

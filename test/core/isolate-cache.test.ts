@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { EnvCache, isolateCache } from "../../src/lib/isolate-cache.ts";
 
-it("an isolate cache of size n keeps the n entries used last and at most 2n, and returns none that has reached its maximum age", () => {
+it("an isolate cache of size n keeps the n entries used last and at most 2n, and returns no entry older than its maximum age", () => {
   const clock = vi.spyOn(Date, "now").mockReturnValue(0);
   const cache = isolateCache<number>(2, 1_000);
   cache.set("a", 1).set("b", 2);

@@ -52,7 +52,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     '{"\u007f\u2028\u00a0\ufeff":"// no comment, /* none */ either"}',
     '{"a":1,"a":2,"b":{"model":1,"model":2}}',
     '{"":{"":""}}',
-  ])("accepts %j, as JSON.parse does", (text) => {
+  ])("accepts %j, which JSON.parse accepts too", (text) => {
     expect(isJson(text)).toBe(true);
     expect(found(text)).not.toHaveProperty("message");
   });
@@ -182,7 +182,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ['{"a":"b', 6],
     ['{"a":1.}', 6],
     ['{"a":1', 7],
-  ])("names the byte from which on a body is not JSON: %j, %i", (body, byte) => {
+  ])("names the byte from which on a body is not JSON: of %j it is %i", (body, byte) => {
     const message = `must be JSON as in RFC 8259, which it is not from byte ${byte} on`;
     expect(found(body)).toEqual({ pointer: "", message });
   });
@@ -200,14 +200,14 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     }
   });
 
-  it("refuses a million opening brackets like 257, without a stack that grows with them", () => {
+  it("refuses a million opening brackets like 257, without a call stack that grows with them", () => {
     expect(found(`{"a":${"[".repeat(1_000_000)}`)).toEqual({
       pointer: "",
       message: "must not be nested deeper than 256",
     });
   });
 
-  it("counts the levels around a value, not the objects and lists before it", () => {
+  it("counts as levels only the objects and lists around a value, not those before it", () => {
     const lists = Array.from({ length: 1_000 }, () => nested(200, "[", "", "]"));
     expect(found(`{"a":[${lists.join(",")}],"model":"m"}`)).toEqual({ "/model": scalar("m") });
   });
@@ -236,7 +236,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ['{"input":{"model":"m"},"list":[{"model":"m"}]}', {}],
     ['{"metadata":5}', {}],
     ['{"Model":"m","model ":"m","mode":"m","/model":"m"}', {}],
-  ])("finds in %s the watched members, by pointer", (body, members) => {
+  ])("finds in the body %s the watched members, each by its JSON Pointer", (body, members) => {
     expect(found(body)).toEqual(members);
   });
 
@@ -249,7 +249,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     },
   );
 
-  it("reads no item of a list, whatever number the pointer ends in", () => {
+  it("finds no item of a list, even if the JSON Pointer ends in a number", () => {
     expect(found('{"list":["m"]}', ["/list/0", "/list/length"])).toEqual({});
   });
 
@@ -269,9 +269,12 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ["a number of 1,024 digits", "1".repeat(1_024), { kind: "scalar", value: Infinity }],
     ["a number of 1,025 digits", "1".repeat(1_025), { kind: "long" }],
     ["a string of a million characters", `"${"a".repeat(1_000_000)}"`, { kind: "long" }],
-  ])("reads the value of a scalar up to 1,024 characters: %s", (_, value, member) => {
-    expect(found(`{"model":${value}}`)).toEqual({ "/model": member });
-  });
+  ])(
+    "reads the value of a watched text, number, true, false or null up to 1,024 characters: %s",
+    (_, value, member) => {
+      expect(found(`{"model":${value}}`)).toEqual({ "/model": member });
+    },
+  );
 
   it.each([
     ['{"model":1,"model":1}', "/model"],
@@ -280,11 +283,11 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ['{"metadata":{"id":1},"metadata":{}}', "/metadata"],
     ['{"metadata":1,"x":2,"metadata":null}', "/metadata"],
     ['{"metadata":{"id":{"id":1},"id":1}}', "/metadata/id"],
-  ])("refuses %s, which names %s twice, and says which", (body, pointer) => {
+  ])("refuses the body %s, which names %s twice, and says which", (body, pointer) => {
     expect(found(body)).toEqual({ pointer, message: "must not be named twice" });
   });
 
-  it("refuses a watched member that is named again in a text of any length", () => {
+  it("refuses a watched member that is named twice, however long the texts between are", () => {
     const long = `"${"x".repeat(100_000)}"`;
     expect(found(`{"model":1,${long}:1,"list":[${long}],"model":1}`)).toEqual({
       pointer: "/model",
@@ -293,7 +296,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
   });
 
   it.each(["", "model", "/a~", "/a~2", "model/"])(
-    "throws when it is to watch %j, which is no pointer of a member",
+    "throws when it is to watch %j, which is no JSON Pointer of a member",
     (pointer) => {
       expect(() => scanBody(bytesOf("{}"), [pointer])).toThrow("is no JSON Pointer");
     },
@@ -329,7 +332,7 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
     expect(edited(body, { "/metadata/callback_url": HOOK })).toBe(expected);
   });
 
-  it("sets several members in any order, and adds what they stand in once", () => {
+  it("sets several members in any order, and adds a missing object around them once", () => {
     const texts = { "/metadata/id": "7", "/model": "m", "/metadata/callback_url": HOOK };
     const metadata = `"metadata":{"callback_url":"${HOOK}","id":"7"}`;
     expect(edited("{}", texts)).toBe(`{"model":"m",${metadata}}`);
@@ -361,7 +364,7 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
   );
 
   it.each(["1", "null", '"x"', "[]", '[{"callback_url":1}]'])(
-    "fails when the member stands in %s instead of an object, and names that",
+    "fails when the object that is to hold the member is %s, and names the JSON Pointer of that value",
     (value) => {
       const body = bytesOf(`{"metadata":${value}}`);
       expect(edit(body, { "/metadata/callback_url": HOOK })).toEqual(
@@ -377,7 +380,7 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
     },
   );
 
-  it("returns parts without a copy of the body, none of them empty", () => {
+  it("returns the new body as a list of non-empty slices, without copying the given body", () => {
     const texts = { "/model": "m", "/metadata/id": "7" };
     const isView = (bytes: Uint8Array) =>
       partsOf(bytes, texts).map((part) => part.length > 0 && part.buffer === bytes.buffer);
@@ -385,7 +388,7 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
     expect(isView(bytesOf('{"model":"x"}'))).toEqual([true, false, false, true]);
   });
 
-  it("returns the right parts for bytes that are themselves part of a buffer", () => {
+  it("returns the right slices when the given body is itself a part of a longer buffer", () => {
     const bytes = bytesOf('[{"é":1,"model":"x"}]').subarray(1, -1);
     const parts = partsOf(bytes, { "/model": "m" });
     expect(new TextDecoder().decode(bytesOf(...parts))).toBe('{"é":1,"model":"m"}');
@@ -394,7 +397,10 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
   it.each([
     [{ "/other": "x" }, "/other was not watched"],
     [{ "/metadata": "x", "/metadata/id": "7" }, "/metadata/id is inside of /metadata"],
-  ])("throws when it is to set %j, because the body was not scanned for that", (texts, message) => {
-    expect(() => edited("{}", texts)).toThrow(message);
-  });
+  ])(
+    "throws when it is to set %j, because the body was not scanned for this JSON Pointer",
+    (texts, message) => {
+      expect(() => edited("{}", texts)).toThrow(message);
+    },
+  );
 });

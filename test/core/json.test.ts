@@ -90,7 +90,7 @@ it.each([
   ['{"a":1}', "{}", '{"a":1}'],
   ['{ "a": 1.0 }', '{"b":2}', '{ "a": 1.0 ,"b":2}'],
 ])(
-  "appendMembers makes of the JSON objects %s and %s one with the members of both, %s, and keeps their text",
+  "appendMembers joins the JSON objects %s and %s to one with the members of both, %s, and keeps their text",
   (object, members, text) => {
     expect(appendMembers(object, members)).toBe(text);
   },

@@ -254,7 +254,7 @@ describe("the deadline of a task to which no job was attached", () => {
     ["a result", newsAnswer(aCompletion()), { status: "completed" }],
     ["a wait", rateLimited(HOUR), { tracking: { poll: { notBefore: LATE + HOUR } } }],
   ])(
-    "%s in the answer to a poll of a job that only a hook has named counts when this job was attached to the task during the poll",
+    "%s in the answer to a poll of a job that only a hook had named takes effect when this job was attached during the poll",
     (_what, answer, after) => {
       const task = anAttachedTask({}, { deadlineAt: LATE + DAY });
       const end = aPollEnd(answer, { purpose: "kept_job" });

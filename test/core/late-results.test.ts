@@ -145,7 +145,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     ["no poll when it wakes to erase the task", timedOut.expiresAt, []],
     ["one poll when it wakes a day after the deadline", endedAt + DAY, ["poll"]],
   ])(
-    "the object of a task that failed at its deadline, when just loaded, makes only the poll for which it wakes, none of days before: %s",
+    "a task object loaded long after its task failed at the deadline makes only the poll that is due, none of those of earlier times: %s",
     (_what, scheduledAt, polls) => {
       const policy = aPolicy({ polledAt: 0, indexTriedAt: scheduledAt - 1 });
       const asked = [policy, { ...policy, polledAt: scheduledAt }]

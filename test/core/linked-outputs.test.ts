@@ -58,7 +58,7 @@ describe("the relay's link to an output", () => {
     expect((await linksOf(BUCKET)).links).toBeNull();
   });
 
-  it("is made where the bucket OUTPUTS is not bound only for outputs on a connection's own origin that open only with its key", async () => {
+  it("is made without the bucket OUTPUTS only for outputs at a connection's own origin that open only with its key", async () => {
     const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net/api" };
     const vars = { ...connections({ gateway }), PUBLIC_URL };
     const { links } = await linksOf(vars);
@@ -75,7 +75,7 @@ describe("the relay's link to an output", () => {
   });
 });
 
-describe("the source of an output keeps its own link", () => {
+describe("no link of the relay is made to an output", () => {
   it.each([
     ["a link without encryption", "http://cdn.example.com/video.mp4"],
     ["a link to this machine", "https://127.0.0.1/video.mp4"],
@@ -88,11 +88,11 @@ describe("the source of an output keeps its own link", () => {
     ["a link to the relay's outputs", `${OUTPUTS_URL}/outputs/${ID}/1/1_1_a.mp4`],
     ["a link that is longer than any that is stored", VIDEO.padEnd(8_193, "x")],
     ["no link", "video.mp4"],
-  ])("when it is %s, because the relay must not fetch it", async (_, source) => {
+  ])("whose source is %s, because the relay must not fetch it", async (_, source) => {
     expect(await linkTo({ source }, { OUTPUTS_URL })).toBeNull();
   });
 
-  it("when the simulated provider has generated it, because nothing is there", async () => {
+  it("that the simulated provider has generated, because its link leads to nothing", async () => {
     const vars = { SANDBOX: "true" };
     expect(await linkTo({ connection: "sandbox" }, vars)).toBeNull();
     expect(await linkTo({ connection: "ark" }, { ...vars, ARK_API_KEY: "key" })).not.toBeNull();

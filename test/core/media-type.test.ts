@@ -51,10 +51,13 @@ it.each([
   ["an AIFF", "FORM\0\0\0\x24AIFFCOMM", "audio/aiff"],
   ["an AVI", "RIFF\x24\0\0\0AVI LIST", "video/x-msvideo"],
   ["a FLAC", "fLaC\0\0\0\x22", "audio/flac"],
-])("the first bytes of %s make it media that browsers show", (_what, text, type) => {
-  expect(mediaTypeOf(bytes(text))).toBe(type);
-  expect(isShownInline(type)).toBe(true);
-});
+])(
+  "an output that begins like %s is shown inline, under the media type of its content",
+  (_what, text, type) => {
+    expect(mediaTypeOf(bytes(text))).toBe(type);
+    expect(isShownInline(type)).toBe(true);
+  },
+);
 
 it.each([
   ["a HEIC", iso("heic", "mif1"), "image/heif"],
@@ -90,12 +93,15 @@ it.each([
   ["a cut signature", "RIFF\x24", OTHER_TYPE],
   ["a cut box", "\0\0\0\x18ftypav", OTHER_TYPE],
   ["an empty file", "", OTHER_TYPE],
-])("the first bytes of %s make it a file that browsers save", (_what, text, type) => {
-  expect(mediaTypeOf(bytes(text))).toBe(type);
-  expect(isShownInline(type)).toBe(false);
-});
+])(
+  "an output that begins like %s is offered for download and not shown inline",
+  (_what, text, type) => {
+    expect(mediaTypeOf(bytes(text))).toBe(type);
+    expect(isShownInline(type)).toBe(false);
+  },
+);
 
-it("only the first bytes count, so that a type found in a part of a file is the type of the file", () => {
+it("only the first bytes of an output decide its media type: the beginning of another format at a later place changes nothing", () => {
   const start = bytes(`${EBML}${"\0".repeat(TYPE_BYTES)}webm`);
   expect(mediaTypeOf(start)).toBe(OTHER_TYPE);
   expect(mediaTypeOf(bytes(`\x89PNG\r\n\x1a\n${"x".repeat(100_000)}`))).toBe("image/png");

@@ -57,7 +57,7 @@ function made(submissionId: string | null) {
   return hookToken(CONNECTION, ID, { submissionId, hasCustomerKey: false }, [key]);
 }
 
-describe("an answer about a job that only a hook at the URL of a submission has named", () => {
+describe("the answer to a poll of a job that was named only by a hook at the URL of a submission", () => {
   it.each<[string, Partial<Observation>, boolean]>([
     ["the submitted model and a creation when it began", { model: MODEL, submittedAt: NOW }, true],
     ["a creation later", { model: MODEL, submittedAt: NOW + 3_600 * SECOND }, true],
@@ -74,13 +74,13 @@ describe("an answer about a job that only a hook at the URL of a submission has 
     ["the id of the task", { taskId: ID.toUpperCase() }, true],
     ["the id of another task", { taskId: crypto.randomUUID() }, false],
   ])(
-    "an answer that states %s proves or disproves that the job is that of the submission",
+    "proves or disproves, by stating %s, that the job is that of the submission",
     async (_what, changes, isProof) => {
       expect(await named(submitted, changes)).toBe(isProof);
     },
   );
 
-  it("a name that stands for a model is not compared with the model that the answer states", async () => {
+  it("proves the job by its creation alone when the submitted model is an alias, which need not equal the stated model", async () => {
     const poll = { ...submitted, submitted: { id: SUBMISSION_ID, model: "ep-1", startedAt: NOW } };
     const stated = { model: MODEL, submittedAt: NOW };
     expect(await named(poll, stated, { modelAliases: /^ep-/ })).toBe(true);
@@ -88,11 +88,11 @@ describe("an answer about a job that only a hook at the URL of a submission has 
     expect(await named(submitted, { ...stated, model: "x" }, { modelAliases: /^ep-/ })).toBe(false);
   });
 
-  it("model and creation prove nothing about a task that the relay has not submitted", async () => {
+  it("proves by model and time of creation nothing about a task that the relay has not submitted", async () => {
     expect(await named(registered, { model: MODEL, submittedAt: NOW })).toBe(false);
   });
 
-  it("a hook URL that the answer repeats proves the submission whose token it has, and no other", async () => {
+  it("proves by a repeated hook URL the submission whose token the URL has, and no other", async () => {
     const own = await urlFor(SUBMISSION_ID);
     const other = await urlFor(OTHER_SUBMISSION_ID);
     const plain = await urlFor(null);
@@ -102,7 +102,7 @@ describe("an answer about a job that only a hook at the URL of a submission has 
     expect(await proofs(registered)).toEqual([false, false, true]);
   });
 
-  it("a hook URL for a customer's key proves a poll with such a key, and no other", async () => {
+  it("proves by a repeated hook URL for a customer's key a job polled with such a key, and no other", async () => {
     const customers: Poll = { ...submitted, customerKey: SEALED_KEY };
     const own = await urlFor(SUBMISSION_ID, ID, CONNECTION, true);
     const plain = await urlFor(SUBMISSION_ID);
@@ -112,7 +112,7 @@ describe("an answer about a job that only a hook at the URL of a submission has 
     expect(await proofs(submitted)).toEqual([false, true]);
   });
 
-  it("a hook URL of another task or connection, and a text that is no URL, prove nothing", async () => {
+  it("proves nothing by the hook URL of another task or connection, or by a text that is no URL", async () => {
     for (const hookUrl of [
       await urlFor(SUBMISSION_ID, crypto.randomUUID()),
       await urlFor(SUBMISSION_ID, ID, "kling"),
@@ -125,7 +125,7 @@ describe("an answer about a job that only a hook at the URL of a submission has 
 });
 
 describe("the token in the hook URL of a submission", () => {
-  it("the token of a submission is its id, a dot and a MAC, and says which submission it is for", async () => {
+  it("is the id of the submission, a dot and a MAC, and is read as that of this submission", async () => {
     const token = await made(SUBMISSION_ID);
     expect(token).toMatch(new RegExp(`^${SUBMISSION_ID}\\.[A-Za-z0-9_-]{43}$`));
     const own = { hasCustomerKey: false };
@@ -133,7 +133,7 @@ describe("the token in the hook URL of a submission", () => {
     expect(await read(await made(null))).toEqual({ ...own, submissionId: null });
   });
 
-  it("the token of a submission with a customer's key says so, and neither form is valid as the other", async () => {
+  it("of a customer's key is marked as such; removing or adding the mark makes the token invalid", async () => {
     const about = { submissionId: SUBMISSION_ID, hasCustomerKey: true };
     const token = await hookToken(CONNECTION, ID, about, [key]);
     expect(await read(token)).toEqual(about);
@@ -144,19 +144,19 @@ describe("the token in the hook URL of a submission", () => {
     await expect(hookToken(CONNECTION, ID, nothing, [key])).rejects.toThrow("without");
   });
 
-  it("a token is valid under each configured key, and made with the newest", async () => {
+  it("is valid when made under any configured key, and is made under the newest one", async () => {
     const token = await made(SUBMISSION_ID);
     expect(await read(token, ID, CONNECTION, [otherKey, key])).not.toBeNull();
     expect(await read(token, ID, CONNECTION, [otherKey])).toBeNull();
   });
 
-  it("a token is refused for another task or connection", async () => {
+  it("is refused for another task or connection", async () => {
     const token = await made(SUBMISSION_ID);
     expect(await read(token, crypto.randomUUID())).toBeNull();
     expect(await read(token, ID, "ark-2")).toBeNull();
   });
 
-  it("a token is refused with the id of another submission, without an id, or with an id that it was not made for", async () => {
+  it("is refused with the id of another submission, without an id, or with an id when it was made without one", async () => {
     const mac = (await made(SUBMISSION_ID)).split(".").at(-1) ?? "";
     const plain = await made(null);
     for (const token of [

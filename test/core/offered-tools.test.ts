@@ -10,7 +10,7 @@ const NODE = "must have a schema with the type string, integer, number, boolean,
 const withBody = (body: unknown) => [{ ...OFFER, body }];
 const withMember = (member: object) => withBody({ ...BODY, properties: { prompt: member } });
 
-it("an offer with a body has a tool for its model and path, named after connection and model or as the offer says", () => {
+it("an offer with a body gives agents a tool for its model and path, which is named after connection and model unless the offer names it", () => {
   const named = { ...OFFER, models: ["doubao/seedance-2.0"], tool: "video" };
   const offers = parseOffers([{ ...OFFER, models: ["doubao/seedance-1.0"] }, named]);
   const schema = { ...BODY, additionalProperties: false };
@@ -163,7 +163,7 @@ it.each([
   ["another model", { models: ["n"] }],
   ["another path", { path: "/contents/other" }],
   ["customers with a key of their own", { key: "customer" }],
-])("an offer for %s may stand before one with a body", (_, other) => {
+])("OFFERS may have an offer without a body for %s before an offer with a body", (_, other) => {
   const earlier = { ...OFFER, body: null, ...other };
   expect(configuredWith({ OFFERS: [earlier, OFFER] }).ok).toBe(true);
 });
@@ -187,7 +187,7 @@ const INPUT = toolInput(
   ["flag"],
 );
 
-it("the input of a tool is taken as described, and a missing member with a default is set", () => {
+it("the input of a tool is taken as the offer describes it, and a missing member with a default is set to it", () => {
   const given = {
     flag: true,
     text: "abc",
@@ -215,7 +215,7 @@ it.each<[object, string]>([
   [{ flag: true, list: ["1"] }, "list.0"],
   [{ flag: true, open: { b: 1 } }, "open.a"],
   [{ flag: true, flag2: true }, ""],
-])("the input %j of a tool is refused at %j", (given, place) => {
+])("the input %j of a tool is refused, and the refusal names %j", (given, place) => {
   const paths = INPUT.parser.safeParse(given).error?.issues.map(({ path }) => path.join("."));
   expect(paths).toEqual([place]);
 });

@@ -411,14 +411,17 @@ it.each([
     "tokens",
     "must be left out, because jobs of this connection state no usage, at 0.price.per.usage",
   ],
-])("a price at %s may be by its own usage only: %s", (connection, usage, message) => {
-  const price = { ...BY_TOKENS, per: { ...BY_TOKENS.per, usage } };
-  const result = configuredWith({ OFFERS: [{ ...OFFER, connection, price }] });
-  if (message === null) expect(result.ok).toBe(true);
-  else expect(result).toEqual({ ok: false, error: [{ path: "OFFERS", message }] });
-});
+])(
+  "the price of an offer of %s may name only a usage that the upstream's jobs state: with the usage %s",
+  (connection, usage, message) => {
+    const price = { ...BY_TOKENS, per: { ...BY_TOKENS.per, usage } };
+    const result = configuredWith({ OFFERS: [{ ...OFFER, connection, price }] });
+    if (message === null) expect(result.ok).toBe(true);
+    else expect(result).toEqual({ ok: false, error: [{ path: "OFFERS", message }] });
+  },
+);
 
-it("an offer for customers with a key of their own may name a connection without a key, but not the sandbox, which takes none", () => {
+it("an offer for customers with keys of their own may name a connection without a key, but not the sandbox, which takes none", () => {
   const own = { ...OFFER, key: "customer" };
   expect(configuredWith({ OFFERS: [own] }).ok).toBe(true);
   const OFFERS = [own, { ...own, connection: "sandbox" }];
@@ -439,7 +442,7 @@ function limitsWith(vars: object): readonly number[] {
   return [maxSubmitBytes, submitTimeoutMs, submitUnknownMs];
 }
 
-it("the limits of submissions are 16 MiB, 90 s and an hour unless the variables say otherwise, and the core gets both times", () => {
+it("a submission may have 16 MiB, take 90 s and stay unknown for an hour unless variables set others; the core gets both times", () => {
   expect(limitsWith({})).toEqual([16_777_216, 90_000, 3_600_000]);
   const others = { MAX_SUBMIT_MB: "100", SUBMIT_TIMEOUT_S: 5, SUBMIT_UNKNOWN_MINUTES: "1" };
   expect(limitsWith(others)).toEqual([104_857_600, 5_000, 60_000]);

@@ -10,7 +10,7 @@ function outputsOf(vars: object): Partial<OutputConfig> {
   return { areOutputsKept, outputsOrigin, outputLifeMs, maxOutputBytes };
 }
 
-describe("the configuration of outputs", () => {
+describe("the configuration for outputs", () => {
   it("without any variable keeps no copies and has no address, and links would work for 7 days", () => {
     expect(outputsOf({})).toEqual({
       areOutputsKept: false,

@@ -98,14 +98,14 @@ describe("the order to copy the outputs of a task", () => {
     expect(firstOrderOf(null, aFinishedTask())).toBeNull();
   });
 
-  it("is repeated after a minute, while no copy has ended and the order is not known to be taken", () => {
+  it("is repeated after a minute when no copy has ended and nothing says that the order was taken", () => {
     const duty = orderCopies(task, POLICY);
     expect(duty?.dueAt).toBe(NOW + MINUTE);
     expect(duty?.step(NOW).order.outputs).toEqual(outputs);
     expect(nextStep(task, POLICY, NOW + MINUTE)).toMatchObject({ kind: "orderCopies" });
   });
 
-  it("is repeated after 5 s and then twice as long when it is not taken, and never again when it is", () => {
+  it("is repeated after 5 s and then after twice as long each time it is not taken, and not any more once it is taken", () => {
     const event = answers(false);
     const once = apply(task, event, NOW + MINUTE);
     expect(orderCopies(once, POLICY)?.dueAt).toBe(NOW + MINUTE + 5 * SECOND);
@@ -117,12 +117,12 @@ describe("the order to copy the outputs of a task", () => {
     expectUnchanged(taken, event);
   });
 
-  it("is repeated although an order for an earlier task with the same id was taken", () => {
+  it("is repeated although the order for an earlier task with the same id was taken", () => {
     expectUnchanged(task, answers(true, NOW - MINUTE));
     expectUnchanged(task, answers(false, NOW - MINUTE));
   });
 
-  it("waits where an attempt of the callback is planned within the next 2.5 s", () => {
+  it("waits when an attempt of the callback is planned within the next 2.5 s", () => {
     const [soon, later] = [2_499, 2_500].map((waitMs) => {
       const state = { kind: "due", nextAttemptAt: NOW + MINUTE + waitMs } as const;
       return orderCopies(aTaskWithOutputs({ callback: aCallback({ state }) }), POLICY);
@@ -131,14 +131,14 @@ describe("the order to copy the outputs of a task", () => {
     expect(later?.dueAt).toBe(NOW + MINUTE);
   });
 
-  it("is not given when the links have ended", () => {
+  it("is not given after the relay's links to the outputs have ended", () => {
     const order = { retryAt: EXPIRES_AT, tries: 9 };
     const { outputs: planned } = task;
     if (planned === null) throw new Error("no outputs");
     expect(orderCopies({ ...task, outputs: { ...planned, order } }, POLICY)).toBeNull();
   });
 
-  it("has the sealed key of the customer, which the task keeps until its copies have ended", () => {
+  it("has the customer's sealed key, which the task keeps until its copies have ended", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
     const upstream = { connection: CONNECTION, job: null };
@@ -157,11 +157,11 @@ describe("the order to copy the outputs of a task", () => {
   });
 });
 
-describe("the deletion of an output", () => {
+describe("the order to delete an output", () => {
   const task = aTaskWithOutputs();
   const deletion = { type: "delete_output", number: 1 } as const;
 
-  it("is shown under a new version, and its copy is not ordered or reported any more", () => {
+  it("shows the output as deleted under a new version; the output is neither copied nor changed by a report any more", () => {
     const deleted = apply(task, deletion, NOW + SECOND);
     if (!isTerminal(deleted) || deleted.outputs === null) throw new Error("no outputs");
     expect(deleted.version).toBeGreaterThan(task.version);
@@ -175,7 +175,7 @@ describe("the deletion of an output", () => {
     });
   });
 
-  it("ends the orders to copy when no output is left to copy", () => {
+  it("ends the orders to copy when no other output is left to copy", () => {
     const one = apply(task, deletion, NOW + SECOND);
     expect(orderCopies(one, POLICY)?.step(NOW).order.outputs).toMatchObject([{ number: 3 }]);
     const both = apply(one, { ...deletion, number: 3 }, NOW + 2 * SECOND);
@@ -188,16 +188,16 @@ describe("the deletion of an output", () => {
     ["an output that the task does not have", task, 9, "unknown_output"],
     ["an output of a task that is open", anOpenTask(), 1, "task_open"],
     ["an output of no task", null, 1, "unknown_task"],
-  ])("of %s is refused", (_, record, number, code) => {
+  ])("is refused for %s", (_, record, number, code) => {
     const decision = transition(record, { type: "delete_output", number }, POLICY, NOW);
     expect(decision).toMatchObject({ kind: "reject", rejection: { code } });
   });
 });
 
-describe("the end of copies", () => {
+describe("the report that copies have ended", () => {
   const task = aTaskWithOutputs();
 
-  it("is shown to readers under a new version, with the size and type of what was kept and the reason of what was lost", () => {
+  it("gives the task a new version that shows the size and type of what was kept and the reason for what was lost", () => {
     const end = { expires_at: EXPIRES_AT / SECOND };
     const own = { kept: false, reason: "own_link" };
     expect(outputsIn(task)).toEqual([{ kept: false, ...end }, own, { kept: false, ...end }]);
@@ -211,11 +211,11 @@ describe("the end of copies", () => {
     expect(both.body).toBe(task.body);
   });
 
-  it("ends the orders to copy", () => {
+  it("ends the orders to copy when all copies have ended", () => {
     expect(orderCopies(after(task, ends({ number: 1, state: KEPT })), POLICY)).toBeNull();
   });
 
-  it("stays as it was reported first", () => {
+  it("does not change a copy whose end was reported before", () => {
     const first = after(task, ends({ number: 1, state: LOST }));
     expectUnchanged(first, ends({ number: 1, state: KEPT }), NOW + MINUTE);
     expectUnchanged(first, ends({ number: 1, state: LOST }), NOW + MINUTE);
@@ -225,17 +225,17 @@ describe("the end of copies", () => {
     ["of another task with the same id", { ...ends({ number: 1, state: KEPT }), recordedAt: 1 }],
     ["of an output without a link of the relay", ends({ number: 2, state: KEPT })],
     ["of no output", ends()],
-  ])("%s changes nothing", (_, event) => {
+  ])("changes nothing when it is %s", (_, event) => {
     expectUnchanged(task, event);
   });
 
-  it("changes nothing of a task that has no outputs, or is open", () => {
+  it("changes nothing of a task without outputs, or of an open one", () => {
     expectUnchanged(aFinishedTask(), ends({ number: 1, state: KEPT }));
     expectUnchanged(anOpenTask(), ends({ number: 1, state: KEPT }));
     expectUnchanged(null, ends({ number: 1, state: KEPT }));
   });
 
-  it("tells the operator of outputs that were lost, and of no others", () => {
+  it("has the operator told of outputs that were lost, and of no others", () => {
     const lost = after(task, ends({ number: 1, state: KEPT }, { number: 3, state: LOST }), TOLD);
     const details = { outputs: [{ number: 3, reason: "refused" }] };
     expect(lost.notices).toMatchObject([{ kind: "output.lost", version: lost.version, details }]);
@@ -244,7 +244,7 @@ describe("the end of copies", () => {
   });
 });
 
-it("all outputs with a link of the relay are deleted before their task is erased, whatever has become of their copies", () => {
+it("before a task is erased, all its outputs with a link of the relay are deleted, whether their copies were kept, lost or not made", () => {
   const task = after(aTaskWithOutputs(), ends({ number: 1, state: KEPT }));
   expect(outputsToDelete(task)).toEqual({
     taskId: ID,
@@ -259,18 +259,18 @@ it("all outputs with a link of the relay are deleted before their task is erased
   expect(outputsToDelete(anOpenTask())).toBeNull();
 });
 
-it("the links of the body have the numbers of their outputs", () => {
+it("the relay's links in a callback body have the numbers of their outputs, and an output that is not kept has its own link", () => {
   const { output }: { output: unknown } = JSON.parse(aTaskWithOutputs().body);
   expect(output).toMatchObject({
     urls: [relayLink(1), "http://cdn.example.com/a.mp4", relayLink(3)],
   });
 });
 
-describe("where the relay keeps no outputs but passes on those that open only with a key", () => {
+describe("in a relay without a bucket, which passes on outputs that open only with a connection's key,", () => {
   const passing = aPolicy({ outputs: { ...OUTPUT_LINKS, areKept: false } });
   const task = finish(anOpenTask(), aReport(aCompletion({ urls: [VIDEO] })), NOW, passing);
 
-  it("such an output has a link of the relay, is never ordered to be copied, and nothing is deleted with its task", () => {
+  it("such an output has a link of the relay, is never ordered to be copied, and nothing is deleted when its task is erased", () => {
     expect(task.body).toContain(relayLink(1));
     expect(task.outputs).toMatchObject({ list: [{ state: { kind: "streamed" } }], order: null });
     expect(firstOrderOf(anOpenTask(), task)).toBeNull();
@@ -281,7 +281,7 @@ describe("where the relay keeps no outputs but passes on those that open only wi
     expect(outputsIn(task)).toEqual([{ kept: false, reason: "streamed", ...end }]);
   });
 
-  it("the task keeps the sealed key of the customer until its links end", () => {
+  it("a task keeps the customer's sealed key until its links end", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
     const upstream = { connection: CONNECTION, job: null };

@@ -4,7 +4,7 @@ import { ID } from "./builders.ts";
 
 const OUTPUT = { taskId: ID, number: 1, mediaType: "video/mp4", extension: "mp4" };
 
-it("a video is shown in place, under a name that the relay makes, and pages of other sites may use it", () => {
+it("a video behind a link of the relay is shown inline under a file name that the relay makes, and pages of other sites may use it", () => {
   expect(contentHeaders(OUTPUT)).toEqual({
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": "Accept-Ranges, Content-Length, Content-Range, ETag",
@@ -24,7 +24,7 @@ it("a video is shown in place, under a name that the relay makes, and pages of o
 });
 
 it.each(["application/octet-stream", "application/pdf", "image/svg+xml", "text/html"])(
-  "an output of the type %s is saved, also when its link ends like a video",
+  "an output of the type %s is offered for download, even when the extension of its link is that of a video",
   (mediaType) => {
     const headers = contentHeaders({ ...OUTPUT, mediaType });
     expect(headers["Content-Disposition"]).toBe(`attachment; filename="${ID}-1.mp4"`);

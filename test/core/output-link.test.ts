@@ -38,8 +38,8 @@ const { outputKeys: old, statusKeys } = await keyringWith(OLD);
 const link = outputLink(OUTPUT, ORIGIN, old);
 const segments = segmentsOf(link);
 
-describe("the link to an output", () => {
-  it("has the id of the task, the number of the output, the token with its times, and the extension", () => {
+describe("the relay's link to an output", () => {
+  it("has the id of the task, the number of the output, a token with its times, and the extension", () => {
     expect(link).toMatch(
       new RegExp(`^${ORIGIN}/outputs/${ID}/2/${NOW_S + 604_800}_${NOW}_[\\w-]{43}\\.mp4$`),
     );
@@ -50,7 +50,7 @@ describe("the link to an output", () => {
     expect(await readOutputLink(segments, old)).toEqual(OUTPUT);
   });
 
-  it("has an HMAC-SHA-256 over all its parts, under a key that HKDF derives for this use alone", async () => {
+  it("has a token that is an HMAC-SHA-256 over all its parts, under a key that HKDF derives for this use alone", async () => {
     const [, token = ""] = /_([\w-]{43})\.mp4$/.exec(link) ?? [];
     const key = await hmacKey(new Uint8Array(await derivedBits("outputs")));
     const content = bytesOf(`${ID}\n2\n${NOW_S + 604_800}_${NOW}\nmp4`);
@@ -66,7 +66,7 @@ describe("the link to an output", () => {
     ["expiry", { ...segments, file: segments.file.replace(/^\d+/, String(NOW_S + 604_801)) }],
     ["life of the task", { ...segments, file: segments.file.replace(`_${NOW}_`, `_${NOW + 1}_`) }],
     ["extension", { ...segments, file: segments.file.replace(/mp4$/, "webm") }],
-  ])("opens nothing when it names another %s", async (_, changed) => {
+  ])("is not accepted after its %s was replaced by another", async (_, changed) => {
     expect(await readOutputLink(changed, old)).toBeNull();
   });
 
@@ -78,11 +78,11 @@ describe("the link to an output", () => {
     ["no token", { ...segments, file: ".mp4" }],
     ["a longer token", { ...segments, file: segments.file.replace(".mp4", "A.mp4") }],
     ["nothing", { taskId: "", number: "", file: "" }],
-  ])("opens nothing when it has %s", async (_, changed) => {
+  ])("is not accepted with %s", async (_, changed) => {
     expect(await readOutputLink(changed, old)).toBeNull();
   });
 
-  it("opens nothing after any change of one character of its token", async () => {
+  it("is not accepted after any change of one character of its token", async () => {
     const changes = Array.from(segments.file, (char, place) => {
       const other = char === "A" ? "B" : "A";
       return `${segments.file.slice(0, place)}${other}${segments.file.slice(place + 1)}`;
@@ -91,7 +91,7 @@ describe("the link to an output", () => {
     expect(new Set(await Promise.all(read))).toEqual(new Set([null]));
   });
 
-  it("is made with the newest relay secret and opens under every one that the relay still has", async () => {
+  it("is made with the newest relay secret and accepted under every one that the relay still has", async () => {
     const { outputKeys: both } = await keyringWith(NEW, OLD);
     const { outputKeys: newest } = await keyringWith(NEW);
     expect(await readOutputLink(segments, both)).toEqual(OUTPUT);
@@ -110,7 +110,7 @@ it.each([
   ["https://cdn.example.com/video.mp4/", "bin"],
   ["https://cdn.example.com", "bin"],
   ["no URL.mp4", "bin"],
-])("the link to the output of %s has the extension %s", (source, extension) => {
+])("the relay's link to the output of %s has the extension %s", (source, extension) => {
   expect(extensionOf(source)).toBe(extension);
 });
 

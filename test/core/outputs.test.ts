@@ -37,8 +37,8 @@ function endedWith(...urls: readonly string[]) {
   return finish(anOpenTask(), aReport(aCompletion({ urls })), NOW, KEEPING);
 }
 
-describe("the links in the callback body of a task whose outputs are kept", () => {
-  it("are those of the relay, and stay the same however long a copy takes, because the body is written once", () => {
+describe("the links in the callback body of a completed task", () => {
+  it("are those of the relay when it keeps outputs, already while the outputs are being copied", () => {
     const task = endedWith(VIDEO, IMAGE);
     expect(urlsOf(task)).toEqual([relayLink(1), relayLink(2)]);
     expect(task.outputs).toEqual({
@@ -58,25 +58,25 @@ describe("the links in the callback body of a task whose outputs are kept", () =
       aHook(aCompletion()),
     ],
     ["a poll", aPolicy(), aPollEnd(newsAnswer(aCompletion()))],
-  ])("are those of the relay too when %s has found the result", (_, policy, event) => {
+  ])("are those of the relay also when %s has found the result", (_, policy, event) => {
     const task = anAttachedTask();
     const ended = finish(task, event, NOW, { ...policy, outputs: OUTPUT_LINKS });
     expect(urlsOf(ended)).toEqual([relayLink(1)]);
     expect(ended.outputs?.list).toEqual([{ number: 1, source: VIDEO, state: COPYING }]);
   });
 
-  it("are the upstream's own where the relay must not fetch the source, and the others keep their numbers", () => {
+  it("are the upstream's own for outputs that the relay must not fetch, and the numbers of the others count these too", () => {
     const task = endedWith(PLAIN, IMAGE);
     expect(urlsOf(task)).toEqual([PLAIN, relayLink(2)]);
     expect(task.outputs?.list).toEqual([{ number: 2, source: IMAGE, state: COPYING }]);
   });
 
-  it("are the upstream's own when the relay must fetch none, and nothing is stored of outputs", () => {
+  it("are the upstream's own when the relay must fetch none of them, and then nothing is stored about outputs", () => {
     const task = endedWith(PLAIN);
     expect([urlsOf(task), task.outputs]).toEqual([[PLAIN], null]);
   });
 
-  it("are those of the relay for 32 outputs, and for all others the upstream's own", () => {
+  it("are those of the relay for the first 32 outputs that it may fetch, and the upstream's own for all further ones", () => {
     const sources = Array.from({ length: 35 }, (_, index) => `${VIDEO}?n=${index + 1}`);
     const task = endedWith(PLAIN, ...sources);
     const links = Array.from({ length: 32 }, (_, index) => relayLink(index + 2));
@@ -84,18 +84,18 @@ describe("the links in the callback body of a task whose outputs are kept", () =
     expect(task.outputs?.list).toHaveLength(32);
   });
 
-  it("are the upstream's own where the relay keeps no outputs", () => {
+  it("are the upstream's own when the relay keeps no outputs", () => {
     const task = finish(anOpenTask(), aReport());
     expect([urlsOf(task), task.outputs]).toEqual([[VIDEO], null]);
   });
 });
 
-it("a task that fails has no outputs", () => {
+it("a failed task has no outputs", () => {
   const task = finish(anOpenTask(), aReport(aFailure()), NOW, KEEPING);
   expect([urlsOf(task), task.outputs]).toEqual([undefined, null]);
 });
 
-it("a result with as many links of the greatest length as are stored without copies is stored with copies too", () => {
+it("a result with 200 links of 8,000 characters completes the task also in a relay that keeps outputs", () => {
   const urls = Array.from({ length: 200 }, (_, index) => `${VIDEO}?${index}`.padEnd(8_000, "x"));
   expect(areUrlsInBounds(urls) && urls.length < MAX_OUTPUT_URLS).toBe(true);
   expect(endedWith(...urls).status).toBe("completed");
@@ -104,7 +104,7 @@ it("a result with as many links of the greatest length as are stored without cop
 describe("a result that is reported again to a task whose outputs are kept", () => {
   const task = endedWith(VIDEO, PLAIN);
 
-  it("changes nothing when it has the upstream's own links, also after links are no longer made", () => {
+  it("changes nothing when it has the upstream's own links, even when the relay keeps no outputs any more", () => {
     const again = aReport(aCompletion({ urls: [VIDEO, PLAIN] }));
     expectUnchanged(task, again, NOW + DAY, KEEPING);
     expectUnchanged(task, again, NOW + DAY);
@@ -126,7 +126,7 @@ describe("a result that is reported again to a task whose outputs are kept", () 
   });
 });
 
-describe("the upstream's own links of a task whose outputs are kept", () => {
+describe("the upstream's own links to outputs that the relay keeps", () => {
   const task = endedWith(PLAIN, IMAGE);
 
   it("are shown to the operator, in the order of output.urls", () => {
@@ -136,18 +136,18 @@ describe("the upstream's own links of a task whose outputs are kept", () => {
     });
   });
 
-  it.each(["account", "link"] as const)("are not shown to a reader by %s", (reader) => {
+  it.each(["account", "link"] as const)("are not shown to the reader %s", (reader) => {
     const shown = taskView(task, reader);
     expect(shown).not.toContain("source_urls");
     expect(shown).not.toContain(IMAGE);
   });
 
-  it("are not shown a second time where output.urls has them", () => {
+  it("are not shown separately when output.urls already has them", () => {
     expect(taskView(aFinishedTask(), "operator")).not.toContain("source_urls");
   });
 });
 
-it("a stored task whose outputs are kept is read as it was written", () => {
+it("a record of a task with kept outputs is read from the storage unchanged", () => {
   const task = endedWith(VIDEO, IMAGE);
   expect(parseRecord(structuredClone(task))).toEqual(task);
 });

@@ -41,7 +41,7 @@ describe("polls under the poll limit of a connection", () => {
     expect(all.filter((waitMs) => waitMs === 0)).toHaveLength(18);
   });
 
-  it("deferred polls are permitted in the order in which their tasks first asked, when each task asks again after the wait that it was given", () => {
+  it("deferred polls are permitted in the order in which their tasks first asked, when each task asks again after its given wait", () => {
     const done = polled(new PollSlots(), NAMES);
     expect(done.map(({ task }) => task)).toEqual(NAMES);
     expect((done.at(-1)?.at ?? NaN) - NOW).toBeLessThan(2.1 * MINUTE);

@@ -49,7 +49,7 @@ it.each<[string, PriceRule, PricedResult, number]>([
     used({ cost: 0.29 }),
     29,
   ],
-])("a completed task costs by %s", (_what, rule, result, credits) => {
+])("a completed task with a price by usage is charged for %s", (_what, rule, result, credits) => {
   expect(decidePrice(200, rule, result)).toEqual({
     final: { credits, basis: rule.by },
     unknown: null,
@@ -74,20 +74,23 @@ it.each<[string, PriceRule, PricedResult, string]>([
     shown({ duration: 5, resolution: "constructor" }),
     "no_rate",
   ],
-])("a completed task with %s costs the hold", (_what, rule, result, unknown) => {
-  expect(decidePrice(200, rule, result)).toEqual({
-    final: { credits: 200, basis: "hold" },
-    unknown,
-    missing: 0,
-  });
-});
+])(
+  "a completed task with a price by usage costs the whole hold when its result has %s",
+  (_what, rule, result, unknown) => {
+    expect(decidePrice(200, rule, result)).toEqual({
+      final: { credits: 200, basis: "hold" },
+      unknown,
+      missing: 0,
+    });
+  },
+);
 
 it.each([
   ["by one credit", 13_334, 1],
   ["by a thousand credits", 80_000, 1_000],
   ["by more than can be counted", 1e30, Number.MAX_SAFE_INTEGER],
 ])(
-  "a price above the hold %s is the hold, and says how much is missing",
+  "when the price by usage is above the hold %s, the task costs the hold, and the decision says how much is missing",
   (_what, count, missing) => {
     expect(decidePrice(200, BY_TOKENS, tokens(count))).toEqual({
       final: { credits: 200, basis: "usage" },
@@ -97,7 +100,7 @@ it.each([
   },
 );
 
-describe("exact arithmetic", () => {
+describe("ceilOfProduct, which multiplies decimals exactly and rounds up once,", () => {
   it.each([
     [0.1, 3, 0.3, 1n],
     [0.07, 100, 1, 7n],
@@ -106,11 +109,11 @@ describe("exact arithmetic", () => {
     [1e21, 1, 1e21, 1n],
     [5e-324, 1, 1, 1n],
     [1.7976931348623157e308, 1, 1e308, 2n],
-  ])("%f × %f ÷ %f, rounded up, is %i", (a, b, divisor, product) => {
+  ])("returns for %f × %f ÷ %f, rounded up, %i", (a, b, divisor, product) => {
     expect(ceilOfProduct(a, b, divisor)).toBe(product);
   });
 
-  it("a product of decimals is rounded up once, as by whole numbers of their last places", () => {
+  it("returns for random decimals what exact whole numbers give", () => {
     const places = fc.record({
       digits: fc.integer({ min: 1, max: 10 ** 9 }),
       scale: fc.integer({ min: 0, max: 6 }),
@@ -129,7 +132,7 @@ describe("exact arithmetic", () => {
   });
 });
 
-it("whatever a job states, the price is a whole number from the minimum to the hold", () => {
+it("whatever usage a job states, the price is a whole number from the minimum to the hold", () => {
   const rules = fc.record({
     units: fc.double({ min: 1e-6, max: 1e9, noNaN: true }),
     rate: fc.double({ min: 1e-6, max: 1e9, noNaN: true }),

@@ -25,7 +25,7 @@ import { apply, expectRefused, expectUnchanged } from "./decisions.ts";
 
 const later = NOW + HOUR;
 
-describe("register", () => {
+describe("a registration of a task", () => {
   it("a registration creates a pending task with everything that was registered", () => {
     const registration = {
       callbackUrl: URL_A,

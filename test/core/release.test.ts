@@ -75,7 +75,7 @@ describe("the end of a task with a price by usage", () => {
     expect(completed.credits).toEqual(credits(undefined, { final }));
   });
 
-  it("a completed task whose usage is not stated keeps all that was charged, and tells the operator once", () => {
+  it("a completed task whose usage is not stated keeps all that was charged, and the operator is told once", () => {
     const completed = finish(task, aReport(), later, told);
     const final = { credits: PRICE, basis: "hold" } as const;
     expect(completed.credits).toEqual(credits(undefined, { final }));
@@ -89,13 +89,13 @@ describe("the end of a task with a price by usage", () => {
     expectUnchanged(completed, aReport(), later, told);
   });
 
-  it("the operator is told how much of a price is above what was charged", () => {
+  it("when a price by usage is above what was charged, the operator is told the difference", () => {
     const { notices } = finish(task, used(100), later, told);
     const details = { credits: PRICE, usage: "seconds", missing: 10 };
     expect(notices).toMatchObject([{ kind: "price.above_hold", version: later, details }]);
   });
 
-  it("the operator is told nothing of a known price, and nothing that is not listed in OPERATOR_EVENTS", () => {
+  it("the operator is told nothing about a price that is known and not above the hold, nor what OPERATOR_EVENTS does not list", () => {
     expect(finish(task, used(25), later, told).notices).toEqual([]);
     const unwantedNotices = new Set(["price.unknown", "price.above_hold"]);
     for (const event of [used(100), aReport()]) {
@@ -103,13 +103,13 @@ describe("the end of a task with a price by usage", () => {
     }
   });
 
-  it("a failed task is refunded all that was charged, whatever it has used", () => {
+  it("a failed task is refunded all that was charged, whatever usage its job states", () => {
     const failed = finish(task, aReport({ ...aFailure(), usage: { seconds: 25 } }), later);
     expect(failed.usage).toEqual({ seconds: 25 });
     expect(failed.credits).toEqual(credits({ kind: "refunding", retryAt: later, tries: 0 }));
   });
 
-  it("a task with a fixed price, and one without a price, are not changed by usage", () => {
+  it("a task with a fixed price, and one without a price, are not changed by the usage that the job states", () => {
     expect(finish(aChargedTask(), used(25), later, told)).toMatchObject({
       credits: credits(),
       notices: [],
@@ -124,7 +124,7 @@ describe("the end of a task with a price by usage", () => {
 describe("the end of a release", () => {
   const releasing = aReleasingTask();
 
-  it("a successful release is recorded, and starts the retention again", () => {
+  it("a successful release is recorded, and the retention of the task begins anew", () => {
     expect(finish(releasing, aReleaseEnd(true), later)).toEqual({
       ...releasing,
       version: later,
@@ -133,7 +133,7 @@ describe("the end of a release", () => {
     });
   });
 
-  it("a release without an answer is repeated like a refund, without end, and never for another amount", () => {
+  it("a release without an answer is repeated with the waits of a refund, without end, and always for the same amount", () => {
     let record: TaskRecord = releasing;
     const waits: number[] = [];
     let now = NOW;
@@ -179,16 +179,16 @@ describe("a task whose release is pending", () => {
     ["an erasure", { type: "erase" }, "series_running"],
     ["a cancellation", { type: "cancel", isForced: false }, "task_settled"],
     ["another result", aReport(aFailure()), "conflicting_result"],
-  ])("a task whose release is pending refuses %s", (_what, event, code) => {
+  ])("refuses %s", (_what, event, code) => {
     expectRefused(aReleasingTask(), event, code, later);
   });
 
-  it("a task whose release is pending is not refunded by the answer to a refund", () => {
+  it("is not refunded by the answer to a refund", () => {
     const event = { type: "refund_ended", isRefunded: true, submissionId: null } as const;
     expectUnchanged(aReleasingTask(), event, later);
   });
 
-  it("a redelivery of a task whose release is pending starts at once, and the release stays planned", () => {
+  it("starts a redelivery at once, and the release stays planned", () => {
     const pending = aReleasingTask();
     const sent = finish(pending, aRedelivery(), later);
     expect(sent.callback?.state).toEqual(runningSince(later, 2));
@@ -199,7 +199,7 @@ describe("a task whose release is pending", () => {
     ["by the ledger", CHARGE_ID, 2_500],
     ["by the operator's own billing", null, 25_500],
   ])(
-    "a release %s does not start so shortly before an attempt that it could delay it",
+    "a release %s is not started so shortly before a callback attempt that it could delay the attempt",
     (_what, chargeId, clearanceMs) => {
       const waiting = (nextAttemptAt: number) => {
         const callback = aCallback({ state: { kind: "due", nextAttemptAt } });
@@ -217,7 +217,7 @@ describe("a task whose release is pending", () => {
     },
   );
 
-  it("a release goes on while the relay is paused", () => {
+  it("a release is made also while the relay is paused", () => {
     const paused = aPolicy({ pausedAt: later });
     const callback = aCallback({ state: { kind: "due", nextAttemptAt: later } });
     const waiting = aReleasingTask({ callback });

@@ -27,11 +27,11 @@ function changed(part: keyof SealedKey): SealedKey {
 }
 
 describe("a customer's key that is sealed", () => {
-  it("opens for its task and connection", async () => {
+  it("opens for its own task and connection", async () => {
     expect(await openKey(sealed, PLACE, old)).toBe(KEY);
   });
 
-  it("shows nothing of the key, and differs from another sealing of the same key", async () => {
+  it("shows nothing of the key in plain text, and differs from another sealing of the same key", async () => {
     const again = await sealKey(KEY, PLACE, old);
     expect(JSON.stringify([sealed, again])).not.toMatch(/test-only|sk-/);
     expect(again.ciphertext).not.toBe(sealed.ciphertext);
@@ -46,7 +46,7 @@ describe("a customer's key that is sealed", () => {
   });
 
   it.each(["sealedWith", "nonce", "ciphertext"] as const)(
-    "does not open when its %s is changed",
+    "does not open when a part of it, %s, is changed",
     async (part) => {
       expect(await openKey(changed(part), PLACE, old)).toBeNull();
     },
@@ -63,11 +63,11 @@ describe("a customer's key that is sealed", () => {
   it.each([
     ["behind a newer one", [NEW, OLD]],
     ["before another one", [OLD, NEW]],
-  ])("opens after a rotation while its relay secret stands %s", async (_, secrets) => {
+  ])("opens after a rotation while its relay secret is configured %s", async (_, secrets) => {
     expect(await openKey(sealed, PLACE, await keysOf(...secrets))).toBe(KEY);
   });
 
-  it("does not open when its relay secret is gone", async () => {
+  it("does not open when its relay secret is not configured any more", async () => {
     const keys = await keysOf(NEW);
     expect([keys.has(sealed.sealedWith), await openKey(sealed, PLACE, keys)]).toEqual([
       false,
@@ -95,7 +95,7 @@ describe("a customer's key that is sealed", () => {
     expect([iv.length, new TextDecoder().decode(opened)]).toEqual([12, KEY]);
   });
 
-  it("has beside it an identifier of nine bytes that HKDF derives under another label, and that is no part of the key", async () => {
+  it("has beside it an identifier of nine bytes that HKDF derives from the key under another label, and that is no part of the key", async () => {
     const id = (await derivedBits("customer-keys/id")).slice(0, 9);
     expect(sealed.sealedWith).toBe(toBase64Url(id));
     const key = await derivedBits("customer-keys");

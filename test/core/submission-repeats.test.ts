@@ -17,7 +17,7 @@ import {
 } from "./submission-builders.ts";
 import { aPollEnd, QUEUED, rateLimited, UNANSWERED } from "./upstream-builders.ts";
 
-it("the word that no call is sent changes nothing when it is repeated while the price is still being charged", () => {
+it("a second report that a submission is not sent changes nothing while its price is being charged", () => {
   const dropped = apply(aChargingSubmission(), NOT_SENT);
   expectUnchanged(dropped, NOT_SENT);
 });
@@ -26,7 +26,7 @@ it.each<[string, PollAnswer]>([
   ["is refused by a rate limit", rateLimited()],
   ["gets no answer", UNANSWERED],
 ])(
-  "a poll of a kept job that %s changes neither the deadline nor the kept hooks when a report has settled the submission meanwhile",
+  "a poll of a job named only by a hook that %s changes nothing once a report has settled the submission",
   (_what, answer) => {
     const named = apply(anUnknownTask(), aSubmissionHook(QUEUED), NOW, stating());
     const running = apply(named, aReport(PROCESSING), NOW, stating());
@@ -42,7 +42,7 @@ it.each([
   ],
   ["of an unknown outcome", withPrice(anUnknownTask())],
 ])(
-  "the repetition of a submission that is %s changes nothing when its offer has got another price or none since",
+  "repeating a submission that is %s changes nothing, also when its offer has got another price or none since",
   (_what, task) => {
     for (const credits of [9, null]) {
       expectUnchanged(task, { ...aPricedSubmission({ credits }), isPriceOffered: true });

@@ -94,7 +94,7 @@ describe("a submission whose outcome is unknown", () => {
     expect(wakeAt(task, STATING)).toBe(failsAt);
   });
 
-  it("the outcome of a submission is unknown when its answer states neither a job nor a refusal, and the status of this answer is stored", () => {
+  it("the outcome of a submission is unknown when the answer states neither a job nor a refusal, and the answer's status is stored", () => {
     const task = apply(aSendingTask(), anUnknownOutcome(502), LATER);
     const failsAt = LATER + POLICY.submitUnknownMs;
     const state = unknown({ answeredAt: LATER, statusCode: 502, failsAt });
@@ -138,7 +138,7 @@ describe("a submission whose outcome is unknown", () => {
     expectUnchanged(task, { type: "submission_lost" }, at);
   });
 
-  it("a second unknown outcome does not put off the failure of the task", () => {
+  it("a second report of an unknown outcome does not put off the failure of the task", () => {
     expectUnchanged(silent, anUnknownOutcome(), LATER);
     expectUnchanged(silent, anUnknownOutcome(502), LATER);
   });
@@ -156,8 +156,8 @@ describe("a submission whose outcome is unknown", () => {
   });
 });
 
-describe("an answer that comes after the outcome counted as unknown", () => {
-  it("a late answer that accepts the submission attaches the job, and the hooks about it that were kept apply", () => {
+describe("an upstream's answer that comes after the outcome of a submission counted as unknown", () => {
+  it("attaches the job when it accepts the submission, and applies the stored hooks about this job", () => {
     const task = apply(named, anAcceptance(), LATER + SECOND);
     expect(task).toMatchObject({
       upstream: UPSTREAM,
@@ -170,7 +170,7 @@ describe("an answer that comes after the outcome counted as unknown", () => {
     });
   });
 
-  it("a late answer that is itself the result ends the task", () => {
+  it("ends the task when it is itself the result", () => {
     const ended = finished(transition(silent, aResultAtOnce(aCompletion()), POLICY, LATER));
     expect(ended).toMatchObject({ status: "completed", submission: { state: accepted(LATER) } });
   });
@@ -180,7 +180,7 @@ describe("an answer that comes after the outcome counted as unknown", () => {
     [429, "rate_limited", true],
     [521, "provider", true],
   ])(
-    "a late refusal with HTTP status %i fails the task, because its caller knows it, as %s",
+    "fails the task when it is a refusal with HTTP status %i, as its caller sees it too, with the category %s",
     (statusCode, category, retryable) => {
       const task = withPrice(silent);
       const ended = finished(transition(task, aRefusal(statusCode), POLICY, LATER));
@@ -195,13 +195,13 @@ describe("an answer that comes after the outcome counted as unknown", () => {
     },
   );
 
-  it("a call that was not sent is no proof once the outcome counted as unknown", () => {
+  it("changes nothing when it is a report that the call was not sent", () => {
     expectUnchanged(silent, NOT_SENT, LATER);
   });
 });
 
 describe("an unsigned hook at the URL of a submission of an unknown outcome", () => {
-  it("the job that a hook names is polled at once, and what its answer must state is given to the poll", () => {
+  it("has the job that it names polled at once, and the poll says what its answer must state to prove the job", () => {
     expect(named).toMatchObject({
       upstream: { job: null },
       tracking: { keptHooks: [aKeptHook(aCompletion())] },
@@ -223,14 +223,14 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     });
   });
 
-  it("the job that a hook has named while the submission was sending is polled as soon as the outcome is unknown", () => {
+  it("has the job that it has named while the submission was sending polled as soon as the outcome is unknown", () => {
     const heard = apply(aSendingTask(), aSubmissionHook(QUEUED), LATER, STATING);
     const task = apply(heard, anUnknownOutcome(), SENDING_ENDS_AT, STATING);
     expect(task.submission?.state).toMatchObject({ kind: "unknown", askAt: SENDING_ENDS_AT });
     expect(nextStep(task, STATING, SENDING_ENDS_AT)).toMatchObject({ poll: { job: JOB } });
   });
 
-  it("the job is polled with the endpoint that the path of the submission states", () => {
+  it("has the job polled with the endpoint that the path of the submission states", () => {
     const endpoint = "fal-ai/flux";
     const submission = aSubmission({ endpoint, state: unknown() });
     const task = apply({ ...silent, submission }, aSubmissionHook(QUEUED), LATER, STATING);
@@ -239,7 +239,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     });
   });
 
-  it("the job is polled again after 5 s, then after twice as long each time but at most 5 minutes, the last time when the task is about to fail", () => {
+  it("has the job polled again after 5 s, then after twice as long but at most 5 min, and once more when the task is about to fail", () => {
     let task = named;
     const waits: number[] = [];
     for (let at = LATER; at < FAILS_AT;) {
@@ -263,7 +263,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ["names no wait", rateLimited(), 5 * SECOND],
     ["names a short wait", rateLimited(SECOND), 5 * SECOND],
     ["names a long wait", rateLimited(10 * MINUTE), 10 * MINUTE],
-  ])("the kept job is polled again when the answer %s", (_what, answer, waitMs) => {
+  ])("has the job polled again when the answer to its poll %s", (_what, answer, waitMs) => {
     const task = asked(named, answer, LATER);
     expect(task).toMatchObject({
       upstream: { job: null },
@@ -272,7 +272,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(wakeAt(task, STATING)).toBe(LATER + waitMs);
   });
 
-  it("another hook has the job polled at once again, and the waits begin anew; a repeated hook changes nothing", () => {
+  it("has the job polled at once again if it says something new, and the waits begin anew; a repeated hook changes nothing", () => {
     let task = named;
     for (let tries = 0; tries < 5; tries++) task = asked(task, UNCLEAR, LATER);
     const hook = aSubmissionHook(PROCESSING);
@@ -286,22 +286,25 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
   it.each([
     ["a success", aCompletion(), "completed"],
     ["a failure", anUpstreamFailure(), "failed"],
-  ] as const)("an answer that proves %s of the job ends the task", (_what, news, status) => {
-    const end = aPollEnd(newsAnswer(news), { purpose: "kept_job", askedAt: LATER });
-    const ended = finished(transition(named, end, STATING, LATER));
-    expect(ended).toMatchObject({
-      status,
-      upstream: UPSTREAM,
-      submission: { state: knownOtherwise() },
-    });
-  });
+  ] as const)(
+    "has the task end when the answer to the poll proves the job and states %s",
+    (_what, news, status) => {
+      const end = aPollEnd(newsAnswer(news), { purpose: "kept_job", askedAt: LATER });
+      const ended = finished(transition(named, end, STATING, LATER));
+      expect(ended).toMatchObject({
+        status,
+        upstream: UPSTREAM,
+        submission: { state: knownOtherwise() },
+      });
+    },
+  );
 
   it.each([
     ["waits", QUEUED, { status: "pending" }],
     ["runs", PROCESSING, { status: "processing" }],
     ["has succeeded without output", NO_OUTPUT, { status: "pending" }],
   ] as const)(
-    "an answer that proves that the job %s attaches it, and hooks about it are expected",
+    "has the job attached when the answer to the poll proves it and states that it %s, and hooks about it are expected",
     (_what, news, expected) => {
       const task = asked(named, newsAnswer(news), LATER);
       expect(task).toMatchObject({
@@ -313,13 +316,13 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     },
   );
 
-  it("an answer that proves the job attaches it with the endpoint with which it was polled", () => {
+  it("has the job attached with the endpoint with which it was polled", () => {
     const job: Job = { id: JOB.id, endpoint: "fal-ai/flux" };
     const end = aPollEnd(newsAnswer(QUEUED), { purpose: "kept_job", job, askedAt: LATER });
     expect(apply(named, end, LATER, STATING)).toMatchObject({ upstream: { job } });
   });
 
-  it("the answer to a poll of a job that no kept hook of this life names changes nothing", () => {
+  it("the answer to a poll changes nothing when no stored hook of the present submission names the polled job", () => {
     const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job", askedAt: LATER });
     for (const task of [silent, aSendingTask()]) expectUnchanged(task, end, LATER, STATING);
     expectUnchanged(named, { ...end, job: OTHER_JOB }, LATER, STATING);
@@ -340,18 +343,18 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
         polls: new Map([[CONNECTION, { ...LIMITS, isCreationStated: true, maxAgeMs: SECOND }]]),
       }),
     ],
-  ])("nothing is polled before the task fails when a hook %s", (_why, task, policy) => {
+  ])("causes no poll before the task fails when the hook %s", (_why, task, policy) => {
     expect(nextStep(task, policy, FAILS_AT - 1)).toBeNull();
     expect(wakeAt(task, policy)).toBe(FAILS_AT);
     expect(nextStep(task, policy, FAILS_AT)).toEqual(LOST_STEP);
   });
 
-  it("the answers of a provider that name the task are enough too", () => {
+  it("has the job polled also when the provider's answers prove a job by naming the task", () => {
     const naming = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]) });
     expect(nextStep(named, naming, LATER)).toMatchObject({ poll: { purpose: "kept_job" } });
   });
 
-  it("a pause delays the poll of a kept job, but not the failure of the task", () => {
+  it("has its poll delayed by a pause of the relay, which does not delay the failure of the task", () => {
     const paused = stating({ pausedAt: LATER });
     expect(nextStep(named, paused, LATER)).toBeNull();
     expect(wakeAt(named, paused)).toBeGreaterThan(LATER);
@@ -360,7 +363,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(nextStep(named, STATING, LATER + MINUTE)).toMatchObject({ kind: "poll" });
   });
 
-  it("a poll that the limit of the connection defers past the failure of the task is made before the task fails", () => {
+  it("has its poll made before the task fails, even when the limit of the connection defers the poll for longer", () => {
     const deferred = { kind: "deferred", waitMs: HOUR } as const;
     const end = aPollEnd(deferred, { purpose: "kept_job", askedAt: LATER });
     expectUnchanged(named, end, LATER, STATING);
@@ -373,7 +376,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(nextStep(last, policy, turnAt)).toEqual(LOST_STEP);
   });
 
-  it("a hook is kept after the deadline of its task and before the time at which the task fails", () => {
+  it("is kept when it comes after the deadline of its task and before the time at which the task fails", () => {
     const task = { ...silent, deadlineAt: NOW + SECOND };
     const hook = aSubmissionHook(aCompletion());
     const heard = apply(task, hook, LATER, STATING);
@@ -381,7 +384,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expectUnchanged(task, hook, FAILS_AT, STATING, "ignored");
   });
 
-  it("a job that is proved after the deadline of its task and still runs extends the deadline", () => {
+  it("extends the deadline when its job is proved after the deadline and still runs", () => {
     const late = apply(
       { ...silent, deadlineAt: NOW + SECOND },
       aSubmissionHook(aCompletion()),
@@ -393,7 +396,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(isOpen(task) && task.deadlineAt).toBeGreaterThan(LATER);
   });
 
-  it("the output of a job that is proved more than six hours after the deadline of its task is awaited for ten minutes", () => {
+  it("has the output of its job awaited for ten minutes, also when the job is proved more than six hours after the deadline", () => {
     if (!isOpen(named)) throw new Error("the task has ended");
     const at = NOW + 7 * HOUR;
     const extended = { ...named.tracking, isExtended: true };
@@ -409,9 +412,12 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
       aSubmissionHook(aCompletion(), { submissionId: OTHER_SUBMISSION_ID }),
     ],
     ["of another connection", aSubmissionHook(aCompletion(), { connection: "ark-2" })],
-  ])("a hook %s is that of an unknown task, and nothing is polled for it", (_what, hook) => {
-    expectRefused(silent, hook, "unknown_task", LATER);
-  });
+  ])(
+    "is refused as one about an unknown task, and nothing is polled for it, when it is a hook %s",
+    (_what, hook) => {
+      expectRefused(silent, hook, "unknown_task", LATER);
+    },
+  );
 });
 
 describe("a signed hook at the URL of a submission", () => {
@@ -447,11 +453,11 @@ describe("a signed hook at the URL of a submission", () => {
   });
 });
 
-describe("what comes after a task has failed with submit_unknown", () => {
+describe("what arrives after a task has failed with submit_unknown", () => {
   const at = FAILS_AT + MINUTE;
   const found = finished(transition(lost, anAcceptance(), STATING, at));
 
-  it("an answer that accepts the submission attaches the job, whose success the operator is told after a poll", () => {
+  it("an answer that accepts the submission attaches the job; when a poll then finds a success, the operator is told", () => {
     expect(found).toEqual({
       ...lost,
       version: at,
@@ -473,7 +479,7 @@ describe("what comes after a task has failed with submit_unknown", () => {
     });
   });
 
-  it("an answer that is itself a success is told to the operator at once", () => {
+  it("an answer that is itself a success is reported to the operator at once", () => {
     const policy = stating({ isOperatorNotified: true });
     const told = finished(transition(lost, aResultAtOnce(aCompletion()), policy, at));
     expect(told).toMatchObject({
@@ -484,7 +490,7 @@ describe("what comes after a task has failed with submit_unknown", () => {
     });
   });
 
-  it("an answer that is itself a failure is told to nobody", () => {
+  it("an answer that is itself a failure is not reported to the operator", () => {
     const policy = stating({ isOperatorNotified: true });
     const known = finished(transition(lost, aResultAtOnce(anUpstreamFailure()), policy, at));
     expect(known).toMatchObject({ late: null, notices: [], body: lost.body });
@@ -494,19 +500,19 @@ describe("what comes after a task has failed with submit_unknown", () => {
     ["a refusal", aRefusal()],
     ["a call that was not sent", NOT_SENT],
     ["another unknown outcome", anUnknownOutcome(500)],
-  ])("%s changes nothing", (_what, event) => expectUnchanged(lost, event, at));
+  ])("%s changes nothing of the failed task", (_what, event) => expectUnchanged(lost, event, at));
 
   it("a second answer that accepts the submission changes nothing", () => {
     expectUnchanged(found, anAcceptance({ job: OTHER_JOB }), at + SECOND);
   });
 
-  it("a signed hook that claims success is a late result", () => {
+  it("a signed hook that claims success is recorded as a late result", () => {
     const policy = stating({ isOperatorNotified: true });
     const hook = aSubmissionHook(aCompletion(), { isSigned: true });
     expect(apply(lost, hook, at, policy)).toMatchObject({ late: { resultAt: at } });
   });
 
-  it("a canceled task gets the job of a late answer, which is not polled any more", () => {
+  it("a task that was canceled meanwhile gets the job of a late answer, which is not polled any more", () => {
     const canceled = apply(silent, { type: "cancel", isForced: false }, LATER);
     const known = finished(transition(canceled, anAcceptance(), STATING, at));
     expect(known).toMatchObject({ status: "failed", upstream: UPSTREAM });

@@ -122,7 +122,7 @@ describe("the registration of a task that the relay submits itself", () => {
 });
 
 describe("the charge of a submission", () => {
-  it("a submission with a price is hidden while its price is charged, and may be sent from the moment of the charge", () => {
+  it("a submission with a price is hidden while its price is charged, and its time for sending begins when it is charged", () => {
     const task = apply(null, aPricedSubmission());
     expect(task).toMatchObject({ status: "charging", submission: aSubmission() });
     expect(nextStep(task, POLICY, NOW)).toMatchObject({ kind: "charge" });
@@ -140,7 +140,7 @@ describe("the charge of a submission", () => {
     ["charged", aChargingSubmission()],
     ["returned", apply(priced, aRefusal(), LATER)],
   ])(
-    "no registration joins a submission whose price is being %s, because only one caller may send the call",
+    "a registration is refused while the price of a submission with the same id is being %s, because only one caller may send the call",
     (_what, hidden) => {
       for (const event of [
         aPricedSubmission(),
@@ -156,7 +156,7 @@ describe("the charge of a submission", () => {
     ["before", aChargingSubmission()],
     ["after", apply(aChargingSubmission(), NOT_SENT, LATER)],
   ])(
-    "a refused charge erases the submission with its reason %s its caller has given up",
+    "a charge that is refused %s its caller has given up erases the submission, with the reason of the refusal",
     (_when, task) => {
       const answer = { kind: "insufficient", balance: 1, price: PRICE } as const;
       const because = { code: "insufficient_credits", balance: 1, price: PRICE };
@@ -165,7 +165,7 @@ describe("the charge of a submission", () => {
     },
   );
 
-  it("a submission that is given up while its price is charged is never sent: its price is returned once it is charged, and then the task is erased", () => {
+  it("a submission that is given up while its price is charged is not sent; the charged price is returned, then the task is erased", () => {
     const unsent = apply(aChargingSubmission(), NOT_SENT, LATER);
     expect(unsent.submission).toEqual(aSubmission({ state: { kind: "unsent" } }));
     expect(nextStep(unsent, POLICY, LATER)).toMatchObject({ kind: "charge" });
@@ -191,7 +191,7 @@ describe("the charge of a submission", () => {
     ["refused", aRefusal()],
     ["unknown", anUnknownOutcome()],
   ])(
-    "a submission whose price is being charged cannot be %s, because it has not been sent",
+    "a submission whose price is being charged is not changed by a report that its outcome is %s, because it has not been sent",
     (_outcome, event) => expectUnchanged(aChargingSubmission(), event, LATER),
   );
 });
@@ -226,7 +226,7 @@ describe("a submission that the upstream has accepted", () => {
     expectUnchanged(ended, aResultAtOnce(aCompletion()), LATER + SECOND);
   });
 
-  it("the answer that accepts a submission keeps the plan of a job that a signed hook has attached before, and stores only the answer", () => {
+  it("the answer that accepts a submission keeps the plan of polls when a signed hook has attached the same job before", () => {
     const hook = aSubmissionHook(QUEUED, { isSigned: true });
     const proven = apply(sending, hook, NOW + SECOND);
     expect(proven).toMatchObject({ upstream: UPSTREAM, submission: { state: knownOtherwise() } });
@@ -237,16 +237,19 @@ describe("a submission that the upstream has accepted", () => {
     });
   });
 
-  it("the answer that accepts a submission attaches the job that it names in place of another one", () => {
+  it("the answer that accepts a submission attaches the job that it names in place of one that was attached before", () => {
     const other = apply(sending, anAttachment(OTHER_JOB), NOW + SECOND);
     expect(apply(other, anAcceptance(), LATER)).toMatchObject({ upstream: UPSTREAM });
   });
 
-  it.each(REFUSALS)("a submission that was accepted cannot be %s afterwards", (_what, event) => {
-    expectUnchanged(attached, event, LATER + SECOND);
-  });
+  it.each(REFUSALS)(
+    "a submission that was accepted is not changed by a later report that it was %s",
+    (_what, event) => {
+      expectUnchanged(attached, event, LATER + SECOND);
+    },
+  );
 
-  it("an unknown outcome changes nothing once the job of the submission is known", () => {
+  it("a report that the outcome is unknown changes nothing once the job of the submission is known", () => {
     expectUnchanged(attached, anUnknownOutcome(502), LATER + SECOND);
   });
 
@@ -269,18 +272,18 @@ describe("a submission that the upstream has accepted", () => {
     },
   );
 
-  it("an answer that is itself the result ends a task without a job when it names none", () => {
+  it("an answer that is itself the result and names no job ends the task without a job", () => {
     const ended = finished(transition(sending, aResultAtOnce(aCompletion(), null), POLICY, LATER));
     expect(ended).toMatchObject({ status: "completed", upstream: { job: null } });
   });
 
-  it("an answer that is itself a failure has the price refunded before the callback", () => {
+  it("an answer that is itself a failure has the price refunded before the callback is sent", () => {
     const ended = finished(transition(priced, aResultAtOnce(anUpstreamFailure()), POLICY, LATER));
     expect(ended.credits).toEqual(credits(refunding(LATER)));
     expect(ended.callback?.state).toEqual({ kind: "held" });
   });
 
-  it("the stored answer is dropped when the task is settled", () => {
+  it("the upstream's answer, stored for repetitions of the call, is dropped when the task is settled", () => {
     const started = apply(sending, aResultAtOnce(aCompletion()), LATER);
     expect(started.submission?.answer).toEqual(ANSWER);
     const delivered = apply(started, anEndAs(1, "delivered"), LATER + SECOND);
@@ -308,7 +311,7 @@ describe("a submission that was refused, or not sent", () => {
   it.each(
     REFUSALS.flatMap(([what, event]) => CHARGES.map((by) => [what, by[0], by[1], event] as const)),
   )(
-    "a submission that was %s, with a price charged by %s, is hidden and refunded, and erased once the price is back",
+    "a submission that was %s, with a price charged by %s, is hidden and refunded, and erased once the price is refunded",
     (_what, _by, chargeId, event) => {
       const hidden = apply(withPrice(sending, chargeId), event, LATER);
       expect(hidden).toMatchObject({ status: "charging", account: null, version: LATER });
@@ -326,7 +329,7 @@ describe("a submission that was refused, or not sent", () => {
     },
   );
 
-  it("the refund of an earlier life of the task does not count as the refund of this one", () => {
+  it("the refund of an earlier submission under the same id does not count as the refund of this one", () => {
     const hidden = apply(priced, aRefusal(), LATER);
     expectUnchanged(hidden, aRefundEnd(true, OTHER_SUBMISSION_ID), LATER);
     expectUnchanged(hidden, aRefundEnd(true), LATER);
@@ -339,43 +342,61 @@ describe("a submission that was refused, or not sent", () => {
     ["a cancellation", { type: "cancel", isForced: false }],
     ["an erasure", { type: "erase" }],
     ["an order to write the index row", { type: "rewrite_index_row", isAlwaysDue: true }],
-  ])("%s does not find a task whose price is being returned", (_what, event) => {
-    expectRefused(apply(priced, aRefusal(), LATER), event, "unknown_task", LATER);
-  });
+  ])(
+    "%s is refused as about an unknown task while the price of a refused submission is being returned",
+    (_what, event) => {
+      expectRefused(apply(priced, aRefusal(), LATER), event, "unknown_task", LATER);
+    },
+  );
 
   it.each<[string, TaskEvent]>([
     ["a report", aReport()],
     ["an attachment", anAttachment()],
-  ])("%s is refused while the price of a task is being returned", (_what, event) => {
-    expectRefused(apply(priced, aRefusal(), LATER), event, "charging", LATER);
-  });
+  ])(
+    "%s is refused with charging while the price of a refused submission is being returned",
+    (_what, event) => {
+      expectRefused(apply(priced, aRefusal(), LATER), event, "charging", LATER);
+    },
+  );
 
   it.each<[string, SubmitEndedEvent]>([
     ["refused", aRefusal()],
     ["accepted", anAcceptance()],
     ["unknown", anUnknownOutcome()],
-  ])("a submission that was refused stays refused when it is called %s later", (_what, event) => {
-    expectUnchanged(apply(priced, aRefusal(), LATER), event, LATER);
-  });
+  ])(
+    "a submission that was refused stays refused when it is reported as %s later",
+    (_what, event) => {
+      expectUnchanged(apply(priced, aRefusal(), LATER), event, LATER);
+    },
+  );
 });
 
 it.each<[string, TaskRecord | null]>([
   ["no task", null],
   ["a task that the relay has not submitted", anOpenTask()],
-  ["a later life of the task", aSendingTask({ submission: aSubmission({ id: "later" }) })],
   [
-    "a later life whose price is charged",
+    "a later submission under the same id",
+    aSendingTask({ submission: aSubmission({ id: "later" }) }),
+  ],
+  [
+    "a later submission whose price is being charged",
     aChargingSubmission({ submission: aSubmission({ id: "later" }) }),
   ],
-  ["a later life that has ended", aFinishedTask({ submission: aSubmission({ id: "later" }) })],
-])("no end of a submission is taken for that of %s", (_what, record) => {
-  for (const event of [anAcceptance(), aRefusal(), NOT_SENT, anUnknownOutcome()]) {
-    expectRefused(record, event, "unknown_task", LATER);
-  }
-});
+  [
+    "a later submission whose task has ended",
+    aFinishedTask({ submission: aSubmission({ id: "later" }) }),
+  ],
+])(
+  "the report of the end of a submission is refused when the id belongs to %s",
+  (_what, record) => {
+    for (const event of [anAcceptance(), aRefusal(), NOT_SENT, anUnknownOutcome()]) {
+      expectRefused(record, event, "unknown_task", LATER);
+    }
+  },
+);
 
 describe("other events about a submitted task", () => {
-  it("a task cannot be canceled while its submission is sending, because the upstream may just start its job", () => {
+  it("a task cannot be canceled while its submission is sending, because the upstream may be starting the job", () => {
     expectRefused(sending, { type: "cancel", isForced: false }, "submission_running", LATER);
   });
 
@@ -429,18 +450,24 @@ describe("other events about a submitted task", () => {
 
   it.each([
     ["the hook URL of a registered task", aHook(PROCESSING)],
-    ["the hook URL of an earlier life", aHook(PROCESSING, { submissionId: OTHER_SUBMISSION_ID })],
-  ])("a hook to %s does not find a submitted task, even when it is signed", (_url, hook) => {
-    for (const task of [sending, attached, anUnknownTask(), apply(sending, aReport())]) {
-      expectRefused(task, { ...hook, isSigned: true }, "unknown_task", LATER);
-    }
-  });
+    [
+      "the hook URL of an earlier submission",
+      aHook(PROCESSING, { submissionId: OTHER_SUBMISSION_ID }),
+    ],
+  ])(
+    "a hook to %s is refused as about an unknown task when the task was submitted, even if it is signed",
+    (_url, hook) => {
+      for (const task of [sending, attached, anUnknownTask(), apply(sending, aReport())]) {
+        expectRefused(task, { ...hook, isSigned: true }, "unknown_task", LATER);
+      }
+    },
+  );
 
-  it("a hook to the URL of a submission does not find a task that was registered without one", () => {
+  it("a hook to the URL of a submission is refused as about an unknown task when the task was registered without one", () => {
     expectRefused(anOpenTask({ upstream: UPSTREAM }), aSubmissionHook(PROCESSING), "unknown_task");
   });
 
-  it("hooks are kept while the submission is sending, and none of the jobs that they name is polled meanwhile", () => {
+  it("while a submission is sending, hooks are stored, and none of the jobs that they name is polled", () => {
     const deadlineAt = NOW + SECOND;
     const task = apply({ ...sending, deadlineAt }, aSubmissionHook(aCompletion()), LATER, STATING);
     expect(task).toMatchObject({
@@ -464,7 +491,7 @@ describe("the view of a submitted task", () => {
       { answered_at: NOW_S + 60, status_code: 502 },
     ],
   ])(
-    "operator and account see that a submission is %s, and its link shows nothing of it",
+    "operator and account see that a submission is %s; a reader with the status link sees nothing of the submission",
     (state, task, more) => {
       const submission = { state, started_at: NOW_S, ...more };
       expect(viewOf(task, "operator")).toMatchObject({ submission });

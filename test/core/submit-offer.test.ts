@@ -63,7 +63,7 @@ it.each([
     "The model of the request is not offered at this path of ark.",
   ],
 ])(
-  "an account may submit a request only if an offer has its %s; the refusal says what no offer has",
+  "an account may submit a request only if an offer has its %s; the refusal says which of these no offer has",
   (_, other, changes, detail) => {
     const own = { ...OFFER, path: PATH };
     expect(decideOffer(offersOf(own), aRequest())).toEqual(FREE);
@@ -72,7 +72,7 @@ it.each([
   },
 );
 
-it("an offer for customers with a key of their own is for no request with the key of the connection, and the other way round", () => {
+it("an offer for customers with keys of their own permits no request without such a key, and other offers permit none with one", () => {
   const own = { ...OFFER, key: "customer", price: { credits: 1 } };
   const withOwnKey = aRequest({ keyOwner: "customer" });
   expect(decideOffer(offersOf(OFFER, own), withOwnKey)).toEqual(offeredFor(1));
@@ -88,16 +88,16 @@ it("an offer for customers with a key of their own is for no request with the ke
   });
 });
 
-it("nothing may be submitted when nothing is offered", () => {
+it("no request may be submitted when OFFERS has no offer", () => {
   const detail = "Nothing is offered at ark.";
   expect(decideOffer([], aRequest())).toEqual({ kind: "refused", detail });
 });
 
-it("an offer without a path is for every path of its connection", () => {
+it("an offer without a path permits every path of its connection", () => {
   expect(decideOffer(offersOf(OFFER), aRequest({ path: "/any" }))).toEqual(FREE);
 });
 
-it("a request without a model is offered only where any model is", () => {
+it("a request without a model is permitted only by an offer for any model", () => {
   const request = aRequest({ model: null });
   const detail =
     "The request names no model, and only certain models are offered at this path of ark.";
@@ -124,7 +124,7 @@ it("the first offer with the connection, path and model of a request decides, wi
   });
 });
 
-it("the refusal of a request that is outside several limits names the first of them", () => {
+it("the refusal of a request that breaks several limits names the first of them", () => {
   const limits = { "/a": [1], "?b": [2], "/c": [3] };
   const decision = decideOffer(offersOf({ ...OFFER, limits }), aRequest({ body: { "/a": 1 } }));
   expect(decision).toMatchObject({
@@ -212,7 +212,7 @@ it.each(["/a/b", "?a/b"])(
   },
 );
 
-it("a number beyond those that JavaScript has is outside every limit", () => {
+it("a number too large for JavaScript, which is read as infinite, is outside every limit", () => {
   for (const value of [Infinity, -Infinity]) {
     const body = { "/a": value };
     expect(faultIn({ min: 1 }, "/a", { body })).toBe("/a must be a number of at least 1");
@@ -220,7 +220,7 @@ it("a number beyond those that JavaScript has is outside every limit", () => {
   }
 });
 
-it("an optional value that is in the request must be within its limit", () => {
+it("a value that a limit calls optional must be within the limit when it is in the request", () => {
   const limit = { max: 1, optional: true };
   expect(faultIn(limit, "/a", { body: { "/a": 2 } })).toBe("/a must be a number from 0 to 1");
   expect(faultIn(limit, "/a", { body: { "/a": null } })).toBe("/a must be a number from 0 to 1");
@@ -228,7 +228,7 @@ it("an optional value that is in the request must be within its limit", () => {
 });
 
 it.each([[[{ b: 1 }]], ['{"b": 1}'], [null], [LONG]])(
-  "around a limited value must be objects, even if it is optional, because it could hide elsewhere: %j is refused",
+  "each value around a limited one must be an object, even if the limited one is optional: %j is refused there",
   (value) => {
     const limit = { max: 1, optional: true };
     const body = { "/a": {}, "/a/b": value };
@@ -237,14 +237,14 @@ it.each([[[{ b: 1 }]], ['{"b": 1}'], [null], [LONG]])(
   },
 );
 
-it("a parameter of the query that a limit names may be given only once, even if both are within the limit", () => {
+it("a query parameter that a limit names may be given only once, even if both values are within the limit", () => {
   expect(faultIn([1], "?a", { query: "a=1" })).toBe(null);
   for (const query of ["a=1&a=1", "a=1&b=2&a=2", "%61=1&a=1"]) {
     expect(faultIn({ max: 1, optional: true }, "?a", { query })).toBe("?a must not be given twice");
   }
 });
 
-it("a parameter of the query that no limit of the offer names is refused, unless it is the one for the hook URL", () => {
+it("a query parameter that no limit of the offer names is refused, unless it is the one for the hook URL", () => {
   expect(faultIn([1], "?a", { query: "a=1&b=2" })).toBe("?b must be left out");
   expect(faultIn([1], "?a", { query: "a=1&A=2" })).toBe("?A must be left out");
   expect(faultIn({ max: 1, optional: true }, "/b", { query: "b=1" })).toBe("?b must be left out");
@@ -256,7 +256,7 @@ it("a parameter of the query that no limit of the offer names is refused, unless
   });
 });
 
-it("a limit of the body looks only at the body, and one of the query only at the query", () => {
+it("a limit of the body applies only to the body, and one of the query only to the query", () => {
   expect(faultIn([1], "/a", { query: "a=1" })).toContain("/a must be 1, and is missing");
   expect(faultIn([1], "?a", { body: { "/a": 1, "?a": 1 } })).toContain("missing");
 });
@@ -293,7 +293,7 @@ it.each([
   }
 });
 
-it("a multipart body passes over the offers that cannot be compared with it, and is within the limits of the query of the first other one", () => {
+it("a multipart request is decided by the first offer that limits no body and has any model, and must be within its limits of the query", () => {
   const any = { ...OFFER, models: ["*"] };
   const offers = offersOf(
     { ...OFFER, price: { credits: 1 } },
@@ -309,7 +309,7 @@ it("a multipart body passes over the offers that cannot be compared with it, and
   });
 });
 
-it("the members that are watched for a connection are those that its offers limit and the objects around them, each once", () => {
+it("the members of a body that are read for a connection are those that its offers limit and the objects around them, each once", () => {
   const offers = offersOf(
     { ...OFFER, limits: { "/a/b/c~1d": [1], "?q/r": [1], "/e": [1] } },
     { ...OFFER, models: ["n"], path: "/v2", limits: { "/a/b/f": [1], "/e": [2] } },

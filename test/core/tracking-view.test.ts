@@ -146,7 +146,7 @@ it("the view of a finished task says whether its callback waits for a pause to e
   expect(view(refunding, aPolicy(), "account").credits).not.toHaveProperty("retry_at");
 });
 
-it("an open task's record notes refused hooks of its job's connection, at most three for each reason, without a new version", () => {
+it("an open task's record stores refused hooks of its job's connection, at most three for each reason, without a new version", () => {
   const times = [1, 2, 3].map((minutes) => NOW + minutes * MINUTE);
   const task = anAttachedTask();
   const signed = times.reduce<TaskRecord>(

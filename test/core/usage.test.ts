@@ -59,7 +59,7 @@ it.each<[string, object | null, TaskEvent, typeof attached | typeof kept]>([
   ],
   ["an event of the operator", null, aReport(), attached],
 ])(
-  "when a task ends by %s, its record has the usage of the job as %j, and its callback body names no usage",
+  "when a task ends by %s, its record has the usage of the job as %j, and its callback body has no usage",
   (_what, usage, event, task) => {
     const policy = event.type === "hook" || event.type === "attach" ? NO_KEY : aPolicy();
     const record = finish(task, event, NOW, policy);

@@ -196,7 +196,7 @@ describe("the view of a finished task", () => {
     );
   });
 
-  it("the ids of the upstream's requests in a failure are shown to operators alone", () => {
+  it("the view of a failed task shows the ids of the upstream's requests to the operator alone", () => {
     const failure = { category: "provider", retryable: true, requestIds: ["req_1"] } as const;
     const shownTo = (reader: "operator" | "account") =>
       JSON.parse(taskView(aFinishedTask({ failure }), reader)).failure;
@@ -296,7 +296,7 @@ describe("the view of a task with a price", () => {
     ["confirmed", { state: "confirmed" }],
     ["not_sent", { state: "not_sent" }],
   ] as const)(
-    "every reader sees of a cancellation in the state %s: %j, beside its reason and its time",
+    "the view of a task shows every reader a cancellation in the state %s as %j, beside its reason and its time",
     (kind, { state, ...answer }) => {
       const task = aCancelingTask({ state: cancelStateNamed(kind) });
       const cancel = { state, reason: "order", requested_at: NOW_S, ...answer };

@@ -11,14 +11,14 @@ function watched() {
   return { watchers: new Watchers(ctx), told, join, leave };
 }
 
-it("a state is sent once to those who watch, however often the task is written meanwhile", () => {
+it("those who watch a task are sent each state once, even if the task is written several times with the same state", () => {
   const { watchers, told, join } = watched();
   join();
   for (const state of ["1.40", "1.40", "1.50"]) watchers.tell(() => state);
   expect(told).toEqual(["1.40", "1.50"]);
 });
 
-it("the state is not computed while nobody watches", () => {
+it("the state of a task is not computed while nobody watches it", () => {
   const { watchers, told } = watched();
   watchers.tell(() => {
     throw new Error("the state was computed");
@@ -26,7 +26,7 @@ it("the state is not computed while nobody watches", () => {
   expect(told).toEqual([]);
 });
 
-it("a state that earlier watchers were told is sent to a later one, when nobody has watched in between", () => {
+it("a new watcher is sent a state although an earlier watcher, who has left, was already sent it", () => {
   const { watchers, told, join, leave } = watched();
   join();
   watchers.tell(() => "1.40");

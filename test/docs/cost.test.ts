@@ -49,21 +49,18 @@ it.each([
     "so two writes per task cost $%.2 per million tasks",
     2 * OPERATIONS_PER_MESSAGE * PRICES.queueOperations.dollars,
   ],
-])(
-  "the text of docs/cost.md states the price that scripts/cost gives for %s",
-  (_, text, dollars) => {
-    const stated = text.replace(/%\.(\d)/, (__, digits: string) => dollars.toFixed(Number(digits)));
-    expect(COST_PAGE).toContain(stated);
-  },
-);
+])("docs/cost.md states the price that scripts/cost gives for %s", (_, text, dollars) => {
+  const stated = text.replace(/%\.(\d)/, (__, digits: string) => dollars.toFixed(Number(digits)));
+  expect(COST_PAGE).toContain(stated);
+});
 
-it("a stream that is held open costs at most $2 per million, for tasks of 110 s and of 10 minutes", () => {
+it("by scripts/cost, a stream of a task's events costs at most $2 per million, for tasks of 110 s and of 10 minutes", () => {
   for (const seconds of [110, 600]) {
     expect(billOf(streamUsage(seconds), MILLION).dollars).toBeLessThanOrEqual(2);
   }
 });
 
-it("a stream of more than 15 minutes costs one request to the Worker and two to objects more each time it is opened again", () => {
+it("by scripts/cost, a stream of more than 15 minutes costs a request to the Worker and two to objects more each time it reopens", () => {
   const [once, twice, often] = [900, 901, 2_701].map(streamUsage);
   expect(twice?.workerRequests).toBe((once?.workerRequests ?? NaN) + 1);
   expect(often?.workerRequests).toBe((once?.workerRequests ?? NaN) + 3);
@@ -71,13 +68,13 @@ it("a stream of more than 15 minutes costs one request to the Worker and two to 
 });
 
 it.each(Object.entries(POLLED_ALONE))(
-  "a job of %s s without hooks takes as many polls by the plan of polls as were counted on workerd",
+  "by scripts/cost, a job of %s s without hooks takes as many polls as were counted on workerd",
   (seconds, { polls }) => {
     expect(pollsOf(Number(seconds), POLL_LATENESS.fallback)).toBe(polls);
   },
 );
 
-it("a job that is polled with a larger POLL_LATENESS uses less of everything that is billed, and no negative amount", () => {
+it("by scripts/cost, a job polled with a larger POLL_LATENESS uses less of everything that is billed, and no negative amount", () => {
   for (const jobS of [30, 31, 110, 600, 7_200]) {
     const [near, far] = [7, 50].map((lateness) => polledAlone(jobS, lateness));
     expect(far?.objectRequests).toBeLessThan(near?.objectRequests ?? NaN);
@@ -154,14 +151,14 @@ it.each<readonly [string, readonly number[], Job]>([
   ],
   ["whose receivers hang", [33.44, 20.33, 2.97, 11.68], { ...JOB, receiverMs: 10_000 }],
 ])(
-  "a million tasks %s cost, in dollars, with the relay, Cloudflare Workflows, Cloudflare Queues and QStash: %j",
+  "by scripts/cost, a million tasks %s cost, in dollars, with the relay, Cloudflare Workflows, Cloudflare Queues and QStash: %j",
   (_, prices, job) => {
     const bills = Object.values(CONTENDERS).map((usage) => billOf(usage(job), MILLION).dollars);
     expect(bills.map((dollars) => Number(dollars.toFixed(2)))).toEqual(prices);
   },
 );
 
-it("the bill for usage beyond the paid plan leaves out, for each kind of operation, the amount that the plan includes", () => {
+it("the bill of scripts/cost for usage beyond the paid plan leaves out, for each kind of operation, what the plan includes", () => {
   expect(
     billOf({ logLines: 2, queueOperations: 3, objectGbMonths: 0.000_001 }, 11 * MILLION),
   ).toEqual({
@@ -232,7 +229,7 @@ it.each([
   );
 });
 
-it("each output costs its storage for OUTPUT_DAYS, a write, or one for each part of 8 MiB and two more, and two calls for each read", () => {
+it("by scripts/cost, each output costs its storage for OUTPUT_DAYS, a write, or one per part of 8 MiB and two more, and two calls per read", () => {
   const use = { outputs: 1, outputMb: 10, outputDays: 15, outputReads: 3, isChunked: false };
   const [one, chunked] = [use, { ...use, isChunked: true }].map(outputUsage);
   expect(one).toMatchObject({ r2ClassA: 1, r2ClassB: 6, r2GbMonths: 0.005, workerRequests: 3 });
@@ -242,7 +239,7 @@ it("each output costs its storage for OUTPUT_DAYS, a write, or one for each part
   expect(outputUsage(small).r2ClassA).toBe(1);
 });
 
-it("`npm run cost` adds outputs to the bill of the relay alone, and names them in its first line", () => {
+it("`npm run cost` adds the cost of outputs only to the bill of the relay, and names them in its first line", () => {
   const [plain, withOutputs] = ["", "--outputs 2 --output-mb 10"].map((options) =>
     report(orderOf(...given(options))).split("\n"),
   );

@@ -12,6 +12,6 @@ it.each([
   ["docs/accounts.md", page],
   ["docs/configuration.md", table],
   ["the message about a value that is not JSON", message],
-])("the example of OFFERS in %s is one that the relay accepts", (_, example) => {
+])("the relay accepts the example of OFFERS in %s", (_, example) => {
   expect(parseOffers(example)).toMatchObject({ ok: true, value: [{ connection: "ark" }] });
 });

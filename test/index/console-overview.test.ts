@@ -109,10 +109,10 @@ async function partOf(cookie: string, shown?: string) {
   return { part, version, refreshS: Number(/data-refresh="(\d+)"/.exec(part)?.[1]) };
 }
 
-describe("the console's overview for an account with open tasks", () => {
+describe("the console's overview for an account whose newest task is open", () => {
   const waits = useHeldWaits();
 
-  it("a refresh of an account's overview is answered when its newest open task changes, with the state that the index lacks; no other is watched", async () => {
+  it("a refresh is answered when the account's newest open task changes, with the state that the index lacks; no other task is watched", async () => {
     const { cookie, ids } = await anAccountWithOpenTasks(3);
     const newest = ids.at(-1) ?? "";
     const { part, version, refreshS } = await partOf(cookie);
@@ -130,7 +130,7 @@ describe("the console's overview for an account with open tasks", () => {
     expect([waits.pauses, watched.mock.calls.length]).toEqual([[25_000], 1]);
   });
 
-  it("a refresh of an account's overview waits 25 s at most, and not at all for a task that has changed already or belongs to another account", async () => {
+  it("a refresh waits 25 s at most, and not at all for a task that has changed already or belongs to another account", async () => {
     const { cookie } = await anAccountWithOpenTasks(1);
     const other = await anAccountWithOpenTasks(1);
     const { version = "" } = await partOf(cookie);
@@ -143,7 +143,7 @@ describe("the console's overview for an account with open tasks", () => {
     expect(waits.pauses).toEqual([25_000]);
   });
 
-  it("an account's overview and its refresh show what the index has while the object of the newest open task cannot be reached", async () => {
+  it("the page and its refresh show what the index has while the object of the account's newest open task cannot be reached", async () => {
     const { cookie, ids } = await anAccountWithOpenTasks(1);
     const { version } = await partOf(cookie);
     const fault = Object.assign(new Error("Network connection lost."), { retryable: true });
@@ -153,15 +153,15 @@ describe("the console's overview for an account with open tasks", () => {
       expect([part.includes(ids[0] ?? "none"), refreshS]).toEqual([true, 30]);
     }
   });
+});
 
-  it("the overview of an account without an open task is refreshed every 30 s, and asks no object of a task", async () => {
-    const account = await anAccount();
-    await insert(aRow({ account }));
-    const cookie = await logIn((await aKey(account)).key);
-    const asked = vi.spyOn(TaskObject.prototype, "inspect");
-    const { version, refreshS } = await partOf(cookie);
-    expect([version, refreshS, asked.mock.calls.length]).toEqual([undefined, 30, 0]);
-  });
+it("the console's overview for an account without an open task is refreshed every 30 s, and asks no object of a task", async () => {
+  const account = await anAccount();
+  await insert(aRow({ account }));
+  const cookie = await logIn((await aKey(account)).key);
+  const asked = vi.spyOn(TaskObject.prototype, "inspect");
+  const { version, refreshS } = await partOf(cookie);
+  expect([version, refreshS, asked.mock.calls.length]).toEqual([undefined, 30, 0]);
 });
 
 it("the operator's overview in the console has no two elements with one id, and no refreshed element inside another refreshed element", async () => {

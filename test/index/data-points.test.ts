@@ -77,7 +77,7 @@ it.each([
     "customer",
   ],
 ])(
-  "METRICS gets a data point for each poll with %s: the connection, the answer, and whether the key is the customer's",
+  "METRICS gets a data point for each poll with %s: it has the connection, the answer, and whether the key is the customer's",
   async (_, keys, owner) => {
     const outside = receivers(200);
     outside.on("https://ark.", ({ method }) =>

@@ -454,7 +454,7 @@ it.each(LIVES.map((life) => [life.kind, life] as const))(
   },
 );
 
-it("a task that the relay submits uses no more than one that is registered and attached, except for the subrequest of the submission itself", () => {
+it("a task that the relay submits costs no more than one that is registered and attached, but for the subrequest of the submission", () => {
   const differences = Object.entries(plus(submitted, hooked, -1));
   expect(differences.filter(([, more]) => more > 0)).toEqual([["subrequests", 1]]);
 });

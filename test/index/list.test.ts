@@ -30,7 +30,7 @@ it("without PUBLIC_URL, a page of GET /v1/tasks over a service binding has its n
   expect(page.headers.get("Link")).toBeNull();
 });
 
-it("the tool list_tasks of an agent answers what GET /v1/tasks answers, page by page, and an account only its own tasks", async () => {
+it("the MCP tool list_tasks answers what GET /v1/tasks answers, page by page, and to an account only its own tasks", async () => {
   await insert(agedRow(60), agedRow(5, { status: "failed" }), agedRow(50));
   const query = { status: "completed", limit: 1 };
   const pages = ["", "&cursor="];

@@ -204,7 +204,7 @@ it("the operator event refund.delayed is sent once when the refund of a failed t
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
 
-it("price.unknown and price.above_hold tell the operator of the completed task, what it costs and by which number", async () => {
+it("the operator events price.unknown and price.above_hold have the completed task, what it costs and by which number", async () => {
   const outside = receivers(200);
   const account = await anAccount(400);
   const per = { usage: "seconds", units: 1, credits: 2 };
@@ -227,7 +227,7 @@ it("price.unknown and price.above_hold tell the operator of the completed task, 
   ]);
 });
 
-it("task.late_result has links and usage of a success that a poll finds an hour after the task failed at its deadline; the task stays failed", async () => {
+it("the operator event task.late_result has links and usage of a success that a poll finds an hour after the task failed at its deadline", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering("", 500));
   const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };

@@ -52,7 +52,7 @@ it("GET /v1/stats adds up kept copies of outputs, their bytes, and those given u
   });
 });
 
-it("D1 bills one written row when copies of a task have ended and its index row is written again, and two with the first lost output", async () => {
+it("D1 bills one written row when a task's copies have ended and its index row is written again, and two with the first lost output", async () => {
   const settled = [aRow(), aRow()] as const;
   await insert(...settled);
   const { rows, INDEX_DB } = metered(db);

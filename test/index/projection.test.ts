@@ -55,7 +55,7 @@ async function appliedSteps(): Promise<readonly unknown[]> {
   return results.map(({ version }) => version);
 }
 
-describe("the schema of the index", () => {
+describe("the schema of the index in D1", () => {
   beforeEach(dropSchema);
   afterEach(async () => {
     await dropSchema();
@@ -77,7 +77,7 @@ describe("the schema of the index", () => {
     expect(names.toSorted()).toEqual([...TABLES, "relay_schema"].toSorted());
   });
 
-  it("is looked at only when a statement finds no table; the first write of an isolate to a complete database is one statement", async () => {
+  it("is read only when a statement finds no table; the first write of an isolate to a complete database is one statement", async () => {
     const statements: string[] = [];
     const counting = () => gated(db, async (sql) => statements.push(sql));
     const row = aRow();
@@ -93,7 +93,7 @@ describe("the schema of the index", () => {
     expect(statements).toHaveLength(1);
   });
 
-  it("gets the steps of a later release with the first statement that needs one, also from two isolates at once, and rows keep their values", async () => {
+  it("is extended for a later release by the first statement that needs it, also from two isolates at once, and rows keep their values", async () => {
     const row = aRow();
     await writeRows(unknown(), [row], START);
     const isolates = [unknown(), unknown()];
@@ -102,7 +102,7 @@ describe("the schema of the index", () => {
     expect(await appliedSteps()).toEqual([FIRST_VERSION, FIRST_VERSION + 1]);
   });
 
-  it("of a later release is used by this one as before, which takes no step back", async () => {
+  it("is used by this release when a later one has extended it, and stays extended", async () => {
     await ready(unknown(), LATER);
     const row = aRow();
     await writeRows(unknown(), [row], START);
@@ -112,7 +112,7 @@ describe("the schema of the index", () => {
     ]);
   });
 
-  it("lets expired rows be removed and overdue tasks be found in a full database in which a step cannot be applied yet", async () => {
+  it("can lack a column because the database is full; expired rows are then still removed and overdue tasks found", async () => {
     await ready(unknown());
     await insert(aRow({ createdAt: START - DAY, settledAt: START - DAY, expiresAt: START + 1 }));
     await insert(aRow({ createdAt: START - DAY, dueAt: START }));

@@ -19,7 +19,7 @@ useIndex();
 
 const MINUTE = 60_000;
 
-it("events.silent is sent, at most hourly, when no task has ended for SILENCE_MINUTES, not even an uncounted one; open tasks do not delay it", async () => {
+it("the operator event events.silent is sent at most hourly, when no task, counted or not, has ended for SILENCE_MINUTES", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const bindings = { ...OPERATOR_BINDINGS, SILENCE_MINUTES: "90" };

@@ -67,7 +67,7 @@ it("GET /v1/stats has the time of the count, tasks by status, callback and model
   expect(JSON.stringify(models)).toBe('{"__proto__":1,"a":2,"b":3}');
 });
 
-it("GET /v1/stats sums the credits of charges, of the tasks of the window: held, earned, released and refunded", async () => {
+it("GET /v1/stats sums the credits of the tasks in its time range: held, earned, released and refunded", async () => {
   const credits = {
     creditsHeld: 200,
     creditsEarned: 41,

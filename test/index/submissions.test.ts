@@ -146,7 +146,7 @@ it("the console's list of tasks names the submissions that are in progress or of
   expect(filtered).toMatch(/<option value="unknown" selected[^>]*>unknown/);
 });
 
-it("the console's page of a task shows the operator what the submission waits for and until when, and the answer once it has come", async () => {
+it("the console's page of a task shows the operator what the submission waits for and until when, and later the upstream's answer", async () => {
   const task = await submitted();
   const cookie = await logIn();
   const page = async () => (await visit(`/tasks/${task.id}`, cookie)).text();

@@ -103,7 +103,7 @@ it("the counting of tasks per hour begins no further hour once its time budget i
   expect(await counted()).toHaveLength(2);
 });
 
-it("a count of tasks in the first ten minutes of an hour covers all hours with changed tasks, a later one those of this quarter of the day", async () => {
+it("a count that the cron makes in an hour's first ten minutes covers all hours with changed tasks; a later one the present quarter day", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await countHours(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);

@@ -6,7 +6,7 @@ import { ROOT } from "../process/harness/child.ts";
 
 const CLIENT = join(ROOT, "client");
 
-it("the client and its dependencies are at most 7 KiB, minified and gzipped, as its README says", async () => {
+it("the client and its dependencies are at most 7 KiB, minified and gzipped, as the client's README says", async () => {
   const { outputFiles } = await build({
     entryPoints: [join(CLIENT, "src/index.ts")],
     bundle: true,

@@ -18,14 +18,14 @@ const pages = {
 const SENTENCE = "; the core or the simulation has changed since.";
 
 it.each(Object.entries(pages))(
-  "%s names the build of each of its figures and says whether the core or the simulation has changed since, exactly as `npm run docs` generates it",
+  "%s states for each figure the build and whether core or simulation have changed since, exactly as `npm run docs` generates it",
   (path, generated) => {
     expect(generated(present)).toBe(read(path));
   },
 );
 
 it.each(Object.entries(pages))(
-  "the generated part of %s says for each figure that the core or the simulation has changed since, unless the figure's core hash is the present one",
+  "the generated part of %s says which figures were measured with an earlier core or simulation, by their core hash",
   (path, generated) => {
     for (const [name, { commit, hash }] of Object.entries(builds)) {
       const lineIn = (page: string) =>

@@ -62,7 +62,7 @@ async function storedBytes(id: string): Promise<Uint8Array> {
   return new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer(0));
 }
 
-it("an output is copied when its task has completed, and GET says how large the copy is, of which type, and until when it is kept", async () => {
+it("an output is copied when its task has completed, and GET of the task shows the copy's size and type and until when it is kept", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   const before = await readCopied(id);
@@ -89,19 +89,22 @@ it("an output is copied when its task has completed, and GET says how large the 
 it.each([
   ["a few bytes in one piece", [bytesOf("fLaC")], "audio/flac"],
   ["its first bytes one by one", pieces(bytesOf("GIF89a")), "image/gif"],
-])("an output of unknown length that comes as %s is copied", async (_, chunks, type) => {
-  anUpstream(streaming(...chunks));
-  const id = await completedWith([SOURCE]);
-  await copy(id);
-  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true, content_type: type });
-});
+])(
+  "an output of unknown length that comes as %s is copied with the media type of its first bytes",
+  async (_, chunks, type) => {
+    anUpstream(streaming(...chunks));
+    const id = await completedWith([SOURCE]);
+    await copy(id);
+    expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true, content_type: type });
+  },
+);
 
 it.each([
   ["a part less one byte", 8 * MIB - 1],
   ["a part", 8 * MIB],
   ["a part and one byte", 8 * MIB + 1],
   ["two parts and a piece", 17 * MIB + 5],
-])("an output of unknown length of %s is stored as it is", async (_, length) => {
+])("an output of unknown length of %s is stored byte for byte", async (_, length) => {
   const bytes = longVideo(length);
   anUpstream(streaming(...pieces(bytes)));
   const id = await completedWith([SOURCE]);
@@ -116,14 +119,14 @@ it.each([
   expect(Buffer.compare(stored, bytes)).toBe(0);
 });
 
-it("an output whose upstream states the length of a packed answer is stored whole", async () => {
+it("an output is stored whole when its answer was compressed and has the length of the compressed bytes", async () => {
   anUpstream(sending(VIDEO_BYTES, { "Content-Encoding": "gzip", "Content-Length": "10" }));
   const id = await completedWith([SOURCE]);
   await copy(id);
   expect(await storedBytes(id)).toEqual(VIDEO_BYTES);
 });
 
-it("HTML that an upstream sends as a video is stored as what browsers save", async () => {
+it("HTML that an upstream sends as a video is stored under a type that browsers do not show", async () => {
   const page = bytesOf("<!doctype html><script>alert(1)</script>");
   anUpstream(sending(page, { "Content-Type": "video/mp4" }));
   const id = await completedWith([SOURCE]);
@@ -160,7 +163,7 @@ it.each([
   ["the relay", "https://relay.example.com/v1/tasks"],
   ["another scheme", "file:///etc/passwd"],
 ])(
-  "an output that redirects to %s is given up, and nothing is requested there",
+  "an output that redirects to %s is not copied, and nothing is requested there",
   async (_, location) => {
     const { on, sentTo } = anUpstream(answering(null, 302, { Location: location }));
     on("http", sending(VIDEO_BYTES));
@@ -176,7 +179,7 @@ it.each([
   },
 );
 
-it("an output that redirects again and again is fetched at most six times at each try", async () => {
+it("an output that redirects again and again is requested at most six times at each try to copy it", async () => {
   const { sentTo } = anUpstream(answering(null, 302, { Location: SOURCE }));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -190,15 +193,18 @@ it.each([
     "sends more than MAX_OUTPUT_MB without a length",
     streaming(...Array.from({ length: 22 }, () => new Uint8Array(MIB))),
   ],
-])("an output that %s is given up at once and leaves nothing", async (_, site) => {
-  anUpstream(site);
-  const id = await completedWith([SOURCE]);
-  await copy(id);
-  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: false, reason: "too_large" });
-  expect(await copiesOf(id)).toEqual([]);
-});
+])(
+  "the copying of an output that %s is given up at once and leaves nothing in the bucket",
+  async (_, site) => {
+    anUpstream(site);
+    const id = await completedWith([SOURCE]);
+    await copy(id);
+    expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: false, reason: "too_large" });
+    expect(await copiesOf(id)).toEqual([]);
+  },
+);
 
-it("an endless output is given up when it has reached MAX_OUTPUT_MB", async () => {
+it("the copying of an endless output is given up at MAX_OUTPUT_MB", async () => {
   anUpstream(() => new Response(new ReadableStream({ pull: addMore })));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -229,7 +235,7 @@ it.each([
     () => new Response(brokenStream(...pieces(longVideo(9 * MIB)))),
   ],
 ] as const)(
-  "an output whose upstream %s is tried again for the life of its link, and then given up as %s",
+  "the copying of an output whose upstream %s is tried again while its link lives, and then given up as %s",
   async (_, reason, site) => {
     const { sentTo } = anUpstream(site);
     const id = await completedWith([SOURCE]);
@@ -264,7 +270,7 @@ function brokenStream(...chunks: readonly Uint8Array[]): ReadableStream {
   });
 }
 
-it("an output that fails at first is copied by a later try", async () => {
+it("an output whose first tries to be copied fail is copied by a later try", async () => {
   const { on } = anUpstream(answering(null, 503));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -285,7 +291,7 @@ function stopping(): Site {
   };
 }
 
-it("an upstream that stops sending is left after 30 seconds without a byte", async () => {
+it("a try to copy an output is given up when the upstream sends no byte for 30 seconds", async () => {
   const { on } = anUpstream(stopping());
   const id = await completedWith([SOURCE]);
   const copied = copy(id);
@@ -297,7 +303,7 @@ it("an upstream that stops sending is left after 30 seconds without a byte", asy
   expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
 });
 
-it("an upstream that goes on sending is left after 12 minutes, because the platform ends an alarm after 15", async () => {
+it("a try to copy an output is given up after 12 minutes even if bytes still come, because the platform ends an alarm after 15", async () => {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
   const send = async () => {
@@ -316,7 +322,7 @@ it("an upstream that goes on sending is left after 12 minutes, because the platf
   expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
 });
 
-it("the same result again, and the order to copy again, lead to no second copy", async () => {
+it("reporting the same result again, and ordering the copy again, makes no second copy", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -328,7 +334,7 @@ it("the same result again, and the order to copy again, lead to no second copy",
   expect(await copiesOf(id)).toHaveLength(1);
 });
 
-it("each output has a copy of its own, and one that is lost leaves the others", async () => {
+it("each output has a copy of its own, and one that cannot be copied does not affect the others", async () => {
   const { on } = anUpstream(sending(VIDEO_BYTES));
   const second = "https://cdn.example.net/second.png";
   on(second, answering(null, 302, { Location: "https://127.0.0.1/" }));
@@ -345,7 +351,7 @@ it("each output has a copy of its own, and one that is lost leaves the others", 
   expect((await copiesOf(id)).map(([key]) => key)).toEqual([keyOf(id, 1), keyOf(id, 4)]);
 });
 
-it("an erased task leaves no copy, and an order that arrives late makes none", async () => {
+it("when a task is erased, its copies are deleted, and an order to copy that arrives later makes none", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -362,7 +368,7 @@ it("an erased task leaves no copy, and an order that arrives late makes none", a
   expect(await storedCopies(id)).toBeUndefined();
 });
 
-it("copies whose task does not exist any more when their end is reported are deleted", async () => {
+it("copies are deleted when their end is reported to a task that does not exist any more", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAll());
@@ -371,7 +377,7 @@ it("copies whose task does not exist any more when their end is reported are del
   expect(await copiesOf(id)).toEqual([]);
 });
 
-it("a task that is erased while its output is copied stops the copy first, and leaves nothing", async () => {
+it("when a task is erased while its output is being copied, the copying stops first, and nothing is left", async () => {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   let isAborted = false;
   anUpstream((_, signal) => {
@@ -400,7 +406,7 @@ it("a task that is erased while its output is copied stops the copy first, and l
   expect(await copiesOf(id)).toEqual([]);
 });
 
-it("copies are deleted when their links end, and then the object of the outputs stores nothing", async () => {
+it("copies are deleted when the relay's links to them end, and then the object of the outputs stores nothing", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -413,7 +419,7 @@ it("copies are deleted when their links end, and then the object of the outputs 
   expect((await call(`/v1/tasks/${id}`)).status).toBe(200);
 });
 
-it("the parts that an interrupted try has left are aborted by the next try", async () => {
+it("the next try to copy an output aborts the multipart upload of an interrupted try", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   const upload = await bucket().createMultipartUpload(keyOf(id));
@@ -433,40 +439,45 @@ it("the parts that an interrupted try has left are aborted by the next try", asy
 it.each([
   ["erasing the task", (copier: OutputObject, id: string) => copier.delete(anOrder(id))],
   ["deleting the output", (copier: OutputObject, id: string) => copier.deleteOne(anOrder(id), 1)],
-])("%s again aborts the upload that a crash has left while it did so", async (_, act) => {
-  const repeat = (taskId: string) =>
-    runInDurableObject(copierOf(taskId), (copier: OutputObject) =>
-      act(copier, taskId).then(
-        () => "done",
-        () => "failed",
-      ),
-    );
-  anUpstream(sending(VIDEO_BYTES));
-  const id = await completedWith([SOURCE]);
-  const upload = await bucket().createMultipartUpload(keyOf(id));
-  await upload.uploadPart(1, new Uint8Array(5 * MIB));
-  await runInDurableObject(copierOf(id), (_instance, { storage }) => {
-    const copies = storage.kv.get<{ list: { state: object }[] }>("copies");
-    if (copies === undefined) throw new Error("no copies");
-    const { uploadId } = upload;
-    const list = copies.list.map((one) => ({ ...one, state: { ...one.state, uploadId } }));
-    storage.kv.put("copies", { ...copies, list });
-  });
-  const probe = await bucket().createMultipartUpload("outputs/probe");
-  const uploads: R2MultipartUpload = Object.getPrototypeOf(probe);
-  const abort = vi.spyOn(uploads, "abort").mockRejectedValueOnce(new Error("the object was reset"));
-  const remove = vi
-    .spyOn(Object.getPrototypeOf(bucket()), "delete")
-    .mockRejectedValueOnce(new Error("the object was reset"));
-  expect(await repeat(id)).toBe("failed");
-  expect(await repeat(id)).toBe("done");
-  expect([abort.mock.calls.length, remove.mock.calls.length]).toEqual([2, 2]);
-  await expect(upload.uploadPart(2, new Uint8Array(5 * MIB))).rejects.toThrow();
-  await repeat(id);
-  expect(abort).toHaveBeenCalledTimes(2);
-});
+])(
+  "%s, repeated after a crash in it, aborts the multipart upload that the crash has left",
+  async (_, act) => {
+    const repeat = (taskId: string) =>
+      runInDurableObject(copierOf(taskId), (copier: OutputObject) =>
+        act(copier, taskId).then(
+          () => "done",
+          () => "failed",
+        ),
+      );
+    anUpstream(sending(VIDEO_BYTES));
+    const id = await completedWith([SOURCE]);
+    const upload = await bucket().createMultipartUpload(keyOf(id));
+    await upload.uploadPart(1, new Uint8Array(5 * MIB));
+    await runInDurableObject(copierOf(id), (_instance, { storage }) => {
+      const copies = storage.kv.get<{ list: { state: object }[] }>("copies");
+      if (copies === undefined) throw new Error("no copies");
+      const { uploadId } = upload;
+      const list = copies.list.map((one) => ({ ...one, state: { ...one.state, uploadId } }));
+      storage.kv.put("copies", { ...copies, list });
+    });
+    const probe = await bucket().createMultipartUpload("outputs/probe");
+    const uploads: R2MultipartUpload = Object.getPrototypeOf(probe);
+    const abort = vi
+      .spyOn(uploads, "abort")
+      .mockRejectedValueOnce(new Error("the object was reset"));
+    const remove = vi
+      .spyOn(Object.getPrototypeOf(bucket()), "delete")
+      .mockRejectedValueOnce(new Error("the object was reset"));
+    expect(await repeat(id)).toBe("failed");
+    expect(await repeat(id)).toBe("done");
+    expect([abort.mock.calls.length, remove.mock.calls.length]).toEqual([2, 2]);
+    await expect(upload.uploadPart(2, new Uint8Array(5 * MIB))).rejects.toThrow();
+    await repeat(id);
+    expect(abort).toHaveBeenCalledTimes(2);
+  },
+);
 
-it("a report that the task's object does not take is repeated", async () => {
+it("the report that copies have ended is repeated until the task's object takes it", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   const failing = vi.spyOn(TaskObject.prototype, "endCopies").mockImplementation(() => {
@@ -480,7 +491,7 @@ it("a report that the task's object does not take is repeated", async () => {
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("the id of a multipart upload is stored before its first part, so that the next try aborts what a failing bucket has left", async () => {
+it("the id of a multipart upload is stored before its first part, so that the next try can abort what a failing bucket has left", async () => {
   const { on } = anUpstream(streaming(...pieces(longVideo(9 * MIB))));
   const id = await completedWith([SOURCE]);
   const probe = await bucket().createMultipartUpload("outputs/probe");
@@ -505,7 +516,7 @@ it("the id of a multipart upload is stored before its first part, so that the ne
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("an isolate makes two copies at a time, and the third begins within 5 seconds after one has ended", async () => {
+it("an isolate copies two outputs at a time, and a third begins within 5 seconds after one has ended", async () => {
   const { on, sentTo } = anUpstream(stopping());
   const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
   const copied = ids.map(copy);
@@ -525,7 +536,7 @@ it("an isolate makes two copies at a time, and the third begins within 5 seconds
   expect((await readCopied(waiting)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("the operator gets the event output.lost for an output that was given up", async () => {
+it("the operator gets the event output.lost for an output whose copying was given up", async () => {
   const url = "https://operator.example.net/events";
   const { on, sentTo } = anUpstream(sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
   on(url, () => new Response());
@@ -539,7 +550,7 @@ it("the operator gets the event output.lost for an output that was given up", as
   expect(event).toMatchObject({ type: "output.lost", data: { task: { id }, outputs } });
 });
 
-it("an output that is lost is told to the log without its link", async () => {
+it("an output whose copying was given up is logged without its link", async () => {
   const lines = vi.spyOn(console, "warn");
   anUpstream(answering(null, 302, { Location: "https://127.0.0.1/" }));
   const id = await completedWith([`${SOURCE}?signature=secret`]);

@@ -69,7 +69,7 @@ async function lifeOf(site: Site, count: number) {
 }
 
 it.each([1, 3])(
-  "docs/cost.md and `npm run cost` count the requests and rows that copy %i outputs of a task, report the end and delete them",
+  "docs/cost.md and `npm run cost` count the requests and rows that copy %i outputs of a task, report the end and delete the copies",
   async (count) => {
     expect(await lifeOf(sending(VIDEO_BYTES), count)).toEqual({
       objectRequests: COPYING.task.objectRequests,

@@ -30,7 +30,7 @@ async function expectDeleted(response: Response): Promise<void> {
   expect(await response.json()).toMatchObject({ code: "output_gone", reason: "deleted" });
 }
 
-it("an output that is deleted opens no more, its copy is deleted, and the others and the task stay", async () => {
+it("after DELETE of an output its link opens nothing and its copy is deleted; the other outputs and the task stay", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE, SOURCE]);
   await copy(id);
@@ -45,7 +45,7 @@ it("an output that is deleted opens no more, its copy is deleted, and the others
   expect((await deleteOutput(id)).status).toBe(204);
 });
 
-it("an output that is deleted before its copy was made is never copied", async () => {
+it("an output that is deleted before it was copied is never copied", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE, `${SOURCE}?2`]);
   expect((await deleteOutput(id)).status).toBe(204);
@@ -55,7 +55,7 @@ it("an output that is deleted before its copy was made is never copied", async (
   await expectDeleted(await open(await linkOf(id)));
 });
 
-it("an output that is deleted while it is copied ends the copy, and the next output is copied", async () => {
+it("the deletion of an output that is being copied ends the copying, and the next output is copied", async () => {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   const { on } = anUpstream((_, signal) => {
     const { readable, writable } = new TransformStream();
@@ -88,7 +88,7 @@ it("an order to copy that comes after the deletion of an output does not copy it
   expect(await bucket().head(keyOf(id))).toBeNull();
 });
 
-it("without a bucket an output that is deleted is not passed on any more", async () => {
+it("in a relay without a bucket, an output that is deleted is not passed on any more", async () => {
   const { id, link } = await aKeyedTask(sending(VIDEO_BYTES));
   const path = `/v1/tasks/${id}/outputs/1`;
   expect((await callWith(WITHOUT_BUCKET, path, { method: "DELETE" })).status).toBe(204);
@@ -96,7 +96,7 @@ it("without a bucket an output that is deleted is not passed on any more", async
 });
 
 it.each([["3"], ["0"], ["01"], ["x"], ["99999"]])(
-  "output %s, which the task does not have, is refused",
+  "the deletion of output %s, which the task does not have, is refused",
   async (number) => {
     anUpstream(sending(VIDEO_BYTES));
     const id = await completedWith([SOURCE, "http://cdn.example.net/plain.mp4"]);
@@ -106,7 +106,7 @@ it.each([["3"], ["0"], ["01"], ["x"], ["99999"]])(
   },
 );
 
-it("only the operator deletes outputs, of tasks that have ended", async () => {
+it("only the operator may delete outputs, and only of tasks that have ended", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const account = await anAccount();
   const { key } = await aKey(account);

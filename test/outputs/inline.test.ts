@@ -43,7 +43,7 @@ it.each([
   ["a data: URL", `data:video/mp4;base64,${FILE}`],
   ["base64 with line breaks", FILE.replaceAll(/.{76}/g, "$&\r\n")],
 ])(
-  "the link to an output that stands in the upstream's answer as %s opens the file, with the key of the connection",
+  "the relay's link to an output that stands in the upstream's answer as %s opens the file, read with the connection's key",
   async (_, data) => {
     const { response, sent } = await opened(answering(data));
     expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "video/mp4"]);
@@ -60,7 +60,10 @@ it.each<[string, Site, string | undefined, number]>([
   ["that is no base64", answering("not base64!"), undefined, 503],
   ["at whose place is no text", answering({}), undefined, 503],
   ["at whose place is nothing", answering(FILE), "#/output/video", 503],
-])("an output in an answer %s is not sent", async (_, site, fragment, status) => {
-  const { response } = await opened(site, fragment);
-  expect(response.status).toBe(status);
-});
+])(
+  "the relay's link to an output in an upstream's answer %s is answered with an error",
+  async (_, site, fragment, status) => {
+    const { response } = await opened(site, fragment);
+    expect(response.status).toBe(status);
+  },
+);

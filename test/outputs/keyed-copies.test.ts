@@ -22,7 +22,7 @@ async function bindGateway(id: string) {
   return value;
 }
 
-it("an output that opens only with the key of its gateway is copied with it, and the key does not go to where the link redirects", async () => {
+it("an output that opens only with the key of its gateway is copied with this key, which is not sent to where the link redirects", async () => {
   const { id, link, upstream } = await aKeyedTask(
     answering(null, 302, { Location: MEDIA }),
     WITH_BUCKET,

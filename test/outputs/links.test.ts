@@ -57,8 +57,8 @@ function open(link: string, headers: Record<string, string> = {}, method = "GET"
   return answerTo(new Request(link, { headers, method, redirect: "manual" }), env);
 }
 
-describe("the link to an output that the relay has copied", () => {
-  it("serves the copy, also when the upstream's link is dead, and lets pages of all sites show it", async () => {
+describe("the relay's link to an output that the relay has copied", () => {
+  it("opens the copy, also when the upstream's link does not work any more, and lets pages of all sites show it", async () => {
     const { link, on } = await copied();
     on(SOURCE, answering(null, 404));
     pass(6 * DAY_MS);
@@ -91,18 +91,21 @@ describe("the link to an output that the relay has copied", () => {
     ["bytes=-5", LENGTH - 5, 5],
     [`bytes=${LENGTH - 1}-`, LENGTH - 1, 1],
     ["bytes=10-999999", 10, LENGTH - 10],
-  ])("serves the part that Range: %s names", async (range, offset, length) => {
-    const { link } = await copied();
-    const response = await open(link, { Range: range });
-    expect(response.status).toBe(206);
-    const end = offset + length - 1;
-    expect(response.headers.get("Content-Range")).toBe(`bytes ${offset}-${end}/${LENGTH}`);
-    expect(response.headers.get("Content-Length")).toBe(String(length));
-    const part = new Uint8Array(await response.arrayBuffer());
-    expect(part).toEqual(VIDEO_BYTES.subarray(offset, offset + length));
-  });
+  ])(
+    "is answered with the part that the header Range: %s asks for",
+    async (range, offset, length) => {
+      const { link } = await copied();
+      const response = await open(link, { Range: range });
+      expect(response.status).toBe(206);
+      const end = offset + length - 1;
+      expect(response.headers.get("Content-Range")).toBe(`bytes ${offset}-${end}/${LENGTH}`);
+      expect(response.headers.get("Content-Length")).toBe(String(length));
+      const part = new Uint8Array(await response.arrayBuffer());
+      expect(part).toEqual(VIDEO_BYTES.subarray(offset, offset + length));
+    },
+  );
 
-  it("serves all bytes where If-Range names another output, and the part where it names this one", async () => {
+  it("is answered whole when If-Range names another entity tag, and with the part when it names that of this output", async () => {
     const { link } = await copied();
     const etag = (await open(link)).headers.get("ETag") ?? "";
     const ranged = { Range: "bytes=0-3" };
@@ -110,7 +113,7 @@ describe("the link to an output that the relay has copied", () => {
     expect((await open(link, { ...ranged, "If-Range": '"another"' })).status).toBe(200);
   });
 
-  it("answers 304, 412 and 416 without a body, with the entity tag", async () => {
+  it("is answered with 304, 412 or 416 without a body, with the entity tag, when conditions or the Range demand it", async () => {
     const { link } = await copied();
     const etag = (await open(link)).headers.get("ETag") ?? "";
     for (const [status, headers] of [
@@ -130,15 +133,18 @@ describe("the link to an output that the relay has copied", () => {
   it.each([
     ["HTML", "<!doctype html><script>alert(1)</script>"],
     ["an SVG", '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
-  ])("has %s saved, whatever the link and the upstream call it", async (_, text) => {
-    const { link } = await copied(bytesOf(text));
-    const { headers } = await open(link);
-    expect(headers.get("Content-Type")).toBe("application/octet-stream");
-    expect(headers.get("Content-Disposition")).toMatch(/^attachment; /);
-    expect(Object.fromEntries(headers)).toMatchObject(SAFE);
-  });
+  ])(
+    "has %s offered for download, whatever type the link and the upstream state",
+    async (_, text) => {
+      const { link } = await copied(bytesOf(text));
+      const { headers } = await open(link);
+      expect(headers.get("Content-Type")).toBe("application/octet-stream");
+      expect(headers.get("Content-Disposition")).toMatch(/^attachment; /);
+      expect(Object.fromEntries(headers)).toMatchObject(SAFE);
+    },
+  );
 
-  it("ends when it expires, with the reason", async () => {
+  it("is answered with 410 and the reason after its end", async () => {
     const { link } = await copied();
     pass(7 * DAY_MS);
     const response = await open(link);
@@ -152,7 +158,7 @@ describe("the link to an output that the relay has copied", () => {
     expect(await refusal(await open(link))).toEqual({ status: 404, code: "not_found" });
   });
 
-  it("serves the copy from any host of the relay, but from the host of OUTPUTS_URL nothing else", async () => {
+  it("opens the copy at any host of the relay, and the host of OUTPUTS_URL answers nothing else", async () => {
     const { link } = await copied();
     const { pathname } = new URL(link);
     const bindings = { ...env, OUTPUTS_URL: "https://outputs.example.org" };
@@ -168,8 +174,8 @@ describe("the link to an output that the relay has copied", () => {
   });
 });
 
-describe("the link to an output that the relay has not copied yet", () => {
-  it("redirects to the upstream's own link, which no cache keeps", async () => {
+describe("the relay's link to an output that the relay has not copied", () => {
+  it("redirects to the upstream's own link, and no cache may store the redirect", async () => {
     const { link } = await linked();
     const response = await open(link);
     expect(response.status).toBe(302);
@@ -180,7 +186,7 @@ describe("the link to an output that the relay has not copied yet", () => {
     });
   });
 
-  it("redirects after copying was given up too, and ends with the upstream's link", async () => {
+  it("redirects also after the copying was given up, until the upstream's own link ends", async () => {
     const { link, id, on } = await linked();
     on(SOURCE, answering(null, 302, { Location: "https://127.0.0.1/" }));
     await copy(id);
@@ -189,28 +195,28 @@ describe("the link to an output that the relay has not copied yet", () => {
     expect(await refusal(await open(link))).toEqual(GONE);
   });
 
-  it("is read from the upstream again when the bucket has lost the copy", async () => {
+  it("redirects to the upstream's own link when the bucket has lost the copy", async () => {
     const { link, id } = await copied();
     await bucket().delete(keyOf(id));
     expect((await open(link)).status).toBe(302);
   });
 });
 
-describe("a link that the relay has not made", () => {
+describe("a link to an output that the relay has not made", () => {
   it.each([
     ["another output", (link: string) => link.replace("/1/", "/2/")],
     ["a later end", (link: string) => link.replace(/\/1\/\d/, "/1/9")],
     ["another extension", (link: string) => link.replace(/mp4$/, "html")],
     ["no token", (link: string) => link.replace(/\/[^/]+$/, "/x.mp4")],
   ])(
-    "is answered like one of a task that does not exist, because it names %s",
+    "gets the same answer as the link of a task that does not exist when it names %s",
     async (_, change) => {
       const { link } = await copied();
       expect(await refusal(await open(change(link)))).toEqual({ status: 404, code: "not_found" });
     },
   );
 
-  it("counts as a failed credential, and a genuine link against LIMIT_LINKS", async () => {
+  it("counts as a failed credential, while a genuine link counts against LIMIT_LINKS", async () => {
     const { link } = await copied();
     const limited = { ...env, LIMIT_REFUSALS: aRateLimit(0), LIMIT_LINKS: aRateLimit(0) };
     const from = (path: string) => sendFrom("192.0.2.1", limited, { path, key: null });

@@ -47,7 +47,7 @@ function notesIn(item = ""): readonly string[] {
   return Array.from(notes, ([, note = ""]) => note.replaceAll(/<[^>]*>|&#39;/g, ""));
 }
 
-it("the console's page of a task shows a kept video, and says of an output without a copy why, with the upstream's own link", async () => {
+it("the console's page of a task shows a kept video, and says why an output has no copy, with the upstream's own link", async () => {
   const { on } = anUpstream(sending(VIDEO_BYTES));
   on(`${CDN}/page.html`, sending(bytesOf("<!doctype html><script></script>")));
   on(`${CDN}/large.mp4`, sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
@@ -94,7 +94,7 @@ it("the console's page of a task shows a kept video, and says of an output witho
   expect(notesIn(expired.items[0])[0]).toBe("has expired");
 });
 
-it("the console's page of a task shows an output under the present OUTPUTS_URL, from which alone the page may show any, when its link has an earlier one", async () => {
+it("the console's page of a task shows an output under the present OUTPUTS_URL even if its link has an earlier one", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const { id, links } = await aTask(SOURCE);
   const [link = ""] = links;
@@ -110,7 +110,7 @@ it("the console's page of a task shows an output under the present OUTPUTS_URL, 
   ]);
 });
 
-it("the console's page of a task shows no output, but its link, while the relay has no address", async () => {
+it("the console's page of a task shows the link of an output, but not the output, while neither OUTPUTS_URL nor PUBLIC_URL is set", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const { id, links } = await aTask(SOURCE);
   await copy(id);

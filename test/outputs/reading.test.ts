@@ -39,13 +39,13 @@ async function goneBecause(response: Response): Promise<unknown> {
   return reason;
 }
 
-it("a copy is kept by browsers no longer than its link works", async () => {
+it("a browser may keep a copied output no longer than the relay's link to it works", async () => {
   const { link } = await aCopy();
   pass(7 * DAY_MS - 90_250);
   expect((await open(link)).headers.get("Cache-Control")).toBe("private, max-age=90");
 });
 
-it("pages of all sites may ask for parts of an output", async () => {
+it("pages of all sites may request parts of an output", async () => {
   const { link } = await aCopy();
   const asked = { Origin: "https://shop.example.com", "Access-Control-Request-Method": "GET" };
   const response = await open(link, asked, "OPTIONS");
@@ -58,7 +58,7 @@ it("pages of all sites may ask for parts of an output", async () => {
   expect((await open(link, {}, "POST")).status).toBe(405);
 });
 
-it("a link that the relay has not made, one of an erased task and one of an earlier task under the same id get the same answer", async () => {
+it("a link to an output that was not made by the relay, is of an erased task or of an earlier task with the same id gets one answer", async () => {
   const { id, link, upstream } = await aCopy();
   const wrong = link.replace(/_.{43}\./, `_${"A".repeat(43)}.`);
   const forged = await answerTo(wrong);
@@ -76,7 +76,7 @@ it("a link that the relay has not made, one of an erased task and one of an earl
   expect(upstream.sentTo(SOURCE)).toHaveLength(1);
 });
 
-it("a link that has expired is answered with 410, also while the copy is still there", async () => {
+it("a link to an output whose time is over is answered with 410, also while the copy is still there", async () => {
   const { id, link } = await aCopy();
   pass(7 * DAY_MS - 251);
   expect((await open(link)).status).toBe(200);
@@ -86,7 +86,7 @@ it("a link that has expired is answered with 410, also while the copy is still t
   expect(await copiesOf(id)).toHaveLength(1);
 });
 
-it("a copy that has disappeared from the bucket is answered from the upstream while its link lives, then with 410", async () => {
+it("when its copy has disappeared from the bucket, an output's link redirects to the upstream's link until that ends, then gets 410", async () => {
   const { id, link } = await aCopy();
   await bucket().delete(keyOf(id));
   expect((await open(link)).status).toBe(302);
@@ -94,7 +94,7 @@ it("a copy that has disappeared from the bucket is answered from the upstream wh
   expect(await goneBecause(await open(link))).toBe("source_expired");
 });
 
-it("a bucket that fails is answered with 503, and the log names the failure", async () => {
+it("a link to an output is answered with 503 when the bucket fails, and the log has the error", async () => {
   const { link } = await aCopy();
   const lines = vi.spyOn(console, "warn");
   const bindings = { ...env, OUTPUTS: { get: failing, head: failing } };

@@ -41,7 +41,7 @@ const withRanges: Site = ({ headers }) => {
   return new Response(part, { status: 206, headers: answer });
 };
 
-it("an output that is not copied yet is answered with the upstream's own link, which nobody may store", async () => {
+it("the link to an output that is not copied yet redirects to the upstream's own link, and no cache may store the redirect", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   const response = await open(await linkOf(id));
@@ -55,7 +55,7 @@ it("an output that is not copied yet is answered with the upstream's own link, w
   expect((await open(await linkOf(id), {}, "HEAD")).status).toBe(302);
 });
 
-it("an output that was given up is answered with the upstream's own link while that lives, then with 410 and the reason", async () => {
+it("the link to an output that could not be copied redirects to the upstream's own link while that lives, then gets 410 with the reason", async () => {
   anUpstream(sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -71,7 +71,7 @@ it.each([
   ["without a bucket", WITHOUT_BUCKET],
   ["with a bucket while it is not copied yet", WITH_BUCKET],
 ])(
-  "an output that needs a key is passed on %s, with the headers of a copy",
+  "an output that opens only with a key is passed on %s, with the headers of a copy",
   async (_, bindings) => {
     const { id, link, upstream } = await aKeyedTask(sending(VIDEO_BYTES), bindings);
     const response = await openWith(bindings, link);
@@ -95,14 +95,14 @@ it.each([
 it.each([
   ["of a stated length", { "Content-Length": "3000000" }],
   ["without a stated length", {}],
-])("a long output %s is passed on byte by byte as it is", async (_, headers) => {
+])("a long output %s is passed on byte by byte", async (_, headers) => {
   const bytes = Uint8Array.from({ length: 3_000_000 }, (__, index) => (index / 1_000) % 251);
   const { link } = await aKeyedTask(() => new Response(bytes, { headers }));
   const passedOn = await bytesIn(await openWith(WITHOUT_BUCKET, link));
   expect(Buffer.compare(passedOn, bytes)).toBe(0);
 });
 
-it("a task without a bucket shows that its output is not copied, and an open link stays the upstream's", async () => {
+it("in a relay without a bucket, a task shows that its keyed output is not copied, and an open output keeps the upstream's own link", async () => {
   const { id } = await aKeyedTask(sending(VIDEO_BYTES));
   const task = await (await callWith(WITHOUT_BUCKET, `/v1/tasks/${id}`)).json();
   expect(task).toMatchObject({
@@ -114,7 +114,7 @@ it("a task without a bucket shows that its output is not copied, and an open lin
   });
 });
 
-it("the key goes to the gateway alone, and not to where its link redirects", async () => {
+it("the key of a gateway is sent to the gateway alone, and not to where its link to an output redirects", async () => {
   const { link, upstream } = await aKeyedTask(
     answering(null, 302, { Location: "https://media.example.net/a.mp4" }),
   );
@@ -132,7 +132,7 @@ it.each([
   ["http://169.254.169.254/latest/meta-data/"],
   ["https://relay.example.com/v1/tasks"],
 ])(
-  "an output whose link redirects to %s is gone, and nothing is requested there",
+  "the link to an output whose own link redirects to %s gets 410, and nothing is requested there",
   async (location) => {
     const { link, upstream } = await aKeyedTask(answering(null, 302, { Location: location }));
     upstream.on(location, sending(VIDEO_BYTES));
@@ -141,7 +141,7 @@ it.each([
   },
 );
 
-it("a link to an address of this machine is followed with ALLOW_LOCAL_CALLBACKS alone: without it the output is gone", async () => {
+it("an output's link to this machine is followed only with ALLOW_LOCAL_CALLBACKS; without it the output gets 410", async () => {
   const local = "http://127.0.0.1:8080/video.mp4";
   const isLocalAllowed = { ...WITH_BUCKET, ALLOW_LOCAL_CALLBACKS: "true" };
   const { link } = await aKeyedTask(sending(VIDEO_BYTES), isLocalAllowed, local);
@@ -158,7 +158,7 @@ it.each([
   ["bytes=100-199", 100, 100],
   ["bytes=1000-", 1_000, LENGTH - 1_000],
 ])(
-  "the range %s is passed on, and the type is that of the first bytes",
+  "the range %s of an output that is passed on is asked of the upstream, and has the media type of the whole output",
   async (range, offset, length) => {
     const { link, upstream } = await aKeyedTask(withRanges);
     const response = await openWith(WITHOUT_BUCKET, link, { Range: range });
@@ -178,7 +178,7 @@ it.each([
   },
 );
 
-it("a range behind the end of an output gets the upstream's 416, and If-Range gets the whole", async () => {
+it("a range behind the end of an output that is passed on gets the upstream's 416, and one with If-Range the whole output", async () => {
   const { link } = await aKeyedTask(withRanges);
   const behind = await openWith(WITHOUT_BUCKET, link, { Range: `bytes=${LENGTH}-` });
   expect(behind.status).toBe(416);
@@ -186,7 +186,7 @@ it("a range behind the end of an output gets the upstream's 416, and If-Range ge
   expect((await openWith(WITHOUT_BUCKET, link, etag)).status).toBe(200);
 });
 
-it("an upstream that ignores the range is passed on whole, and one that sends another part is not passed on", async () => {
+it("an output is passed on whole when the upstream ignores the range, and not at all when the upstream sends another part", async () => {
   const { link, upstream } = await aKeyedTask(sending(VIDEO_BYTES));
   const whole = await openWith(WITHOUT_BUCKET, link, { Range: "bytes=100-199" });
   expect([whole.status, await bytesIn(whole)]).toEqual([200, VIDEO_BYTES]);
@@ -198,7 +198,7 @@ it("an upstream that ignores the range is passed on whole, and one that sends an
   expect(await refusal(await openWith(WITHOUT_BUCKET, link))).toEqual(UNAVAILABLE);
 });
 
-it("HEAD of an output that is passed on has the headers of GET and reads no more than the first bytes", async () => {
+it("HEAD of an output that is passed on has the headers of GET, and reads no more than the output's first bytes", async () => {
   let isCanceled = false;
   const endless: Site = () =>
     new Response(
@@ -218,12 +218,15 @@ it("HEAD of an output that is passed on has the headers of GET and reads no more
 it.each([
   ["an HTML page", "<!doctype html><script>alert(1)</script>"],
   ["an SVG", '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
-])("%s that an upstream sends as a video is passed on as what browsers save", async (_, text) => {
-  const { link } = await aKeyedTask(sending(bytesOf(text), { "Content-Type": "video/mp4" }));
-  const { headers } = await openWith(WITHOUT_BUCKET, link);
-  expect(headers.get("Content-Type")).toBe("application/octet-stream");
-  expect(headers.get("Content-Disposition")).toMatch(/^attachment;/);
-});
+])(
+  "%s that an upstream sends as a video is passed on as a download and not shown inline",
+  async (_, text) => {
+    const { link } = await aKeyedTask(sending(bytesOf(text), { "Content-Type": "video/mp4" }));
+    const { headers } = await openWith(WITHOUT_BUCKET, link);
+    expect(headers.get("Content-Type")).toBe("application/octet-stream");
+    expect(headers.get("Content-Disposition")).toMatch(/^attachment;/);
+  },
+);
 
 it.each([
   ["sends no bytes", sending(new Uint8Array())],
@@ -234,19 +237,22 @@ it.each([
   ["does not answer", () => Promise.reject(new Error("lost"))],
   ["breaks off at once", () => new Response(broken())],
   ["redirects again and again", answering(null, 302, { Location: KEYED })],
-] as const)("an output whose upstream %s is answered with 503", async (_, site) => {
+] as const)("the link to an output whose upstream %s is answered with 503", async (_, site) => {
   const { link } = await aKeyedTask(site);
   const response = await openWith(WITHOUT_BUCKET, link);
   expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
   expect(await refusal(response)).toEqual(UNAVAILABLE);
 });
 
-it.each([404, 410])("an output whose upstream answers %i is gone", async (status) => {
-  const { link } = await aKeyedTask(answering(null, status));
-  expect(await goneBecause(await openWith(WITHOUT_BUCKET, link))).toBe("refused");
-});
+it.each([404, 410])(
+  "the link to an output whose upstream answers %i is answered with 410",
+  async (status) => {
+    const { link } = await aKeyedTask(answering(null, status));
+    expect(await goneBecause(await openWith(WITHOUT_BUCKET, link))).toBe("refused");
+  },
+);
 
-it("an upstream that sends no byte for 30 seconds is left, and the answer is 503", async () => {
+it("when the upstream sends no byte of an output for 30 seconds, the request ends and the answer is 503", async () => {
   let isAborted = false;
   const { link } = await aKeyedTask((_, signal) => {
     signal.addEventListener("abort", () => {
@@ -265,7 +271,7 @@ it.each([
   ["breaks off at 90 %", () => new Response(broken(VIDEO_BYTES, VIDEO_BYTES), LONGER)],
   ["breaks off without a stated length", () => new Response(broken(VIDEO_BYTES, VIDEO_BYTES))],
 ] as const)(
-  "the stream of an output whose upstream %s fails, so that no client takes it for complete",
+  "an output whose upstream %s breaks off for the client too, so that no client takes it for complete",
   async (_, site) => {
     const { link } = await aKeyedTask(site);
     const response = await openRaw(link);
@@ -290,7 +296,7 @@ function broken(...pieces: readonly Uint8Array[]): ReadableStream {
   });
 }
 
-it("a client that goes away ends the request for an endless output", async () => {
+it("when a client goes away, the request to the upstream for an endless output ends", async () => {
   let isCanceled = false;
   const endless: Site = () =>
     new Response(
@@ -308,7 +314,7 @@ it("a client that goes away ends the request for an endless output", async () =>
   await until(() => isCanceled);
 });
 
-it("a client that goes away while the upstream sends nothing ends the request", async () => {
+it("when a client goes away while the upstream sends nothing, the request to the upstream ends", async () => {
   let isAborted = false;
   const { link } = await aKeyedTask(
     stalling(() => {
@@ -321,7 +327,7 @@ it("a client that goes away while the upstream sends nothing ends the request", 
   await until(() => isAborted);
 });
 
-it("the stream of an output whose upstream stops sending fails after 30 seconds", async () => {
+it("when the upstream stops sending an output, the client's answer breaks off after 30 seconds", async () => {
   let isAborted = false;
   const { link } = await aKeyedTask(
     stalling(() => {

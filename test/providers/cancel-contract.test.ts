@@ -24,7 +24,7 @@ describe.each(CANCELING)(
       expect(adapter.request(job)).toEqual(request);
     });
 
-    it("keeps a job id with characters of URLs in one segment of the path", () => {
+    it("escapes a job id with characters of URLs, so that it stays in one segment of the path", () => {
       const path = adapter.request({ ...job, id: "a/../b?c#d" })?.path;
       expect(path).toBe(request.path.replace(job.id, "a%2F..%2Fb%3Fc%23d"));
     });

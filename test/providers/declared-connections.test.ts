@@ -35,7 +35,7 @@ it("a declared connection has the name, the base URL, the key and the rate of it
   });
 });
 
-it("a declaration that is not valid disables its connection alone, with the place of each fault", () => {
+it("a declaration that is not valid disables only its own connection, and the message has the place of each fault", () => {
   expect(faultsOf(runpod)).toEqual([]);
   const poll = { ...runpod.poll, state: MARK };
   expect(faultsOf({ ...runpod, poll, retries: 3 }).toSorted()).toEqual([
@@ -50,7 +50,7 @@ it("a declaration that is not valid disables its connection alone, with the plac
   expect(faultsOf({ ...runpod, key: `${MARK} ü` })).toEqual(["CONNECTIONS.gpu.key"]);
 });
 
-it("a declaration in CONNECTIONS_2 is named there, and an unknown provider beside it still makes the configuration invalid", () => {
+it("a fault of a declaration in CONNECTIONS_2 is reported there, and an unknown provider beside it still refuses the configuration", () => {
   const second = { CONNECTIONS_2: JSON.stringify({ gpu: { ...runpod, submit: {} } }) };
   const config = valid({ ...connections({ "ark-2": ARK }), ...second });
   expect(config.disabledConnections[0]?.issues.map(({ path }) => path)).toEqual([
@@ -61,7 +61,7 @@ it("a declaration in CONNECTIONS_2 is named there, and an unknown provider besid
   expect(unknown).toMatchObject({ ok: false, error: [{ path: "CONNECTIONS" }] });
 });
 
-it("a member that a declaration has twice disables the connection, because JSON would keep only the last", () => {
+it("a declaration with a member twice disables its connection, because JSON would keep only the last", () => {
   const text = JSON.stringify({ gpu: runpod });
   const twice = text.replace('"words":{', '"words":{"FAILED":"completed",');
   const config = valid({ CONNECTIONS: twice });
@@ -94,7 +94,7 @@ it.each<[string, object, boolean]>([
   },
 );
 
-it("an upstream that takes no key is polled, and one that takes a key only with one", () => {
+it("a declared connection without a key is polled only if its declaration says that the upstream takes none", () => {
   const { key: _key, auth: _auth, ...open } = runpod;
   expect([...valid(connections({ gpu: open })).polls.keys()]).toEqual(["gpu"]);
   const { key: _, ...keyless } = runpod;

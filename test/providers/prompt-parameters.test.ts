@@ -20,7 +20,7 @@ function escaped(text: string, isEscaped: (i: number) => boolean): string {
 }
 
 it.each([...LONG, ...SHORT])(
-  "the parameter --%s of a prompt is found in the text of a request",
+  "the parameter --%s of a Seedance prompt is found in the text of a request",
   (name) => {
     expect(hasPromptParameters(request(`a fox --${name} 5`))).toBe(true);
     expect(hasPromptParameters(request(`a fox.--${name.toUpperCase()} 5`))).toBe(true);
@@ -29,7 +29,7 @@ it.each([...LONG, ...SHORT])(
 );
 
 it.each([...LONG, ...SHORT])(
-  "the parameter --%s of a prompt is found however JSON escapes its characters",
+  "the parameter --%s of a Seedance prompt is found however JSON escapes its characters",
   (name) => {
     const spelling = fc.tuple(
       fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }),
@@ -58,15 +58,12 @@ it.each([
   "a fox --durable and --ratios",
   "https://cdn.example/fox--x-s3/a.png?a--b",
   "data:image/png;base64,aGVsbG8+/w==",
-])(
-  "a prompt without a parameter of Seedance is not taken for one with such a parameter: %s",
-  (prompt) => {
-    expect(hasPromptParameters(request(prompt))).toBe(false);
-    expect(hasPromptParameters(escaped(prompt, () => true))).toBe(false);
-  },
-);
+])("in a prompt without a parameter of Seedance none is found: %s", (prompt) => {
+  expect(hasPromptParameters(request(prompt))).toBe(false);
+  expect(hasPromptParameters(escaped(prompt, () => true))).toBe(false);
+});
 
-it("the pattern of a prompt's parameters gives the same answer for every text that it is applied to", () => {
+it("the pattern for parameters of a prompt gives the same answer each time it is applied to a text", () => {
   const bodies = [request("a fox --dur 5"), request("a fox --dur 5"), request("a fox")];
   expect(bodies.map((body) => hasPromptParameters(body))).toEqual([true, true, false]);
 });
@@ -76,7 +73,7 @@ it.each([
   ["escaped", () => true],
   ["half escaped", (i: number) => i % 2 === 0],
 ] as const)(
-  "a parameter, %s, is found at every place of a long text, and a word that begins like one is not",
+  "a parameter of a prompt, %s, is found at every place of a long text, and a longer word that begins like it is not",
   (_, isEscaped) => {
     const parameter = escaped("--framespersecond", isEscaped);
     const word = escaped("--framespersecondly", isEscaped);

@@ -14,15 +14,15 @@ it.each<[string, readonly string[]]>([
     ["a1a1a1a1", "b2b2b2b2", "c3c3c3c3", "d4d4d4d4"],
   ],
   [`request id: 1${"x".repeat(200)}`, [`1${"x".repeat(127)}`]],
-])("requestIdsIn finds the ids of requests in %j", (text, ids) => {
+])("requestIdsIn finds the ids of an upstream's requests in %j", (text, ids) => {
   expect(requestIdsIn(text)).toEqual(ids);
 });
 
 it.each([
-  ["as clients read it", ALL, "Blocked by the safety filter"],
-  ["as clients may not read it", { ...ALL, isGeneric: true }, "The upstream reported a failure."],
+  ["upstream", ALL, "Blocked by the safety filter"],
+  ["generic", { ...ALL, isGeneric: true }, "The upstream reported a failure."],
 ])(
-  "the failure of a job has the ids of the upstream's requests apart from its text, %s",
+  "with ERROR_TEXT=%s, the ids of the upstream's requests are taken out of a failure's text and stored beside it",
   (_, errorText, message) => {
     const text = "Blocked by the safety filter (request id: 20260619225120)";
     expect(failureOf("failed", { code: null, text }, errorText)).toEqual({

@@ -67,7 +67,7 @@ it.each([
   ["an answer of Kling", { data: { data: { task_result: { videos: [{ duration: "10" }] } } } }],
   ["a creation of Vidu", { data: { id: "914", duration: 4, creations: [{ duration: 10 }] } }],
 ])(
-  "a new-api video of which 4 seconds were asked has a duration of 10 when %s says so",
+  "a new-api video has the duration 10, although 4 seconds were asked for, when %s says so",
   (_what, made) => {
     expect(durationOf(newapi, { code: "success", data: { ...JOB, ...made } })).toBe(10);
   },
@@ -78,7 +78,7 @@ it.each([
   ["the metadata", { metadata: { duration: 10 } }],
   ["the usage", { usage: { duration_seconds: "10" } }],
 ])(
-  "a video of the Videos API of which 4 seconds were asked has a duration of 10 when %s says so",
+  "a video of the Videos API has the duration 10, although 4 seconds were asked for, when %s says so",
   (_what, made) => {
     expect(durationOf(openaiVideos, { object: "video", ...JOB, ...made })).toBe(10);
   },

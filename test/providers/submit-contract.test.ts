@@ -49,7 +49,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     },
   );
 
-  it(`where ${provider} takes a multipart body, the path names no model and the query has no hook URL, because the relay reads neither for such a body`, () => {
+  it(`where ${provider} takes a multipart body, the path names no model and the query has no hook URL, because such a body is not read`, () => {
     const targets = submits.calls.map(({ path }) => adapter.target(path));
     const multipart = targets.filter((target) => target?.takesMultipart === true);
     const hookField = ADAPTERS.get(provider)?.hooks?.parameter ?? "";
@@ -58,14 +58,14 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
   });
 
   it.each(submits.calls.flatMap(({ path }) => damaged(path)))(
-    `a POST to ${provider} is no submission when its path is damaged: %j`,
+    `a POST to ${provider} at a damaged path is no submission: %j`,
     (path) => {
       expect(adapter.target(path)).toBeNull();
     },
   );
 
   it.each(submits.otherPaths)(
-    `a POST to ${provider} is no submission at the path of something else, or where ${provider} has nothing: %s`,
+    `a POST to ${provider} at a path that starts no job is no submission: %s`,
     (path) => {
       expect(adapter.target(path)).toBeNull();
     },
@@ -86,13 +86,13 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
   );
 
   it.each(submits.calls.map(({ path }) => path))(
-    `an answer of ${provider} to a submission that is a page and no JSON is not taken for a job: POST %s`,
+    `an HTML page as the answer of ${provider} to a submission is not read as a job: POST %s`,
     (path) => {
       expect(meaningOf(adapter, path, 200, undefined)).toBe("unclear");
     },
   );
 
-  it(`each example of an answer of ${provider} to a submission is what its name says, e.g. refused`, () => {
+  it(`the tests have an example answer of ${provider} to a submission of each kind, and each means what its name says`, () => {
     expect(kindsOf(submits)).toEqual({
       accepted: "job",
       result: "exempt" in submits.result ? "exempt" : "result",
@@ -106,7 +106,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     for (const { path } of examples) expect(called).toContain(path);
   });
 
-  it(`answers of ${provider} that are decided by their status are those of a status from 400 on, and all others are read`, () => {
+  it(`example answers of ${provider} that are decided by their status have a status from 400 on, and those that are read one below 300`, () => {
     for (const { answer, means } of examples) {
       if (means === "decided by its status") expect(answer.status).toBeGreaterThanOrEqual(400);
       else if (means !== "refused by its body") expect(answer.status).toBeLessThan(300);
@@ -115,7 +115,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
 });
 
 it.each(["", ".", "..", "\ud800", "x".repeat(513)])(
-  "an answer to a submission with the id %j, which no URL of a poll can have as a segment, names no job",
+  "an answer to a submission with the job id %j, which cannot be a segment of a poll's URL, leaves the outcome unclear",
   (id) => {
     expect(jobReadingOf(id, null)).toEqual({ kind: "unclear" });
   },
@@ -133,7 +133,7 @@ it.each<[string, string, SubmitTarget["unreadable"]]>([
   ["atlascloud", "/api/v1/model/generateImage", { "/enable_base64_output": [true] }],
   ["wavespeed", "/api/v3/google/veo3", { "/enable_base64_output": [true] }],
 ])(
-  "a call of %s to %s must not ask for base64 or a stream, whose answers have no links: %j",
+  "a submission to %s at %s must not ask for base64 or a stream, because such answers have no links: %j",
   (provider, path, unreadable) => {
     expect(adapterOf(provider).target(path)?.unreadable).toEqual(unreadable);
   },
@@ -146,7 +146,7 @@ it.each<[string, string, readonly string[]]>([
   ["openai-videos", "/v1/videos", ["/metadata"]],
   ["ark", "/contents/generations/tasks", ["/frames"]],
 ])(
-  "a call of %s to %s can have parameters in the prompt of a Seedance model, and in these members: %j",
+  "a submission to %s at %s can have parameters in the prompt of a Seedance model, and in these members: %j",
   (provider, path, pointers) => {
     const hidden = adapterOf(provider).target(path)?.hidden;
     expect(hidden?.pointers).toEqual(pointers);
@@ -155,7 +155,7 @@ it.each<[string, string, readonly string[]]>([
   },
 );
 
-it("a call of replicate whose path names the model can name another one in the member version, unlike a call for a version", () => {
+it("a submission to replicate at the path of a model can name another model in version; one for a version cannot", () => {
   const { target } = adapterOf("replicate");
   const hidden = { isHiddenIn: null, pointers: ["/version"] };
   expect(target("/v1/models/bytedance/seedance-1-pro/predictions")?.hidden).toEqual(hidden);
@@ -170,7 +170,7 @@ it.each<[string, string, readonly string[]]>([
   ["openrouter", "/api/v1/videos", ["/provider"]],
   ["higgsfield", "/bytedance/seedance/v1/pro/image-to-video", []],
 ])(
-  "a call of the reseller %s to %s can have parameters in the prompt of a Seedance model, and in these members: %j",
+  "a submission to the reseller %s at %s can have parameters in the prompt of a Seedance model, and in these members: %j",
   (provider, path, pointers) => {
     const hidden = adapterOf(provider).target(path)?.hidden;
     expect(hidden?.pointers).toEqual(pointers);
@@ -178,7 +178,7 @@ it.each<[string, string, readonly string[]]>([
   },
 );
 
-it("a call of the Kling API of 2026 has the hook fields in the object options, and one at a new-api gateway has the hook URL outside of metadata", () => {
+it("a submission to the Kling API of 2026 has hook fields in options, and to Kling at a new-api gateway outside of metadata", () => {
   const kling = adapterOf("kling");
   expect(kling.target("/omni-video/kling-3.0-omni")?.hookParameters).toEqual({
     parameter: "options.callback_url",
@@ -192,7 +192,7 @@ it("a call of the Kling API of 2026 has the hook fields in the object options, a
   });
 });
 
-it("jobs of dashscope are asked for with the header X-DashScope-Async, without which Model Studio starts none, and images at once without it", () => {
+it("a submission to dashscope for a video has the header X-DashScope-Async, without which no job starts; one for an image has not", () => {
   const { target } = adapterOf("dashscope");
   const services = "/api/v1/services/aigc";
   expect(target(`${services}/video-generation/video-synthesis`)?.headers).toEqual({
@@ -201,7 +201,7 @@ it("jobs of dashscope are asked for with the header X-DashScope-Async, without w
   expect(target(`${services}/multimodal-generation/generation`)?.headers).toBeUndefined();
 });
 
-it("a report of Ark states the model of a job and the time at which it was submitted, by which a submission with a lost answer finds its job", () => {
+it("a report of Ark states a job's model and time of submission, by which a submission with a lost answer finds its job", () => {
   const task = { id: "cgt-1", model: "doubao-seedance-2-0-260128", created_at: 1767225600 };
   const [dated, bare] = [task, { id: "cgt-1" }].map((body) =>
     PROVIDERS.get("ark")?.polls.read(
@@ -216,7 +216,7 @@ it("a report of Ark states the model of a job and the time at which it was submi
   expect(bare).toMatchObject({ observation: { model: null, submittedAt: null } });
 });
 
-it("the secret with which an openai-videos gateway signs the hooks of a job is sent with the job, and that of no other provider", () => {
+it("the secret with which an openai-videos gateway signs a job's hooks is sent with the submission; other providers get none", () => {
   const named = [...PROVIDERS.values()].flatMap(({ name, hooks }) =>
     hooks?.secretParameter === undefined ? [] : [[name, hooks.secretParameter]],
   );

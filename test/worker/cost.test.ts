@@ -137,7 +137,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
   );
 });
 
-it("a listener uses the requests that docs/cost.md states: when it connects, for each callback, and none while it pings", async () => {
+it("a listener makes as many requests as docs/cost.md states: when it connects, for each callback, and none while it pings", async () => {
   const { key } = await aKey(await anAccount());
   const { prototype } = ListenersObject;
   const connecting = [

@@ -70,7 +70,7 @@ async function expectRefused(
   return text;
 }
 
-it("with Relay-Key, the upstream gets the customer's own key as it was sent, and neither that of the relay nor that of the connection", async () => {
+it("a submission with Relay-Key reaches the upstream with the customer's own key as sent, without the key of relay or connection", async () => {
   const outside = anArk();
   const { response } = await submitted(BINDINGS, { Authorization: `bearer  ${OWN}` });
   expect([response.status, await response.json()]).toEqual([200, { id: JOB }]);
@@ -80,7 +80,7 @@ it("with Relay-Key, the upstream gets the customer's own key as it was sent, and
   expect(headers).not.toHaveProperty("relay-key");
 });
 
-it("the job is polled with the customer's own key, also at a connection that has none, and its callback has the result", async () => {
+it("a submitted job is polled with the customer's own key, also when the connection has none, and its callback has the result", async () => {
   const outside = anArk();
   const { id, response } = await submitted(KEYLESS);
   expect(response.status).toBe(200);
@@ -92,7 +92,7 @@ it("the job is polled with the customer's own key, also at a connection that has
   expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
 });
 
-it("what is stored for a task does not contain the customer's key in clear, and no part of it once the task is settled", async () => {
+it("a stored task does not contain the customer's key in plain text, and no part of it once the task is settled", async () => {
   const outside = anArk(({ headers: { authorization } }) =>
     Response.json({ id: JOB, seen: authorization }),
   );
@@ -109,13 +109,13 @@ it("what is stored for a task does not contain the customer's key in clear, and 
   expect(settled).not.toContain("ciphertext");
 });
 
-it("the answer to a submission with a key as short as a word of the answer is passed on unchanged", async () => {
+it("the answer to a submission is passed on unchanged even if it contains a word that equals a short customer's key", async () => {
   anArk();
   const { response } = await submitted(KEYLESS, { Authorization: "Bearer id" });
   expect(await response.json()).toEqual({ id: JOB });
 });
 
-it("GET of the task says that the key is the customer's own, and shows no part of it", async () => {
+it("GET of a task submitted with a customer's key says that the key is the customer's own, and shows no part of it", async () => {
   anArk();
   const { id } = await submitted();
   const task = await readSubmitted(id);
@@ -129,7 +129,7 @@ it("GET of the task says that the key is the customer's own, and shows no part o
   expect(JSON.stringify(task)).not.toContain(ciphertext);
 });
 
-it("a refused key of a customer is shown in its task to the operator and the account, and changes nothing of the connection", async () => {
+it("a refused customer's key is shown in its task to the operator and the account, and changes nothing about the connection", async () => {
   const noted = vi.spyOn(ConnectionObject.prototype, "noteRefusedKey");
   const outside = anArk();
   const account = await anAccount();
@@ -151,7 +151,7 @@ it("a refused key of a customer is shown in its task to the operator and the acc
   expect(noted).not.toHaveBeenCalled();
 });
 
-it("the console's page of a task says that its key is the customer's own, and that the upstream refuses it", async () => {
+it("the console's page of a task says that the task uses the customer's own key, and that the upstream refuses it", async () => {
   const outside = anArk();
   const { id } = await submitted();
   outside.on(`${ARK}${ARK_PATH}/`, answering({}, 401));
@@ -162,7 +162,7 @@ it("the console's page of a task says that its key is the customer's own, and th
   expect(text).not.toContain(OWN);
 });
 
-it("an answer to a poll with a customer's key that is not understood is not stored for the connection", async () => {
+it("the answer to a poll with a customer's key that is not understood is not stored as an answer to the connection", async () => {
   const noted = vi.spyOn(ConnectionObject.prototype, "noteUnclear");
   const outside = anArk();
   const { id } = await submitted();
@@ -173,7 +173,7 @@ it("an answer to a poll with a customer's key that is not understood is not stor
   expect(noted).not.toHaveBeenCalled();
 });
 
-it("the hooks of a customer's jobs do not count for the connection", async () => {
+it("hooks about jobs of customers' keys are not counted among the expected hooks of the connection", async () => {
   const noted = calls("noteHook");
   const outside = anArk();
   const { id } = await submitted();
@@ -184,7 +184,7 @@ it("the hooks of a customer's jobs do not count for the connection", async () =>
   expect(noted).not.toHaveBeenCalled();
 });
 
-it("the limit of polls per minute counts the polls with a customer's key for this key, not with those of the connection or other customers", async () => {
+it("the limit of polls per minute counts polls with a customer's key per key, apart from the connection and other customers", async () => {
   const connections = { mine: { provider: "ark", key: "test-only-ark-key", polls_per_minute: 1 } };
   const bindings = { ...BINDINGS, CONNECTIONS: JSON.stringify(connections) };
   const outside = anArk();
@@ -207,7 +207,7 @@ it("the limit of polls per minute counts the polls with a customer's key for thi
   ]);
 });
 
-it("a hook about a customer's job is taken whatever its signature is, and causes a poll although the connection has a secret for signatures", async () => {
+it("a hook about a job of a customer's key causes a poll whatever its signature is, even if the connection has a secret for signatures", async () => {
   const secret = `whsec_${btoa("test-only-webhook-secret")}`;
   const bindings = { ...BINDINGS, REPLICATE_WEBHOOK_SECRET: secret };
   const outside = anArk();
@@ -232,7 +232,7 @@ it("a hook about a customer's job is taken whatever its signature is, and causes
   });
 });
 
-it("the secret with which a connection has its hooks signed does not go to the upstream with a customer's key", async () => {
+it("a call with a customer's key does not contain the secret with which the upstream would sign the connection's hooks", async () => {
   const bindings = { ...BINDINGS, OPENAI_VIDEOS_WEBHOOK_SECRET: "test-only-videos-secret" };
   const outside = anArk();
   outside.on("https://videos.example.org", answering({ id: "v1", status: "queued" }));
@@ -248,7 +248,7 @@ it("the secret with which a connection has its hooks signed does not go to the u
   expect(JSON.stringify(sent)).not.toContain("test-only-videos");
 });
 
-it("after a rotation of RELAY_SECRET the sealed key is opened with the secret that has sealed it, wherever it stands", async () => {
+it("after a rotation of RELAY_SECRET, a sealed customer's key is opened with the secret that sealed it, at any place in the list", async () => {
   const outside = anArk();
   const { id } = await submitted();
   outside.on(`${ARK}${ARK_PATH}/`, answering({ ...DONE, status: "running" }));
@@ -257,7 +257,7 @@ it("after a rotation of RELAY_SECRET the sealed key is opened with the secret th
   expect(polls(outside).map(({ headers }) => headers["authorization"])).toEqual([`Bearer ${OWN}`]);
 });
 
-it("a key whose RELAY_SECRET is gone is told once in the log, is never replaced by that of the connection, and its task is ended by its hook", async () => {
+it("a customer's key whose RELAY_SECRET was removed is logged once, is not replaced by the connection's, and a hook still ends its task", async () => {
   const outside = anArk();
   const { id } = await submitted();
   const rotated: Bindings = { ...BINDINGS, RELAY_SECRET: NEW_SECRET };
@@ -286,7 +286,7 @@ it("a key whose RELAY_SECRET is gone is told once in the log, is never replaced 
   expect(polls(outside)).toEqual([]);
 });
 
-it("an operator with OPERATOR_CALLBACK_URL is told of an unreadable key by the event key.unreadable", async () => {
+it("the operator is told of a customer's key that cannot be opened by the event key.unreadable, if OPERATOR_CALLBACK_URL is set", async () => {
   const url = "https://operator.example.net/events";
   const outside = anArk();
   outside.on(url, answering(""));
@@ -299,7 +299,7 @@ it("an operator with OPERATOR_CALLBACK_URL is told of an unreadable key by the e
   expect(JSON.stringify(event)).not.toContain(OWN);
 });
 
-it("the same call under the same key is repeated only with the same key of the customer: another one, or that of the connection, is another call", async () => {
+it("a submission with the same Idempotency-Key but another customer's key, or the connection's, gets 422 idempotency_key_reused", async () => {
   const outside = anArk();
   const headers = { ...WITH_OWN, "Idempotency-Key": crypto.randomUUID() };
   const first = await submit({ headers, key: null });
@@ -322,7 +322,7 @@ it("the same call under the same key is repeated only with the same key of the c
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("the same call under the same Relay-Task-Id with another customer's key gets 409 with the task", async () => {
+it("a submission with the same Relay-Task-Id but another customer's key gets 409 with the task", async () => {
   const outside = anArk();
   const { headers } = await submitted();
   const other = await submit({ headers: { ...headers, Authorization: "Bearer other" }, key: null });
@@ -343,7 +343,7 @@ it.each([
     "/Authorization",
   ],
 ])(
-  "a submission with Relay-Key and %s is refused by the name of the header before anything is stored or sent",
+  "a submission with Relay-Key and %s is refused before anything is stored or sent, and the refusal names the header",
   async (_, headers, path) => {
     await expectRefused({ "Relay-Key": OPERATOR_KEY, ...headers }, path);
   },
@@ -355,11 +355,14 @@ it.each([
   ["two keys, as of two such headers", `${OPERATOR_KEY}, ${OPERATOR_KEY}`],
   ["behind a scheme of an upstream", `Key ${OPERATOR_KEY}`],
   ["10 KB long", "k".repeat(10_240)],
-])("a Relay-Key that is %s is refused by its name", async (_, key) => {
-  await expectRefused({ ...WITH_OWN, "Relay-Key": key }, "/Relay-Key");
-});
+])(
+  "a submission whose Relay-Key is %s is refused, and the refusal names the header",
+  async (_, key) => {
+    await expectRefused({ ...WITH_OWN, "Relay-Key": key }, "/Relay-Key");
+  },
+);
 
-it("a Relay-Key that nobody has is 401, with an upstream's key in its place too", async () => {
+it("a submission whose Relay-Key is no key of the relay gets 401, also when it is the upstream's own key", async () => {
   const outside = anArk();
   for (const key of ["nobody", OWN]) {
     const { headers } = named({ ...WITH_OWN, "Relay-Key": key });
@@ -368,7 +371,7 @@ it("a Relay-Key that nobody has is 401, with an upstream's key in its place too"
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("a key of the relay, of an operator or an account, is never sent to an upstream as a customer's key, and is refused by its header", async () => {
+it("a relay's key in place of a customer's key is refused, with its header named, and never sent to the upstream", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   for (const relayKey of [OPERATOR_KEY, "test-only-older-operator-key", key]) {
@@ -387,12 +390,12 @@ it("a key of the relay, of an operator or an account, is never sent to an upstre
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("the sandbox, which takes no key, refuses Relay-Key by its name", async () => {
+it("a submission with Relay-Key to the sandbox, which takes no key, is refused, and the refusal names the header", async () => {
   const body = JSON.stringify({ model: "sandbox/ok" });
   await expectRefused(WITH_OWN, "/Relay-Key", { path: "/v1/submit/sandbox/jobs", body });
 });
 
-it("without Relay-Key, a connection without a key refuses a submission as before, and says how one with a key of one's own is sent", async () => {
+it("a connection without a key refuses a submission without Relay-Key, and says how to send one with a key of one's own", async () => {
   anArk();
   const { headers } = named();
   const response = await submit({ headers, bindings: KEYLESS });
@@ -402,7 +405,7 @@ it("without Relay-Key, a connection without a key refuses a submission as before
   expect(await refusal(response)).toEqual({ status: 503, code: "not_configured" });
 });
 
-it("a gateway of which only NEWAPI_BASE_URL is set takes an offer for keys of customers, and their submissions", async () => {
+it("a gateway with only NEWAPI_BASE_URL set accepts submissions with customers' keys, and offers for them", async () => {
   const offers = [{ connection: "newapi", models: ["*"], key: "customer" }];
   const bindings = { ...BINDINGS, NEWAPI_API_KEY: "", OFFERS: JSON.stringify(offers) };
   const outside = anArk();
@@ -420,7 +423,7 @@ const OFFERS = JSON.stringify([
   { connection: "ark", key: "customer", models: ["doubao-*"], price: { credits: PRICE } },
 ]);
 
-it("an account submits with its own key what OFFERS lists for it, at the price for the relay's service, and nothing with the key of the connection", async () => {
+it("an account submits with its own key what OFFERS lists for such keys, at that price, and may not use the connection's key", async () => {
   const bindings = { ...KEYLESS, OFFERS };
   const outside = anArk(({ headers: { authorization } }) =>
     Response.json({ id: JOB, seen: authorization }),
@@ -446,7 +449,7 @@ it("an account submits with its own key what OFFERS lists for it, at the price f
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("an account may not submit with its own key where no offer is for it, and nothing is charged", async () => {
+it("an account's submission with its own key is refused and not charged when no offer is for such keys", async () => {
   const outside = anArk();
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -460,7 +463,7 @@ it("an account may not submit with its own key where no offer is for it, and not
   expect([outside.sentTo(ARK), await balanceOf(account)]).toEqual([[], 100]);
 });
 
-it("a submission that the upstream refuses because of the customer's key is answered with the refusal, and leaves no task", async () => {
+it("when the upstream refuses the customer's key, the submission is answered with this refusal, and no task remains", async () => {
   anArk(answering({ error: { code: "AuthenticationError" } }, 401));
   const { id, response } = await submitted();
   expect([response.status, await response.json()]).toEqual([
@@ -471,7 +474,7 @@ it("a submission that the upstream refuses because of the customer's key is answ
   expect(await stored(id)).toEqual(NOTHING);
 });
 
-it("a job is not submitted when the object of its task answers that the task is new, but not with this submission", async () => {
+it("a job is not submitted when the task's object answers that the task is new, but names another submission or none", async () => {
   const outside = anArk();
   const Reply = z.looseObject({ submission: z.looseObject({}) });
   const getByName = (id: string) =>

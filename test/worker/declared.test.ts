@@ -20,7 +20,7 @@ const RUNWARE_URL = DECLARATIONS.runware.base_url;
 const CALL = { taskType: "videoInference", model: "klingai:5@3" };
 const UUID = "24cd5dff-cb81-4db5-8506-b72a9425f9d1";
 
-it("GET /healthz names a connection that is disabled with the place of each fault, and calls to it get 503", async () => {
+it("GET /healthz names a connection disabled by its faulty declaration, with the place of each fault, and calls to it get 503", async () => {
   const health: unknown = await (await callWith(DAMAGED, "/healthz")).json();
   expect(health).toMatchObject({
     status: "ok",
@@ -47,14 +47,14 @@ it("GET /healthz names a connection that is disabled with the place of each faul
   );
 });
 
-it("the console names a connection that is disabled, with the place of each fault", async () => {
+it("the console names a connection disabled by its faulty declaration, with the place of each fault", async () => {
   const page = await visit("/providers", await logIn(undefined, DAMAGED), {}, DAMAGED);
   const text = await page.text();
   expect(text).toContain("CONNECTIONS.runpod.poll.path");
   expect(text).toContain("disabled");
 });
 
-it("GET /healthz shows that the upstream of a connection needs no key", async () => {
+it("GET /healthz shows that the declared upstream of a connection needs no key", async () => {
   const open = { key: null, auth: null };
   const bindings = { ...env, CONNECTIONS: connectionsWith("runpod", open) };
   const health: unknown = await (await callWith(bindings, "/healthz")).json();
@@ -64,7 +64,7 @@ it("GET /healthz shows that the upstream of a connection needs no key", async ()
   });
 });
 
-it("a hook of a connection that is disabled gets 503, so that its sender repeats it, and one with a wrong token 404", async () => {
+it("a hook to a connection disabled by its faulty declaration gets 503, so that it is repeated, and 404 with a wrong token", async () => {
   const task = await hooked({ provider: "runpod", bindings: BINDINGS });
   const disabled = { hookUrl: task.hookUrl, bindings: DAMAGED };
   expect(await refusal(await sendHook(disabled, "{}"))).toMatchObject(NOT_CONFIGURED);
@@ -72,7 +72,7 @@ it("a hook of a connection that is disabled gets 503, so that its sender repeats
   expect(await refusal(await sendHook(wrong, "{}"))).toEqual(UNKNOWN_TASK);
 });
 
-it("a call whose caller names the job attaches this job to its task, and gets the hook URL within the list", async () => {
+it("a submission whose body names the job attaches this job, and the hook URL is set inside the list of the body", async () => {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering("thank you"));
   outside.on(RUNWARE_URL, answering({ data: [{ taskUUID: UUID }] }));
@@ -103,13 +103,16 @@ it.each([
   ["is no list", { ...CALL, taskUUID: UUID }, { status: 400, code: "invalid_json" }],
   ["has two jobs", [{ taskUUID: UUID }, { taskUUID: UUID }], { status: 400, code: "invalid_json" }],
   ["has none", [], { status: 400, code: "invalid_json" }],
-])("a call that must be a list of one job and %s is refused", async (_, call, expected) => {
-  const body = JSON.stringify(call);
-  const response = await submit({ path: "/v1/submit/runware/v1", body, bindings: RUNWARE });
-  expect(await refusal(response)).toMatchObject(expected);
-});
+])(
+  "a submission whose body must be a list of one job and %s is refused",
+  async (_, call, expected) => {
+    const body = JSON.stringify(call);
+    const response = await submit({ path: "/v1/submit/runware/v1", body, bindings: RUNWARE });
+    expect(await refusal(response)).toMatchObject(expected);
+  },
+);
 
-it("a customer's own key is refused where the upstream takes none", async () => {
+it("a submission with a customer's own key is refused when the declared upstream takes no key", async () => {
   const bindings = { ...env, CONNECTIONS: connectionsWith("runpod", { key: null, auth: null }) };
   const headers = { "Relay-Key": "test-only-operator-key" };
   const response = await submit({ path: "/v1/submit/runpod/run", body: "{}", headers, bindings });

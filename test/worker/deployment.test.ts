@@ -41,7 +41,7 @@ it.each([
   },
 );
 
-it("ALLOW_LOCAL_CALLBACKS allows http and loopback but no private network, and logs one warning", async () => {
+it("ALLOW_LOCAL_CALLBACKS allows callback URLs with http: and loopback hosts but no private network, and logs one warning", async () => {
   const lines: unknown[] = [];
   for (const method of ["log", "warn"] as const) {
     vi.spyOn(console, method).mockImplementation((line) => void lines.push(line));

@@ -70,7 +70,7 @@ function end(id: string, outcome: SubmitOutcome, caller = OPERATOR, submissionId
 
 const RECORDED = { kind: "recorded", submission: { id: SUBMISSION_ID, state: "sending" } };
 
-it("the object of a task stores the job of an accepted submission before it answers, also when the call is repeated", async () => {
+it("the object of a task stores the job of an accepted submission before it answers; the same report again gets the same answer", async () => {
   const id = crypto.randomUUID();
   expect(await begin(id)).toMatchObject(RECORDED);
   expect((await stored(id)).alarm).toBe(START + 100_000);
@@ -86,7 +86,7 @@ it("the object of a task stores the job of an accepted submission before it answ
   expect((await stored(id)).record).toEqual(record);
 });
 
-it("the answer to an accepted submission is kept for a repeated registration, also after an eviction", async () => {
+it("a repeated registration gets the stored answer to the accepted submission, also after an eviction of the task's object", async () => {
   const id = crypto.randomUUID();
   await begin(id);
   await end(id, ACCEPTED);
@@ -97,14 +97,14 @@ it("the answer to an accepted submission is kept for a repeated registration, al
   });
 });
 
-it("a registration is refused with submission_running while the object awaits the end of the submission", async () => {
+it("a registration is refused with submission_running while the task's object awaits the outcome of the submission", async () => {
   const id = crypto.randomUUID();
   await begin(id);
   const again = await begin(id, null, OPERATOR, "c3VibWlzc2lvbi1pZC0wMg");
   expect(again).toMatchObject({ kind: "refused", refusal: { code: "submission_running" } });
 });
 
-it("a refused submission without a price is erased when its end is answered, and its id is free again", async () => {
+it("a refused submission without a price is erased when its refusal is reported, and its id is free again", async () => {
   const id = crypto.randomUUID();
   await begin(id);
   expect(await end(id, REFUSED)).toBeNull();
@@ -112,7 +112,7 @@ it("a refused submission without a price is erased when its end is answered, and
   expect(await begin(id)).toMatchObject(RECORDED);
 });
 
-it("a refused submission with a price is refunded and erased when its end is answered, and a later one is charged anew", async () => {
+it("a refused submission with a price is refunded and erased when its refusal is reported, and a later one is charged anew", async () => {
   const received = aReceiver();
   const accountId = await anAccount(10);
   const id = crypto.randomUUID();
@@ -158,7 +158,7 @@ it("the operator's billing gets the refund of a refused submission under a webho
   expect(JSON.parse(body)).toEqual(order);
 });
 
-it("a submission that the account cannot pay is refused, and stores and sends nothing", async () => {
+it("a submission that the account cannot pay is refused, and nothing is stored or sent", async () => {
   const accountId = await anAccount(3);
   const id = crypto.randomUUID();
   const refusal = { code: "insufficient_credits", balance: 3, price: 4 };
@@ -167,7 +167,7 @@ it("a submission that the account cannot pay is refused, and stores and sends no
   expect(await stored(id)).toEqual(NOTHING);
 });
 
-it("a submission whose charge the ledger does not answer is never sent: its price is returned once it is charged", async () => {
+it("a submission whose charge the ledger does not answer is never sent, and its price is returned once it is charged", async () => {
   const accountId = await anAccount(10);
   const id = crypto.randomUUID();
   const heal = await breakLedger(accountId);
@@ -180,7 +180,7 @@ it("a submission whose charge the ledger does not answer is never sent: its pric
   expect(await booksOf(accountId)).toEqual(BOOKS);
 });
 
-it("an account submits a task of its own, and another account cannot submit under the id of that task", async () => {
+it("an account submits a task, and another account cannot submit under the id of that task", async () => {
   const [accountId, other] = [await anAccount(10), await anAccount(10)];
   const id = crypto.randomUUID();
   const price = { accountId, chargeId: crypto.randomUUID() };
@@ -195,7 +195,7 @@ it("an account submits a task of its own, and another account cannot submit unde
   expect(await booksOf(other)).toEqual(["grant 10"]);
 });
 
-it("an unknown outcome leaves the task open, and its alarm fails it with submit_unknown after an hour", async () => {
+it("a submission of an unknown outcome leaves the task open, and its alarm fails the task with submit_unknown after an hour", async () => {
   const received = aReceiver();
   const id = crypto.randomUUID();
   await begin(id);
@@ -211,7 +211,7 @@ it("an unknown outcome leaves the task open, and its alarm fails it with submit_
   expect(await read(id)).toMatchObject({ status: "failed", error: { code: "submit_unknown" } });
 });
 
-it("the end of a submission changes nothing of a task with another submission or without one, and of no task", async () => {
+it("a report of the end of a submission changes nothing when its task has another submission, has none, or does not exist", async () => {
   const id = crypto.randomUUID();
   expect(await end(id, ACCEPTED)).toBeNull();
   expect(await stored(id)).toEqual(NOTHING);

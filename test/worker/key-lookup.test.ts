@@ -15,7 +15,7 @@ import { DAY_MS, pass, START, useClock } from "./clock.ts";
 
 useClock();
 
-it("requests with an API key call one object a minute: the account's key list for a generated key, else that of the hash's first digit", async () => {
+it("an API key is looked up in one object a minute: its account's list of keys if generated, else the list for its hash's first digit", async () => {
   const account = await anAccount();
   const [{ key: generated }, { key: own }] = [await aKey(account), await anImportedKey(account)];
   await statusFor(account, own);

@@ -76,8 +76,8 @@ async function linked() {
   return { ...others, link, open };
 }
 
-describe("an output that opens only with the key of its gateway, on a relay without a bucket", () => {
-  it("completes its task with a link of the relay, which passes the output on under the type of its bytes", async () => {
+describe("an output that opens only with the key of its gateway, in a relay without a bucket,", () => {
+  it("completes its task with a link of the relay, behind which the output is passed on under the type of its bytes", async () => {
     const { link, open, sentTo } = await linked();
     expect(link).toMatch(/^https:\/\/relay\.example\.com\/outputs\/[\w-]+\/1\/[\w-]+\.bin$/);
     const response = await open();
@@ -97,30 +97,33 @@ describe("an output that opens only with the key of its gateway, on a relay with
     ["from its beginning", "bytes=0-1", 0, 2],
     ["from its middle", "bytes=20-29", 20, 10],
     ["to its end", "bytes=500-", 500, VIDEO.length - 500],
-  ])("is passed on in parts %s, each as a video", async (_, range, offset, length) => {
-    const { open } = await linked();
-    const response = await open({ Range: range });
-    expect(response.status).toBe(206);
-    expect(response.headers.get("Content-Type")).toBe("video/mp4");
-    const end = offset + length - 1;
-    expect(response.headers.get("Content-Range")).toBe(`bytes ${offset}-${end}/${VIDEO.length}`);
-    const part = new Uint8Array(await response.arrayBuffer());
-    expect(part).toEqual(VIDEO.subarray(offset, offset + length));
-  });
+  ])(
+    "is passed on in part when a Range asks for it %s, each part as a video",
+    async (_, range, offset, length) => {
+      const { open } = await linked();
+      const response = await open({ Range: range });
+      expect(response.status).toBe(206);
+      expect(response.headers.get("Content-Type")).toBe("video/mp4");
+      const end = offset + length - 1;
+      expect(response.headers.get("Content-Range")).toBe(`bytes ${offset}-${end}/${VIDEO.length}`);
+      const part = new Uint8Array(await response.arrayBuffer());
+      expect(part).toEqual(VIDEO.subarray(offset, offset + length));
+    },
+  );
 
-  it("is passed on whole when the range has a condition, because the relay knows no tag of the upstream", async () => {
+  it("is passed on whole when the Range has an If-Range, because the relay has no entity tag of the upstream", async () => {
     const { open } = await linked();
     expect((await open({ Range: "bytes=0-9", "If-Range": '"a"' })).status).toBe(200);
   });
 
-  it("answers HEAD without a body", async () => {
+  it("is answered without a body to a HEAD", async () => {
     const { open } = await linked();
     const response = await open({}, "HEAD");
     expect([response.status, await response.text()]).toEqual([200, ""]);
     expect(response.headers.get("Content-Length")).toBe(String(VIDEO.length));
   });
 
-  it("is fetched through a redirect, to which the key does not go", async () => {
+  it("is fetched through a redirect to another host, which does not get the key", async () => {
     const { open, on, sentTo } = await linked();
     on(CONTENT, answering(null, 302, { Location: "https://cdn.example.net/7.mp4" }));
     on("https://cdn.example.net/", () => new Response(VIDEO));
@@ -136,13 +139,13 @@ describe("an output that opens only with the key of its gateway, on a relay with
     [410, GONE],
     [500, { status: 503, code: "unavailable" }],
     [429, { status: 503, code: "unavailable" }],
-  ])("whose gateway answers %i is refused with %j", async (status, problem) => {
+  ])("is refused, when its gateway answers %i, with %j", async (status, problem) => {
     const { open, on } = await linked();
     on(CONTENT, answering(null, status));
     expect(await refusal(await open())).toEqual(problem);
   });
 
-  it("which redirects to this machine is refused, and nothing is requested there", async () => {
+  it("is refused when its gateway redirects to this machine, and nothing is requested there", async () => {
     const { open, on, sentTo } = await linked();
     on(CONTENT, answering(null, 302, { Location: "http://127.0.0.1:1/" }));
     on("http://127.0.0.1", () => new Response(VIDEO));
@@ -158,13 +161,13 @@ describe("an output that opens only with the key of its gateway, on a relay with
     expect(await refusal(await open())).toEqual(GONE);
   });
 
-  it("counts as no output where the relay has no address for links", async () => {
+  it("leaves the job without output when neither OUTPUTS_URL nor PUBLIC_URL is set, because no link of the relay can be made", async () => {
     const { task } = await polled({ PUBLIC_URL: "" });
     expect(task).toMatchObject({ status: "pending", tracking: { answer: "no_output" } });
   });
 });
 
-describe("a video of Gemini, on a relay without a bucket", () => {
+describe("a video of Gemini, in a relay without a bucket,", () => {
   const google = "https://generativelanguage.googleapis.com/v1beta";
   const download = `${google}/files/bx2q:download?alt=media`;
   const vars = { ...env, GEMINI_API_KEY: "test-only-gemini-key" };
@@ -193,14 +196,14 @@ describe("a video of Gemini, on a relay without a bucket", () => {
     return output.urls[0] ?? "";
   }
 
-  it("becomes a link of the relay, which opens it with the key in x-goog-api-key", async () => {
+  it("gets a link of the relay, which opens it with the key in x-goog-api-key", async () => {
     const link = await completed();
     expect(link).toMatch(/^https:\/\/relay\.example\.com\/outputs\//);
     const response = await answerTo(new Request(link), vars);
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO);
   });
 
-  it("is gone after the 48 hours for which Google keeps it, although the link lives longer", async () => {
+  it("cannot be opened after the 48 hours for which Google keeps it, although the relay's link ends later", async () => {
     const link = await completed();
     pass(2 * DAY_MS - 60_000);
     expect((await answerTo(new Request(link), vars)).status).toBe(200);

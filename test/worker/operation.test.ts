@@ -114,7 +114,7 @@ it("a call by a form of the console that was already counted under a rate limit 
 
 const done = async () => "done";
 
-it("the function of an operation cannot be reached without the checks of perform", async () => {
+it("the function of an operation can be called only by perform, which makes the checks", async () => {
   const made = operation("made", { access: "operate", query: NoQuery, body: NoBody }, done);
   expect(Object.values(made)).not.toContain(done);
 });

@@ -19,7 +19,7 @@ function limited() {
   return aConnection({ polls_per_minute: 6 });
 }
 
-it("under a limit of 6 polls a minute, 1 of them reserved for urgent ones, the second of two due polls waits 60 s / 5 = 12 s, with no row", async () => {
+it("under a limit of 6 polls a minute, 1 of them for urgent ones, the second due poll waits 12 s, and no row is stored for it", async () => {
   const outside = aFinishedArk();
   const connection = limited();
   const rows = await rowsOfConnection(connection);

@@ -101,7 +101,7 @@ it("a task shows no progress after its object was evicted, another job was attac
   expect(await seen(other)).toMatchObject(unknown);
 });
 
-it("after a poll without news the operator's earlier ETag gets 200, because tracking has changed, and the account's 304; a wait goes on for both", async () => {
+it("after a poll without news, a GET with the earlier ETag answers the operator 200 (tracking changed), the account 304; ?wait= waits on", async () => {
   aReplicate(running(40));
   const account = await anAccount();
   const task = await polled(KEYED, { account });

@@ -20,7 +20,7 @@ async function withStore(
   });
 }
 
-it("a task record is read from the storage once, and after a write it is loaded from memory as written", () =>
+it("a task record is read from the storage once, and after a write is taken from memory as written", () =>
   withStore((store, reads) => {
     const [first, second] = [store.load(), store.load()];
     if (first === null) throw new Error("the task has no record");
@@ -47,7 +47,7 @@ it("a write of an invalid task record, such as one with version 0.5, throws and 
     expect(store.load()).toEqual(record);
   }));
 
-it("a task record that was erased is not loaded from memory", () =>
+it("a task record that was erased is not taken from memory", () =>
   withStore(async (store) => {
     expect(store.load()).not.toBeNull();
     await store.erase();

@@ -49,7 +49,7 @@ async function aPriced(account: string, fields: object = {}): Promise<string> {
 const used = (id: string, tokens: number) =>
   aCompletion(id, { usage: { completion_tokens: tokens } });
 
-it("a completed task costs what its usage says, and the rest of the charge is released", async () => {
+it("a completed task with a price by usage costs what its usage says, and the rest of the charge is released", async () => {
   aReceiver();
   const account = await anAccount(300);
   const id = await aPriced(account);
@@ -66,16 +66,19 @@ it("a completed task costs what its usage says, and the rest of the charge is re
 it.each([
   ["by usage", { usage: { completion_tokens: 2_700 } }, "200 released (costs 41, by usage)"],
   ["that is the hold", {}, "200 charged (costs 200, its use is not known)"],
-])("the console shows what a task with a final price %s has cost", async (_, fields, shown) => {
-  aReceiver();
-  const id = await aPriced(await anAccount(300));
-  await finish(aCompletion(id, fields));
-  const page = await (await visit(`/tasks/${id}`, await logIn())).text();
-  const [, credits = ""] = /<dt>Credits<\/dt><dd>(.*?)<\/dd>/.exec(page) ?? [];
-  expect(credits.replaceAll(/<[^>]+>/g, "")).toBe(shown);
-});
+])(
+  "the console shows what a task with a price by usage has cost: a final price %s",
+  async (_, fields, shown) => {
+    aReceiver();
+    const id = await aPriced(await anAccount(300));
+    await finish(aCompletion(id, fields));
+    const page = await (await visit(`/tasks/${id}`, await logIn())).text();
+    const [, credits = ""] = /<dt>Credits<\/dt><dd>(.*?)<\/dd>/.exec(page) ?? [];
+    expect(credits.replaceAll(/<[^>]+>/g, "")).toBe(shown);
+  },
+);
 
-it("a price of fixed credits is the same as credits", async () => {
+it('a registration with price {"credits": 60} is the same as one with credits 60', async () => {
   const account = await anAccount(300);
   const body = registration(account, { price: { credits: 60 } });
   expect((await post("/v1/tasks", body)).status).toBe(201);
@@ -84,7 +87,7 @@ it("a price of fixed credits is the same as credits", async () => {
   expect(await booksOf(account)).toEqual(["grant 300", "charge 60"]);
 });
 
-it("a registration repeats another only with the same rule for its price", async () => {
+it("a repeated registration with another rule in its price is refused with task_exists", async () => {
   const account = await anAccount(300);
   const body = registration(account);
   for (const expected of [201, 200]) expect((await post("/v1/tasks", body)).status).toBe(expected);
@@ -130,7 +133,7 @@ async function settled(...answers: readonly Answer[]) {
   return { id: body.id, account, received };
 }
 
-it("with SETTLEMENT_URL a release is one signed POST with what to give back and the usage, after the callback", async () => {
+it("with SETTLEMENT_URL a release is one signed POST, sent after the callback, with the amount to give back and the usage", async () => {
   const { id, account, received } = await settled(status(200));
   expect(received.map(({ url }) => url)).toEqual([CALLBACK_URL, BILLING_URL]);
   const { headers, body } = requestAt(received, 1);
@@ -182,26 +185,29 @@ it.each<[string, object, string]>([
     { provider: "ark", price: { ...PRICE, per: { ...PRICE.per, usage: "seconds" } } },
     "/price/per/usage",
   ],
-])("a registration with %s is refused by name, and charges nothing", async (_, fields, path) => {
-  const account = await anAccount(300);
-  const bindings = { ...env, PUBLIC_URL: "https://relay.example.com" };
-  const response = await callWith(bindings, "/v1/tasks", { body: registration(account, fields) });
-  expect(await refusal(response)).toEqual(invalid(path));
-  expect(await booksOf(account)).toEqual(["grant 300"]);
-});
+])(
+  "a registration with %s is refused, the refusal names the field, and nothing is charged",
+  async (_, fields, path) => {
+    const account = await anAccount(300);
+    const bindings = { ...env, PUBLIC_URL: "https://relay.example.com" };
+    const response = await callWith(bindings, "/v1/tasks", { body: registration(account, fields) });
+    expect(await refusal(response)).toEqual(invalid(path));
+    expect(await booksOf(account)).toEqual(["grant 300"]);
+  },
+);
 
 it.each<[string, unknown, string]>([
   ["a text", { completion_tokens: "2700" }, "/usage/completion_tokens"],
   ["a list", [2_700], "/usage"],
   ["a name that is a sentence", { "a red fox": 1 }, "/usage/a red fox"],
   ["more than 1 KB", { ["x".repeat(64)]: 1, ...manyNumbers() }, "/usage"],
-])("an event with %s as usage is refused and changes nothing", async (_, usage, path) => {
+])("an event whose usage is %s is refused and changes nothing", async (_, usage, path) => {
   const id = await aPriced(await anAccount(300));
   expect(await refusal(await report(aCompletion(id, { usage })))).toEqual(invalid(path));
   expect(await read(id)).toMatchObject({ status: "pending" });
 });
 
-it("the refusal of a text as rate says what a rate must be", async () => {
+it("a registration whose rate is a text is refused with a message that says what a rate must be", async () => {
   const per = { ...PRICE.per, credits: "5" };
   const body = registration(await anAccount(300), { price: { ...PRICE, per } });
   const message = 'must be a number above 0, or such numbers by resolution like {"720p": 5}';
@@ -217,17 +223,20 @@ it.each<[string, unknown, string]>([
     "must be a name like completion_tokens, of at most 64 characters",
   ],
   ["a text in place of a number", { seconds: "5" }, "must be a number"],
-])("the refusal of %s as usage says what it must be", async (_, usage, message) => {
-  const id = await aPriced(await anAccount(300));
-  const problem = await (await report(aCompletion(id, { usage }))).json();
-  expect(problem).toMatchObject({ issues: [{ message }] });
-});
+])(
+  "an event whose usage is %s is refused with a message that says what it must be",
+  async (_, usage, message) => {
+    const id = await aPriced(await anAccount(300));
+    const problem = await (await report(aCompletion(id, { usage }))).json();
+    expect(problem).toMatchObject({ issues: [{ message }] });
+  },
+);
 
 function manyNumbers(): Record<string, number> {
   return Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`number_${i}`, i]));
 }
 
-it("a report of progress takes no usage", async () => {
+it("an event that reports progress is refused when it has usage", async () => {
   const id = await aPriced(await anAccount(300));
   const event = { id, status: "processing", usage: { completion_tokens: 1 } };
   expect(await refusal(await report(event))).toEqual(invalid("/usage"));
@@ -242,7 +251,7 @@ const DONE = {
   usage: { completion_tokens: 2_700, total_tokens: 2_700 },
 };
 
-it("a submission of an account costs what its upstream states by the rule of its offer, which a later change of OFFERS does not touch", async () => {
+it("a submission of an account costs, by the rule of its offer, what its upstream states; a later change of OFFERS does not matter", async () => {
   const outside = anArk();
   outside.on(`${ARK}${ARK_PATH}/${JOB}`, answering(DONE));
   const account = await anAccount(300);
@@ -263,7 +272,7 @@ it("a submission of an account costs what its upstream states by the rule of its
   expect(await booksOf(account)).toEqual(BOOKS);
 });
 
-it("an operator states the price of a submission in Relay-Price", async () => {
+it("an operator may give a submission a price with the header Relay-Price", async () => {
   anArk();
   const account = await anAccount(300);
   const { id, headers } = named({ "Relay-Account": account, "Relay-Price": JSON.stringify(PRICE) });
@@ -291,7 +300,7 @@ it.each<[string, Record<string, string>, string]>([
     "/Relay-Credits",
   ],
 ])(
-  "a submission with Relay-Price and %s is refused by name, and nothing is sent",
+  "a submission with Relay-Price and %s is refused, the refusal names the header, and nothing is sent",
   async (_, more, path) => {
     const outside = anArk();
     const account = await anAccount(300);
@@ -301,7 +310,7 @@ it.each<[string, Record<string, string>, string]>([
   },
 );
 
-it("Relay-Price needs Relay-Account, and is for operators only", async () => {
+it("the header Relay-Price is refused without Relay-Account, and from an account", async () => {
   anArk();
   const { headers } = named({ "Relay-Price": JSON.stringify(PRICE) });
   expect(await refusal(await submit({ headers }))).toEqual(invalid("/Relay-Account"));
@@ -312,7 +321,7 @@ it("Relay-Price needs Relay-Account, and is for operators only", async () => {
   expect(await refusal(response)).toEqual({ status: 403, code: "forbidden" });
 });
 
-it("the ledger exports releases", async () => {
+it("the exported entries of an account's ledger contain releases", async () => {
   aReceiver();
   const account = await anAccount(300);
   const id = await aPriced(account);

@@ -97,7 +97,7 @@ it.each(["sandbox", "", null])(
 );
 
 it.each(["/job", "/jobs/sandbox/ok", "/JOBS"])(
-  "a call to the path %j of the provider sandbox is no submission, and the refusal names the path that is",
+  "a call to the path %j of the provider sandbox is refused as no submission, and the refusal names the path for submissions",
   async (path) => {
     const body = { model: "sandbox/ok" };
     const response = await callWith(WITH, `/v1/submit/sandbox${path}`, { body });

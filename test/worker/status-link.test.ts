@@ -293,7 +293,7 @@ it("a request that shows a status token as parameter and also has the header Aut
   expect(await refusal(await open(`${link}&token=${token}`))).toEqual(invalid("/token"));
 });
 
-it("a status token opens no route but GET and HEAD of the task and its events, and changes nothing", async () => {
+it("a status token opens no route but GET and HEAD of its task and the task's events, and changes nothing", async () => {
   const { id, token } = await aLinkedTask({ callback_url: null });
   await report(aFailure(id));
   const before = await stored(id);

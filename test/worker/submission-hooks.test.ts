@@ -58,7 +58,7 @@ async function submitted(outcome: SubmitOutcome | null): Promise<Hooked> {
 
 const UNKNOWN = { kind: "unknown", statusCode: null } as const;
 
-it("after an unknown outcome, an unsigned hook at the URL of the submission has its job polled, whose answer completes the task", async () => {
+it("after an unknown outcome, an unsigned hook at the URL of the submission causes a poll, whose answer completes the task", async () => {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering(""));
   outside.on(SITE, answering(arkJob()));
@@ -94,7 +94,7 @@ it.each([
 it.each([
   ["without an id of a submission", null],
   ["of another submission", OTHER_ID],
-])("a hook URL with a valid token %s does not find a submitted task", async (_what, id) => {
+])("a hook URL with a valid token %s gets 404 for a submitted task", async (_what, id) => {
   const outside = anOutside();
   const task = await submitted(null);
   const hookUrl = await hookUrlOf(task.id, id);
@@ -104,7 +104,7 @@ it.each([
   expect(outside.sentTo(SITE)).toEqual([]);
 });
 
-it("a hook URL in which the id of the submission is another than the token was made for is refused", async () => {
+it("a hook URL whose token was made for another submission than it names gets 404", async () => {
   const task = await submitted(null);
   const hookUrl = task.hookUrl.replace(SUBMISSION_ID, OTHER_ID);
   await expectUnchanged(task.id, async () => {
@@ -112,7 +112,7 @@ it("a hook URL in which the id of the submission is another than the token was m
   });
 });
 
-it("a hook URL with the token of a submission does not find a task that was registered without one", async () => {
+it("a hook URL with the token of a submission gets 404 for a task that was registered without one", async () => {
   const task = await hooked({ provider: "ark", bindings: BINDINGS });
   const hookUrl = await hookUrlOf(task.id, SUBMISSION_ID);
   await expectUnchanged(task.id, async () => {

@@ -43,7 +43,7 @@ async function asAccount(credits: number, submission: Parameters<typeof submit>[
 
 const idIn = (response: Response) => response.headers.get("Relay-Task-Id") ?? "";
 
-it("an account submits what OFFERS lists, and is charged the offered price before the call is sent", async () => {
+it("an account may submit what OFFERS lists, and is charged the offered price before the call is sent", async () => {
   const books: (readonly string[])[] = [];
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -62,7 +62,7 @@ it("an account submits what OFFERS lists, and is charged the offered price befor
 });
 
 it.each(["nobody", "sandbox"])(
-  "an account that submits to the unknown connection %s learns neither the connections nor what is configured",
+  "an account that submits to the unknown connection %s is told neither the connections nor what is configured",
   async (name) => {
     const { response } = await asAccount(0, {
       path: `/v1/submit/${name}/jobs`,
@@ -75,7 +75,7 @@ it.each(["nobody", "sandbox"])(
   },
 );
 
-it("an account without enough credits gets 402, and nothing is sent", async () => {
+it("a submission of an account without enough credits gets 402, and nothing is sent", async () => {
   const outside = anArk();
   const { response, account } = await asAccount(PRICE - 1);
   expect(await refusal(response)).toEqual({ status: 402, code: "insufficient_credits" });
@@ -106,7 +106,7 @@ it.each([
     /--duration|text/,
   ],
 ])(
-  "an account that submits %s gets 403 that says so, and nothing is sent or charged",
+  "an account that submits %s gets 403 with this reason, and nothing is sent or charged",
   async (_, body, named_) => {
     const outside = anArk();
     const { response, account } = await asAccount(100, { body });
@@ -116,7 +116,7 @@ it.each([
   },
 );
 
-it("an account does not read the token of its hook URL and the connection's key in an answer that repeats the call, nor when the answer is repeated", async () => {
+it("an account gets an upstream's answer that repeats the call without hook token and connection's key, also when it is sent again", async () => {
   const seen: string[] = [];
   anArk(({ body, headers: { authorization } }) => {
     const request = z.looseObject({ callback_url: z.string() }).parse(JSON.parse(body));
@@ -135,7 +135,7 @@ it("an account does not read the token of its hook URL and the connection's key 
   expect(seen).toHaveLength(1);
 });
 
-it("an answer that an account reads keeps words that are equal to a connection's key of less than 8 characters, also when the answer is repeated", async () => {
+it("an account gets an upstream's answer with all its words, even if one equals a connection's key of less than 8 characters", async () => {
   const body = { id: JOB, status: "none", error: null, note: "none of them" };
   anArk(answering(body));
   const bindings = { ...OFFERED, ARK_API_KEY: "none" };
@@ -144,7 +144,7 @@ it("an answer that an account reads keeps words that are equal to a connection's
   expect([await response.json(), await again.json()]).toEqual([body, body]);
 });
 
-it("of the headers of an account, only those reach the upstream that ask for nothing an offer could limit", async () => {
+it("the upstream gets only those headers of an account's submission that cannot ask for what an offer limits", async () => {
   const outside = anArk();
   const passed = {
     accept: "application/json",
@@ -164,7 +164,7 @@ it("of the headers of an account, only those reach the upstream that ask for not
   });
 });
 
-it("an account may send only those parameters of the query that its offer limits, and the hook URL; the refusal names another", async () => {
+it("an account's submission with a query parameter other than those that its offer limits and the hook URL is refused by name", async () => {
   const outside = anArk();
   outside.on("https://queue.fal.run", answering({ request_id: "req-1" }));
   const limits = { "?seed": { max: 9, optional: true } };
@@ -182,7 +182,7 @@ it("an account may send only those parameters of the query that its offer limits
 });
 
 it.each(["Relay-Task-Id", "Relay-Account", "Relay-Credits", "Relay-Deadline-At"])(
-  "an account may not send the header %s, and the refusal names it",
+  "an account's submission with the header %s is refused, and the refusal names the header",
   async (name) => {
     anArk();
     const { response } = await asAccount(100, { headers: { [name]: "1" } });
@@ -191,7 +191,7 @@ it.each(["Relay-Task-Id", "Relay-Account", "Relay-Credits", "Relay-Deadline-At"]
   },
 );
 
-it("a submission that the upstream refuses gives the account its credits back before it is answered, and erases the task", async () => {
+it("a submission that the upstream refuses is refunded to the account before it is answered, and the task is erased", async () => {
   anArk(answering({ error: "bad" }, 400));
   const { response, account } = await asAccount(100);
   expect([response.status, await balanceOf(account)]).toEqual([400, 100]);
@@ -218,7 +218,7 @@ it("a refused submission whose refund the ledger does not confirm at once is ref
   expect([await balanceOf(account), await stored(id)]).toEqual([100, NOTHING]);
 });
 
-it("a submission with an unknown outcome is refunded when its task fails, and its callback follows", async () => {
+it("a submission with an unknown outcome is refunded when its task fails, and then its callback is sent", async () => {
   const outside = anArk(answering("", 502));
   const { response, account } = await asAccount(100, {
     headers: { "Relay-Callback-Url": CALLBACK_URL },
@@ -235,7 +235,7 @@ it.each([
   ["accepted", answering({ id: JOB }), 200],
   ["of an unknown outcome", answering("", 502), 424],
 ])(
-  "a repeated submission that is %s gets the same answer after its offer has got another price, and costs the first one",
+  "a repeated submission that is %s gets the same answer after its offer has got another price, and still costs the first price",
   async (_, site, status) => {
     const outside = anArk(site);
     const { response, account, key, headers } = await asAccount(200);
@@ -250,7 +250,7 @@ it.each([
   },
 );
 
-it("two accounts with the same Idempotency-Key have a task each", async () => {
+it("submissions of two accounts with the same Idempotency-Key create one task each", async () => {
   const outside = anArk();
   const key = { "Idempotency-Key": "order-1" };
   const first = await asAccount(100, { headers: key });
@@ -259,7 +259,7 @@ it("two accounts with the same Idempotency-Key have a task each", async () => {
   expect(outside.sentTo(ARK)).toHaveLength(2);
 });
 
-it("a submission of an account whose charge is not answered is refused with 503, is never sent, and costs nothing in the end", async () => {
+it("a submission of an account whose charge is not answered gets 503, is never sent, and costs nothing in the end", async () => {
   const outside = anArk();
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -271,7 +271,7 @@ it("a submission of an account whose charge is not answered is refused with 503,
   expect([outside.sentTo(ARK), await balanceOf(account)]).toEqual([[], 100]);
 });
 
-it("an operator may charge any account for a submission, with an id or a key", async () => {
+it("an operator may charge any account for a submission that has a Relay-Task-Id or an Idempotency-Key", async () => {
   anArk();
   const account = await anAccount(100);
   const { headers } = named({ "Relay-Account": account, "Relay-Credits": "7" });

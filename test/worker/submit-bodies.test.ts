@@ -40,7 +40,7 @@ function anOpenBody(start: string) {
   return { body, end };
 }
 
-it("a multipart body is passed on byte for byte where the upstream takes one", async () => {
+it("a multipart body of a submission is passed on byte for byte when the upstream takes one", async () => {
   const outside = anArk();
   outside.on(VIDEOS, answering({ id: "video_1", object: "video", status: "queued" }));
   const body = `--b\r\nContent-Disposition: form-data; name="prompt"\r\n\r\na fox\r\n--b--\r\n`;
@@ -55,7 +55,7 @@ it("a multipart body is passed on byte for byte where the upstream takes one", a
   expect(await readSubmitted(id)).toMatchObject({ upstream: { id: "video_1" } });
 });
 
-it("a multipart body is refused where the upstream takes only JSON", async () => {
+it("a multipart body of a submission is refused when the upstream takes only JSON", async () => {
   const outside = anArk();
   const { headers } = named({ "Content-Type": "multipart/form-data; boundary=b" });
   expect(await refusal(await submit({ body: "--b--", headers }))).toMatchObject({
@@ -69,14 +69,17 @@ it.each([
   ["as a form, as curl declares it,", "application/x-www-form-urlencoded"],
   ["as a form with a parameter named json", "application/x-www-form-urlencoded; json"],
   ["with another charset", "application/json; charset=utf-7"],
-])("JSON that is declared %s reaches the upstream as application/json", async (_, type) => {
-  const outside = anArk();
-  const { headers } = named({ "Content-Type": type });
-  expect((await submit({ headers })).status).toBe(200);
-  expect(sentToArk(outside).headers["content-type"]).toBe("application/json");
-});
+])(
+  "a JSON body of a submission that is declared %s reaches the upstream as application/json",
+  async (_, type) => {
+    const outside = anArk();
+    const { headers } = named({ "Content-Type": type });
+    expect((await submit({ headers })).status).toBe(200);
+    expect(sentToArk(outside).headers["content-type"]).toBe("application/json");
+  },
+);
 
-it("a body larger than MAX_SUBMIT_MB is refused with 413, with or without a declared length", async () => {
+it("a body of a submission larger than MAX_SUBMIT_MB is refused with 413, with or without a declared length", async () => {
   const outside = anArk();
   const bindings = { ...BINDINGS, MAX_SUBMIT_MB: "1" };
   const { id, headers } = named();
@@ -90,7 +93,7 @@ it("a body larger than MAX_SUBMIT_MB is refused with 413, with or without a decl
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });
 
-it("a compressed body is refused, because the relay reads it", async () => {
+it("a compressed body of a submission is refused, because the relay has to read it", async () => {
   anArk();
   const { headers } = named({ "Content-Encoding": "gzip" });
   expect(await refusal(await submit({ headers }))).toMatchObject({
@@ -99,7 +102,7 @@ it("a compressed body is refused, because the relay reads it", async () => {
   });
 });
 
-it("while the large bodies of other submissions fill the memory of the isolate, a further one is refused with 503 before anything is stored", async () => {
+it("while bodies of other submissions fill the memory for them, a further large one is refused with 503 before anything is stored", async () => {
   const outside = anArk();
   const held = [1, 2].map(() => anOpenBody(aBodyOf(11 * MIB).slice(0, -1)));
   const calls = held.map(({ body }) => submit({ body, headers: named().headers }));
@@ -114,7 +117,7 @@ it("while the large bodies of other submissions fill the memory of the isolate, 
   expect(outside.sentTo(ARK)).toHaveLength(3);
 });
 
-it("while two large bodies are half sent, which declare more than the memory of the isolate, a small submission succeeds", async () => {
+it("while two submissions have sent half of their large bodies, which will exceed the memory for bodies, a small one succeeds", async () => {
   const outside = anArk();
   const held = [1, 2].map(() => anOpenBody(aBodyOf(11 * MIB).slice(0, -1)));
   const large = { "Content-Length": String(16 * MIB) };
@@ -128,7 +131,7 @@ it("while two large bodies are half sent, which declare more than the memory of 
   expect(outside.sentTo(ARK)).toHaveLength(3);
 });
 
-it("bodies of which nothing has arrived take no memory from others, whatever length they declare", async () => {
+it("a submission of which nothing has arrived takes none of the memory for bodies, whatever length it declares", async () => {
   anArk();
   const idle = [1, 2, 3].map(() => anOpenBody("{"));
   const headers = { "Content-Length": String(16 * MIB) };
@@ -138,7 +141,7 @@ it("bodies of which nothing has arrived take no memory from others, whatever len
   for (const call of calls) expect((await call).status).toBe(400);
 });
 
-it("a body that does not end within 30 seconds is refused with 408 and cancelled, and nothing is stored or sent", async () => {
+it("a submission whose body does not end within 30 seconds gets 408, its body is cancelled, and nothing is stored or sent", async () => {
   const outside = anArk();
   const passTime = holdTimers(READ_DEADLINE_MS);
   const cancelled = vi.fn();
@@ -160,7 +163,7 @@ it("a body that does not end within 30 seconds is refused with 408 and cancelled
   expect(cancelled).toHaveBeenCalledOnce();
 });
 
-it("the outputs of a call that answers with the result at once complete its task", async () => {
+it("a submission to which the upstream answers with outputs at once completes its task", async () => {
   const outside = anArk();
   const image = "https://cdn.example.net/fox.png";
   outside.on(VIDEOS, answering({ created: 1, data: [{ url: image }] }));
@@ -175,7 +178,7 @@ it("the outputs of a call that answers with the result at once complete its task
   expect(await readSubmitted(id)).toMatchObject({ status: "completed", output: { urls: [image] } });
 });
 
-it("a member with the name of the hook field stays as it is where the upstream takes no hook URL", async () => {
+it("a member that is named like the hook field is not changed in a call for which the upstream takes no hook URL", async () => {
   const outside = anArk();
   outside.on(VIDEOS, answering({ data: [{ url: "https://cdn.example.net/fox.png" }] }));
   const { id, headers } = named();
@@ -191,7 +194,7 @@ it("a member with the name of the hook field stays as it is where the upstream t
   expect(task).toMatchObject({ callback: { url: headers["Relay-Callback-Url"] } });
 });
 
-it("the query of the upstream's own call is passed on, and a hook URL in it becomes the callback_url", async () => {
+it("the query of a submission is passed on, and a hook URL in it becomes the callback_url", async () => {
   const outside = anArk();
   outside.on("https://queue.fal.run", answering({ request_id: "req-1" }));
   const id = crypto.randomUUID();
@@ -220,7 +223,7 @@ it("the query of the upstream's own call is passed on, and a hook URL in it beco
   });
 });
 
-it("the body of the upstream's call stays as it is when nothing is added to it", async () => {
+it("the body of a submission is passed on unchanged when the relay has nothing to set in it", async () => {
   const outside = anArk();
   outside.on("https://videos.example.org", answering({ id: "v1" }));
   const path = "/v1/submit/openai-videos/v1/videos";

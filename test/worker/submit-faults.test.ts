@@ -51,7 +51,7 @@ function readAnswer(): never {
   throw new RangeError(`secret ${JOB}`);
 }
 
-it("a fault while the upstream's answer is read leaves the outcome unknown, so that no SDK repeats the call", async () => {
+it("an error while the upstream's answer to a submission is read leaves the outcome unknown, so that no SDK repeats the call", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const lines = vi.spyOn(console, "error").mockReturnValue(undefined);
@@ -79,7 +79,7 @@ it("a fault while the upstream's answer is read leaves the outcome unknown, so t
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("a submission whose call cannot be built is not sent, and its task is gone", async () => {
+it("a submission whose call cannot be built is not sent, and no task remains", async () => {
   const outside = anArk();
   const { id, headers } = named();
   vi.spyOn(console, "error").mockReturnValue(undefined);
@@ -115,7 +115,7 @@ function losingAnswers(): object {
   return { ...BINDINGS, TASKS: { getByName } };
 }
 
-it("a task whose registration is not answered is withdrawn by a later try when the object misses the first one", async () => {
+it("when the registration of a submission is not answered, the task is withdrawn, by a second try if the first does not reach it", async () => {
   const outside = anArk();
   const { id, headers } = named();
   vi.stubGlobal("scheduler", { wait: async () => undefined });
@@ -125,7 +125,7 @@ it("a task whose registration is not answered is withdrawn by a later try when t
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });
 
-it("an accepted submission whose status link cannot be made is answered with the upstream's answer all the same", async () => {
+it("an accepted submission is answered with the upstream's answer even when its status link cannot be made", async () => {
   const outside = anArk();
   const { id, headers } = named();
   vi.spyOn(console, "error").mockReturnValue(undefined);

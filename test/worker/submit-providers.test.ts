@@ -80,11 +80,11 @@ function fieldOf({ url, body }: Sent, field: string): unknown {
   return names.reduce((value, name) => at(value, name), call);
 }
 
-describe.each(SUBMITTING)("one call to $provider", (submitting) => {
+describe.each(SUBMITTING)("a submission to $provider", (submitting) => {
   const { provider, submits, adapter, bindings, baseUrl } = submitting;
   const { accepted, refused } = submits;
 
-  it(`one call to ${provider} reaches it at its own path with the key of the connection and, where it sends hooks, the task's hook URL`, async () => {
+  it(`a submission to ${provider} reaches it at its own path with the key of the connection and, where it sends hooks, the task's hook URL`, async () => {
     const { id, sent } = await submitted(submitting, accepted);
     expect(sent.url.split("?")[0]).toBe(`${baseUrl}${accepted.path}`);
     expect(Object.values(sent.headers).join(" ")).toContain(`test-only-${provider}-key`);
@@ -94,7 +94,7 @@ describe.each(SUBMITTING)("one call to $provider", (submitting) => {
     if (hooks.idParameter !== null) expect(fieldOf(sent, hooks.idParameter)).toBe(id);
   });
 
-  it(`the answer of ${provider} to one call is passed on, and the job that it names is attached to the task with the model of the call`, async () => {
+  it(`the answer of ${provider} to a submission is passed on, and the job that it names is attached to the task with the model of the call`, async () => {
     const { id, response } = await submitted(submitting, accepted);
     const { status, body } = accepted.answer;
     expect([response.status, await response.json()]).toEqual([status, body]);
@@ -104,7 +104,7 @@ describe.each(SUBMITTING)("one call to $provider", (submitting) => {
     expect(task).toMatchObject({ status: "pending", model, upstream });
   });
 
-  it(`a refusal of ${provider} is answered as it is, and leaves no task`, async () => {
+  it(`a refusal of ${provider} is the answer to the submission, and no task remains`, async () => {
     const { id, response } = await submitted(submitting, refused);
     expect(response.status).toBe(refused.answer.status);
     expect(await response.json()).toEqual(refused.answer.body);
@@ -118,14 +118,17 @@ it.each(
     const { result } = submitting.submits;
     return "exempt" in result ? [] : [[submitting.provider, submitting, result] as const];
   }),
-)("a result that %s answers at once ends the task", async (_, submitting, result) => {
-  const { id, response } = await submitted(submitting, result);
-  expect(await response.json()).toEqual(result.answer.body);
-  await untilIdle(id);
-  expect(await readSubmitted(id, submitting.bindings)).toMatchObject({ status: "completed" });
-});
+)(
+  "a submission that %s answers at once with the result ends its task",
+  async (_, submitting, result) => {
+    const { id, response } = await submitted(submitting, result);
+    expect(await response.json()).toEqual(result.answer.body);
+    await untilIdle(id);
+    expect(await readSubmitted(id, submitting.bindings)).toMatchObject({ status: "completed" });
+  },
+);
 
-it("a call to the Kling API of 2026 gets the hook URL and the task's id in its object options, and a URL there becomes the callback_url", async () => {
+it("a submission to the Kling API of 2026 gets hook URL and task id in its object options, and a URL there becomes the callback_url", async () => {
   const kling = submittingTo("kling");
   const path = "/text-to-video/kling-3.0";
   const body = { prompt: "a fox", options: { callback_url: CALLBACK_URL, watermark: false } };
@@ -144,7 +147,7 @@ it("a call to the Kling API of 2026 gets the hook URL and the task's id in its o
   });
 });
 
-it("a call to Kling for speech, which is answered at once, gets no hook URL", async () => {
+it("a submission to Kling for speech, which is answered at once, gets no hook URL", async () => {
   const kling = submittingTo("kling");
   const { result } = kling.submits;
   if ("exempt" in result) throw new Error("Kling answers no call at once");
@@ -152,7 +155,7 @@ it("a call to Kling for speech, which is answered at once, gets no hook URL", as
   expect(JSON.parse(sent.body)).toEqual(callAt(kling.submits, result.path).body);
 });
 
-it("the header that a call needs is set by the relay, whatever the caller has sent in it", async () => {
+it("the header X-DashScope-Async, which a submission to dashscope needs, is set by the relay whatever the caller has sent in it", async () => {
   const dashscope = submittingTo("dashscope");
   const { sent } = await submitted(dashscope, dashscope.submits.accepted, {
     headers: { "X-DashScope-Async": "disable" },
@@ -160,7 +163,7 @@ it("the header that a call needs is set by the relay, whatever the caller has se
   expect(sent.headers["x-dashscope-async"]).toBe("enable");
 });
 
-it("a call without a model is stored under the name of its path, or refused where a model is demanded; a model that is no text is refused", async () => {
+it("a submission without a model is stored under the name of its path, or refused where a model is needed or is no text", async () => {
   const kling = submittingTo("kling");
   const path = "/v1/videos/effects";
   const answer = {
@@ -185,7 +188,7 @@ function geminiCall(members: object): object {
   return { ...callAt(submittingTo("gemini").submits, GEMINI_PATH).body, ...members };
 }
 
-it("a URL in the list of hook URLs of a call to Gemini becomes the callback_url, the relay's takes its place, and the rest of the object stays", async () => {
+it("a URL in the list of hook URLs of a submission to Gemini becomes the callback_url, and the relay's hook URL takes its place", async () => {
   const gemini = submittingTo("gemini");
   const config = { uris: [CALLBACK_URL], user_metadata: { order: 7 } };
   const given = { body: geminiCall({ webhook_config: config }), headers: {} };
@@ -200,7 +203,7 @@ it("a URL in the list of hook URLs of a call to Gemini becomes the callback_url,
   });
 });
 
-it("an empty list of hook URLs in a call to Gemini gets the relay's", async () => {
+it("an empty list of hook URLs in a submission to Gemini gets the relay's hook URL", async () => {
   const gemini = submittingTo("gemini");
   const body = geminiCall({ webhook_config: { uris: [] } });
   const { id, sent } = await submitted(gemini, gemini.submits.accepted, { body });
@@ -237,9 +240,12 @@ it.each<[string, object, string]>([
   ],
   ["is not to be stored", { store: false }, "/store"],
   ["asks for a stream", { stream: true }, "/stream"],
-])("a call to Gemini that %s is refused before anything is sent", async (_, members, path) => {
-  const { bindings } = submittingTo("gemini");
-  const body = JSON.stringify(geminiCall(members));
-  const response = await submit({ path: `/v1/submit/gemini${GEMINI_PATH}`, body, bindings });
-  expect(await refusal(response)).toEqual(invalid(path));
-});
+])(
+  "a submission to Gemini that %s is refused before anything is sent",
+  async (_, members, path) => {
+    const { bindings } = submittingTo("gemini");
+    const body = JSON.stringify(geminiCall(members));
+    const response = await submit({ path: `/v1/submit/gemini${GEMINI_PATH}`, body, bindings });
+    expect(await refusal(response)).toEqual(invalid(path));
+  },
+);

@@ -92,7 +92,7 @@ it("the upstream gets the caller's body with the hook URL as its only change, an
   ).toEqual([]);
 });
 
-it("a hook to the URL that only the upstream has seen makes the relay ask for the job, and the callback has its result", async () => {
+it("a hook to the URL that only the upstream knows makes the relay poll the job, and the callback has its result", async () => {
   const outside = anArk();
   const { id, headers } = named();
   await submit({ headers });
@@ -140,10 +140,13 @@ it.each([
     { headers: { "Relay-Callback-Url": "https://10.0.0.1/" } },
     "/Relay-Callback-Url",
   ],
-])("a private callback URL in %s is refused at its own place", async (_, submission, path) => {
-  anArk();
-  expect(await refusal(await submit(submission))).toEqual(invalid(path));
-});
+])(
+  "a submission with a private callback URL in %s is refused, and the refusal names that place",
+  async (_, submission, path) => {
+    anArk();
+    expect(await refusal(await submit(submission))).toEqual(invalid(path));
+  },
+);
 
 it("a submission with a callback URL in the header and another in the upstream's hook field is refused before anything is stored", async () => {
   const outside = anArk();
@@ -170,7 +173,7 @@ it("a submission that the upstream refuses is answered with the refusal, and its
   expect([outside.sentTo(CALLBACK_URL), await stored(id)]).toEqual([[], NOTHING]);
 });
 
-it("the key of a refused submission is free again, so that the same call is sent anew", async () => {
+it("the Idempotency-Key of a refused submission is free again, so that the same call is sent anew", async () => {
   const outside = anArk(answering({}, 429));
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   expect((await submit({ headers })).status).toBe(429);
@@ -223,7 +226,7 @@ it("a task whose submission stays unknown fails with submit_unknown after an hou
   expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
 });
 
-it("a hook finds the job of a submission with an unknown outcome, when the upstream confirms its model and creation", async () => {
+it("a hook completes a submission with an unknown outcome when the answer to a poll confirms its model and time of creation", async () => {
   const outside = anArk(answering("", 504));
   const { id, headers } = named();
   await submit({ headers });
@@ -238,7 +241,7 @@ it("a hook finds the job of a submission with an unknown outcome, when the upstr
   });
 });
 
-it("a repeated submission with the same key gets the stored answer, and nothing is sent a second time", async () => {
+it("a repeated submission with the same Idempotency-Key gets the stored answer, and nothing is sent a second time", async () => {
   const outside = anArk();
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   const first = await submit({ headers });
@@ -249,7 +252,7 @@ it("a repeated submission with the same key gets the stored answer, and nothing 
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("a repeated submission with the same key and another body is refused with 422", async () => {
+it("a submission with the same Idempotency-Key and another body is refused with 422", async () => {
   const outside = anArk();
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   await submit({ headers });
@@ -258,7 +261,7 @@ it("a repeated submission with the same key and another body is refused with 422
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("a repeated submission under a Relay-Task-Id with another body gets 409 with the task, also when it has an Idempotency-Key", async () => {
+it("a submission with the same Relay-Task-Id and another body gets 409 with the task, also when it has an Idempotency-Key", async () => {
   const outside = anArk();
   const { id, headers } = named({ "Idempotency-Key": crypto.randomUUID() });
   await submit({ headers });
@@ -282,7 +285,7 @@ it("a repeated submission while the first one is in flight is refused with submi
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("an answer of more than 8 KB is passed on but not kept, so that a repetition gets 409 with the task", async () => {
+it("an answer of more than 8 KB to a submission is passed on but not stored, so that a repetition gets 409 with the task", async () => {
   const long = { id: JOB, text: "x".repeat(9_000) };
   anArk(answering(long));
   const headers = { "Idempotency-Key": crypto.randomUUID() };
@@ -313,7 +316,7 @@ function losing(...methods: readonly string[]): object {
   return { ...BINDINGS, TASKS: { getByName } };
 }
 
-it("an accepted submission whose outcome the task's object cannot store is answered as unknown, so that nobody repeats it", async () => {
+it("an accepted submission that the task's object cannot store is answered as of an unknown outcome, so that nobody repeats it", async () => {
   const outside = anArk();
   const { id, headers } = named();
   vi.stubGlobal("scheduler", { wait: async () => undefined });
@@ -326,7 +329,7 @@ it("an accepted submission whose outcome the task's object cannot store is answe
   expect(await readSubmitted(id)).toMatchObject({ submission: { state: "unknown" } });
 });
 
-it("a submission whose registration is not answered is not sent, and its task is gone", async () => {
+it("a submission whose registration the task's object does not answer is not sent, and no task remains", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const response = await submit({ headers, bindings: losing("apply") });
@@ -334,7 +337,7 @@ it("a submission whose registration is not answered is not sent, and its task is
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });
 
-it("a call that the upstream has not answered in time has an unknown outcome by the task's own alarm", async () => {
+it("when the upstream has not answered a submission in time, the task's own alarm makes the outcome unknown", async () => {
   const outside = anArk((_, signal) => never(signal));
   const { id, headers } = named();
   const call = submit({ headers, bindings: { ...BINDINGS, SUBMIT_TIMEOUT_S: "5" } });
@@ -352,7 +355,7 @@ it.each([
     "ark/models",
     "docs/providers.md",
   ],
-])("the answer to a submission to %s", async (_case, path, cure) => {
+])("the refusal of a submission to %s", async (_case, path, cure) => {
   const bindings = { ...BINDINGS, SANDBOX: "false" };
   const { headers } = named();
   const response = await submit({ path: `/v1/submit/${path}`, headers, bindings });
@@ -395,7 +398,7 @@ it.each([
   },
 );
 
-it("a misspelt header of the relay is refused by its name, and the refusal names the known ones", async () => {
+it("a submission with a misspelt header of the relay is refused, and the refusal names that header and the known ones", async () => {
   anArk();
   const { headers } = named({ "Relay-Calback-Url": CALLBACK_URL });
   const response = await submit({ headers });
@@ -406,18 +409,15 @@ it("a misspelt header of the relay is refused by its name, and the refusal names
 it.each([
   ["{", "must be JSON"],
   ["[]", "must be an object"],
-])(
-  "the header Relay-Metadata with the value %s is refused, because it %s",
-  async (value, reason) => {
-    const outside = anArk();
-    const response = await submit(named({ "Relay-Metadata": value }));
-    expect(await response.clone().json()).toMatchObject({
-      issues: [{ path: "/Relay-Metadata", message: reason }],
-    });
-    expect(await refusal(response)).toEqual(invalid("/Relay-Metadata"));
-    expect(outside.sentTo(ARK)).toEqual([]);
-  },
-);
+])("a submission whose Relay-Metadata is %s is refused, because it %s", async (value, reason) => {
+  const outside = anArk();
+  const response = await submit(named({ "Relay-Metadata": value }));
+  expect(await response.clone().json()).toMatchObject({
+    issues: [{ path: "/Relay-Metadata", message: reason }],
+  });
+  expect(await refusal(response)).toEqual(invalid("/Relay-Metadata"));
+  expect(outside.sentTo(ARK)).toEqual([]);
+});
 
 it.each([
   ["Authorization", "Key test-only-operator-key"],
@@ -425,7 +425,7 @@ it.each([
   ["x-api-key", "test-only-operator-key"],
   ["x-goog-api-key", "test-only-operator-key"],
 ])(
-  "the relay's key is taken from the header %s: %s, and does not reach the upstream",
+  "a submission may have the relay's key in the header %s: %s, which does not reach the upstream",
   async (name, value) => {
     const outside = anArk();
     const { headers } = named({ [name]: value });
@@ -447,7 +447,7 @@ it("a submission without a key of the relay gets 401, and one with two different
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("GET of a submission's path is 404 and names the path of tasks", async () => {
+it("GET of the path of a submission gets 404, and the answer names the path of tasks", async () => {
   const response = await callWith(BINDINGS, `/v1/submit/ark${ARK_PATH}/${JOB}`);
   expect(await response.clone().json()).toMatchObject({
     detail: expect.stringContaining("/v1/tasks/{id}"),
@@ -455,7 +455,7 @@ it("GET of a submission's path is 404 and names the path of tasks", async () => 
   expect(await refusal(response)).toEqual({ status: 404, code: "not_found" });
 });
 
-it("a submission to the sandbox is answered without an upstream and its task completes", async () => {
+it("a submission to the sandbox is answered without a call to an upstream, and its task completes", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const body = JSON.stringify({ model: "sandbox/ok" });

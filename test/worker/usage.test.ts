@@ -81,7 +81,7 @@ it.each([
 it.each([
   ["without its null members", { predict_time: 41.2, total_cost: null }, { predict_time: 41.2 }],
   ["as none when all its members are null", { total_cost: null }, undefined],
-])("usage in an event is stored %s", async (_, usage, expected) => {
+])("the usage in an event is stored %s", async (_, usage, expected) => {
   const id = crypto.randomUUID();
   expect((await report(aCompletion(id, { model: "fox", usage }))).status).toBe(202);
   expect((await read(id))["usage"]).toEqual(expected);

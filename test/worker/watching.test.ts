@@ -55,7 +55,7 @@ const READERS = [
 ] as const;
 
 it.each(READERS)(
-  "%s sends two requests to the task's object at first, none while nothing changes (%i times 15 s), and one when the result is pushed",
+  "%s makes two requests to the task's object at first, none while nothing changes (%i times 15 s), and one when the result is pushed",
   async (_, quiet, follow) => {
     const count = objectRequests();
     const id = await register({ callback_url: undefined });
@@ -72,21 +72,24 @@ it.each(READERS)(
   },
 );
 
-it.each(READERS)("under PAUSED, %s is told of the result by a push", async (_, _quiet, follow) => {
-  const received = aReceiver();
-  const id = await register();
-  await restart(id, { ...env, PAUSED: "true" });
-  const count = objectRequests();
-  waits.between = async (wait) => {
-    if (wait > 1) return false;
-    await report(aCompletion(id));
-    return true;
-  };
-  const { body } = await follow(id);
-  const text = await untilText(body, '"status":"completed"');
-  expect(text).toContain('"paused":true');
-  expect([count(), received.length]).toEqual([3, 0]);
-});
+it.each(READERS)(
+  "while the relay is paused, %s gets the result by a push of the task's object",
+  async (_, _quiet, follow) => {
+    const received = aReceiver();
+    const id = await register();
+    await restart(id, { ...env, PAUSED: "true" });
+    const count = objectRequests();
+    waits.between = async (wait) => {
+      if (wait > 1) return false;
+      await report(aCompletion(id));
+      return true;
+    };
+    const { body } = await follow(id);
+    const text = await untilText(body, '"status":"completed"');
+    expect(text).toContain('"paused":true');
+    expect([count(), received.length]).toEqual([3, 0]);
+  },
+);
 
 /** Reads a body until it contains a text, and no further. */
 async function untilText(body: ReadableStream<Uint8Array> | null, part: string): Promise<string> {
@@ -102,7 +105,7 @@ async function untilText(body: ReadableStream<Uint8Array> | null, part: string):
 }
 
 it.each(READERS)(
-  "%s is told of the result by a push although the task's object was evicted from memory while it was watched",
+  "%s gets the result by a push although the task's object was evicted from memory while it was watched",
   async (_, _quiet, follow) => {
     const id = await register({ callback_url: undefined });
     const count = objectRequests();
@@ -117,7 +120,7 @@ it.each(READERS)(
   },
 );
 
-it("a request that waits for a task which 64 others watch reads it after 5 s at first, later after an eighth of its age, at most 60 s", async () => {
+it("when 64 others watch a task, a waiting request reads it after 5 s at first, later after an eighth of its age, at most 60 s", async () => {
   const id = await register({ callback_url: undefined });
   expect(await watchers(id)).toHaveLength(64);
   expect(await watch(id)).toBeNull();
@@ -133,7 +136,7 @@ it("a request that waits for a task which 64 others watch reads it after 5 s at 
   expect(waits.pauses).toEqual([MINUTE_MS]);
 });
 
-it("WebSockets of a task's watchers that are being closed take none of the 64 places", async () => {
+it("WebSockets of watchers that are being closed take none of a task's 64 watcher places", async () => {
   const id = await register({ callback_url: undefined });
   expect(await watchers(id)).toHaveLength(64);
   const listed = await runInDurableObject(stubOf(id), (_, ctx) => {
@@ -194,7 +197,7 @@ async function firstPushes(socket: WebSocket, count: number): Promise<readonly s
   return states.slice(0, count);
 }
 
-it("an event is answered and its callback delivered when no push can be sent", async () => {
+it("an event is answered and its callback delivered when no change can be pushed to watchers", async () => {
   const received = aReceiver();
   const id = await register();
   expect(await watchers(id)).toHaveLength(64);
@@ -211,7 +214,7 @@ it("an event is answered and its callback delivered when no push can be sent", a
   expect(sends.filter((send) => send.mock.calls.length > 0)).toHaveLength(64);
 });
 
-it("a stream whose client leaves a piece of it unread for a minute is broken off, and no longer watches the task", async () => {
+it("a stream whose client leaves a part of it unread for a minute is broken off, and its watcher place is free again", async () => {
   const id = await register({ callback_url: undefined });
   waits.between = () => new Promise(() => undefined);
   const { body } = await exports.default.fetch(aRequest(`/v1/tasks/${id}/events`));
@@ -249,7 +252,7 @@ it("a stream whose client goes away during a wait does not read its task again",
 it.each([
   ["is told of changes", 0],
   ["asks because 64 others are told", 64],
-])("the close of a watch that %s ends its wait, without a read", async (_, others) => {
+])("closing a watch that %s ends its wait without another read", async (_, others) => {
   const id = await register({ callback_url: undefined });
   await watchers(id, others);
   waits.between = () => new Promise(() => undefined);
@@ -259,7 +262,7 @@ it.each([
   expect(await changed).toBe(false);
 });
 
-it("a WebSocket that the task's object gives after more than 2 s is closed, so that it takes no place from other readers", async () => {
+it("a WebSocket that the task's object hands over after more than 2 s is closed, so that it takes no watcher place from others", async () => {
   const id = await register({ callback_url: undefined });
   const later = setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation((act, ms) =>
@@ -323,7 +326,7 @@ it("a stream whose read of its task fails after a push reads again after 5 s, an
   expect([waits.pauses, reads.mock.calls.length]).toEqual([[15_000, 5000, 5000, 5000], 5]);
 });
 
-it("a stream reads its task once after a push of a progress that the task's object has lost before the read", async () => {
+it("when a pushed progress is lost by the task's object before the stream reads it, the stream reads its task only once", async () => {
   const id = await register({ callback_url: undefined });
   const [version] = /\d+/.exec((await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "") ?? [];
   const reads = vi.spyOn(TaskObject.prototype, "read");
@@ -338,7 +341,7 @@ it("a stream reads its task once after a push of a progress that the task's obje
   expect([waits.pauses, reads.mock.calls.length]).toEqual([[15_000, 15_000], 3]);
 });
 
-it("of the readers of one status link, 32 wait in an isolate at a time; the next gets the state at once, and a stream or page returns after 15 s", async () => {
+it("of the readers of one status link, 32 wait in an isolate at a time; a further one gets the state at once and may ask again after 15 s", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   waits.between = () => ended.then(() => true);
@@ -356,7 +359,7 @@ it("of the readers of one status link, 32 wait in an isolate at a time; the next
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["completed"]));
 });
 
-it("readers of one status link whose 60 s are over make room for others, also when the platform has ended their requests without a word", async () => {
+it("readers of one status link whose 60 s are over make room for others, even if the platform ended their requests unnoticed", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   waits.between = () => ended.then(() => true);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { attemptCurl } from "../../../src/console/parts/curl.ts";
 
-it("an attempt of a callback is shown as a curl command in which a shell expands nothing, also to another URL", () => {
+it("an attempt of a callback is shown as a curl command without text that a shell expands, for its own URL and for another", () => {
   const attempt = {
     method: "POST",
     url: "https://client.example.com/hook?a=$(id)",

@@ -35,14 +35,17 @@ describe("the charge of a registration", () => {
       { granted: PRICE - 1 },
     ],
     ["for lack of an account", { code: "unknown_account" }, { hasAccount: false }],
-  ])("a charge that is refused %s leaves no task", async (_why, because, ledger) => {
-    Object.assign(host.ledger, ledger);
-    host.loop.apply(create);
-    const record = { credits: { chargeId: CHARGE_ID } };
-    const decision = await host.loop.runUntilIdle();
-    expect(decision).toMatchObject({ kind: "erase", record, because });
-    expect([host.stored, host.alarm, host.ledger.entries]).toEqual([null, null, []]);
-  });
+  ])(
+    "a registration whose charge is refused %s leaves no task and no alarm",
+    async (_why, because, ledger) => {
+      Object.assign(host.ledger, ledger);
+      host.loop.apply(create);
+      const record = { credits: { chargeId: CHARGE_ID } };
+      const decision = await host.loop.runUntilIdle();
+      expect(decision).toMatchObject({ kind: "erase", record, because });
+      expect([host.stored, host.alarm, host.ledger.entries]).toEqual([null, null, []]);
+    },
+  );
 
   it("a charge is made once for several identical registrations, and each caller gets the result", async () => {
     host.endings = {};

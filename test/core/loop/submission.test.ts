@@ -122,8 +122,8 @@ function booked({ ledger }: MemoryHost) {
   };
 }
 
-describe.each(ENDINGS)("a submission with a price that is %s", (_what, ending) => {
-  it("without a crash the task ends as the upstream's answer says, and its price is charged once and returned at most once", async () => {
+describe.each(ENDINGS)("a submission with a price, whose charge is %s", (_what, ending) => {
+  it("ends its task as the upstream's answer says when nothing crashes, and its price is charged once and returned at most once", async () => {
     const host = new DyingHost(null);
     expect(await live(host, ending, false)).toBe(true);
     expect(endOf(host)).toBe(ending.end);
@@ -135,7 +135,7 @@ describe.each(ENDINGS)("a submission with a price that is %s", (_what, ending) =
     ["repeats", true],
     ["does not repeat", false],
   ])(
-    "a crash of the object at any point neither loses nor doubles the price, and always leaves an alarm, when the caller %s its call",
+    "neither loses nor doubles the price and always leaves an alarm, at whatever point the object crashes, when the caller %s its call",
     async (_, isRepeated) => {
       let crashes = 0;
       for (let point = 1; ; point++) {
@@ -176,7 +176,7 @@ describe("a submission in the work loop", () => {
     expect(host.stored).toMatchObject({ upstream: UPSTREAM });
   });
 
-  it("when nobody brings an answer, alarms alone make the outcome unknown and then fail the task", async () => {
+  it("when the upstream's answer to a submission is never reported, alarms alone make the outcome unknown and then fail the task", async () => {
     host.loop.apply(aSubmittedRegistration({ callbackUrl: null }));
     host.crash();
     await host.ring();
@@ -186,7 +186,7 @@ describe("a submission in the work loop", () => {
     expect(host.stored).toMatchObject({ status: "failed" });
   });
 
-  it("a hook has the job of an unknown outcome polled at once, and again 5 s later by another instance after a crash", async () => {
+  it("a hook about a submission of an unknown outcome has the job polled at once, and after a crash 5 s later by another instance", async () => {
     host.loop.apply(aSubmittedRegistration());
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));
@@ -202,7 +202,7 @@ describe("a submission in the work loop", () => {
     expect(host.stored).toMatchObject({ status: "completed", upstream: UPSTREAM });
   });
 
-  it("a crash during the poll of a kept job has it polled again, and the task still fails at its time", async () => {
+  it("after a crash during the poll of a job that only a hook has named, the job is polled again, and the task still fails at its time", async () => {
     host.loop.apply(aSubmittedRegistration({ callbackUrl: null }));
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));
@@ -218,7 +218,7 @@ describe("a submission in the work loop", () => {
     expect([host.stored?.status, host.clock]).toEqual(["failed", FAILS_AT]);
   });
 
-  it("the poll of a kept job in an earlier life attaches nothing to the next task with the same id", async () => {
+  it("the answer to a poll for an erased task attaches no job to the next task with the same id", async () => {
     host.loop.apply(aSubmittedRegistration({ callbackUrl: null }));
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));
@@ -232,7 +232,7 @@ describe("a submission in the work loop", () => {
     expect(stored?.submission).toMatchObject({ id: "later", state: { kind: "sending" } });
   });
 
-  it("a refund that the ledger answers after the id is in use again does not count for the next task", async () => {
+  it("a refund that the ledger answers after the task's id is in use again does not count for the next task", async () => {
     host.endings = { charge: 0 };
     host.loop.apply(aPricedSubmission());
     await host.loop.runUntilIdle();
@@ -257,7 +257,7 @@ describe("a submission in the work loop", () => {
     expect([host.stored, host.ledger.count("refund", "charge-2")]).toEqual([null, 1]);
   });
 
-  it("a task that was not submitted is registered anew under the id of a refused submission", async () => {
+  it("after a submission was refused, a task that is not submitted can be registered under its id", async () => {
     host.loop.apply(aSubmittedRegistration());
     await host.loop.applyAndErase(aRefusal());
     expect([host.stored, host.alarm]).toEqual([null, null]);

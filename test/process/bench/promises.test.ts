@@ -216,7 +216,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
     ]);
   });
 
-  it.concurrent(`${name}: an attempt that kill -9 interrupts is found by the alarm, and followed by the next one`, async () => {
+  it.concurrent(`${name}: an attempt that kill -9 has interrupted is found by the task's alarm, and the next attempt follows`, async () => {
     await using crashing = await Workerd.start({ vars: FAST, ...options });
     const id = randomUUID();
     await report(crashing, completedEvent(id, receiver.at(`/${id}`, { kind: "hang" }, up)));

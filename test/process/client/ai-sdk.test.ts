@@ -118,7 +118,7 @@ it.concurrent.each(SDKS)(
   },
 );
 
-it.concurrent("a generation of several videos registers a task for each, and each video waits for its own", async () => {
+it.concurrent("a generation of several videos by the AI SDK registers a task for each, and each video waits for its own task", async () => {
   const generation = generate(REPLICATE, "hooked", { n: 3 });
   const { videos } = await generation.result;
   expect(videos).toHaveLength(3);
@@ -141,7 +141,7 @@ it.concurrent.each(SDKS)(
 );
 
 it.concurrent.each(SDKS)(
-  "when the upstream of $connection refuses the job, the generation rejects with the error of the SDK, and the task has failed with submit_refused",
+  "when the upstream of $connection refuses the job, the AI SDK's generation rejects with the SDK's error; the task has failed with submit_refused",
   async (sdk) => {
     const generation = generate(sdk, WORDS.refused);
     await expect(generation.result).rejects.toMatchObject({ statusCode: 422 });
@@ -151,7 +151,7 @@ it.concurrent.each(SDKS)(
 );
 
 it.concurrent.each(SDKS)(
-  "when $connection refuses a call that the SDK repeats, the task stays open, and the repetition starts its job",
+  "when $connection refuses a call that the AI SDK repeats, the task stays open, and the repeated call starts its job",
   async (sdk) => {
     const generation = generate(sdk, WORDS.busy);
     const { video } = await generation.result;
@@ -160,7 +160,7 @@ it.concurrent.each(SDKS)(
   },
 );
 
-it.concurrent("a generation rejects with the open task when its time is over, and the task goes on", async () => {
+it.concurrent("a video generation of the AI SDK rejects with the open task when its timeoutMs is over, and the task stays open", async () => {
   const generation = generate(FAL, WORDS.endless, { timeoutMs: 2000 });
   await expect(generation.result).rejects.toMatchObject({
     name: "WaitTimeoutError",
@@ -170,7 +170,7 @@ it.concurrent("a generation rejects with the open task when its time is over, an
   expect(await taskOf(generation)).toMatchObject({ status: expect.stringMatching(/^p/) });
 });
 
-it.concurrent("a generation rejects when its signal is aborted, and its wait ends with it", async () => {
+it.concurrent("a video generation of the AI SDK rejects when its signal is aborted, and stops waiting for the webhook", async () => {
   const aborting = new AbortController();
   const { signal } = aborting;
   const { webhook } = webhooksFor(client, "fal-videos");
@@ -182,7 +182,7 @@ it.concurrent("a generation rejects when its signal is aborted, and its wait end
   await expect(received).rejects.toThrow("The user has left.");
 });
 
-it.concurrent("a generation rejects with the reason, and starts no job, when the relay refuses the registration, has no hooks for the connection or cannot be reached", async () => {
+it.concurrent("a video generation of the AI SDK rejects and starts no job when the relay refuses the task, has no hooks or cannot be reached", async () => {
   const refused = generate({ ...FAL, connection: "nowhere" }, "unregistered");
   await expect(refused.result).rejects.toMatchObject({
     name: "RelayProblem",
@@ -201,7 +201,7 @@ it.concurrent("a generation rejects with the reason, and starts no job, when the
   for (const { prompt } of [refused, hookless, unreached]) expect(upstream.started(prompt)).toBe(0);
 });
 
-it("the webhook that the client makes has the type that the AI SDK takes", () => {
+it("the webhook that the client makes has the type that the AI SDK demands", () => {
   const factory: WebhookFactory = webhooksFor(client, "fal").webhook({ model: "m" });
   const taken: NonNullable<Options["webhook"]> = factory;
   expect(taken).toBe(factory);

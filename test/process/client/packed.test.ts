@@ -123,7 +123,7 @@ it.each([
         .replace("luma-dream-machine/ray-2", "acme/fox"),
   ],
 ])(
-  "the block of the client's README for videos of the AI SDK generates one with %s, and its callback comes",
+  "the block of the client's README for videos of the AI SDK generates one with %s, and its callback arrives",
   async (sdk, adapted) => {
     const [code = ""] = (await blocksOf("ts")).filter((each) => each.includes("webhooksFor"));
     const path = `/${sdk}`;

@@ -27,7 +27,7 @@ function run(...args: readonly string[]) {
 
 const link = "https://cdn.example.com/v.mp4";
 
-it("npm run corpus prints in words and as JSON what the relay reads in an answer to a poll of two requests", async () => {
+it("npm run corpus prints in words and as JSON what the relay reads in an answer to a poll that takes two requests", async () => {
   const first = { http_status: 200, body: { status: "COMPLETED" } };
   const body = { video: { url: link } };
   const { status, sentence, reading } = await play({
@@ -40,7 +40,7 @@ it("npm run corpus prints in words and as JSON what the relay reads in an answer
   expect(reading).toEqual({ status: "completed", urls: [link], metadata: {} });
 });
 
-it("npm run corpus reads an answer by a declaration in the file, and a refusal of the key as an answer that tells nothing", async () => {
+it("npm run corpus reads an answer by a declaration in the file, and a refusal of the key as no report on the job", async () => {
   const declaration = {
     provider: "generic",
     base_url: "https://api.example.com",

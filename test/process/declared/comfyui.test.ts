@@ -94,7 +94,7 @@ async function calledBack(path: string): Promise<unknown> {
   return JSON.parse(receiver.postsAt(path)[0]?.body ?? "");
 }
 
-it("a declared ComfyUI server gets its workflow by one call; polls find its end, its image is kept, and the client is called back", async () => {
+it("one call submits a workflow to a declared ComfyUI server, polls find its end, its image is kept, and the callback arrives", async () => {
   const id = await submit("a fox", "/done");
   const image = await keptOutput("/done");
   expect([image.status, image.headers.get("Content-Type")]).toEqual([200, "image/png"]);
@@ -106,7 +106,7 @@ function answering(body: unknown) {
   return { kind: "answer", status: 200, body: JSON.stringify(body) } as const;
 }
 
-it("a file that a declared worker answers in base64 is kept, and its link opens it", async () => {
+it("a file that a declared upstream answers in base64 is kept, and its link opens it", async () => {
   const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(300, "x")]);
   receiver.at("/run", answering({ id: "job-1" }));
   const output = { file: png.toString("base64") };
@@ -117,13 +117,13 @@ it("a file that a declared worker answers in base64 is kept, and its link opens 
   expect(Buffer.from(await file.arrayBuffer())).toEqual(png);
 });
 
-it("a workflow that ComfyUI reports as failed fails its task, and the client is called back", async () => {
+it("a workflow that ComfyUI reports as failed fails its task, and the callback arrives", async () => {
   await submit("broken", "/failed");
   const { error } = Failed.parse(await calledBack("/failed"));
   expect(error.code).toBe("upstream_error");
 });
 
-it("a declaration that is not finished disables its connection alone, which npm run doctor and calls to it report", async () => {
+it("an unfinished declaration disables only its own connection, which npm run doctor and calls to it report", async () => {
   const script = join(ROOT, "scripts/doctor.ts");
   const env = { ...process.env, OPERATOR_KEY };
   const doctor = run(process.execPath, [script, "--url", relay.url], { cwd: ROOT, env });
@@ -136,7 +136,7 @@ it("a declaration that is not finished disables its connection alone, which npm 
   expect([status, json]).toEqual([503, expect.objectContaining({ code: "not_configured" })]);
 });
 
-it("npm run providers:check shows member by member what the declaration makes of a job of ComfyUI, and what it has not found", async () => {
+it("npm run providers:check shows member by member what a declaration reads in an answer of ComfyUI, and what it has not found", async () => {
   const id = await submit("a bear", "/checked");
   await calledBack("/checked");
   const directory = mkdtempSync(join(tmpdir(), "task-relay-declared-"));

@@ -114,7 +114,7 @@ async function aTaskSession() {
   });
 }
 
-it("@modelcontextprotocol/ext-tasks submits a job of the sandbox through its tool, follows its task and gets the output as the result of the call", async () => {
+it("@modelcontextprotocol/ext-tasks submits a job of the sandbox by its tool, follows the task and gets the output as the call's result", async () => {
   const session = await aTaskSession();
   const execution = await session.callTool("video", { prompt: "a fox" });
   const states: string[] = [];

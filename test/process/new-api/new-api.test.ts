@@ -176,23 +176,29 @@ it.concurrent("a video that is submitted on Kling's own path at the gateway has 
 it.concurrent.each([
   ["refuses with 400", "refused", 400],
   ["has no channel for the model, with 503", "no-channel", 503],
-])("where the gateway %s, its answer is passed on and no task stays", async (_, model, status) => {
-  const answer = await submit("/v1/videos", { model });
-  expect(answer.status).toBe(status);
-  const { status: read } = await client.ask("GET", `/v1/tasks/${answer.taskId}`);
-  expect(read).toBe(404);
-});
+])(
+  "when the new-api gateway %s, its answer is passed on and no task remains",
+  async (_, model, status) => {
+    const answer = await submit("/v1/videos", { model });
+    expect(answer.status).toBe(status);
+    const { status: read } = await client.ask("GET", `/v1/tasks/${answer.taskId}`);
+    expect(read).toBe(404);
+  },
+);
 
 it.concurrent.each([
   ["hangs up", "lost"],
   ["is cut off by a proxy with 504", "proxy-timeout"],
-])("where the gateway %s, the outcome is unknown and the task stays open", async (_, model) => {
-  const { status, json } = await submit("/v1/videos", { model });
-  const task = { status: "pending", submission: { state: "unknown" } };
-  expect([status, json]).toMatchObject([424, { code: "submit_unknown", task }]);
-});
+])(
+  "when the new-api gateway %s, the outcome of the submission is unknown and the task stays open",
+  async (_, model) => {
+    const { status, json } = await submit("/v1/videos", { model });
+    const task = { status: "pending", submission: { state: "unknown" } };
+    expect([status, json]).toMatchObject([424, { code: "submit_unknown", task }]);
+  },
+);
 
-it.concurrent("a callback URL that the relay refuses is answered with 400, and the gateway gets no submit", async () => {
+it.concurrent("a submission to a new-api gateway with a callback URL that the relay refuses gets 400, and the gateway gets nothing", async () => {
   const model = "never-submitted";
   const headers = { "Relay-Callback-Url": "ftp://example.com" };
   expect(await submit("/v1/videos", { model }, headers)).toMatchObject({ status: 400 });

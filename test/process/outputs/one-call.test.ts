@@ -21,7 +21,7 @@ const Callback = z.looseObject({
 });
 const Read = z.looseObject({ outputs: z.tuple([z.looseObject({ kept: z.boolean() })]) });
 
-it("one call of curl leads to a callback whose link opens the output, by Range too, after that of Ark has died", async () => {
+it("one call of curl leads to a callback whose link opens the output, also in parts, after Ark's own link has ended", async () => {
   await using source = await OutputSource.start();
   const bytes = videoBytes("fox", 300_000);
   const file = source.serve("/fox.mp4", { bytes, isLengthStated: true, firstAnswer: "whole" });

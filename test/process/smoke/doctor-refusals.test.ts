@@ -215,7 +215,7 @@ function offerLines(...OFFERS: readonly object[]): readonly string[] {
   return lines.split("\n").filter((line) => line.includes("offers: "));
 }
 
-it("npm run doctor warns of each offer that has a price without limits, and of each at a connection without an API key, without taking them for problems", () => {
+it("npm run doctor warns of each offer with a price but no limits, or at a connection without an API key, without calling it a problem", () => {
   const offers = [
     OFFER,
     { ...OFFER, limits: {} },

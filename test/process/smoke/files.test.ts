@@ -42,7 +42,7 @@ const withoutTag = ({
   isTagged: etag !== undefined,
 });
 
-it("public has the reference, the description of the API and what pages load", () => {
+it("public has the reference, the description of the API and the files that pages load", () => {
   expect(FILES.toSorted()).toEqual([
     "/assets/console.css",
     "/assets/console.js",

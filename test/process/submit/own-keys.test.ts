@@ -51,7 +51,7 @@ curl -sS $base/v1/video/generations -H "Authorization: Bearer $KEY" -H "Content-
   -H "Relay-Key: $RELAY_KEY" -H "Relay-Callback-Url: $callback_url" \\
   -d '{"model": "doubao-seedance-2-0-260128", "prompt": "a fox", "duration": 5}'`;
 
-it("two users of a new-api gateway with keys of their own get callbacks by another base URL and one header, and it sees only their keys", async () => {
+it("two users of a new-api gateway get callbacks by another base URL and one header, and the gateway sees only their own keys", async () => {
   const submitted = async (key: string, path: string) => {
     const callback_url = receiver.at(path, { kind: "answer", status: 200 });
     const env = { ...process.env, base, KEY: key, RELAY_KEY: relayKey, callback_url };
@@ -74,7 +74,7 @@ function calledBackAt(path: string) {
   return { headers: { "Relay-Callback-Url": url } };
 }
 
-it("the openai SDK with the user's own sk-… key submits images and videos to the gateway through the relay by another base URL and one default header", async () => {
+it("the openai SDK with a user's own sk-… key submits images and videos to a gateway by another base URL and one default header", async () => {
   const openai = new OpenAI({
     apiKey: ALICE,
     baseURL: `${base}/v1`,
@@ -89,7 +89,7 @@ it("the openai SDK with the user's own sk-… key submits images and videos to t
   expect(await outputsAt("/video")).toEqual([outputOf(`${id}.mp4`)]);
 });
 
-it("a key that the gateway does not know gets the gateway's own refusal, and the connection is not reported as refused", async () => {
+it("a customer's key that the gateway does not know gets the gateway's own refusal, and the connection is not reported as refused", async () => {
   const response = await fetch(`${base}/v1/images/generations`, {
     method: "POST",
     headers: { Authorization: "Bearer sk-unknown", "Relay-Key": relayKey },
@@ -103,7 +103,7 @@ it("a key that the gateway does not know gets the gateway's own refusal, and the
   expect(JSON.stringify(health.json)).not.toContain("refused");
 });
 
-it("a customer's key is on the disk only sealed, survives kill -9 and a rotation of RELAY_SECRET, and is in no line of the log", async () => {
+it("a customer's key is on the disk only sealed, works after kill -9 and a rotation of RELAY_SECRET, and is in no log line", async () => {
   await using own = await Workerd.start({ vars: VARS });
   const key = await aKey(own, "acme");
   const callback = receiver.at("/rotated", { kind: "answer", status: 200 });
@@ -134,7 +134,7 @@ it("a customer's key is on the disk only sealed, survives kill -9 and a rotation
   expect([own.output.includes(BOB), own.output.includes(key)]).toEqual([false, false]);
 });
 
-it("an operator submits with a customer's key without an offer", async () => {
+it("an operator may submit with a customer's key although no offer is for it", async () => {
   const path = "/operator";
   const response = await fetch(`${base}/v1/images/generations`, {
     method: "POST",

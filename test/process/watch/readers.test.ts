@@ -72,7 +72,7 @@ it.each([
   ["by the stream", true, ["/events"]],
   ["by ?wait=60", false, ["/events", "", "?wait=60"]],
 ])(
-  "waitFor of the client %s of a running relay costs no read while nothing changes, its abort ends it, and its end closes the watch",
+  "waitFor of the client %s of a running relay reads nothing while nothing changes, ends when aborted, and then closes its watch",
   async (_, hasStreams, requests) => {
     await using relay = await Workerd.start({ entry: ENTRY, vars: LOCAL_VARS });
     const [id, other] = [await openTask(relay), await openTask(relay)];
@@ -95,7 +95,7 @@ it.each([
 );
 
 it.each([true, false])(
-  "readers whose relay is killed with kill -9 learn a result that comes right after the restart, and one that comes later (streams: %s)",
+  "readers whose relay is killed with kill -9 get a result that comes right after the restart, and one that comes later (streams: %s)",
   async (hasStreams) => {
     await using relay = await Workerd.start({ entry: ENTRY, vars: LOCAL_VARS });
     const [soon, later] = [await openTask(relay), await openTask(relay)];
@@ -115,7 +115,7 @@ it.each([true, false])(
 it.each([
   ["the objects run the kept release and the Worker the present build", true],
   ["the Worker runs the kept release and the objects the present build", false],
-])("readers by streams and by ?wait=60 learn a result while %s", async (_, areObjectsOlder) => {
+])("readers by streams and by ?wait=60 get a result while %s", async (_, areObjectsOlder) => {
   const earlier = await keptBundle();
   const { script } = await bundleOf();
   await using relay = await Workerd.start({
@@ -131,7 +131,7 @@ it.each([
   for (const { ended } of readers) expect(await ended).toMatchObject({ status: "completed" });
 });
 
-it("readers who wait while the relay is replaced by the kept release, and by the present build again, learn the result", async () => {
+it("readers who wait while the relay is replaced by the kept release, and by the present build again, get the result", async () => {
   const earlier = await keptBundle();
   const { script } = await bundleOf(ENTRY);
   await using relay = await Workerd.start({ vars: LOCAL_VARS, script });

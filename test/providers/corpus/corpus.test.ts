@@ -19,36 +19,42 @@ const PRIVATE: readonly RegExp[] = [
   /(?<![\w.:-])\/(?:home|Users|root|tmp|work)\/(?!ComfyUI)/,
 ];
 
-it.each(PRIVATE)("no file of a corpus contains a text like %s", (pattern) => {
-  const found = STORED_FILES.filter(({ text }) => pattern.test(text));
-  expect(found.map(({ name }) => name)).toEqual([]);
-});
+it.each(PRIVATE)(
+  "no file of a corpus contains a private text (key, token, address, local path) that matches %s",
+  (pattern) => {
+    const found = STORED_FILES.filter(({ text }) => pattern.test(text));
+    expect(found.map(({ name }) => name)).toEqual([]);
+  },
+);
 
-it("every body that is listed as misread exists, and is listed once in alphabetical order", () => {
+it("corpus-misread.json names each body once, in alphabetical order, and only bodies that exist", () => {
   const names = new Set(BODIES.map(({ name }) => name));
   expect(misread.bodies.filter((name) => !names.has(name))).toEqual([]);
   expect(misread.bodies).toEqual([...new Set(misread.bodies)].toSorted());
 });
 
-describe.each([...new Set(BODIES.map(({ provider }) => provider))])("for %s", (provider) => {
-  const bodies = BODIES.filter((each) => each.provider === provider);
+describe.each([...new Set(BODIES.map(({ provider }) => provider))])(
+  "the corpus of real bodies of %s",
+  (provider) => {
+    const bodies = BODIES.filter((each) => each.provider === provider);
 
-  it(`every body in the corpus of ${provider} is read as expected, but for those that are listed as misread`, async () => {
-    const wrong = await differencesIn(bodies.filter((each) => !isListed(each)));
-    expect(Object.fromEntries(wrong.filter(([, lines]) => lines.length > 0))).toEqual({});
-  });
+    it("is read as its files expect, but for the bodies that corpus-misread.json lists", async () => {
+      const wrong = await differencesIn(bodies.filter((each) => !isListed(each)));
+      expect(Object.fromEntries(wrong.filter(([, lines]) => lines.length > 0))).toEqual({});
+    });
 
-  it(`no body in the corpus of ${provider} that is listed as misread is read as expected`, async () => {
-    const wrong = await differencesIn(bodies.filter(isListed));
-    expect(wrong.filter(([, lines]) => lines.length === 0).map(([name]) => name)).toEqual([]);
-  });
+    it("has no body that corpus-misread.json lists although it is read as expected", async () => {
+      const wrong = await differencesIn(bodies.filter(isListed));
+      expect(wrong.filter(([, lines]) => lines.length === 0).map(([name]) => name)).toEqual([]);
+    });
 
-  it(`no two bodies in the corpus of ${provider} have the same members, states and codes and the same kind of reading`, () => {
-    const shapes = Map.groupBy(bodies, ({ body }) => `${shapeOf(body)} ${readingShapeOf(body)}`);
-    const repeated = [...shapes.values()].filter((alike) => alike.length > 1);
-    expect(repeated.map((alike) => alike.map(({ name }) => name))).toEqual([]);
-  });
-});
+    it("has no two bodies with the same members, states and codes and the same kind of reading", () => {
+      const shapes = Map.groupBy(bodies, ({ body }) => `${shapeOf(body)} ${readingShapeOf(body)}`);
+      const repeated = [...shapes.values()].filter((alike) => alike.length > 1);
+      expect(repeated.map((alike) => alike.map(({ name }) => name))).toEqual([]);
+    });
+  },
+);
 
 function isListed({ name }: NamedBody): boolean {
   return misread.bodies.includes(name);

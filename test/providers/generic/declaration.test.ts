@@ -101,14 +101,14 @@ it("a declaration with several faults is refused with the place of each", () => 
   expect(places.toSorted()).toEqual(["cancel.path", "poll.state", "retries"]);
 });
 
-it("the message about an unknown member names the known ones", () => {
+it("the refusal of an unknown member of a declaration names the known members", () => {
   const parsed = parseDeclaration({ ...runpod, hook: { ...hook, secret: MARK } });
   expect(parsed).toMatchObject({
     error: [{ path: ["hook", "secret"], message: expect.stringContaining("signature") }],
   });
 });
 
-it("a member __proto__ of an object with free names is refused", () => {
+it("a declaration with a member __proto__ in an object with free names is refused", () => {
   const parsed = parseDeclaration(
     JSON.parse(JSON.stringify(runpod).replace('"IN_QUEUE"', '"__proto__"')),
   );

@@ -52,18 +52,21 @@ it.each<[string, string | null, unknown]>([
   ["/toString", null, []],
   ["/a/b/c", null, []],
   ["/", null, [{ pointer: "/", value: 3 }]],
-])("the pointer %s finds in an answer exactly what it leads to (job %s)", (pointer, id, found) => {
-  const body = { a: { b: 1 }, list: ["x", null], "a/b": { "~": 2 }, "": 3 };
-  expect(findAll(body, pointer, id)).toEqual(found);
-});
+])(
+  "the pointer %s of a declaration finds in an answer exactly what it leads to (job %s)",
+  (pointer, id, found) => {
+    const body = { a: { b: 1 }, list: ["x", null], "a/b": { "~": 2 }, "": 3 };
+    expect(findAll(body, pointer, id)).toEqual(found);
+  },
+);
 
-it("the first of several pointers that finds something other than null decides", () => {
+it("of several pointers of a declaration, the first that finds something other than null is used", () => {
   const body = { a: null, b: ["", 2] };
   expect(findFirst(body, ["/a", "/c", "/b/*"], null)).toEqual(["", 2]);
   expect(findFirst(body, ["/a"], null)).toEqual([]);
 });
 
-it("a pointer through very many values finds a limited number of them", () => {
+it("a pointer of a declaration finds at most 2,000 values in an answer", () => {
   const body = Array.from({ length: 3_000 }, () => [1, 2]);
   expect(findAll(body, "/*/*", null)).toHaveLength(2_000);
 });
@@ -73,12 +76,12 @@ it.each([
   ["..", "/jobs/%252E%252E"],
   [".", "/jobs/%252E"],
   ["$&", "/jobs/%24%26"],
-])("the id %j of a job stays within its segment of a path", (id, path) => {
+])("the job id %j stays within its segment in the path of a declared call", (id, path) => {
   expect(pathFor("/jobs/{id}", id)).toBe(path);
   expect(URL.parse(`${BASE}${path}`)?.pathname).toBe(path);
 });
 
-it("the id of a job adds no members to a body, whatever it contains", () => {
+it("a job id adds no members to the body of a declared call, whatever characters it has", () => {
   const id = '", "admin": true, "$&';
   const template = { tasks: [{ uuid: "{id}", note: "job {id}, {id}" }], "{id}": 1 };
   const body = bodyFor(template, id);
@@ -86,7 +89,7 @@ it("the id of a job adds no members to a body, whatever it contains", () => {
   expect(parseJson(JSON.stringify(body))).toEqual(body);
 });
 
-it("a path that is made of members of an answer encodes them, and is none if one is missing", () => {
+it("a declared path made of members of an answer encodes these, and is null when one is missing", () => {
   const value = { filename: "a b&type=x.png", subfolder: "", n: 2 };
   const path = "/view?filename={filename}&sub={subfolder}&n={n}";
   expect(pathFrom(path, value)).toBe("/view?filename=a%20b%26type%3Dx.png&sub=&n=2");
@@ -94,7 +97,7 @@ it("a path that is made of members of an answer encodes them, and is none if one
   expect(pathFrom("/files/{filename}", { filename: ".." })).toBe("/files/%252E%252E");
 });
 
-it("the declaration of a ComfyUI server, whose answer is empty while the job runs and has parts of links, is read", () => {
+it("by its declaration, an empty answer of a ComfyUI server means that the job runs, and links are made of parts of the answer", () => {
   const { polls } = declared("comfy", COMFY);
   const read = (body: unknown, status = 200) => {
     const reading = readPollAnswer(polls, anAnswer({ status, body }), JOB, BASE);
@@ -126,7 +129,7 @@ function pollsWith(auth: string) {
   return declared("a", { ...COMFY, key: "k", auth, headers: { "X-Version": "2" } }).polls;
 }
 
-it("auth names the header and the scheme of the key, also for customers with a key of their own, and headers are sent with it", async () => {
+it("auth of a declaration names the header and scheme of the key, also for customers' keys, and its headers are sent too", async () => {
   const bearer = pollsWith("Authorization: Bearer {key}");
   expect(await bearer.headers("k", 0)).toEqual({ "X-Version": "2", Authorization: "Bearer k" });
   expect(bearer.keyHeader).toEqual({ name: "Authorization", schemes: ["Bearer"] });
@@ -135,7 +138,7 @@ it("auth names the header and the scheme of the key, also for customers with a k
   expect(alone.keyHeader).toEqual({ name: "x-api-key", schemes: [] });
 });
 
-it("the state of a job can be the HTTP status of the answer, and a status that is not listed fails no task", () => {
+it("a declaration may read the state of a job from the HTTP status; a status that it does not list fails no task", () => {
   const { polls } = declared("modal", {
     ...COMFY,
     poll: { path: "/result/{id}", state: "http_status", outputs: ["/url"] },
@@ -154,7 +157,7 @@ it("the state of a job can be the HTTP status of the answer, and a status that i
   expect(read(429)).toEqual({ kind: "limited" });
 });
 
-it("words of a declaration count before those that the relay knows, whatever their case, and may name moderation", () => {
+it("the words of a declaration, in any case, count before those that the relay knows, and may name moderation", () => {
   const { polls } = declared("a", {
     ...COMFY,
     poll: { ...COMFY.poll, state: "/state", outputs: ["/urls/*"] },
@@ -171,7 +174,7 @@ it("words of a declaration count before those that the relay knows, whatever the
   expect(read(true)).toBeNull();
 });
 
-it("relative links lead to the host of the connection, and those that need the key are told apart", () => {
+it("relative links in a declared upstream's answer lead to the connection's host, and those that need the key are told apart", () => {
   const { polls, needsKey } = declared("a", {
     ...COMFY,
     outputs_need_key: true,
@@ -186,7 +189,7 @@ it("relative links lead to the host of the connection, and those that need the k
   expect(needsKey?.(new URL(`${BASE}/files/a.mp4`))).toBe(true);
 });
 
-it("progress is a percentage, or a part of a number that the declaration names", () => {
+it("a declaration reads progress as a percentage, or as a part of a number that it names", () => {
   const { polls } = declared("comfy", COMFY);
   const reading = readPollAnswer(
     polls,
@@ -197,7 +200,7 @@ it("progress is a percentage, or a part of a number that the declaration names",
   expect(reading).toMatchObject({ observation: { progress: 25 } });
 });
 
-it("values of an answer that a declaration lists prove that no job was started, but not with an outage", () => {
+it("values that a declaration lists as refusals mean that no job was started, except in an answer with the status of an outage", () => {
   const submits = declared("a", {
     ...COMFY,
     submit: { ...COMFY.submit, refused: { "/code": [433, "BAD"] } },
@@ -208,13 +211,13 @@ it("values of an answer that a declaration lists prove that no job was started, 
   expect(submits?.refuses?.(503, { code: 433 })).toBe(false);
 });
 
-it("the amounts of usage that a declaration names are the only ones of its connection", () => {
+it("a declared connection states exactly the kinds of usage that its declaration names", () => {
   const { runpod } = DECLARATIONS;
   expect(declared("runpod", runpod).usageNames).toEqual(["execution_ms", "delay_ms"]);
   expect(declared("comfy", COMFY).usageNames).toEqual([]);
 });
 
-it("an output in base64 is found again behind the link of the poll, and fails the task where the relay keeps none", () => {
+it("an output in base64 of a declared upstream gets the link of the poll, or fails the task when the relay keeps no such output", () => {
   const { polls, inlinePointer, needsKey } = declared("a", {
     ...COMFY,
     poll: { ...COMFY.poll, state: "/state", outputs: ["/a~1b/*/{id}"] },
@@ -232,7 +235,7 @@ it("an output in base64 is found again behind the link of the poll, and fails th
   });
 });
 
-it("a link of the upstream to its own host loses its fragment, which would make the relay fetch an answer with its key", () => {
+it("a declared upstream's link to its own host loses its fragment, which could make the relay fetch another answer with its key", () => {
   const { polls } = declared("a", {
     ...COMFY,
     poll: { ...COMFY.poll, state: "/state", outputs: ["/urls/*"] },
@@ -249,7 +252,7 @@ it("a link of the upstream to its own host loses its fragment, which would make 
   });
 });
 
-it("an output in base64 of a hook whose job id has half of a character cannot be found again", () => {
+it("an output in base64 in a hook gets no link when the job id has an unpaired surrogate, which no URL can contain", () => {
   const declaration = {
     poll: { path: "/history/{id}", state: "http_status" as const, outputs: [] },
   };
@@ -257,7 +260,7 @@ it("an output in base64 of a hook whose job id has half of a character cannot be
   expect(inlineSource("/file", "job-1", BASE, declaration)).toBe(`${BASE}/history/job-1#/file`);
 });
 
-it("an output in base64 of an upstream that is polled by POST cannot be found again", () => {
+it("an output in base64 gets no link when the declared upstream is polled by POST", () => {
   const { polls } = declared("a", {
     ...COMFY,
     poll: { path: "/q", method: "POST", body: { id: "{id}" }, state: "/state", outputs: ["/file"] },
@@ -270,7 +273,7 @@ it("an output in base64 of an upstream that is polled by POST cannot be found ag
   });
 });
 
-it("an unsigned hook without a readable state is a claim that a poll decides, and nothing where the job cannot be polled", () => {
+it("an unsigned hook without a readable state claims an end, which a poll decides, and is ignored when the job cannot be polled", () => {
   const { runpod } = DECLARATIONS;
   const read = (members: object, body: unknown) => {
     const hook = aHook({}, "", { path: "/hooks/gpu/task/token" });

@@ -20,7 +20,7 @@ function sent(message: Message): Promise<Response> {
   return callWith(OFFERED, "/mcp", { ...message, headers });
 }
 
-it("a client of the revision 2026-07-28 learns from the relay that it has tools and tasks", async () => {
+it("an MCP client of the revision 2026-07-28 learns from server/discover that the relay has tools and tasks", async () => {
   expect(await ask("server/discover")).toMatchObject({
     status: 200,
     result: {
@@ -31,7 +31,7 @@ it("a client of the revision 2026-07-28 learns from the relay that it has tools 
   });
 });
 
-it("a client of an earlier revision is greeted in that revision, without tasks", async () => {
+it("an MCP client of an earlier revision gets an answer to initialize in its revision, without tasks", async () => {
   const { result } = await askAsBefore("initialize", {
     protocolVersion: "2025-06-18",
     capabilities: {},
@@ -87,7 +87,7 @@ it.each<[string, Message, number, object]>([
     {},
   ],
 ])(
-  "%s gets an error of the protocol, and nothing is submitted",
+  "a request to POST /mcp with %s gets an error of the protocol, and nothing is submitted",
   async (_, message, status, error) => {
     const outside = anArk();
     const response = await sent(message);
@@ -106,7 +106,7 @@ it.each([
   ["names another revision than its header", { "MCP-Protocol-Version": "2025-06-18" }],
   ["names another method than its header", { "Mcp-Method": "tools/list" }],
   ["names another tool than its header", { "Mcp-Name": "read_task" }],
-])("a call of a tool that %s is refused, and nothing is submitted", async (_, headers) => {
+])("a call of an MCP tool that %s is refused, and nothing is submitted", async (_, headers) => {
   const outside = anArk();
   const params = { name: ARK_TOOL, arguments: { content: CONTENT } };
   expect(await ask("tools/call", params, { headers })).toMatchObject({
@@ -116,7 +116,7 @@ it.each([
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("a tool that does not exist, and a method that does not exist, are errors of the protocol", async () => {
+it("an MCP request for an unknown tool or of an unknown method gets an error of the protocol", async () => {
   expect(await ask("tools/call", { name: "unknown" })).toMatchObject({
     status: 200,
     error: { code: -32_602, message: 'There is no tool "unknown".' },
@@ -127,20 +127,23 @@ it("a tool that does not exist, and a method that does not exist, are errors of 
 it.each([
   ["as curl sends it", { Accept: "*/*", "Content-Type": "application/x-www-form-urlencoded" }],
   ["with any other type", { Accept: "text/html, */*;q=0.8", "Content-Type": "text/plain" }],
-])("the body is JSON whatever its type says, as at all routes: %s", async (_, headers) => {
-  const response = await sent({ body: { jsonrpc: "2.0", id: 1, method: "tools/list" }, headers });
-  expect(response.status).toBe(200);
-  expect(await response.text()).toContain('"read_task"');
-});
+])(
+  "POST /mcp reads its body as JSON whatever Content-Type it has, as all routes do: %s",
+  async (_, headers) => {
+    const response = await sent({ body: { jsonrpc: "2.0", id: 1, method: "tools/list" }, headers });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain('"read_task"');
+  },
+);
 
-it("a notification is taken without an answer", async () => {
+it("an MCP notification gets 202 without a body", async () => {
   const body = { jsonrpc: "2.0", method: "notifications/initialized" };
   const response = await sent({ body });
   expect([response.status, await response.text()]).toEqual([202, ""]);
 });
 
 it.each(["GET", "DELETE", "PUT"])(
-  "%s is refused, because the relay keeps no sessions and opens no streams of its own",
+  "%s /mcp is refused with 405, because the relay keeps no MCP sessions and opens no streams of its own",
   async (method) => {
     const response = await callWith(OFFERED, "/mcp", { method });
     expect([response.status, response.headers.get("Allow")]).toEqual([405, "POST"]);
@@ -148,7 +151,7 @@ it.each(["GET", "DELETE", "PUT"])(
   },
 );
 
-it("a subscription ends at once, because the relay notifies of nothing", async () => {
+it("an MCP subscription ends at once, because the relay sends no notifications", async () => {
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
@@ -165,7 +168,7 @@ it("a subscription ends at once, because the relay notifies of nothing", async (
   expect(await response.text()).not.toContain("taskIds");
 });
 
-it("the log names refused calls by the route that does the same, without arguments", async () => {
+it("the log names a refused call of an MCP tool by the route that does the same, and has no arguments", async () => {
   anArk();
   const lines = await loggedBy(() =>
     ask("tools/call", { name: "read_task", arguments: { id: "secret-id" } }),
@@ -182,7 +185,7 @@ it("the log names refused calls by the route that does the same, without argumen
   expect(JSON.stringify(lines)).not.toContain("secret-id");
 });
 
-it("the links in answers begin with the address of the relay", async () => {
+it("links in answers of MCP tools begin with the address of the relay", async () => {
   const { result } = await ask("tools/call", { name: "read_task", arguments: {} });
   expect(result).toMatchObject({
     structuredContent: { type: `${ORIGIN}/docs/errors#invalid_request` },

@@ -36,7 +36,7 @@ async function taskOf(taskId: string, asking: Asking = {}) {
   return task;
 }
 
-it("the task of a call of a tool is a task of the relay: it works until its deadline and is kept for RETENTION_DAYS", async () => {
+it("the MCP task of a tool call is working until its deadline at most, and can be read for RETENTION_DAYS after", async () => {
   const created = await started();
   expect(created).toMatchObject({
     resultType: "task",
@@ -54,14 +54,17 @@ it.each([
   [10_000, 2_000],
   [100_000, 7_000],
   [3_600_000, 60_000],
-])("a task that is %i ms old is to be read again after %i ms", async (ageMs, pollMs) => {
-  const { taskId } = await started();
-  pass(ageMs);
-  const { pollIntervalMs = 0 } = await taskOf(taskId);
-  expect(Math.abs(pollIntervalMs - pollMs)).toBeLessThan(100);
-});
+])(
+  "an MCP task that is %i ms old tells its client to read it again after %i ms",
+  async (ageMs, pollMs) => {
+    const { taskId } = await started();
+    pass(ageMs);
+    const { pollIntervalMs = 0 } = await taskOf(taskId);
+    expect(Math.abs(pollIntervalMs - pollMs)).toBeLessThan(100);
+  },
+);
 
-it("a completed task has the result of the call, with links to the outputs", async () => {
+it("a completed MCP task has the result of the tool call, with links to the outputs", async () => {
   const { taskId } = await started();
   await finish(aCompletion(taskId));
   const task = await taskOf(taskId);
@@ -76,7 +79,7 @@ it("a completed task has the result of the call, with links to the outputs", asy
   expect(Math.abs((task.ttlMs ?? 0) - RETENTION_MS)).toBeLessThan(2_000);
 });
 
-it("a failed task is a completed one whose result is an error, because the status failed is for errors of the protocol", async () => {
+it("when the job has failed, the MCP task is completed with an error as result, because failed is for errors of the protocol", async () => {
   const { taskId } = await started();
   await finish(aFailure(taskId));
   expect(await taskOf(taskId)).toMatchObject({
@@ -86,7 +89,7 @@ it("a failed task is a completed one whose result is an error, because the statu
   });
 });
 
-it("a task that was canceled at the relay has the status cancelled of MCP", async () => {
+it("a task that was canceled by the API has the MCP status cancelled", async () => {
   anArk();
   const taskId = await register();
   await cancel(taskId);
@@ -111,7 +114,7 @@ it("tasks/cancel orders the cancellation at the upstream, and is acknowledged al
   expect(await taskOf(ended)).toMatchObject({ status: "completed" });
 });
 
-it("tasks/update is acknowledged and changes nothing, because no task asks for anything", async () => {
+it("tasks/update is acknowledged and changes nothing, because no task of the relay asks for input", async () => {
   const { taskId } = await started();
   const before = await taskOf(taskId);
   const params = { taskId, inputResponses: { name: { action: "accept" } } };
@@ -120,7 +123,7 @@ it("tasks/update is acknowledged and changes nothing, because no task asks for a
 });
 
 it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
-  "%s of a task that does not exist, or belongs to another account, gets the same error, and the task goes on",
+  "%s gets the same error for an unknown task and one of another account, and changes neither",
   async (method) => {
     const account = await anAccount(100);
     const { key } = await aKey(account);
@@ -135,7 +138,7 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
   },
 );
 
-it("tasks/cancel of a task that the account may not cancel is an error that says why", async () => {
+it("tasks/cancel of a task that the account may not cancel gets an error that says why", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const taskId = await register({ account });
@@ -144,7 +147,7 @@ it("tasks/cancel of a task that the account may not cancel is an error that says
 });
 
 it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
-  "%s of a client that does not declare tasks names the capability that is missing",
+  "%s by a client that does not declare tasks gets an error that names the missing capability",
   async (method) => {
     const taskId = await register();
     const params = { taskId, inputResponses: {} };
@@ -153,13 +156,13 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
   },
 );
 
-it("a client that does not declare tasks cannot subscribe to them; one that does gets a subscription to nothing, and reads them", async () => {
+it("an MCP client can subscribe to tasks only when it declares tasks, and is then notified of nothing and reads them", async () => {
   const params = { notifications: { taskIds: [await register()] } };
   const { status, error } = await ask("subscriptions/listen", params, { hasTasks: false });
   expect([status, error]).toMatchObject([400, MISSING_CAPABILITY]);
 });
 
-it("an earlier revision has no methods for tasks, whose shapes are others there", async () => {
+it("an MCP client of an earlier revision has no methods for tasks, because tasks have another form in that revision", async () => {
   const taskId = await register();
   const { error } = await askAsBefore("tasks/get", { taskId });
   expect(error).toMatchObject({ code: -32_601 });

@@ -47,7 +47,7 @@ async function aTenant(credits = 100) {
   return { account, key };
 }
 
-it("each offer with a body is a tool, with the price for an account in the description and its schema closed to other members", async () => {
+it("each offer with a body is an MCP tool, whose description states the account's price and whose schema refuses unknown members", async () => {
   const { key } = await aTenant();
   const [seedance, tried] = await toolsOf(key);
   expect(seedance).toMatchObject({
@@ -71,13 +71,13 @@ it("each offer with a body is a tool, with the price for an account in the descr
   });
 });
 
-it("an operator's key, whose calls cost nothing, reads no price in the descriptions of tools", async () => {
+it("the descriptions of MCP tools state no price to a key of an operator, whose calls cost nothing", async () => {
   const descriptions = (await toolsOf()).map(({ description }) => description);
   expect(descriptions[0]).toMatch(/^Generates a video\. Price: none\./);
   expect(descriptions.join()).not.toContain("credits");
 });
 
-it("a key sees the tools that it may call: a key that only reads neither submits nor cancels", async () => {
+it("tools/list shows a key the MCP tools that its role may call: a key with the role read neither submits nor cancels", async () => {
   const account = await anAccount();
   const own = ["read_task", "list_tasks", "cancel_task"];
   const offered = [ARK_TOOL, "try", "sandbox_sandbox-moderated", "sandbox_sandbox-slow"];
@@ -86,7 +86,7 @@ it("a key sees the tools that it may call: a key that only reads neither submits
   expect(await namesOf((await aKey(account, "read")).key)).toEqual(["read_task", "list_tasks"]);
 });
 
-it("a call of a tool submits the job once, with the model of its offer and the defaults of its schema, and charges the account", async () => {
+it("a call of an MCP tool submits the job once, with the model of its offer and the defaults of its schema, and charges the account", async () => {
   const outside = anArk();
   const { account, key } = await aTenant();
   const { result } = await ask(
@@ -106,7 +106,7 @@ it("a call of a tool submits the job once, with the model of its offer and the d
   expect(await readSubmitted(id)).toMatchObject({ account, submission: { state: "accepted" } });
 });
 
-it("an operator's call submits the job without an account, and charges nobody", async () => {
+it("a call of an MCP tool by an operator submits the job without an account, and charges nobody", async () => {
   anArk();
   const { structuredContent } = await callTool(ARK_TOOL, { content: CONTENT }, { hasTasks: false });
   expect(structuredContent).toMatchObject({ task: { model: MODEL } });
@@ -129,7 +129,7 @@ it.each([
     },
   ],
 ])(
-  "a client of %s without tasks gets the id and the status link, reads the task by its id, and anybody by the link",
+  "an MCP client of %s without tasks gets the task's id, by which it reads the task, and a status link, which anybody can open",
   async (_, callAs) => {
     anArk();
     const { key } = await aTenant();
@@ -167,7 +167,7 @@ it.each([
     "/content/0/type must be one of text",
   ],
 ])(
-  "arguments with %s get an error that names the member; nothing is sent or charged",
+  "a call of an MCP tool with %s gets an error that names the member; nothing is sent or charged",
   async (_, given, fault) => {
     const outside = anArk();
     const { account, key } = await aTenant();
@@ -178,7 +178,7 @@ it.each([
   },
 );
 
-it("a call without enough credits, and one of a key that only reads, get an error with the code of the problem", async () => {
+it("a call of an MCP tool without enough credits, or with a key that only reads, gets an error with the code of the problem", async () => {
   anArk();
   const { account, key } = await aTenant(PRICE - 1);
   const poor = await callTool(ARK_TOOL, { content: CONTENT }, { key });
@@ -191,7 +191,7 @@ it("a call without enough credits, and one of a key that only reads, get an erro
   expect(forbidden).toMatchObject({ isError: true, structuredContent: { code: "forbidden" } });
 });
 
-it("calls of tools count against the rate limits of the routes that do the same", async () => {
+it("calls of MCP tools count against the rate limits of the routes that do the same", async () => {
   anArk();
   const { key } = await aTenant(1_000);
   const bindings = { ...OFFERED, LIMIT_SUBMITS: aRateLimit(1), LIMIT_LISTS: aRateLimit(0) };
@@ -209,7 +209,7 @@ it("calls of tools count against the rate limits of the routes that do the same"
   }
 });
 
-it("a refusal of the upstream is the result of the call, with its text; the price is returned", async () => {
+it("when the upstream refuses a call of an MCP tool, the result has the text of the refusal, and the price is returned", async () => {
   anArk(answering({ error: { message: "the prompt is too long" } }, 400));
   const { account, key } = await aTenant();
   const result = await callTool(ARK_TOOL, { content: CONTENT }, { key });
@@ -218,7 +218,7 @@ it("a refusal of the upstream is the result of the call, with its text; the pric
   expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`, `refund ${PRICE}`]);
 });
 
-it("a submission with an unknown outcome gives the task, whose message says not to submit again", async () => {
+it("a call of an MCP tool whose submission has an unknown outcome gets the task, whose message says not to submit again", async () => {
   anArk(answering("", 502));
   const { key } = await aTenant(1_000);
   const { result } = await ask(
@@ -235,7 +235,7 @@ it("a submission with an unknown outcome gives the task, whose message says not 
   expect(textOf(plain)).toMatch(/do not submit again.*read_task/i);
 });
 
-it("calls with one idempotency key in _meta submit one job, and other arguments under it are refused", async () => {
+it("calls of an MCP tool with one idempotency key in _meta submit one job; the same key with other arguments is refused", async () => {
   const outside = anArk();
   const { account, key } = await aTenant(1_000);
   const meta = { [IDEMPOTENCY_KEY]: "order-1" };
@@ -254,7 +254,7 @@ function taskIdIn({ structuredContent }: z.output<typeof ToolResult>): string {
   return z.object({ task: z.object({ id: z.string() }) }).parse(structuredContent).task.id;
 }
 
-it("an idempotency key that is not a text is refused, because the call could submit a second job", async () => {
+it("a call of an MCP tool whose idempotency key is not a text is refused, because it could submit a second job", async () => {
   const outside = anArk();
   const meta = { [IDEMPOTENCY_KEY]: 1 };
   const result = await callTool(ARK_TOOL, { content: CONTENT }, { meta });
@@ -263,7 +263,7 @@ it("an idempotency key that is not a text is refused, because the call could sub
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("read_task and cancel_task hide tasks of other accounts, and name the argument that is missing", async () => {
+it("the MCP tools read_task and cancel_task hide tasks of other accounts, and name a missing argument", async () => {
   anArk();
   const owner = await aTenant();
   const id = taskIdIn(
@@ -278,7 +278,7 @@ it("read_task and cancel_task hide tasks of other accounts, and name the argumen
   expect(await readSubmitted(id)).toMatchObject({ status: "pending" });
 });
 
-it("cancel_task cancels a task as its route does", async () => {
+it("the MCP tool cancel_task cancels a task as POST /v1/tasks/{id}/cancel does", async () => {
   const outside = anArk(({ method }) =>
     method === "DELETE" ? Response.json({}) : Response.json({ id: JOB, status: "queued" }),
   );
@@ -290,12 +290,12 @@ it("cancel_task cancels a task as its route does", async () => {
   expect(outside.sentTo(ARK).map(({ method }) => method)).toContain("DELETE");
 });
 
-it("list_tasks needs the index, as its route does", async () => {
+it("the MCP tool list_tasks is refused without an index, as GET /v1/tasks is", async () => {
   const result = await callTool("list_tasks", { status: "completed", limit: 5 });
   expect(result).toMatchObject({ isError: true, structuredContent: { code: "index_disabled" } });
 });
 
-it("a key with which nothing can be read gets 403, one that nobody has 401, and no tool is called", async () => {
+it("an MCP request with a key that may read nothing gets 403, one with an unknown key 401, and no tool is called", async () => {
   const outside = anArk();
   const bindings = { ...OFFERED, OPERATOR_KEYS: "metrics:test-only-metrics-key" };
   const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: ARK_TOOL } };
