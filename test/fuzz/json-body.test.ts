@@ -252,7 +252,7 @@ function apart(paths: readonly Path[]): readonly Path[] {
 }
 
 fuzz(
-  "setting members of a body changes these members as JSON.parse reads them, and no byte but those of the replaced values",
+  "setting members of the body of a submission changes these members as JSON.parse reads them, and no byte but those of the replaced values",
   {
     cases: 50_000,
     inputs: fc.tuple(

@@ -68,7 +68,7 @@ function carelessly(url: string, prefix: string, decoded: boolean) {
 }
 
 fuzz(
-  "a call goes below the base URL to exactly the path and the query that its caller has written",
+  "a submission is sent below the base URL to exactly the path and the query that its caller has written",
   {
     inputs: targets,
     subject: callTargetOf,
@@ -126,7 +126,7 @@ function isSendable(name: string, value: string): boolean {
 const CREDENTIALS = { Authorization: "Bearer key-of-the-connection" };
 
 fuzz(
-  "an upstream gets an operator's headers without keys, cookies, addresses and those of the connection, and an account's by a list",
+  "a submission is sent with an operator's headers but for keys, cookies, addresses and those of the connection, with an account's if listed",
   {
     inputs: calls,
     subject: sentHeaders,
@@ -181,17 +181,20 @@ const answered = fc.array(
   { maxLength: 6 },
 );
 
-fuzz("a caller gets of an upstream's headers only those of the list", {
-  inputs: answered,
-  subject: passedHeaders,
-  check: (pairs, pass) => {
-    const passed = [...pass(new Headers(pairs)).keys()];
-    const wrong = passed.filter(
-      (name) => !/^(?:content-type|retry-after|x-ratelimit-limit)$/.test(name),
-    );
-    if (wrong.length > 0) throw new Error(`${wrong.join()} is passed on`);
-    return passed.length > 0;
+fuzz(
+  "the caller of a submission gets only those headers of the upstream's answer that the relay lists",
+  {
+    inputs: answered,
+    subject: passedHeaders,
+    check: (pairs, pass) => {
+      const passed = [...pass(new Headers(pairs)).keys()];
+      const wrong = passed.filter(
+        (name) => !/^(?:content-type|retry-after|x-ratelimit-limit)$/.test(name),
+      );
+      if (wrong.length > 0) throw new Error(`${wrong.join()} is passed on`);
+      return passed.length > 0;
+    },
+    defects: { "all headers are passed on": (given) => new Headers(given) },
+    cases: 20_000,
   },
-  defects: { "all headers are passed on": (given) => new Headers(given) },
-  cases: 20_000,
-});
+);
