@@ -1,6 +1,6 @@
 import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
-import type { Window } from "./statistics.ts";
+import type { Window } from "./statistics-shape.ts";
 import type { Count } from "./count-kinds.ts";
 
 interface AccountCount extends Omit<Count, "model"> {

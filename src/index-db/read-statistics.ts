@@ -14,7 +14,7 @@ import { earliest } from "./each-shard.ts";
 import { type Histogram, histogramOf } from "./found-late.ts";
 import { OPEN } from "./open-count.ts";
 import type { Shards } from "./shards.ts";
-import type { Backlog, Statistics, TotalRow, Window } from "./statistics.ts";
+import type { Backlog, Statistics, TotalRow, Window } from "./statistics-shape.ts";
 import { searchedSince, UNKNOWN } from "./unknown-submissions.ts";
 
 /** Largest number of databases that are asked at once. */

@@ -5,7 +5,7 @@ import type { Measure } from "./buckets.ts";
 import { columnOf, type Count, type CountRow, type Kind } from "./count-kinds.ts";
 import { readEach } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
-import type { Window } from "./statistics.ts";
+import type { Window } from "./statistics-shape.ts";
 
 /** A list of counts in a row of `step_counts`: the keys of a kind that stay apart, and the numbers that are added up. */
 interface StepList {

@@ -1,7 +1,7 @@
 import { OUTCOMES } from "../../core/record/outcome.ts";
 import type { TotalName } from "../../index-db/count-kinds.ts";
 import { foundLateOf, type Histogram } from "../../index-db/found-late.ts";
-import type { Statistics } from "../../index-db/statistics.ts";
+import type { Statistics } from "../../index-db/statistics-shape.ts";
 import type { Family, Sample } from "./metrics-text.ts";
 
 /**

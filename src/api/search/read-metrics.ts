@@ -1,7 +1,7 @@
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import type { Shards } from "../../index-db/shards.ts";
 import { statistics } from "../../index-db/read-statistics.ts";
-import type { Statistics } from "../../index-db/statistics.ts";
+import type { Statistics } from "../../index-db/statistics-shape.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
 import { AnyQuery } from "../http/query.ts";
 import { type CheckedRequest, queryRoute } from "../http/route.ts";

@@ -3,7 +3,7 @@ import { toSeconds } from "../../core/time.ts";
 import { quantiles } from "../../index-db/buckets.ts";
 import { type FoundLate, foundLateOf } from "../../index-db/found-late.ts";
 import { statistics } from "../../index-db/read-statistics.ts";
-import type { Statistics } from "../../index-db/statistics.ts";
+import type { Statistics } from "../../index-db/statistics-shape.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { metricsOf } from "../../../src/api/search/metrics.ts";
 import { metricsText } from "../../../src/api/search/metrics-text.ts";
 import { BOUNDS_MS } from "../../../src/index-db/buckets.ts";
-import type { Statistics } from "../../../src/index-db/statistics.ts";
+import type { Statistics } from "../../../src/index-db/statistics-shape.ts";
 import { TOTALS } from "../../../src/index-db/count-kinds.ts";
 
 const counts = Array.from({ length: BOUNDS_MS.length + 1 }, (_, n) => n);
