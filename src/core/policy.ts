@@ -12,8 +12,9 @@ export const MAX_RETENTION_MS = 365 * DAY_MS;
 /** The longest time from a registration to its deadline, in milliseconds. */
 export const MAX_DEADLINE_MS = 365 * DAY_MS;
 /**
- * Fraction of the time from a task's creation to its deadline. An extended deadline is this part of the time after
- * the moment of the extension. The deadline is extended at most once, when the upstream is still at work.
+ * Time by which a deadline is extended, as a fraction of the time from the task's creation to its deadline. It is
+ * counted from the moment of the extension. The deadline is extended at most once, when the upstream is still at
+ * work.
  */
 export const DEADLINE_EXTENSION = 1 / 4;
 /** The longest time for which a task is open, in milliseconds. */
@@ -75,9 +76,9 @@ export interface TriedTimes {
   /** Time at which the poll was deferred; 0 when no poll is deferred. */
   readonly pollDeferredAt: number;
   /**
-   * Time from which the instance can make a call: the end of its latest call, or the later time for which the alarm was
-   * set that has woken it; without an alarm, its first event. A call that was due before starts no earlier, which counts
-   * when it must not delay an attempt of the callback.
+   * Time from which the instance can make a call: the end of its latest call or, if later, the time for which the
+   * alarm that has woken the instance was set (without an alarm, the time of its first event). A call that was due
+   * earlier starts at this time, from which it is judged whether the call could delay an attempt of the callback.
    */
   readonly readyAt: number;
 }

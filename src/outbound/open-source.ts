@@ -12,7 +12,10 @@ export interface Source {
    * Headers that authenticate the relay, for the origin of the link alone. They are never sent to where the link redirects.
    */
   readonly keyHeaders: Readonly<Record<string, string>>;
-  /** JSON Pointer of the output in the answer behind the link, in base64. Null when the answer is the output. */
+  /**
+   * JSON Pointer to the output, which stands as base64 in the answer behind the link. Null when the answer is the
+   * output.
+   */
   readonly pointer: string | null;
   /** The rules that the link and everything that it redirects to must fulfil. */
   readonly rules: UrlRules;

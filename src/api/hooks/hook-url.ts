@@ -52,7 +52,7 @@ export async function hookFields(
 
 /**
  * Returns the URL to which the provider of a connection sends its hooks about a task.
- * @param submission the task's submission, of which its hooks tell.
+ * @param submission submission of the task to which the hooks belong.
  * @param origin origin to which the request was sent.
  * @throws Problem `not_configured` when the relay does not know its own address.
  */

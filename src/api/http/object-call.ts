@@ -3,7 +3,10 @@ import { platformFailureOf, STORED_BY_EARLIER_BUILD } from "./object-failure.ts"
 import { Problem } from "./problem.ts";
 
 const RETRY_AFTER_S = "2";
-/** Seconds after which a request for what an earlier build has stored is to be repeated: only an operator can help. */
+/**
+ * Seconds after which a caller is to repeat a request for something that an earlier build has stored. The request
+ * succeeds only after an operator has acted.
+ */
 const RETRY_AFTER_DEPLOYMENT_S = "60";
 
 /**

@@ -102,7 +102,10 @@ export async function countOutputRequest(id: string, headers: Headers, env: Env)
   await countLink(id, "links to outputs of this task", `${id}/outputs`, headers, env);
 }
 
-/** @param key name under which the requests with a link are counted, for each address. */
+/**
+ * Counts a request with a link.
+ * @param key name under which the requests with a link are counted, for each address.
+ */
 async function countLink(
   id: string,
   what: string,

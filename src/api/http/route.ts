@@ -83,7 +83,7 @@ interface Wire<Path extends string> extends Pick<Route, "method"> {
   readonly path: Path;
 }
 
-/** The same for a route that is no operation's, with its name. */
+/** The method and path of a route that belongs to no operation, with the name of the route. */
 interface NamedWire<Id extends string, Path extends string> extends Wire<Path> {
   readonly id: Id;
 }

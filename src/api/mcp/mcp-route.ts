@@ -19,7 +19,7 @@ const ANSWER_TYPES = "application/json, text/event-stream";
 /**
  * Route of clients of MCP, by the transport Streamable HTTP without sessions
  * (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports): each request has one message, which is
- * answered by itself. What tools do has the checks of the operations behind them.
+ * answered by itself. What a tool does is checked by the operation that it calls.
  */
 export const mcpRoute = route({ id: "callTools", ...WIRE, access: "read" }, async (call) => {
   const { caller, request, env, runtime, requireCurrent } = call;
@@ -50,7 +50,10 @@ function headOf({ url, method, headers: given, signal }: Request): Request {
   return new Request(url, { method, headers, signal });
 }
 
-/** Returns an answer of the SDK without its headers about caches and the connection: as all answers, it is not stored. */
+/**
+ * Returns an answer of the SDK without its headers about caches and the connection, because no answer of the relay
+ * may be stored.
+ */
 function asAnswer({ body, status, headers: given }: Response): Response {
   const headers = new Headers(given);
   for (const name of ["Cache-Control", "Connection"]) headers.delete(name);

@@ -13,7 +13,10 @@ export interface Tool {
   readonly definition: ToolDefinition;
   /** Route of the same operation: only callers who may use it see the tool, and the log names refused calls by it. */
   readonly route: Pick<ProtectedRoute, "access" | "method" | "path">;
-  /** @throws Problem when the operation refuses the call. */
+  /**
+   * Performs the operation.
+   * @throws Problem when the operation refuses the call.
+   */
   readonly perform: (call: ToolCall) => Promise<ToolOutcome>;
 }
 

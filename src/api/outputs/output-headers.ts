@@ -9,7 +9,10 @@ import { DOCUMENT_HEADERS } from "../http/security-headers.ts";
 const POLICY =
   "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; sandbox";
 
-/** Headers of every answer to a link of an output that keep browsers from running it, and let pages of all sites show it. */
+/**
+ * Headers of every answer to a link of an output. They keep browsers from running the output, and let pages of all
+ * sites show it.
+ */
 export const OUTPUT_HEADERS = {
   ...DOCUMENT_HEADERS,
   "Access-Control-Allow-Origin": "*",

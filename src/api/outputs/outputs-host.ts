@@ -2,8 +2,8 @@ import type { Config } from "../../config/config.ts";
 import { OUTPUTS_PATH } from "../../security/output-link.ts";
 
 /**
- * Tells whether a request addresses the host that `OUTPUTS_URL` gives outputs for themselves. Strangers have made what is
- * served there, so it must not be the origin of anything else.
+ * Tells whether a request addresses the host of `OUTPUTS_URL`, which serves outputs and nothing else. Strangers have
+ * made the outputs, so nothing else may have the same origin.
  */
 export function isOutputsHost(
   { host }: URL,

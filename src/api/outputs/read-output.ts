@@ -113,8 +113,9 @@ async function answerFromSource(
 }
 
 /**
- * Returns the time in milliseconds, from the end of the job, for which the upstream's own link is tried. Null while a copy
- * is being made, and when an output that is passed on has an upstream which documents no time: it may work for ever.
+ * Returns the time in milliseconds, from the end of the job, for which the upstream's own link is tried. Null means
+ * without end: while a copy is being made, and for an output that is passed on from an upstream which documents no
+ * time.
  */
 function sourceLifeMs(
   { kind }: OutputPlace["state"],

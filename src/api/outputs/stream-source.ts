@@ -204,7 +204,10 @@ class SourceReader {
   /** Memory of the next piece; null at the end of the answer. */
   #memory: ArrayBuffer | null = new ArrayBuffer(PIECE_BYTES);
 
-  /** @param stop ends the request to the upstream. */
+  /**
+   * Reads the bytes of this body.
+   * @param stop ends the request to the upstream.
+   */
   constructor(body: ReadableStream<Uint8Array>, stop: AbortController) {
     this.#reader = body.getReader({ mode: "byob" });
     this.#stop = stop;

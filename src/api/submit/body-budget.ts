@@ -6,7 +6,10 @@ import { unavailable } from "../http/object-call.ts";
  * for an account twice, but only one body is checked at a time.
  */
 const MAX_HELD_BYTES = 24 * 1024 * 1024;
-/** Size up to which a body needs no reservation, so that large bodies that are on their way keep no usual one out. */
+/**
+ * Size up to which a body needs no reservation, so that large bodies that are on their way keep out no body of usual
+ * size.
+ */
 const SMALL_BODY_BYTES = 64 * 1024;
 
 let heldBytes = 0;

@@ -14,7 +14,7 @@ export const KEY_HEADERS: readonly string[] = [
   ...new Set([...PROVIDERS.values()].map((provider) => keyHeaderOf(provider).name)),
   "x-api-key",
 ];
-/** The same, and further headers in which some upstreams take a key. */
+/** Headers in which SDKs or upstreams take a key: those of `KEY_HEADERS`, and further ones. */
 export const CREDENTIAL_HEADERS: readonly string[] = [...KEY_HEADERS, "api-key", "mj-api-secret"];
 
 /** The key of a customer in a call, and the header with it as the customer has sent it. */
@@ -23,7 +23,7 @@ export interface CustomerCredential {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Why the headers of a call contain no key of a customer that the relay takes. */
+/** Reason why the relay takes no key of a customer from the headers of a call. */
 export interface CredentialFault {
   /** Name of the header at fault. */
   readonly header: string;
@@ -32,8 +32,8 @@ export interface CredentialFault {
 
 /**
  * Returns the key of a customer in the headers of its call to an upstream. Fails when the header that the upstream's
- * adapter names contains no key, when another header of the kind is there too, and when the key expires: the relay asks
- * for the job with it later.
+ * adapter names contains no key, when another header for keys is there too, and when the key expires: the relay polls
+ * the job with it later.
  */
 export function readCustomerKey(
   headers: Headers,

@@ -50,7 +50,7 @@ interface Place {
   readonly isEmpty: boolean;
 }
 
-/** A watched member, or one that a watched one stands in. */
+/** A watched member, or an object around one. */
 interface Member {
   readonly pointer: string;
   /** Watched members of it, by name. */
@@ -89,7 +89,7 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Scans a JSON body. Fails when it is not strict JSON in UTF-8, is no object, has more than 256 levels, or names a
- * watched member, or one that a watched one stands in, twice, because readers differ in which of the two they take.
+ * watched member, or an object around one, twice, because readers differ in which of the two they take.
  * @param watched JSON Pointers of members of objects. A name of digits is a member too, never the index of a list.
  * @param isListOfOne true for a body that is a list with one object, in which the pointers begin.
  */
@@ -119,8 +119,8 @@ export type NewValue = string | readonly string[];
 
 /**
  * Returns the body with these members set, as parts that follow each other; everything else stays byte for byte. A
- * member that is missing is added at the end of its object, which is added too where it is missing. Fails when what a
- * member stands in is not an object.
+ * member that is missing is added at the end of its object, which is added too where it is missing. Fails when a
+ * member is to be set inside something that is not an object.
  * @param texts values by JSON Pointer, each of which was watched when the body was scanned; none may be inside another.
  */
 export function editBody(
@@ -321,7 +321,10 @@ interface Edit {
   readonly text: string;
 }
 
-/** Plans the edits that set these values in an object. Returns a fault when what one stands in is not an object. */
+/**
+ * Plans the edits that set these values in an object. Returns a fault when a value is to be set inside something that
+ * is not an object.
+ */
 function planEdits(
   object: Member,
   texts: ReadonlyMap<string, NewValue>,
@@ -361,7 +364,10 @@ function newMembers(object: Member, texts: ReadonlyMap<string, NewValue>): strin
   return added.join(",");
 }
 
-/** @throws Error when the member was not watched, or stands in another one that is set too. */
+/**
+ * Checks that a member can be set.
+ * @throws Error when the member was not watched, or is inside another member that is set too.
+ */
 function requireSettable(
   root: Member,
   pointer: string,

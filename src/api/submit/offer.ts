@@ -28,7 +28,7 @@ export type OfferDecision =
   /** `detail` names what is not offered, in a sentence for the account. */
   | { readonly kind: "refused"; readonly detail: string };
 
-/** Value at the place of a limit; or that there is none, or why there is none that can be compared. */
+/** Value that is compared with a limit, or a statement that it is missing, or why it cannot be compared. */
 type LimitedValue =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "absent" }
@@ -99,7 +99,10 @@ function faultOf(limit: Limit, request: OfferRequest): string | null {
   return isWithin(limit, found.value) ? null : demand;
 }
 
-/** Finds a member of the body. What stands around it must be objects, in which it would be seen. */
+/**
+ * Finds a member of the body. Each value around it must be an object, because a member inside anything else would not
+ * be found.
+ */
 function memberAt(pointer: string, { member }: OfferRequest): LimitedValue {
   const around = wayTo(pointer).slice(0, -1);
   const wrong = around.find((each) => (member(each)?.kind ?? "object") !== "object");

@@ -49,7 +49,7 @@ export interface PreparedCall {
   /**
    * Returns the call as it is sent.
    * @param fields texts that the relay sets, by the adapter's names of the fields, e.g. `?fal_webhook`, `a.b` or `a[]`.
-   * @throws Problem `invalid_request` when a field stands in something that is no object.
+   * @throws Problem `invalid_request` when a field is to be set inside something that is no object.
    */
   readonly withFields: (fields: ReadonlyMap<string, string>) => SentCall;
 }

@@ -34,7 +34,8 @@ const FOR_OPERATORS = [
 const FOR_ALL = ["Relay-Callback-Url", "Relay-Metadata", "Relay-Key"];
 
 /**
- * Reads the headers of a submission with which its caller tells the relay what it wants to know.
+ * Reads the headers `Relay-…` of a submission, in which its caller states what is meant for the relay, e.g. the id of
+ * the task.
  * @throws Problem `invalid_request` when one is unknown or not valid; `forbidden` when an account sends one that only
  * operators may send.
  */

@@ -141,8 +141,8 @@ async function requireForeignKey(
 }
 
 /**
- * Returns by what a repetition of the submission is recognised, and the customer's key as the task stores it. With another
- * key the same call is another one, because another account at the upstream would pay for it.
+ * Returns what tells a repetition of the submission from another one, and the customer's key as the task stores it.
+ * With another key the same call is another one, because another account at the upstream would pay for it.
  */
 async function identityOf(
   { connection, credential }: SubmitPlace,

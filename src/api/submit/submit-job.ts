@@ -110,7 +110,7 @@ type Sending = () => Promise<SubmitAnswer | null>;
 /**
  * Builds the call.
  * @returns the function that sends it.
- * @throws what has made the building fail, after the task's object has learnt that nothing is sent.
+ * @throws the error with which the building failed, after the task's object was told that nothing is sent.
  */
 async function sendingOf(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Sending> {
   try {

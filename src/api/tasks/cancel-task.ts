@@ -50,7 +50,10 @@ export const cancelTask = operation(
   },
 );
 
-/** @throws Problem `forbidden` when another caller than the operator wants to use force. */
+/**
+ * Returns the event of an order to cancel a task.
+ * @throws Problem `forbidden` when another caller than the operator wants to use force.
+ */
 function eventOf({ kind }: Caller, isForced: boolean) {
   if (kind === "operator") return { type: "cancel", isForced } as const;
   if (!isForced) return { type: "cancel_submitted" } as const;
@@ -69,7 +72,10 @@ function isOutcomeKnown({ isTerminal, cancellation }: TaskReply): boolean {
   return isTerminal || !OPEN_STATES.includes(cancellation);
 }
 
-/** @throws Problem `task_settled` when the task has ended, but not because its job was canceled. */
+/**
+ * Returns the effect of an order to cancel, by the task as it was read last.
+ * @throws Problem `task_settled` when the task has ended, but not because its job was canceled.
+ */
 function outcomeOf(task: TaskReply): CancelOutcome {
   const isCanceled = task.isTerminal && task.cancellation === "confirmed";
   if (!task.isTerminal || isCanceled) return { task, isCanceled };

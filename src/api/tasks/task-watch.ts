@@ -123,7 +123,7 @@ export class TaskWatch {
     return this.#isClosed;
   }
 
-  /** Closes the WebSocket and ends a wait, both of which the end of the request needs. */
+  /** Closes the WebSocket and ends a wait; the request could not end with either of them open. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -148,7 +148,10 @@ export class TaskWatch {
     socket.addEventListener("error", end);
   }
 
-  /** Tells whether a wait without a planned read is to end: the connection has, or the task has another state. */
+  /**
+   * Tells whether a wait without a planned read is to end: the connection has ended, or the task has another state
+   * than the known one.
+   */
   #isNews(): boolean {
     if (this.#readAt !== null) return false;
     if (this.#socket === null) return true;

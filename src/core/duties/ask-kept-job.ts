@@ -39,9 +39,10 @@ export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
 
 /**
  * Returns a job to poll for a task to which no job was attached, together with its connection. It is the job that the
- * latest stored hook names. Null when no stored hook names a job. Null also when the provider's answers do not show for
- * which task a job was submitted, because a forged hook could then bring the result of another task's job. The hook URL
- * of a submission is known to the upstream alone, so there the model and the creation of the job are enough.
+ * latest stored hook names. Null when no stored hook names a job. Null also when the provider's answers do not show
+ * for which task a job was submitted, because a forged hook could then bring the result of another task's job. For a
+ * hook at the URL of a submission, which only the upstream knows, it is enough that the answer states the model and
+ * the creation of the job.
  */
 function keptJobToAsk(task: OpenTask, policy: Policy): AttachedJob | null {
   if (task.upstream?.job !== null) return null;

@@ -26,7 +26,10 @@ export interface ReleaseStep {
 
 /** Time in milliseconds that must lie between a release by the ledger and a planned attempt of the callback. */
 const LEDGER_CLEARANCE_MS = 2_500;
-/** The same for a release by the operator's own billing, which may take as long as a receiver of callbacks. */
+/**
+ * Time in milliseconds that must lie between a release by the operator's own billing, which may take as long as a
+ * receiver of callbacks, and a planned attempt of the callback.
+ */
 const BILLING_CLEARANCE_MS = MAX_CALLBACK_TIMEOUT_MS + 500;
 
 /**

@@ -26,9 +26,9 @@ export function endAtDeadline(record: TaskRecord | null, policy: Policy, now: nu
 }
 
 /**
- * Returns the effect of an order of the operator to cancel an open task. Where the relay can cancel its job, the upstream
- * is asked first (duties/cancel-job.ts), and the task goes on until it has confirmed. Otherwise the task fails at once,
- * as it does when the operator forces it.
+ * Returns the effect of an order of the operator to cancel an open task. Where the relay can cancel the job, the
+ * upstream is asked first (duties/cancel-job.ts), and the task stays open until the upstream has confirmed.
+ * Otherwise, and when the operator forces it, the task fails at once.
  */
 export function cancel(
   record: TaskRecord | null,
@@ -63,7 +63,10 @@ function whileOpen(record: TaskRecord | null, order: (task: OpenTask) => Decisio
   return isSending(record.submission) ? conflict("submission_running", record) : order(record);
 }
 
-/** Returns the effect of an order for which the upstream is asked. It joins an order in progress, and the deadline. */
+/**
+ * Returns the effect of an order to cancel for which the upstream is asked. The order changes nothing while the
+ * upstream is asked already, because of an earlier order or of the deadline.
+ */
 function ask(record: OpenTask, now: number): Decision {
   const { cancellation: known } = record;
   if (known !== null && (askingOf(known) !== null || known.endsAt !== null)) {
@@ -73,7 +76,7 @@ function ask(record: OpenTask, now: number): Decision {
   return changed({ ...record, version, cancellation: startCancellation(now) });
 }
 
-/** Returns the failed task of an order after which the upstream is not asked, or not any more. */
+/** Returns the task as an order to cancel fails it at once: the upstream is not asked, or not asked again. */
 function failAtOnce(record: OpenTask, policy: Policy, now: number) {
   const cancellation = record.cancellation ?? unsentCancellation(now);
   return finishCanceled({ ...record, cancellation }, policy, now);

@@ -46,8 +46,8 @@ export type CallEndedEvent =
 export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent | DeleteOutputEvent;
 
 /**
- * An event about the submission of a task: its end, the time at which its task fails because its outcome stayed unknown,
- * or a look at the customer's key with which it was made.
+ * An event about the submission of a task: its end, the time at which its task fails because its outcome stayed
+ * unknown, or a check of the customer's key with which it was made.
  */
 export type SubmissionEvent =
   | SubmitEndedEvent

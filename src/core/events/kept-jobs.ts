@@ -38,8 +38,8 @@ export function endKeptJobPoll(
 }
 
 /**
- * Tells whether a poll was made because the outcome of the submission was unknown, which it is not any more: only at the
- * deadline does an answer without news decide about the task.
+ * Tells whether a poll was made because the outcome of the submission was unknown, and the outcome has become known
+ * during the poll. An answer without news to such a poll decides nothing, except at the deadline.
  */
 function isOutdated({ submission, deadlineAt }: OpenTask, { askedAt }: PollEndedEvent): boolean {
   return unknownOutcomeOf(submission) === null && askedAt < deadlineAt;

@@ -91,8 +91,8 @@ function isEnd(news: UpstreamNews, { answer }: PollPlan, askedAt: number): news 
 }
 
 /**
- * Tells whether the deadline is extended. It is when the answer to the poll states the job's status, when the
- * provider refused the poll by a rate limit, and when a hook has claimed the end of the job since this poll was
+ * Tells whether the deadline is extended. The deadline is extended in any of three cases: the answer states the job's
+ * status, the provider refused the poll by a rate limit, or a hook has claimed the end of the job since this poll was
  * sent.
  */
 function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent): boolean {

@@ -80,8 +80,8 @@ function isSubmitted<T extends TaskRecord>(record: T): record is Submitted<T> {
 }
 
 /**
- * Returns the effect on a task whose price is still being charged: its call is never sent, so the price is returned
- * once it is charged.
+ * Returns the effect of the end of a submission whose price is still being charged: the call is never sent, so the
+ * price is returned once it is charged.
  */
 function dropUnsent(record: Submitted<ChargingTask>, { kind }: SubmitOutcome): Decision {
   const isKnown = record.submission.state.kind === "unsent";
@@ -122,8 +122,9 @@ function isKnownJob({ upstream }: OpenTask, job: { readonly id: string }): boole
 }
 
 /**
- * Returns the effect of an answer that shows that there is no job. The caller of the submission gets this answer, so the
- * task is erased once its price is back. After an unknown outcome the caller knows the task; then it fails.
+ * Returns the effect of an answer that shows that there is no job. The caller of the submission gets this answer, so
+ * the task is erased once its price is back. When the outcome counted as unknown before, the caller knows the task,
+ * so the task fails instead.
  */
 function refuse(
   task: Submitted<OpenTask>,

@@ -65,7 +65,10 @@ export const ANSWERED_KINDS = ["accepted", "ended", "refused", "unknown"] as con
 
 /** Waits in milliseconds from the answer to a cancellation to the polls that show what has become of the job. */
 const POLL_WAITS_MS = [0, 1, 3, 10, 30, 60, 120].map((seconds) => seconds * SECOND_MS);
-/** Waits of this kind after a refusal. One poll is enough to find a result, because the job itself goes on. */
+/**
+ * Waits in milliseconds from a refusal of the upstream to cancel to the polls of the job. One poll is enough to find
+ * a result, because the job itself goes on.
+ */
 const POLL_WAITS_AFTER_REFUSAL_MS = [0];
 
 /** Tells whether the relay can ask the upstream to cancel the job of a task. */
@@ -97,8 +100,8 @@ export function unsentCancellation(now: number): Cancellation {
 }
 
 /**
- * Returns the cancellation of a task that has reached its deadline. An order whose outcome is open goes on as it is,
- * and gets the time of the deadline.
+ * Returns the cancellation of a task that has reached its deadline. An order to cancel whose outcome is still open
+ * stays the cancellation of the task, and gets the time at which a task that is canceled at its deadline fails.
  */
 export function deadlineCancellation(known: Cancellation | null, now: number): Cancellation {
   const endsAt = now + DEADLINE_TIME_MS;

@@ -39,7 +39,10 @@ export const PRICED_FIELDS = ["duration"] as const;
 /** Credits that a completed task costs by its rule, and the basis of that amount. */
 export interface FinalPrice {
   readonly credits: number;
-  /** The number that has decided, by its place. `hold` when none was known: then all charged credits are kept. */
+  /**
+   * What has decided the price: the stated usage, a field of the output metadata, or the hold, i.e. all credits that
+   * were charged, when the number of the rule was not known.
+   */
   readonly basis: PriceBasis;
 }
 

@@ -59,7 +59,7 @@ export interface UnknownOutcome {
   readonly failsAt: number;
   /** Time of the next poll of the job that a hook has named. Null when no such poll is planned. */
   readonly askAt: number | null;
-  /** Number of these polls since the latest hook. */
+  /** Number of polls of the job that a hook has named, since the latest hook. */
   readonly tries: number;
 }
 

@@ -2,7 +2,7 @@ import { sealedKeyOf, type SealedKey } from "../record/customer-key.ts";
 import type { OutputState } from "../record/outputs.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 
-/** The place of an output with a link of the relay, from which it is answered while the relay has no copy. */
+/** Place from which an output with a link of the relay is fetched while the relay has no copy of it. */
 export interface OutputPlace {
   readonly taskId: string;
   /** The upstream's own link. */

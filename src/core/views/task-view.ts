@@ -84,9 +84,9 @@ function timesView({ attachedAt, hookAt, askedAt }: UpstreamTimes) {
 }
 
 /**
- * Returns when the relay accepted the result, and the kind of a failure. What the job has consumed or cost, the ids of the
- * upstream's requests, and the upstream's own links, which calls that go on with a result need, are shown to the operator
- * only: an account could derive from them what the operator pays, and to whom.
+ * Returns when the relay accepted the result, and the kind of a failure. Only the operator is shown what the job has
+ * consumed or cost, the ids of the upstream's requests, and the upstream's own links, which further calls to the
+ * upstream need: an account could derive from them what the operator pays, and to whom.
  */
 function endView(record: TerminalTask, reader: TaskReader) {
   const { finishedAt, failure, usage, outputs } = record;
@@ -106,8 +106,8 @@ function failureView({ category, retryable, requestIds }: Failure, reader: TaskR
 }
 
 /**
- * Returns what the relay has kept of each output, in the order of `output.urls`. An output that keeps the upstream's own
- * link has no end.
+ * Returns what the relay has kept of each output, in the order of `output.urls`. For an output that keeps the
+ * upstream's own link, no time is stated until which the link works.
  */
 function outputsView(record: TerminalTask, { list, expiresAt }: Outputs) {
   const byNumber = new Map(list.map(({ number, state }) => [number, state]));
@@ -144,8 +144,9 @@ function openView(
 }
 
 /**
- * Returns the submission as readers see it. Its answer is not shown, because the caller has got it, and no key. That the
- * upstream refuses a customer's own key is shown to the customer too, who alone can replace it.
+ * Returns the submission as readers see it. Neither the upstream's answer, which the caller has got, nor a key is
+ * shown. When the upstream refuses a customer's own key, the customer is shown this too, because only the customer
+ * can replace the key.
  */
 function submissionView(record: TaskRecord) {
   const { submission } = record;

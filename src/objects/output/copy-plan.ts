@@ -48,8 +48,8 @@ export type CopyState =
   | OpenCopy
   | (EndedCopy & { readonly isReported: boolean })
   /**
-   * State of a copy that the operator has deleted, or that is never made for this reason. `uploadId` is the multipart upload
-   * that the deletion aborts, which may have left parts; null for none.
+   * State of a copy whose output the operator has deleted. `uploadId` is the multipart upload that the deletion
+   * aborts, which may have left parts; null for none.
    */
   | { readonly kind: "deleted"; readonly uploadId: string | null };
 

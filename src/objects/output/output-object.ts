@@ -39,7 +39,7 @@ import { storeCopy } from "./store-copy.ts";
  * imports this one.
  */
 interface CopiedTask extends Rpc.DurableObjectBranded {
-  /** Takes the end of copies. Answers false when the task does not exist any more. */
+  /** Records which copies have ended. Returns false when the task does not exist any more. */
   endCopies: (event: CopiesEndedEvent) => boolean;
 }
 

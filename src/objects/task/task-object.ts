@@ -148,7 +148,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Takes the end of copies of the task's outputs from the object that makes them.
+   * Records which copies of the outputs have ended, as the object that makes them reports.
    * @returns false when the task does not exist any more, so that its copies must be deleted.
    */
   endCopies(event: CopiesEndedEvent): boolean {
@@ -190,7 +190,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return applied;
   }
 
-  /** Stores that a hook was refused which came to a valid hook URL of the task. */
+  /** Stores that a hook, which came to a valid hook URL of the task, was refused. */
   refuseHook(event: HookRefusedEvent): void {
     this.#platform.prepare(this.env);
     this.#loop.apply(event);
