@@ -2,8 +2,10 @@
  * Links of the relay to outputs, i.e. to the files that a task has generated: `{origin}/outputs/{task}/{n}/{token}.{ext}`.
  * A token has the form `<expires>_<recorded>_<MAC>`; the MAC is an HMAC over everything in the link behind `/outputs/`. A
  * link therefore opens one output of one task until it expires, and no output of a later task under the same id. The
- * extension decides nothing: the type of an output is that of its first bytes (core/output-metadata/media-type.ts).
+ * extension decides nothing: it is what the upstream's link tells, before a byte of the output is known, and the type is
+ * that of the first bytes (core/output-metadata/media-type.ts).
  */
+import { extensionOfType } from "../core/output-metadata/media-type.ts";
 import { parseUrl } from "../core/url.ts";
 import { type Bytes, bytesOf, fromBase64Url, toBase64Url } from "./encoding.ts";
 import { type ImmediateHmacKey, signImmediately, verifyAny } from "./hmac.ts";
@@ -79,11 +81,34 @@ export async function readOutputLink(
   return (await verifyAny(cryptoKeys, bytes, contentOf(output))) ? output : null;
 }
 
-/** Returns the extension of the link to an output, for the upstream's own link to it. */
+/**
+ * Returns the extension of the link to an output, for the upstream's own link to it: that of a segment of its path, the last
+ * one first, or that which a parameter names: a file, a format or a media type.
+ */
 export function extensionOf(source: string): string {
-  const path = parseUrl(source)?.pathname ?? "";
-  const extension = /\.([a-z\d]{1,5})$/i.exec(path)?.[1]?.toLowerCase() ?? "";
-  return EXTENSIONS.has(extension) ? extension : OTHER_EXTENSION;
+  const url = parseUrl(source);
+  if (url === null) return OTHER_EXTENSION;
+  const segments = url.pathname.split("/").toReversed();
+  const values = [...url.searchParams.values()];
+  const named = [...segments, ...values].map(extensionIn).find((each) => each !== null);
+  return named ?? values.map(formatIn).find((each) => each !== null) ?? OTHER_EXTENSION;
+}
+
+/** Returns the known extension of the name of a file, also before a size or style (`a.png!small`). Null for none. */
+function extensionIn(name: string): string | null {
+  const [, extension = ""] = /\.([a-z\d]{1,5})(?:[!@:~"';&][^/]*)?$/i.exec(name) ?? [];
+  return known(extension);
+}
+
+/** Returns the extension for the format or media type that a parameter names. Null for any other value. */
+function formatIn(value: string): string | null {
+  const text = value.trim().toLowerCase();
+  return known(text) ?? known(extensionOfType(text, ""));
+}
+
+function known(extension: string): string | null {
+  const lower = extension.toLowerCase();
+  return EXTENSIONS.has(lower) ? lower : null;
 }
 
 function contentOf({ taskId, number, expiresAtS, recordedAt, extension }: LinkedOutput): Bytes {

@@ -23,10 +23,27 @@ it("a video behind a link of the relay is shown inline under a file name that th
   });
 });
 
-it.each(["application/octet-stream", "application/pdf", "image/svg+xml", "text/html"])(
-  "an output of the type %s is offered for download, even when the extension of its link is that of a video",
-  (mediaType) => {
+it.each([
+  ["application/octet-stream", "mp4"],
+  ["application/pdf", "pdf"],
+  ["image/svg+xml", "mp4"],
+  ["text/html", "mp4"],
+])(
+  "an output of the type %s is offered for download as .%s, even when the extension of its link is that of a video",
+  (mediaType, extension) => {
     const headers = contentHeaders({ ...OUTPUT, mediaType });
-    expect(headers["Content-Disposition"]).toBe(`attachment; filename="${ID}-1.mp4"`);
+    expect(headers["Content-Disposition"]).toBe(`attachment; filename="${ID}-1.${extension}"`);
+  },
+);
+
+it.each([
+  ["image/png", "bin", "png"],
+  ["image/jpeg", "jpeg", "jpeg"],
+  ["video/mp4", "mov", "mp4"],
+])(
+  "an output of the type %s whose link ends in .%s is named .%s",
+  (mediaType, named, extension) => {
+    const headers = contentHeaders({ ...OUTPUT, mediaType, extension: named });
+    expect(headers["Content-Disposition"]).toBe(`inline; filename="${ID}-1.${extension}"`);
   },
 );

@@ -1,4 +1,4 @@
-import { isShownInline } from "../../core/output-metadata/media-type.ts";
+import { extensionOfType, isShownInline } from "../../core/output-metadata/media-type.ts";
 import { DOCUMENT_HEADERS } from "../http/security-headers.ts";
 
 /**
@@ -28,18 +28,20 @@ interface Content {
   readonly number: number;
   /** Media type by the first bytes (core/output-metadata/media-type.ts). */
   readonly mediaType: string;
+  /** Extension of the link. */
   readonly extension: string;
 }
 
 /**
  * Returns the headers that say what an output is. Browsers show only media in place, and save everything else under a name
- * that the relay makes.
+ * that the relay makes, with the extension of the type.
  */
 export function contentHeaders({ taskId, number, mediaType, extension }: Content) {
   const place = isShownInline(mediaType) ? "inline" : "attachment";
+  const name = `${taskId}-${number}.${extensionOfType(mediaType, extension)}`;
   return {
     ...OUTPUT_HEADERS,
     "Content-Type": mediaType,
-    "Content-Disposition": `${place}; filename="${taskId}-${number}.${extension}"`,
+    "Content-Disposition": `${place}; filename="${name}"`,
   };
 }

@@ -20,6 +20,46 @@ const SHOWN_IMAGES: ReadonlySet<string> = new Set([
   "image/avif",
 ]);
 
+/** Extensions of the files of each media type that has a signature here, the usual one first. */
+const EXTENSIONS: ReadonlyMap<string, readonly string[]> = new Map(
+  [
+    "image/png png",
+    "image/jpeg jpg jpeg",
+    "image/gif gif",
+    "image/webp webp",
+    "image/avif avif",
+    "image/heif heic heif",
+    "audio/wav wav",
+    "audio/aiff aiff aif",
+    "audio/ogg ogg opus",
+    "audio/flac flac",
+    "audio/mpeg mp3",
+    "audio/aac aac",
+    "audio/mp4 m4a",
+    "video/mp4 mp4 m4v",
+    "video/quicktime mov",
+    "video/webm webm",
+    "video/x-matroska mkv",
+    "video/x-msvideo avi",
+    "video/ogg ogv ogg",
+    "application/pdf pdf",
+    "application/zip zip usdz",
+    "model/gltf-binary glb",
+  ].map((line) => {
+    const [type = "", ...extensions] = line.split(" ");
+    return [type, extensions] as const;
+  }),
+);
+
+/**
+ * Returns the extension of a file of this media type.
+ * @param named extension that the file has had, which stays where it is one of the type or the type has none.
+ */
+export function extensionOfType(mediaType: string, named: string): string {
+  const [usual = named, ...others] = EXTENSIONS.get(mediaType) ?? [];
+  return others.includes(named) ? named : usual;
+}
+
 /** Tells whether browsers may show a file of this media type in place, instead of saving it. */
 export function isShownInline(mediaType: string): boolean {
   return /^(?:video|audio)\//.test(mediaType) || SHOWN_IMAGES.has(mediaType);

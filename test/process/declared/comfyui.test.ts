@@ -78,6 +78,8 @@ async function keptOutput(path: string): Promise<Response> {
   expect(output.urls).toHaveLength(1);
   const [link = ""] = output.urls;
   expect(link.startsWith(`${OUTPUTS_URL}/outputs/`)).toBe(true);
+  // The file is named by a parameter of ComfyUI's own link.
+  expect(link.endsWith(".png")).toBe(true);
   const task = link.split("/")[4] ?? "";
   const isKept = async () => {
     const { json } = await relay.client.ask("GET", `/v1/tasks/${task}`);
