@@ -28,8 +28,12 @@ export type OpenedSource =
   | { readonly kind: "blocked" }
   /** Result for an answer that is neither the output nor a redirect. */
   | { readonly kind: "refused"; readonly status: number }
+  /** Result for an answer of success that is not the output, e.g. 202 while the file is still being made. */
+  | { readonly kind: "not_ready"; readonly status: number }
   | { readonly kind: "unreachable" };
 
+const WHOLE = 200;
+const PART = 206;
 const MAX_REDIRECTS = 5;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 
@@ -52,7 +56,7 @@ export async function openSource(
     const own = redirects === 0 ? keyHeaders : {};
     const response = await getStream(next, { ...headers, ...own }, signal);
     if (response === null) return { kind: "unreachable" };
-    if (!REDIRECTS.includes(response.status)) return answered(response);
+    if (!REDIRECTS.includes(response.status)) return answered(response, "Range" in headers);
     await cancel(response);
     const target = URL.parse(response.headers.get("Location") ?? "", next);
     if (target === null) return { kind: "refused", status: response.status };
@@ -74,9 +78,9 @@ async function openInline(
   );
   if (answer === null) return { kind: "unreachable" };
   const { status, body } = answer;
-  const [found] = status >= 200 && status < 300 ? findAll(body, pointer, null) : [];
+  const [found] = status === WHOLE ? findAll(body, pointer, null) : [];
   const bytes = typeof found?.value === "string" ? bytesIn(found.value) : null;
-  if (bytes === null) return { kind: "refused", status };
+  if (bytes === null) return withoutOutput(status);
   const { readable, writable } = new FixedLengthStream(bytes.length);
   const writer = writable.getWriter();
   void writer.write(bytes).then(
@@ -96,10 +100,16 @@ function bytesIn(text: string): Uint8Array | null {
   }
 }
 
-async function answered(response: Response): Promise<OpenedSource> {
-  if (response.ok) return { kind: "opened", response };
+/** Only 200 is a whole output, and 206 a part of it where one was asked for (RFC 9110, sections 15.3.1 and 15.3.7). */
+async function answered(response: Response, isPartAsked: boolean): Promise<OpenedSource> {
+  const { status } = response;
+  if (status === WHOLE || (isPartAsked && status === PART)) return { kind: "opened", response };
   await cancel(response);
-  return { kind: "refused", status: response.status };
+  return withoutOutput(status);
+}
+
+function withoutOutput(status: number): OpenedSource {
+  return { kind: status >= 200 && status < 300 ? "not_ready" : "refused", status };
 }
 
 /** Drops the body of an answer, so that its connection is free. */

@@ -215,6 +215,9 @@ it("the copying of an endless output is given up at MAX_OUTPUT_MB", async () => 
 it.each([
   ["answers 404", "refused", answering(null, 404)],
   ["answers 500", "refused", answering(null, 500)],
+  ["answers 202", "unreachable", answering({ status: "processing" }, 202)],
+  ["answers 203", "unreachable", answering(null, 203)],
+  ["answers a part that was not asked for", "unreachable", answering(null, 206)],
   ["does not answer", "unreachable", () => Promise.reject(new Error("lost"))],
   ["sends no bytes", "empty", sending(new Uint8Array())],
   ["sends no bytes and no length", "empty", streaming()],

@@ -132,6 +132,8 @@ function responseOf(opened: OpenedSource): Response {
     case "refused":
       if (GONE_STATUSES.includes(opened.status)) throw outputGone("refused");
       throw notSent(`status_${opened.status}`);
+    case "not_ready":
+      throw notSent(`status_${opened.status}`);
     case "unreachable":
       throw notSent("unreachable");
   }

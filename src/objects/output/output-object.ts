@@ -3,10 +3,11 @@ import { DurableObject } from "cloudflare:workers";
 import type { Runtime, WithStartup } from "../../config/runtime.ts";
 import type { CopyOrder, KeptOutputs } from "../../core/duties/copy-order.ts";
 import type { CopiesEndedEvent } from "../../core/events/event.ts";
+import type { LossReason } from "../../core/record/outputs.ts";
 import { DAY_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { hostOf } from "../../core/url.ts";
 import { errorText, log, logAs } from "../../lib/log.ts";
-import { openSource, statedBytes } from "../../outbound/open-source.ts";
+import { type OpenedSource, openSource, statedBytes } from "../../outbound/open-source.ts";
 import { withinTime } from "../../lib/timeout.ts";
 import { objectNamed } from "../placed-object.ts";
 import {
@@ -261,7 +262,8 @@ export class OutputObject extends DurableObject<OutputBindings> {
       const source = await sourceOf(copies, url, runtime);
       const opened = await openSource(source, {}, stop.signal);
       if (opened.kind === "blocked") return { kind: "failed", reason: "blocked", isFinal: true };
-      if (opened.kind !== "opened") return { kind: "failed", reason: opened.kind, isFinal: false };
+      if (opened.kind !== "opened")
+        return { kind: "failed", reason: lossOf(opened), isFinal: false };
       const { response } = opened;
       if (response.body === null) return { kind: "failed", reason: "empty", isFinal: false };
       return await storeCopy(response.body, statedBytes(response), {
@@ -360,6 +362,11 @@ export class OutputObject extends DurableObject<OutputBindings> {
     const known = this.#read();
     if (known?.kind === "copies") this.#write(change(known));
   }
+}
+
+/** Returns why a try has failed for which the upstream sent no output. */
+function lossOf({ kind }: Exclude<OpenedSource, { readonly kind: "opened" }>): LossReason {
+  return kind === "not_ready" ? "unreachable" : kind;
 }
 
 const NO_BUCKET = "the bucket OUTPUTS is not bound any more";
