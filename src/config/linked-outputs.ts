@@ -1,4 +1,5 @@
 import type { LinkableOutput, OutputLinks } from "../core/policy.ts";
+import type { Provable } from "../core/record/upstream.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { ImmediateHmacKey } from "../security/hmac.ts";
 import { extensionOf, outputLink } from "../security/output-link.ts";
@@ -26,17 +27,31 @@ export function outputLinksOf(
 
 /**
  * Tells whether the relay fetches an output: the URL rules permit it, a real provider has generated it, and the relay keeps
- * outputs or is needed for its key.
+ * outputs or is needed for its key. An output that needs a key which its link must not get stays with the upstream.
  */
-function isFetched({ source, origin, connection: name }: LinkableOutput, config: Config): boolean {
+function isFetched(output: LinkableOutput, config: Config): boolean {
+  const { source, origin, connection: name } = output;
   const connection = config.connections.get(name ?? "");
   if (connection !== undefined && connection.provider.polls === null) return false;
-  const isUseful = config.areOutputsKept || isKeyNeeded(source, connection);
+  const isKeyed = isFetchedWithKey(output, connection);
+  if (!isKeyed && isKeyNeeded(source, connection)) return false;
+  const isUseful = config.areOutputsKept || isKeyed;
   return isUseful && checkCallbackUrl(source, sourceUrlRulesOf(config, origin)).ok;
 }
 
-/** Tells whether a link is on the own origin of a connection, and opens only with its key. */
-export function isKeyNeeded(link: string, connection: Connection | undefined): boolean {
+/**
+ * Tells whether the relay fetches an output with the key of a connection: its link is on the connection's own origin,
+ * opens only with the key, and was got from the upstream itself. Whoever else may report results could otherwise read
+ * with the key what it opens.
+ */
+export function isFetchedWithKey(
+  { source, isUnproven }: { readonly source: string } & Provable,
+  connection: Connection | undefined,
+): boolean {
+  return isUnproven !== true && isKeyNeeded(source, connection);
+}
+
+function isKeyNeeded(link: string, connection: Connection | undefined): boolean {
   if (connection === undefined || connection.provider.polls === null) return false;
   const url = URL.parse(link);
   if (url === null || url.origin !== URL.parse(connection.baseUrl)?.origin) return false;

@@ -1,4 +1,5 @@
 import { lookWaitMs } from "./backoff.ts";
+import type { Provable } from "./record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "./time.ts";
 
 /**
@@ -167,7 +168,7 @@ export interface OutputLinks {
 }
 
 /** An output for which the relay may make a link. */
-export interface LinkableOutput {
+export interface LinkableOutput extends Provable {
   readonly taskId: string;
   /** Number of the output: its place in `output.urls`, counted from 1. */
   readonly number: number;

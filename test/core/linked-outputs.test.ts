@@ -73,6 +73,21 @@ describe("the relay's link to an output", () => {
     expect(to(keyed, null)).toBeNull();
     expect(to(keyed, "gateway-2")).toBeNull();
   });
+
+  it.each([
+    ["where outputs are kept", BUCKET],
+    ["where none are kept", {}],
+  ])(
+    "is not made %s for an output that opens only with a key and that the upstream itself has not reported",
+    async (_, vars) => {
+      const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net" };
+      const { links } = await linksOf({ ...connections({ gateway }), PUBLIC_URL, ...vars });
+      const source = "https://gateway.example.net/v1/videos/7/content";
+      const keyed = { ...OUTPUT, source, connection: "gateway" };
+      expect(links?.linkTo(keyed)).toContain(`/outputs/${ID}/3/`);
+      expect(links?.linkTo({ ...keyed, isUnproven: true })).toBeNull();
+    },
+  );
 });
 
 describe("no link of the relay is made to an output", () => {

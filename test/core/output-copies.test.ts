@@ -39,6 +39,7 @@ import {
 } from "./builders.ts";
 import { apply, expectUnchanged, finish } from "./decisions.ts";
 import { aSubmission, SEALED_KEY } from "./submission-builders.ts";
+import { anAttachedTask, aPollEnd, newsAnswer } from "./upstream-builders.ts";
 
 const IMAGE = "https://cdn.example.com/image.png";
 const KEEPING = aPolicy({ outputs: OUTPUT_LINKS });
@@ -50,7 +51,7 @@ const LOST = { kind: "lost", reason: "refused" } as const;
 /** Builds a settled task with two outputs that are to be copied, and one that keeps its own link. */
 function aTaskWithOutputs(changes: Partial<TerminalTask> = {}): TerminalTask {
   const task = anOpenTask();
-  const sources = [VIDEO, "http://cdn.example.com/a.mp4", IMAGE];
+  const sources = { urls: [VIDEO, "http://cdn.example.com/a.mp4", IMAGE] };
   const { urls, outputs } = linkOutputs(task, sources, OUTPUT_LINKS, NOW);
   const { body } = finish(task, aReport(aCompletion({ urls })));
   return aFinishedTask({ body, outputs, ...changes });
@@ -93,6 +94,7 @@ describe("the order to copy the outputs of a task", () => {
       connection: null,
       customerKey: null,
       outputs: [{ number: 1, source: VIDEO }],
+      isUnproven: true,
     });
     expect(firstOrderOf(ended, ended)).toBeNull();
     expect(firstOrderOf(null, aFinishedTask())).toBeNull();
@@ -141,9 +143,8 @@ describe("the order to copy the outputs of a task", () => {
   it("has the customer's sealed key, which the task keeps until its copies have ended", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
-    const upstream = { connection: CONNECTION, job: null };
-    const keyed = anOpenTask({ submission, upstream });
-    const ended = finish(keyed, aReport(aCompletion({ urls: [VIDEO] })), NOW, KEEPING);
+    const keyed = anAttachedTask({}, { submission });
+    const ended = finish(keyed, aPollEnd(newsAnswer(aCompletion())), NOW, KEEPING);
     const settled = { ...ended, callback: null };
     expect(firstOrderOf(keyed, settled)).toMatchObject({
       connection: CONNECTION,
@@ -284,12 +285,13 @@ describe("in a relay without a bucket, which passes on outputs that open only wi
   it("a task keeps the customer's sealed key until its links end", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
-    const upstream = { connection: CONNECTION, job: null };
-    const keyed = anOpenTask({ submission, upstream, callbackUrl: null });
-    const ended = finish(keyed, aReport(aCompletion({ urls: [VIDEO] })), NOW, passing);
+    const keyed = anAttachedTask({}, { submission, callbackUrl: null });
+    const ended = finish(keyed, aPollEnd(newsAnswer(aCompletion())), NOW, passing);
     expect(sealedKeyOf(ended)).toEqual(SEALED_KEY);
     const later = nextStep(ended, passing, EXPIRES_AT);
     expect(later).toEqual({ kind: "event", event: { type: "customer_key_checked" } });
     expect(sealedKeyOf(apply(ended, { type: "customer_key_checked" }, EXPIRES_AT))).toBeNull();
+    const reported = finish(keyed, aReport(aCompletion()), NOW, passing);
+    expect(sealedKeyOf(reported)).toBeNull();
   });
 });

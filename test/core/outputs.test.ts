@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { firstOrderOf } from "../../src/core/duties/copy-order.ts";
+import type { LinkableOutput } from "../../src/core/policy.ts";
 import { areUrlsInBounds, MAX_OUTPUT_URLS } from "../../src/core/record/upstream.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import { outputPlaceOf } from "../../src/core/views/output-place.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
 import { parseRecord } from "../../src/core/record/record-schema.ts";
 import {
@@ -48,6 +51,7 @@ describe("the links in the callback body of a completed task", () => {
         { number: 2, source: IMAGE, state: COPYING },
       ],
       order: { retryAt: NOW + MINUTE, tries: 0 },
+      isUnproven: true,
     });
   });
 
@@ -144,6 +148,35 @@ describe("the upstream's own links to outputs that the relay keeps", () => {
 
   it("are not shown separately when output.urls already has them", () => {
     expect(taskView(aFinishedTask(), "operator")).not.toContain("source_urls");
+  });
+});
+
+describe("the outputs of a task", () => {
+  it.each([
+    ["an event", true, aPolicy(), aReport(aCompletion())],
+    ["an unsigned hook", true, aPolicy({ polls: new Map() }), aHook(aCompletion())],
+    ["a signed hook", undefined, aPolicy(), aHook(aCompletion(), { isSigned: true })],
+    ["a poll", undefined, aPolicy(), aPollEnd(newsAnswer(aCompletion()))],
+  ])("that %s has reported are stored with isUnproven %s", (_, isUnproven, policy, end) => {
+    const asked: unknown[] = [];
+    const linkTo = ({ number, ...output }: LinkableOutput) => {
+      asked.push(output.isUnproven);
+      return relayLink(number);
+    };
+    const outputs = { ...OUTPUT_LINKS, linkTo };
+    const task = finish(anAttachedTask(), end, NOW, { ...policy, outputs });
+    expect([asked, task.outputs?.isUnproven]).toEqual([[isUnproven], isUnproven]);
+    expect(parseRecord(structuredClone(task))).toEqual(task);
+  });
+
+  it("are told to the object that copies them as not proven by the upstream", () => {
+    const reported = endedWith(VIDEO);
+    expect(firstOrderOf(anOpenTask(), reported)).toMatchObject({ isUnproven: true });
+    const place = outputPlaceOf(reported, reported.recordedAt, 1);
+    expect(place).toMatchObject({ source: VIDEO, isUnproven: true });
+    const polled = finish(anAttachedTask(), aPollEnd(newsAnswer(aCompletion())), NOW, KEEPING);
+    expect(firstOrderOf(anAttachedTask(), polled)).not.toHaveProperty("isUnproven");
+    expect(outputPlaceOf(polled, polled.recordedAt, 1)).not.toHaveProperty("isUnproven");
   });
 });
 

@@ -1,12 +1,24 @@
 import { runInDurableObject } from "cloudflare:test";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sealKey } from "../../src/security/sealed-key.ts";
-import { ORIGIN } from "../worker/client.ts";
+import { callWith, ORIGIN } from "../worker/client.ts";
 import { DAY_MS, START, useClock } from "../worker/clock.ts";
+import { hooked } from "../worker/hooked.ts";
+import { untilIdle } from "../worker/objects.ts";
 import { answering } from "../worker/outside.ts";
 import { started } from "../worker/started.ts";
-import { anUpstream, copiesOf, copierOf, copy, keyOf, sending, VIDEO_BYTES } from "./copied.ts";
-import { aKeyedTask, GATEWAY, KEY, KEYED, WITH_BUCKET } from "./keyed.ts";
+import {
+  anUpstream,
+  copiesOf,
+  copierOf,
+  copy,
+  keyOf,
+  pathOfLink,
+  readCopied,
+  sending,
+  VIDEO_BYTES,
+} from "./copied.ts";
+import { aKeyedTask, GATEWAY, KEY, KEYED, WITH_BUCKET, WITHOUT_BUCKET } from "./keyed.ts";
 import { bytesIn, openWith } from "./linked.ts";
 
 useClock();
@@ -42,11 +54,12 @@ it("an output that opens only with the key of its gateway is copied with this ke
 });
 
 it.each([
-  ["on the gateway, which opens only with a key", KEYED, "Bearer sk-test-only-customer"],
-  ["on another host", `https://cdn.example.org/v1/videos/video_1/content`, undefined],
-])(
+  ["on the gateway, which opens only with a key", KEYED, {}, "Bearer sk-test-only-customer"],
+  ["on another host", `https://cdn.example.org/v1/videos/video_1/content`, {}, undefined],
+  ["on the gateway, which others have reported", KEYED, { isUnproven: true }, undefined],
+] as const)(
   "the output %s, of a job that was submitted with a customer's key, is fetched with this key where it needs one",
-  async (_, source, authorization) => {
+  async (_, source, proof, authorization) => {
     const upstream = anUpstream(sending(VIDEO_BYTES));
     upstream.on(source, sending(VIDEO_BYTES));
     const taskId = crypto.randomUUID();
@@ -65,9 +78,47 @@ it.each([
       connection,
       customerKey,
       outputs,
+      ...proof,
     });
     await copy(taskId);
     const sent = upstream.sentTo(source).map(({ headers }) => headers["authorization"]);
     expect(sent).toEqual([authorization]);
   },
 );
+
+describe("a link on the gateway that opens only with its key, and that the gateway has not told the relay", () => {
+  const secret = `${GATEWAY}/v1/videos/of-somebody-else/content`;
+
+  it.each([
+    ["with a bucket", WITH_BUCKET],
+    ["without a bucket", WITHOUT_BUCKET],
+  ])(
+    "is passed on as it is by a relay %s when an event reports it, and not fetched",
+    async (_, bindings) => {
+      const upstream = anUpstream(sending(VIDEO_BYTES));
+      upstream.on(GATEWAY, sending(VIDEO_BYTES));
+      const { id } = await hooked({ provider: "openai-videos", bindings });
+      const body = { id, status: "completed", output: { urls: [secret] } };
+      expect((await callWith(bindings, "/v1/events", { body })).status).toBe(202);
+      await untilIdle(id);
+      const task = await (await callWith(bindings, `/v1/tasks/${id}`)).json();
+      expect(task).toMatchObject({ output: { urls: [secret] } });
+      expect(task).not.toHaveProperty("outputs");
+      expect(upstream.sentTo(GATEWAY)).toEqual([]);
+    },
+  );
+
+  it("is answered with itself, and not with what it opens, where it became one that needs a key after the result", async () => {
+    const upstream = anUpstream(sending(VIDEO_BYTES));
+    upstream.on(GATEWAY, sending(VIDEO_BYTES));
+    const elsewhere = { ...WITH_BUCKET, OPENAI_VIDEOS_BASE_URL: "https://videos.example.com" };
+    const { id } = await hooked({ provider: "openai-videos", bindings: elsewhere });
+    const body = { id, status: "completed", output: { urls: [secret] } };
+    expect((await callWith(elsewhere, "/v1/events", { body })).status).toBe(202);
+    await untilIdle(id);
+    const { output } = await readCopied(id);
+    const response = await openWith(WITH_BUCKET, pathOfLink(output.urls[0] ?? ""));
+    expect([response.status, response.headers.get("Location")]).toEqual([302, secret]);
+    expect(upstream.sentTo(secret)).toEqual([]);
+  });
+});

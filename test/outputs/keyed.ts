@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import * as z from "zod";
 import { callWith } from "../worker/client.ts";
-import { hooked } from "../worker/hooked.ts";
-import { untilIdle } from "../worker/objects.ts";
-import { anOutside, type Outside, type Site } from "../worker/outside.ts";
+import { attach, hooked } from "../worker/hooked.ts";
+import { untilIdle, wake } from "../worker/objects.ts";
+import { anOutside, answering, type Outside, type Site } from "../worker/outside.ts";
 import { answerFrom, isolateOf } from "../worker/started.ts";
 import { pathOfLink, received } from "./copied.ts";
 import { aLinkRequest } from "./linked.ts";
@@ -26,23 +26,41 @@ export interface KeyedTask {
   readonly upstream: Outside;
 }
 
+/** Time after which a job of which no hook came is polled for the first time, in milliseconds. */
+const FIRST_POLL_MS = 150_000;
 const Read = z.looseObject({ output: z.object({ urls: z.tuple([z.string()]) }) });
 
-/** Completes a task whose only output is at a gateway that answers so. */
+/** A job of a provider, and its server, whose answer to a poll has the result. */
+interface FinishedJob {
+  readonly provider: string;
+  readonly bindings: object;
+  readonly jobId: string;
+  readonly upstream: Outside;
+}
+
+/** Completes a task by a poll of its job. Returns the id of the task, and the path of the link to its only output. */
+export async function polledTask({ provider, bindings, jobId, upstream }: FinishedJob) {
+  upstream.on("https://client.example.net/", () => new Response());
+  const task = await hooked({ provider, bindings });
+  const { status } = await attach(task, jobId);
+  if (status !== 200) throw new Error(`the attachment was answered with ${status}`);
+  await wake(task.id, FIRST_POLL_MS);
+  await untilIdle(task.id);
+  return { id: task.id, link: await keyedLinkOf(task.id, bindings) };
+}
+
+/** Completes a task whose only output is at a gateway that answers so, by a poll of the gateway. */
 export async function aKeyedTask(
   site: Site,
   bindings: object = WITHOUT_BUCKET,
   url = KEYED,
 ): Promise<KeyedTask> {
   const upstream = anOutside();
-  upstream.on("https://client.example.net/", () => new Response());
-  upstream.on(GATEWAY, received(site));
-  const { id } = await hooked({ provider: "openai-videos", bindings });
-  const body = { id, status: "completed", output: { urls: [url] } };
-  const { status } = await callWith(bindings, "/v1/events", { body });
-  if (status !== 202) throw new Error(`the result was answered with ${status}`);
-  await untilIdle(id);
-  return { id, link: await keyedLinkOf(id, bindings), upstream };
+  const job = { id: "video_1", object: "video", status: "completed", url };
+  upstream.on(`${GATEWAY}/v1/videos/video_1`, answering(job));
+  upstream.on(url, received(site));
+  const task = { provider: "openai-videos", bindings, jobId: "video_1", upstream };
+  return { ...(await polledTask(task)), upstream };
 }
 
 /** Returns the path of the link to the only output of a task. */

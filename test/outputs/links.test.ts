@@ -158,15 +158,23 @@ describe("the relay's link to an output that the relay has copied", () => {
     expect(await refusal(await open(link))).toEqual({ status: 404, code: "not_found" });
   });
 
-  it("opens the copy at any host of the relay, and the host of OUTPUTS_URL answers nothing else", async () => {
+  it("opens the copy at the host of OUTPUTS_URL alone, to which other hosts redirect, and which answers nothing else", async () => {
     const { link } = await copied();
     const { pathname } = new URL(link);
     const bindings = { ...env, OUTPUTS_URL: "https://outputs.example.org" };
     const isolate = await isolateOf(bindings);
     const get = async (origin: string, path: string) =>
-      answerFrom(isolate, new Request(origin + path));
+      answerFrom(isolate, new Request(origin + path, { redirect: "manual" }));
     expect((await get("https://outputs.example.org", pathname)).status).toBe(200);
-    expect((await get(ORIGIN, pathname)).status).toBe(200);
+    for (const origin of [ORIGIN, "https://task-relay.acme.workers.dev"]) {
+      const { status, headers } = await get(origin, pathname);
+      expect(status).toBe(302);
+      expect(Object.fromEntries(headers)).toMatchObject({
+        ...SAFE,
+        location: `https://outputs.example.org${pathname}`,
+      });
+    }
+    expect((await get(ORIGIN, "/outputs/no/1/link.mp4")).status).toBe(302);
     for (const path of ["/healthz", "/", "/login", "/v1/tasks"]) {
       expect((await get("https://outputs.example.org", path)).status).toBe(404);
     }

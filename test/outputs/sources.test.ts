@@ -80,7 +80,7 @@ it.each([
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-type": "video/mp4",
       "content-length": String(LENGTH),
-      "content-disposition": `inline; filename="${id}-1.bin"`,
+      "content-disposition": `inline; filename="${id}-1.mp4"`,
       "content-security-policy": expect.stringContaining("sandbox"),
       "cross-origin-resource-policy": "cross-origin",
       "access-control-allow-origin": "*",
@@ -232,6 +232,8 @@ it.each([
   ["sends no bytes", sending(new Uint8Array())],
   ["sends no bytes and no length", streaming()],
   ["answers 204", () => new Response(null, { status: 204 })],
+  ["answers 202", answering({ status: "processing" }, 202)],
+  ["answers a part that was not asked for", answering(null, 206)],
   ["answers 401", answering(null, 401)],
   ["answers 500", answering(null, 500)],
   ["does not answer", () => Promise.reject(new Error("lost"))],

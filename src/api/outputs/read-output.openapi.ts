@@ -24,7 +24,10 @@ export const readOutputDescription = {
       content: FILE,
       headers: { ...OUTPUT, ...RANGED, "Content-Range": "always" },
     },
-    302: emptyAnswer("the upstream's own link", { ...OPEN, Location: "always" }),
+    302: emptyAnswer("the upstream's own link, or this link at OUTPUTS_URL", {
+      ...OPEN,
+      Location: "always",
+    }),
     304: emptyAnswer("If-None-Match names the output", { ...OPEN, ...RANGED }),
     412: emptyAnswer("If-Match does not name the output", { ...OPEN, ...RANGED }),
     416: emptyAnswer("Range begins behind the end", {

@@ -1,5 +1,5 @@
 import { sourceUrlRulesOf } from "../../config/callback-url-rules.ts";
-import { isKeyNeeded } from "../../config/linked-outputs.ts";
+import { isFetchedWithKey } from "../../config/linked-outputs.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { OutputPlace } from "../../core/views/output-place.ts";
 import { SECOND_MS } from "../../core/time.ts";
@@ -17,11 +17,13 @@ import { publicRoute, requireRuntime } from "../http/route.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import { outputGone } from "./output-gone.ts";
 import { OUTPUT_HEADERS } from "./output-headers.ts";
+import { addressAtOutputsHost } from "./outputs-host.ts";
 import { serveCopy } from "./serve-copy.ts";
 import { streamSource } from "./stream-source.ts";
 
 interface OutputRequest {
   readonly request: Request;
+  readonly url: URL;
   readonly env: Env;
   readonly params: { readonly id: string; readonly output: string; readonly file: string };
 }
@@ -40,16 +42,19 @@ const byLink = publicRoute(
 );
 
 /**
- * Route of the links to outputs. The token in a link is checked before anything else is asked. The copy is served where
- * there is one; otherwise the task's object tells where the output is. Pages of all sites may show and read the answer.
+ * Route of the links to outputs, which redirects to the host that outputs have for themselves. The token in a link is checked
+ * before anything else is asked. The copy is served where there is one; otherwise the task's object tells where the output
+ * is. Pages of all sites may show and read the answer.
  */
 export const readOutput = {
   ...byLink,
   crossOriginHeaders: "Range, If-Range, If-Match, If-None-Match",
 };
 
-async function answer({ request, env, params }: OutputRequest): Promise<Response> {
+async function answer({ request, env, url, params }: OutputRequest): Promise<Response> {
   const runtime = requireRuntime(env);
+  const address = addressAtOutputsHost(url, runtime.config);
+  if (address !== null) return redirectTo(address);
   const { id: taskId, output: number, file } = params;
   const { headers } = request;
   const output = await readOutputLink({ taskId, number, file }, runtime.keyring.outputKeys);
@@ -105,10 +110,14 @@ async function answerFromSource(
   // The rules may be other ones than when the result was recorded.
   const target = checkCallbackUrl(source, sourceUrlRulesOf(config, origin));
   if (!target.ok) throw outputGone("blocked");
-  if (isKeyNeeded(source, config.connections.get(connection ?? ""))) {
+  if (isFetchedWithKey(place, config.connections.get(connection ?? ""))) {
     return await streamSource(request, output, await sourceOf(place, source, runtime));
   }
-  const headers = { ...OUTPUT_HEADERS, Location: target.value.href, "Cache-Control": "no-store" };
+  return redirectTo(target.value.href);
+}
+
+function redirectTo(address: string): Response {
+  const headers = { ...OUTPUT_HEADERS, Location: address, "Cache-Control": "no-store" };
   return new Response(null, { status: 302, headers });
 }
 

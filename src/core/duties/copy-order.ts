@@ -2,6 +2,7 @@ import type { Policy } from "../policy.ts";
 import { sealedKeyOf, type SealedKey } from "../record/customer-key.ts";
 import { copyingOutputs, type Output, type Outputs } from "../record/outputs.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
+import { proofOf, type Provable } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 import { mayDelayClient } from "./operator-notice-send.ts";
 
@@ -16,7 +17,7 @@ export interface KeptOutputs {
 }
 
 /** An order to copy the outputs of a task that has completed. */
-export interface CopyOrder extends KeptOutputs {
+export interface CopyOrder extends KeptOutputs, Provable {
   /** Origin of the relay as the creator of the task addressed it. */
   readonly origin: string;
   /** Name of the connection to the provider; null when the task names none. */
@@ -77,6 +78,7 @@ export function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {
     origin: record.origin,
     connection: record.upstream?.connection ?? null,
     customerKey: sealedKeyOf(record),
+    ...proofOf(outputs),
   };
 }
 

@@ -14,6 +14,7 @@ import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts
 import {
   areUrlsInBounds,
   type Failure,
+  type Provable,
   type UpstreamEnd,
   type UpstreamResult,
   type UpstreamTimes,
@@ -27,7 +28,7 @@ import {
  */
 export function finish(
   task: OpenTask,
-  result: UpstreamResult & Used,
+  result: UpstreamResult & Used & Provable,
   failure: Failure | null,
   policy: Policy,
   now: number,
@@ -57,11 +58,11 @@ export function finish(
 }
 
 /** Returns a result with the relay's links to its outputs, and what is stored of them. */
-function withLinks(task: OpenTask, result: UpstreamResult, policy: Policy, now: number) {
+function withLinks(task: OpenTask, result: UpstreamResult & Provable, policy: Policy, now: number) {
   if (result.status !== "completed" || policy.outputs === null) {
     return { linked: result, outputs: null };
   }
-  const { urls, outputs } = linkOutputs(task, result.urls, policy.outputs, now);
+  const { urls, outputs } = linkOutputs(task, result, policy.outputs, now);
   return { linked: { ...result, urls }, outputs };
 }
 
@@ -82,7 +83,7 @@ function upstreamTimesOf({ tracking }: OpenTask, { askedAt }: Policy): UpstreamT
  */
 export function finishFromNews(
   task: OpenTask,
-  news: UpstreamEnd,
+  news: UpstreamEnd & Provable,
   foundBy: FoundBy,
   policy: Policy,
   now: number,
@@ -106,7 +107,7 @@ export function finishFromNews(
  */
 function finishAsReported(
   task: OpenTask,
-  news: UpstreamEnd,
+  news: UpstreamEnd & Provable,
   policy: Policy,
   now: number,
 ): TerminalTask {

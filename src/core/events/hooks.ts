@@ -29,6 +29,7 @@ import {
 import { askedSoon, isSending, unknownOutcomeOf, withJobKnown } from "../record/submission.ts";
 import { keepHook, keptJobIds, type KeptHook } from "../record/tracking.ts";
 import {
+  asUnproven,
   type AttachedJob,
   isAbout,
   type Job,
@@ -201,7 +202,7 @@ function withNews(
     case "completed":
     case "failed":
       return !isPollable || (isSigned && news.status !== "no_output")
-        ? finishFromNews(task, news, "hook", policy, now)
+        ? finishFromNews(task, isSigned ? news : asUnproven(news), "hook", policy, now)
         : withPlan(task, (plan) => hint(plan, news.status, policy, now));
   }
 }

@@ -28,6 +28,7 @@ import {
   type Registration,
   type TaskRecord,
 } from "../record/task.ts";
+import { asUnproven } from "../record/upstream.ts";
 import { trackingOf } from "../polls/next-poll.ts";
 
 /**
@@ -130,7 +131,7 @@ function advance(open: OpenTask, event: ReportEvent, policy: Policy, now: number
     return changed({ ...task, version: nextVersion(task, now), status: "processing" });
   }
   const found = findingOf(event.news, "report", now);
-  return accept({ ...finish(task, event.news, null, policy, now), found });
+  return accept({ ...finish(task, asUnproven(event.news), null, policy, now), found });
 }
 
 /**

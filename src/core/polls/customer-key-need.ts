@@ -1,5 +1,5 @@
 import { type Policy, startAt } from "../policy.ts";
-import { areFetched } from "../record/outputs.ts";
+import { areFetchedWithKey } from "../record/outputs.ts";
 import { isCharging } from "../record/credits.ts";
 import {
   isOpen,
@@ -37,5 +37,5 @@ export function customerKeyNeededUntil(record: TaskRecord, policy: Policy): numb
 
 /** Returns the time until which the key may be needed to fetch the outputs of a task. */
 function outputsNeedUntil({ outputs }: TerminalTask): number {
-  return outputs !== null && areFetched(outputs) ? outputs.expiresAt : -Infinity;
+  return outputs !== null && areFetchedWithKey(outputs) ? outputs.expiresAt : -Infinity;
 }

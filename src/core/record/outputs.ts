@@ -1,12 +1,13 @@
 import type { OutputLinks } from "../policy.ts";
 import { MINUTE_MS, SECOND_MS, toSeconds } from "../time.ts";
 import type { Retry } from "./credits.ts";
+import { proofOf, type Provable } from "./upstream.ts";
 
 /**
  * Outputs of a task (files that it has generated) for which `output.urls` has links of the relay. They are decided when
  * the result is recorded, so that the callback body is final at once.
  */
-export interface Outputs {
+export interface Outputs extends Provable {
   /** Time from which the relay refuses its links, in Unix milliseconds; a whole second. */
   readonly expiresAt: number;
   /** The outputs in the order of their numbers. Outputs that keep the upstream's own link are not among them. */
@@ -50,7 +51,8 @@ export type LossReason = (typeof LOSS_REASONS)[number];
  * - `too_large`: it has more than `MAX_OUTPUT_MB`.
  * - `empty`: it has no bytes.
  * - `refused`: the upstream answered with a status of refusal, e.g. because its link was dead.
- * - `unreachable`: the upstream did not answer, or broke off, or was too slow, at every try.
+ * - `unreachable`: the upstream did not answer, or broke off, or was too slow, or answered with a success that is not the
+ *   output (202), at every try.
  * - `blocked`: its link led to a URL from which the relay must not fetch.
  * - `not_stored`: the relay could not store it.
  */
@@ -87,26 +89,27 @@ interface LinkedTask {
  */
 export function linkOutputs(
   task: LinkedTask,
-  sources: readonly string[],
+  result: { readonly urls: readonly string[] } & Provable,
   { areKept, lifeMs, linkTo }: OutputLinks,
   now: number,
 ): { readonly urls: readonly string[]; readonly outputs: Outputs | null } {
   const expiresAtS = toSeconds(now + lifeMs);
   const list: Output[] = [];
+  const proof = proofOf(result);
   const state: OutputState = { kind: areKept ? "copying" : "streamed" };
-  const urls = sources.map((source, index) => {
+  const urls = result.urls.map((source, index) => {
     const number = index + 1;
     const about = { taskId: task.id, number, expiresAtS, recordedAt: task.recordedAt };
     const { origin, upstream } = task;
     const isLinked = list.length < MAX_LINKED_OUTPUTS;
-    const place = { source, origin, connection: upstream?.connection ?? null };
+    const place = { source, origin, connection: upstream?.connection ?? null, ...proof };
     const link = isLinked ? linkTo({ ...about, ...place }) : null;
     if (link !== null) list.push({ number, source, state });
     return link ?? source;
   });
   if (list.length === 0) return { urls, outputs: null };
   const order = areKept ? { retryAt: now + REPEAT_ORDER_MS, tries: 0 } : null;
-  return { urls, outputs: { expiresAt: expiresAtS * SECOND_MS, list, order } };
+  return { urls, outputs: { expiresAt: expiresAtS * SECOND_MS, list, order, ...proof } };
 }
 
 /** Returns the upstream's own links of a result, in order. @param urls links in the callback body. */
@@ -115,8 +118,9 @@ export function sourceUrls(urls: readonly string[], outputs: Outputs | null): re
   return urls.map((url, index) => sources.get(index + 1) ?? url);
 }
 
-/** Tells whether the relay may still fetch outputs of a task from their upstream, to copy them or to pass them on. */
-export function areFetched({ list }: Outputs): boolean {
+/** Tells whether the relay may still fetch outputs of a task with a key, to copy them or to pass them on. */
+export function areFetchedWithKey({ list, isUnproven }: Outputs): boolean {
+  if (isUnproven === true) return false;
   return list.some(({ state }) => state.kind === "copying" || state.kind === "streamed");
 }
 

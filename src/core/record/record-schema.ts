@@ -175,6 +175,7 @@ const Outputs = z.looseObject({
   expiresAt: Time,
   list: z.array(z.looseObject({ number: Int, source: z.string(), state: OutputState })),
   order: z.nullable(z.looseObject({ retryAt: Time, tries: Int })),
+  isUnproven: z.exactOptional(z.literal(true)),
 });
 
 const Late = z.looseObject({ hintAt: TimeOrNull, resultAt: TimeOrNull });

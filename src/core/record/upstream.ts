@@ -85,6 +85,25 @@ export interface Used {
   readonly usage?: Usage;
 }
 
+/** Field that the end of a job has besides the result where others than the upstream may have made it up. */
+export interface Provable {
+  /**
+   * True when neither an answer nor a signature of the upstream shows that the result is its own: an event reports it, or
+   * an unsigned hook. Its links are never fetched with a key. Absent when the result is the upstream's own.
+   */
+  readonly isUnproven?: true;
+}
+
+/** Returns a result as one that others than the upstream may have made up. */
+export function asUnproven<T extends object>(result: T): T & Provable {
+  return { ...result, isUnproven: true };
+}
+
+/** Returns what is known of the origin of a result. */
+export function proofOf({ isUnproven }: Provable): Provable {
+  return isUnproven === true ? { isUnproven } : {};
+}
+
 /** News that the job has ended. Such news can end the task. */
 export type UpstreamEnd = Extract<
   UpstreamNews,

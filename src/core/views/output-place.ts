@@ -1,9 +1,10 @@
 import { sealedKeyOf, type SealedKey } from "../record/customer-key.ts";
 import type { OutputState } from "../record/outputs.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
+import { proofOf, type Provable } from "../record/upstream.ts";
 
 /** Place from which an output with a link of the relay is fetched while the relay has no copy of it. */
-export interface OutputPlace {
+export interface OutputPlace extends Provable {
   readonly taskId: string;
   /** The upstream's own link. */
   readonly source: string;
@@ -39,5 +40,6 @@ export function outputPlaceOf(
     origin: record.origin,
     connection: record.upstream?.connection ?? null,
     customerKey: sealedKeyOf(record),
+    ...proofOf(record.outputs ?? {}),
   };
 }

@@ -1,5 +1,5 @@
 import { sourceUrlRulesOf } from "../../config/callback-url-rules.ts";
-import { isKeyNeeded } from "../../config/linked-outputs.ts";
+import { isFetchedWithKey } from "../../config/linked-outputs.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { CopyOrder } from "../../core/duties/copy-order.ts";
 import { DAY_MS } from "../../core/time.ts";
@@ -11,19 +11,22 @@ import type { Connection } from "../../providers/provider.ts";
 const USUAL_LINK_LIFE_MS = DAY_MS;
 
 /** The part of an order that says where an output is fetched, and with which key. */
-type Origin = Pick<CopyOrder, "taskId" | "origin" | "connection" | "customerKey">;
+type Origin = Pick<CopyOrder, "taskId" | "origin" | "connection" | "customerKey" | "isUnproven">;
 
 /**
- * Returns the source of an output. It has the key of the connection, or that of the customer, only if the link is on the
- * connection's own origin and opens only with a key.
+ * Returns the source of an output. It has the key of the connection, or that of the customer, only if it is fetched with
+ * one (config/linked-outputs.ts).
  */
 export async function sourceOf(
-  { taskId, origin, connection: name, customerKey }: Origin,
+  { taskId, origin, connection: name, customerKey, ...proof }: Origin,
   url: string,
   runtime: Runtime,
 ): Promise<Source> {
   const rules = sourceUrlRulesOf(runtime.config, origin);
-  const isKeyed = isKeyNeeded(url, runtime.config.connections.get(name ?? ""));
+  const isKeyed = isFetchedWithKey(
+    { ...proof, source: url },
+    runtime.config.connections.get(name ?? ""),
+  );
   if (name === null || !isKeyed) return { url, rules, keyHeaders: {}, pointer: null };
   const connection = await connectionOf({ taskId, connection: name, customerKey }, runtime);
   if (connection === null) return { url, rules, keyHeaders: {}, pointer: null };
