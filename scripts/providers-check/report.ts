@@ -1,4 +1,4 @@
-import { isKeyNeeded } from "../../src/config/linked-outputs.ts";
+import { isFetchedWithKey } from "../../src/config/linked-outputs.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import { areUrlsInBounds, type UpstreamNews } from "../../src/core/record/upstream.ts";
 import type { Answered } from "../../src/outbound/ask-upstream.ts";
@@ -95,7 +95,7 @@ function outcomeOfNews(news: UpstreamNews, { connection }: Asking, { reading }: 
       return `fails with ${news.error.code}`;
     case "completed":
       if (!areUrlsInBounds(news.urls)) return "fails with upstream_error: the result is too large";
-      return news.urls.some((url) => isKeyNeeded(url, connection))
+      return news.urls.some((url) => isFetchedWithKey({ source: url }, connection))
         ? "completes, with links of the relay where the upstream's own open only with the key"
         : "completes, with the whole links";
   }

@@ -51,6 +51,7 @@ export function isFetchedWithKey(
   return isUnproven !== true && isKeyNeeded(source, connection);
 }
 
+/** Tells whether a link is on the own origin of a connection, and opens only with its key. */
 function isKeyNeeded(link: string, connection: Connection | undefined): boolean {
   if (connection === undefined || connection.provider.polls === null) return false;
   const url = URL.parse(link);
