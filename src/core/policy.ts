@@ -1,5 +1,4 @@
 import { lookWaitMs } from "./backoff.ts";
-import type { Provable } from "./record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "./time.ts";
 
 /**
@@ -168,7 +167,7 @@ export interface OutputLinks {
 }
 
 /** An output for which the relay may make a link. */
-export interface LinkableOutput extends Provable {
+export interface LinkableOutput {
   readonly taskId: string;
   /** Number of the output: its place in `output.urls`, counted from 1. */
   readonly number: number;
@@ -182,6 +181,8 @@ export interface LinkableOutput extends Provable {
   readonly origin: string;
   /** Name of the connection to the provider; null when the task names none. */
   readonly connection: string | null;
+  /** True when the upstream itself has not told the link (`Provable`, record/upstream.ts). Absent when it has. */
+  readonly isUnproven?: true;
 }
 
 /** Limits on how often a provider may be polled. */
