@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { editBody, type Found, scanBody } from "../../src/api/submit/json-body.ts";
 import { failure } from "../../src/core/result.ts";
 import { bytesOf } from "../../src/security/encoding.ts";
@@ -40,6 +40,17 @@ const isJson = (text: string) => {
 const nested = (levels: number, open: string, inner: string, close: string) =>
   open.repeat(levels) + inner + close.repeat(levels);
 const scalar = (value: unknown) => ({ kind: "scalar", value });
+
+it("scanBody compares a name with all watched names at once, however many there are", () => {
+  const watched = Array.from({ length: 50 }, (_, i) => `/name${i}`);
+  const body = `{${Array.from({ length: 100 }, (_, i) => `"NAME${i}":0`).join()}}`;
+  const fold = vi.spyOn(String.prototype, "toUpperCase");
+  const scanned = scanBody(bytesOf(body), watched);
+  const folds = fold.mock.calls.length;
+  fold.mockRestore();
+  expect(scanned).toMatchObject({ ok: true, value: { lookalikes: new Set(watched) } });
+  expect(folds).toBeLessThanOrEqual(watched.length + 100);
+});
 
 describe("scanBody, which reads the JSON body of a submission,", () => {
   it.each([

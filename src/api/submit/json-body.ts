@@ -34,7 +34,7 @@ export interface ScannedBody {
    * JSON Pointers of watched members to which another name in the body is equal but for the case of its letters. Some
    * upstreams take such a name for the member, e.g. those that are written in Go.
    */
-  readonly lookalikes: readonly string[];
+  readonly lookalikes: ReadonlySet<string>;
   /** The object, with the places of the watched members, for `editBody`. */
   readonly root: Member;
 }
@@ -62,6 +62,8 @@ interface Member {
 /** A member while the text is scanned. Its place is in UTF-16 units until the end. */
 interface ScannedMember extends Member {
   readonly members: Map<string, ScannedMember>;
+  /** Pointers of `members` by their names in folded case, so that no name of the body makes the scan fold them again. */
+  readonly folded: Map<string, string>;
   /** Length of the longest name of `members`. */
   longestName: number;
   place: { -readonly [K in keyof Place]: Place[K] } | null;
@@ -163,7 +165,7 @@ export function listIn(
 
 /** Reads the tokens of a text in one pass, and fills in the places of the watched members. */
 class Scan {
-  readonly lookalikes: string[] = [];
+  readonly lookalikes = new Set<string>();
   readonly #tokens: JsonTokens;
   /** The member whose value comes next. Null for one that is not watched. */
   #next: ScannedMember | null;
@@ -264,10 +266,8 @@ class Scan {
   }
 
   #noteLookalike(parent: ScannedMember, name: string): void {
-    const folded = foldedCase(name);
-    for (const [known, { pointer }] of parent.members) {
-      if (foldedCase(known) === folded) this.lookalikes.push(pointer);
-    }
+    const pointer = parent.folded.get(foldedCase(name));
+    if (pointer !== undefined) this.lookalikes.add(pointer);
   }
 
   #takeValue(token: TokenKind): BodyFault | "syntax" | null {
@@ -390,12 +390,17 @@ function foldedCase(name: string): string {
 
 /** Returns the member that stands for the whole body, with the watched ones in it. */
 function watchTree(watched: readonly string[]): ScannedMember {
-  const root: ScannedMember = { pointer: "", members: new Map(), longestName: 0, place: null };
+  const root = memberAt("");
   for (const pointer of watched) {
     let member = root;
     for (const segment of segmentsOf(pointer)) member = memberIn(member, segment);
   }
   return root;
+}
+
+/** Returns a member that the scan has not found yet. */
+function memberAt(pointer: string): ScannedMember {
+  return { pointer, members: new Map(), folded: new Map(), longestName: 0, place: null };
 }
 
 /** Returns the watched member of an object that a segment of a JSON Pointer names; adds it where it is missing. */
@@ -404,8 +409,9 @@ function memberIn(parent: ScannedMember, segment: string): ScannedMember {
   const known = parent.members.get(name);
   if (known !== undefined) return known;
   const pointer = `${parent.pointer}/${segment}`;
-  const member: ScannedMember = { pointer, members: new Map(), longestName: 0, place: null };
+  const member = memberAt(pointer);
   parent.members.set(name, member);
+  parent.folded.set(foldedCase(name), pointer);
   parent.longestName = Math.max(parent.longestName, name.length);
   return member;
 }
