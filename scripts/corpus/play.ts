@@ -97,9 +97,9 @@ function playHook(
 ): BodyReading {
   const adapter = provider.hooks;
   if (adapter === null) return { status: "ignored", because: "the provider sends no hooks" };
-  const body = new Uint8Array(new TextEncoder().encode(textOf(given)));
+  const readBody = async () => new Uint8Array(new TextEncoder().encode(textOf(given)));
   const headers = new Headers(given.headers);
-  const hook: Hook = { path: `/hooks/${provider.name}/task/token`, query: "", headers, body };
+  const hook: Hook = { path: `/hooks/${provider.name}/task/token`, query: "", headers, readBody };
   const target = { adapter, connection, taskId: given.task ?? TASK_ID, submissionId: null };
   const event = hookEvent(target, parseJson(textOf(given)), hook, true, CONFIG);
   if (typeof event === "string") return { status: "ignored", because: event };

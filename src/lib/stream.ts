@@ -52,17 +52,28 @@ const DIGITS = /^\d+$/;
  * `maxBytes` is read in one call, which needs less CPU time than a call for each chunk; when it fails, nothing of it
  * is returned. It cannot be longer than declared, because the connection ends it at that length (RFC 9112, section
  * 6.3). A compressed body can, because the runtime unpacks it.
+ * @param signal ends reading when it aborts; `isBroken` is then true.
  */
 export async function readBodyUpTo(
   message: Request | Response,
   maxBytes: number,
+  signal?: AbortSignal,
 ): Promise<StreamStart> {
   const declared = message.headers.get("Content-Length") ?? "";
   const isSmall = DIGITS.test(declared) && Number(declared) <= maxBytes;
-  if (!isSmall || message.headers.has("Content-Encoding")) return readUpTo(message.body, maxBytes);
+  if (!isSmall || message.headers.has("Content-Encoding")) {
+    return readUpTo(message.body, maxBytes, undefined, signal);
+  }
   try {
-    return { bytes: new Uint8Array(await message.arrayBuffer()), isBroken: false };
+    const whole = message.arrayBuffer();
+    const buffer = signal === undefined ? whole : Promise.race([whole, rejectedBy(signal)]);
+    return { bytes: new Uint8Array(await buffer), isBroken: false };
   } catch {
     return { bytes: new Uint8Array(), isBroken: true };
   }
+}
+
+/** Returns a promise that is rejected when the signal aborts. */
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }

@@ -189,7 +189,11 @@ export interface Hook {
   /** Query string of the hook request, without the question mark. */
   readonly query: string;
   readonly headers: Headers;
-  readonly body: Uint8Array<ArrayBuffer>;
+  /**
+   * Reads the body. An adapter calls it only for a hook whose headers alone do not refuse it, because a body that never
+   * ends takes up to 30 seconds.
+   */
+  readonly readBody: () => Promise<Uint8Array<ArrayBuffer>>;
 }
 
 export interface HookContext {

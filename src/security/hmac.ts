@@ -88,6 +88,9 @@ export async function verifyAny(
   return (await Promise.all(checks)).includes(true);
 }
 
+/** Returns what a signature covers. It is asked for only where a signature can be valid. */
+export type SignedContent = () => Promise<Bytes>;
+
 /**
  * Tells whether one of the first 16 signatures of a header is valid under one of `keys`. A signature that could not
  * be decoded is null; it is one of the 16 too.
@@ -95,11 +98,12 @@ export async function verifyAny(
 export async function verifyAnyOf(
   keys: readonly CryptoKey[],
   signatures: readonly (Bytes | null)[],
-  content: Bytes,
+  content: SignedContent,
 ): Promise<boolean> {
-  const checks = signatures
-    .slice(0, MAX_SIGNATURES_READ)
-    .map(async (given) => given !== null && verifyAny(keys, given, content));
+  const given = signatures.slice(0, MAX_SIGNATURES_READ).filter((each) => each !== null);
+  if (given.length === 0) return false;
+  const signed = await content();
+  const checks = given.map((each) => verifyAny(keys, each, signed));
   return (await Promise.all(checks)).includes(true);
 }
 
@@ -110,7 +114,7 @@ export async function verifyAnyOf(
 export async function verifyWithText(
   secret: string,
   signatures: readonly (Bytes | null)[],
-  content: Bytes,
+  content: SignedContent,
 ): Promise<boolean> {
   // Some runtimes refuse to import an empty key.
   if (secret === "") return false;

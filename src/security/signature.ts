@@ -46,12 +46,13 @@ export async function sign(
 }
 
 /**
- * Tells whether the headers have a `v1` signature of `body` that is valid under one of the secrets and was made
+ * Tells whether the headers have a `v1` signature of a body that is valid under one of the secrets and was made
  * within 300 s before or after `now` (Unix milliseconds). The signatures are compared in constant time.
+ * @param readBody reads the body. It is called only when the headers have a time and a signature that can be valid.
  */
 export async function verify(
   headers: Headers,
-  body: Bytes,
+  readBody: () => Promise<Bytes>,
   secrets: readonly HmacSecret[],
   now: number,
 ): Promise<boolean> {
@@ -61,7 +62,8 @@ export async function verify(
   const entries = (headers.get("webhook-signature") ?? "").split(" ");
   const signatures = entries.map((entry) => macFromBase64(/^v1,(.*)$/.exec(entry)?.[1]));
   const keys = secrets.map(({ key }) => key);
-  return verifyAnyOf(keys, signatures, contentOf({ id, timestamp, body }));
+  const content = async () => contentOf({ id, timestamp, body: await readBody() });
+  return verifyAnyOf(keys, signatures, content);
 }
 
 /**

@@ -16,7 +16,8 @@ export function aHook(
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
-  return { path, query, headers: new Headers(sent), body: new Uint8Array(bytes(body)) };
+  const readBody = async () => new Uint8Array(bytes(body));
+  return { path, query, headers: new Headers(sent), readBody };
 }
 
 export function aConnection(changes: Partial<Connection> = {}): Connection {

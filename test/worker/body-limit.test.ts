@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { BODY_DEADLINE_MS } from "../../src/api/http/body.ts";
 import { aReceiver } from "./receiver.ts";
 import { callWith, post, refusal } from "./client.ts";
-import { useClock } from "./clock.ts";
+import { START_S, useClock } from "./clock.ts";
 import { aCompletion } from "./tasks.ts";
+import { holdTimers } from "./timers.ts";
 
 useClock();
 
@@ -75,13 +77,50 @@ it("a request body is not read when the request has neither an API key nor a sig
   expect(state.pulled).toBe(0);
 });
 
+/** Headers of a signature of the present time, which nobody has made. */
+const SIGNED = {
+  "webhook-id": "msg_1",
+  "webhook-timestamp": `${START_S}`,
+  "webhook-signature": `v1,${"A".repeat(43)}=`,
+};
+
 it("the body of a signed event that is over the limit is read only just past the limit", async () => {
   const { body, state } = endless();
-  const headers = { "webhook-id": "a", "webhook-timestamp": "1", "webhook-signature": "v1,a" };
-  const response = await callWith(env, "/v1/events", { body, key: null, headers });
-  expect([401, 413]).toContain(response.status);
+  const response = await callWith(env, "/v1/events", { body, key: null, headers: SIGNED });
+  expect(await refusal(response)).toEqual(TOO_LARGE);
   expect(state.pulled).toBeLessThanOrEqual(LIMIT + 2 * CHUNK);
 });
+
+it.each([
+  ["no id", { "webhook-id": "" }],
+  ["a time that is over 300 s ago", { "webhook-timestamp": `${START_S - 301}` }],
+  ["no time", { "webhook-timestamp": "now" }],
+  ["no signature of version 1", { "webhook-signature": `v1a,${"A".repeat(43)}=` }],
+  ["a signature that is no base64", { "webhook-signature": `v1,${"?".repeat(43)}=` }],
+])("the body of an event whose signature has %s is not read", async (_, changed) => {
+  const { body, state } = endless();
+  const headers = { ...SIGNED, ...changed };
+  const response = await callWith(env, "/v1/events", { body, key: null, headers });
+  expect(await refusal(response)).toMatchObject({ status: 401 });
+  expect(state.pulled).toBe(0);
+});
+
+it.each([
+  ["without a Content-Length", {}],
+  ["with a Content-Length", { "Content-Length": "100" }],
+])(
+  "a request body %s that does not end within 30 seconds is refused with 408",
+  async (_, headers) => {
+    const passTime = holdTimers(BODY_DEADLINE_MS);
+    for (const path of PATHS) {
+      const { readable: body } = new TransformStream<Uint8Array, Uint8Array>();
+      const call = callWith(env, path, { body, headers });
+      await expect.poll(() => body.locked).toBe(true);
+      passTime();
+      expect(await refusal(await call)).toEqual({ status: 408, code: "body_timeout" });
+    }
+  },
+);
 
 it("a request body of exactly MAX_BODY_KB is accepted, whether it is sent whole or in chunks", async () => {
   aReceiver();

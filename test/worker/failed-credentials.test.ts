@@ -40,7 +40,11 @@ const FAILED: readonly (readonly [string, number, () => Promise<Sent>])[] = [
     "an event whose body is too large to verify its signature",
     413,
     async () => {
-      const headers = { "webhook-signature": "v1,x" };
+      const headers = {
+        "webhook-id": "msg_1",
+        "webhook-timestamp": `${START_S}`,
+        "webhook-signature": `v1,${"A".repeat(43)}=`,
+      };
       return { path: "/v1/events", body: "x".repeat(300_000), headers, key: null };
     },
   ],

@@ -25,6 +25,7 @@ export const receiveHookDescription = {
     "stored_by_earlier_build",
     "not_configured",
     "invalid_json",
+    "body_timeout",
     "payload_too_large",
   ],
 } as const satisfies RouteDescription;

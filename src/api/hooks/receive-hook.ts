@@ -9,7 +9,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { taskObject } from "../../objects/task/task-stub.ts";
 import { withTimeout } from "../../lib/timeout.ts";
-import { readBody } from "../http/body.ts";
+import { bodyReader } from "../http/body.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { callObject, unavailable } from "../http/object-call.ts";
 import { TaskId } from "../http/fields.ts";
@@ -45,18 +45,18 @@ const hookRoute = publicRoute(
       measureRefusal(env.METRICS);
       throw unknownTask();
     }
-    const body = await readBody(request, runtime.config.maxBodyBytes);
-    const hook: Hook = { path: url.pathname, query: url.search.slice(1), headers, body };
-    const json = parseJson(new TextDecoder().decode(body));
-    const handshake = target.adapter.preflight?.(json) ?? null;
-    if (handshake !== null) {
-      return new Response(handshake, { headers: { "Content-Type": "application/json" } });
-    }
+    const readBody = bodyReader(request, runtime.config.maxBodyBytes);
+    const hook: Hook = { path: url.pathname, query: url.search.slice(1), headers, readBody };
     const authenticity = await authenticityOf(target, hook);
     if (authenticity === "refused") {
       measureRefusal(env.METRICS, "refused", target.connection.name);
       await noteRefusal(target, "bad_signature", env);
       throw badSignature();
+    }
+    const json = parseJson(new TextDecoder().decode(await readBody()));
+    const handshake = target.adapter.preflight?.(json) ?? null;
+    if (handshake !== null) {
+      return new Response(handshake, { headers: { "Content-Type": "application/json" } });
     }
     const event = hookEvent(target, json, hook, authenticity === "signed", runtime.config);
     if (typeof event === "string") {

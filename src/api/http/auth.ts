@@ -124,7 +124,7 @@ async function isSignedEvent(
   env: Env,
 ): Promise<boolean> {
   try {
-    return await verify(headers, await body(), keyring.eventsSecrets, Date.now());
+    return await verify(headers, body, keyring.eventsSecrets, Date.now());
   } catch (error) {
     await countFailedCredential(headers, env);
     throw error;

@@ -1,10 +1,14 @@
 import type * as z from "zod/mini";
 import { parseJson } from "../../core/json.ts";
-import { readBodyUpTo } from "../../lib/stream.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { readBodyUpTo, type StreamStart } from "../../lib/stream.ts";
+import { isDeadlinePassed, withDeadline } from "../../lib/timeout.ts";
 import { messageOf } from "./issue-message.ts";
 import { type Issue, invalidRequest, Problem } from "./problem.ts";
 
 const MAX_DEPTH = 64;
+/** Longest time in milliseconds in which the whole body of a request must arrive. */
+export const BODY_DEADLINE_MS = 30 * SECOND_MS;
 
 const NOT_JSON = "The body must be JSON in UTF-8.";
 
@@ -14,20 +18,53 @@ const NOT_JSON = "The body must be JSON in UTF-8.";
  */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
+/** Bytes of a body, read when they are needed. */
+export type BodyReader = () => Promise<Uint8Array<ArrayBuffer>>;
+
+/** Returns the function that reads the body of a request, once, however often it is called. See `receiveBody`. */
+export function bodyReader(request: Request, maxBytes: number): BodyReader {
+  let read: ReturnType<BodyReader> | null = null;
+  const detail = `A body may have at most ${maxBytes} bytes.`;
+  return () =>
+    (read ??= receiveBody(request.headers, { bytes: maxBytes, detail }, (signal) =>
+      readBodyUpTo(request, maxBytes + 1, signal),
+    ));
+}
+
+/** How many bytes a body may have, and the sentence that says so. */
+interface BodyLimit {
+  readonly bytes: number;
+  readonly detail: string;
+}
+
 /**
- * Reads the body of a request as bytes.
- * @throws Problem `payload_too_large` when the body is declared to have, or has, more than `maxBytes`; `invalid_json`
- * when the connection ends in the middle of the body.
+ * Reads a body that a client sends. Every route reads bodies by this function, so that none waits for a client that has stopped to send.
+ * @param read reads one byte more than the limit at most, and ends when its signal aborts.
+ * @throws Problem `payload_too_large` when the body is declared to have, or has, more bytes than the limit; `body_timeout`
+ * when it has not arrived in time; `invalid_json` when the connection ends in the middle of it.
  */
-export async function readBody(
-  request: Request,
-  maxBytes: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  if (Number(request.headers.get("Content-Length")) > maxBytes) throw tooLarge(maxBytes);
-  const { bytes, isBroken } = await readBodyUpTo(request, maxBytes + 1);
-  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+export async function receiveBody(
+  headers: Headers,
+  { bytes: maxBytes, detail }: BodyLimit,
+  read: (signal: AbortSignal) => Promise<StreamStart>,
+): ReturnType<BodyReader> {
+  const tooLarge = () => new Problem("payload_too_large", { detail });
+  if (Number(headers.get("Content-Length")) > maxBytes) throw tooLarge();
+  const { bytes, isBroken } = await withDeadline(BODY_DEADLINE_MS, async (signal) => {
+    const start = await read(signal);
+    if (start.isBroken && isDeadlinePassed(signal)) {
+      throw bodyTimeout(`The body has not arrived within ${BODY_DEADLINE_MS / SECOND_MS} seconds.`);
+    }
+    return start;
+  });
+  if (bytes.length > maxBytes) throw tooLarge();
   if (isBroken) throw invalidJson("The body ended before it was complete.");
   return bytes;
+}
+
+/** Returns the problem for a body that does not arrive in time. @param detail says which time. */
+export function bodyTimeout(detail: string): Problem {
+  return new Problem("body_timeout", { detail: `${detail} Nothing was changed.` });
 }
 
 /**
@@ -82,12 +119,6 @@ function utf8(bytes: Uint8Array): string | null {
   } catch {
     return null;
   }
-}
-
-function tooLarge(maxBytes: number): Problem {
-  return new Problem("payload_too_large", {
-    detail: `A body may have at most ${maxBytes} bytes.`,
-  });
 }
 
 /** Returns the problem for a body that is not JSON. @param message why not, in words that continue "The body". */

@@ -53,7 +53,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   body_timeout: {
     cause:
-      "The body of a submission was not complete within 30 seconds. Nothing was stored, charged or sent.",
+      "The body was not complete within 30 seconds, or less than 64 KiB of the large body of a submission came in 10 seconds. Nothing was stored, charged or sent.",
     cure: "Send the request again over a faster connection, or send a smaller body, e.g. with links to images in place of their bytes.",
   },
   task_exists: {

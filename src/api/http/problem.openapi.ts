@@ -54,4 +54,4 @@ const GUARDED: readonly ProblemCode[] = [
   "stored_by_earlier_build",
   "unavailable",
 ];
-const WITH_BODY: readonly ProblemCode[] = ["invalid_json", "payload_too_large"];
+const WITH_BODY: readonly ProblemCode[] = ["invalid_json", "body_timeout", "payload_too_large"];

@@ -145,6 +145,15 @@ function logOnceAMinute(subject: string, line: LogLine, level: "info" | "warn" =
   log(line, level);
 }
 
+/** Seconds after which a request is to be repeated that came while others of its kind took all places. */
+const RETRY_AFTER_OTHERS_S = 2;
+
+/** Returns the problem for a request that comes while as many others of the same owner, or for the same thing, are on their way as may be. */
+export function tooManyAtOnce(detail: string): Problem {
+  const headers = { "Retry-After": String(RETRY_AFTER_OTHERS_S) };
+  return new Problem("rate_limited", { detail: `${detail} Try again.`, headers });
+}
+
 function rateLimited(detail: string): Problem {
   return new Problem("rate_limited", {
     detail: `${detail} Try again later.`,

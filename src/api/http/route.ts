@@ -17,7 +17,7 @@ import {
   Unread,
 } from "../operation.ts";
 import { authenticate, type Access, requireValidKey } from "./auth.ts";
-import { readBody, readJson } from "./body.ts";
+import { bodyReader, readJson } from "./body.ts";
 import { unavailable, UnknownObjectError, UNREACHABLE } from "./object-call.ts";
 import { type ParamName, type PathParams, paramsReader } from "./path.ts";
 import type { AccountLimit } from "./rate-limit.ts";
@@ -142,8 +142,7 @@ export function routeOf<
     const { request, env, url, params, callerWithoutKey } = call;
     const { headers } = request;
     const runtime = requireRuntime(env);
-    let read: ReturnType<typeof readBody> | null = null;
-    const rawBody = () => (read ??= readBody(request, runtime.config.maxBodyBytes));
+    const rawBody = bodyReader(request, runtime.config.maxBodyBytes);
     const credentials = { headers, body: rawBody, callerWithoutKey };
     const caller = await authenticate(access, credentials, runtime, env);
     const inPath = readParams(params);

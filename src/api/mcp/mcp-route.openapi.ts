@@ -61,6 +61,7 @@ export const callToolsDescription = {
     400: error("the message is not valid, or its revision is not known", -32_600, "Bad Request"),
     404: error("there is no such method", -32_601, "Method not found"),
     406: error("the client accepts no answer that there is", -32_000, "Not Acceptable"),
+    408: error("the message does not arrive in time", -32_600, "The body has not arrived."),
     413: error("the message is too large", -32_600, "A body may have at most 262144 bytes."),
   },
   problems: [],

@@ -1,5 +1,5 @@
 import { log } from "../../lib/log.ts";
-import { readBody, readJson } from "../http/body.ts";
+import { bodyReader, readJson } from "../http/body.ts";
 import { problemFrom } from "../http/internal-error.ts";
 import { linkOrigin } from "../http/link-origin.ts";
 import { invalidRequest, problemMembers, refusalLine } from "../http/problem.ts";
@@ -66,7 +66,7 @@ async function messageIn(
   origin: string,
 ): Promise<{ readonly message: unknown } | Response> {
   try {
-    const message = readJson(await readBody(request, runtime.config.maxBodyBytes));
+    const message = readJson(await bodyReader(request, runtime.config.maxBodyBytes)());
     // A list could submit many jobs in one request, past the limits that count requests.
     if (!Array.isArray(message)) return { message };
     throw invalidRequest([{ path: "", message: "must be one message, not a list" }]);

@@ -1,4 +1,4 @@
-import { readBody } from "../../api/http/body.ts";
+import { bodyReader } from "../../api/http/body.ts";
 import { originOf } from "../../api/http/host.ts";
 import { PROBLEMS } from "../../api/http/problem-list.ts";
 import { Problem } from "../../api/http/problem.ts";
@@ -23,12 +23,15 @@ function isOwn(origin: string | null, request: Request, env: Env): boolean {
   return origin === originOf(request) || origin === configOf(env)?.publicUrl;
 }
 
-/** Reads the fields of a form. @throws Problem `payload_too_large` when the form is larger than a body may be. */
+/**
+ * Reads the fields of a form. @throws Problem `payload_too_large` when the form is larger than a body may be;
+ * `body_timeout` when it does not arrive in time.
+ */
 export async function readForm(
   request: Request,
   { config }: Pick<Runtime, "config">,
 ): Promise<URLSearchParams> {
-  const bytes = await readBody(request, config.maxBodyBytes);
+  const bytes = await bodyReader(request, config.maxBodyBytes)();
   return new URLSearchParams(new TextDecoder().decode(bytes));
 }
 

@@ -81,7 +81,7 @@ export const atlascloud = {
 } as const satisfies UpstreamProvider;
 
 async function authenticate(
-  { headers, body }: Hook,
+  { headers, readBody }: Hook,
   { jwksUrl }: Connection,
   context: HookContext,
 ): Promise<Authenticity> {
@@ -93,7 +93,7 @@ async function authenticate(
     headers.get("X-AtlasCloud-Webhook-Signature");
   const signature = fromBase64Url(signed, ED25519_BYTES);
   if (signature === null || !isRecent(timestamp, context.now)) return "refused";
-  const message = bytesOf(`${timestamp}.`, body);
+  const message = bytesOf(`${timestamp}.`, await readBody());
   const isValid = await verifyPublished(jwksUrl ?? JWKS_URL, signature, message, context);
   if (isValid === null) return "unavailable";
   return isValid ? "unsigned" : "refused";

@@ -111,7 +111,7 @@ function endpointIn(path: string): string | null {
 }
 
 async function authenticate(
-  { headers, body }: Hook,
+  { headers, readBody }: Hook,
   { userId, jwksUrl }: Connection,
   context: HookContext,
 ): Promise<Authenticity> {
@@ -122,7 +122,7 @@ async function authenticate(
     return "refused";
   }
   if (userId !== null && signer !== userId) return "refused";
-  const digest = await sha256Hex(body);
+  const digest = await sha256Hex(await readBody());
   const message = bytesOf(`${requestId}\n${signer}\n${timestamp}\n${digest}`);
   const isValid = await verifyPublished(jwksUrl ?? JWKS_URL, signature, message, context);
   if (isValid === null) return "unavailable";

@@ -31,6 +31,8 @@ export interface HookRecipe {
 const PART = /(\{[^{}]*\})/;
 const KNOWN_PART = /^\{(?:body|timestamp|path|header:[a-z][a-z0-9-]*)\}$/i;
 const MAC_BYTES = 32;
+/** Stands for the body of a hook, which is read only when a signature has to be computed. */
+const BODY = Symbol("body");
 
 /** Returns the member of a recipe that is at fault, with what is wrong. Null when the parts fit together. */
 export function recipeFault(recipe: HookRecipe): readonly [keyof HookRecipe, string] | null {
@@ -79,8 +81,10 @@ export async function verifyRecipe(
   if (timestamp !== null && !isRecent(timestamp, now, recipe.tolerance_s ?? TOLERANCE_S)) {
     return "refused";
   }
-  const content = contentOf(hook, recipe, timestamp);
-  if (content === null) return "refused";
+  const parts = partsOf(hook, recipe, timestamp);
+  if (parts === null) return "refused";
+  const content = async () =>
+    bytesOf(...(await Promise.all(parts.map((part) => (part === BODY ? hook.readBody() : part)))));
   const signatures = entriesOf(written, recipe.prefix ?? null).map((text) => macOf(text, recipe));
   const isSigned = await verifyAnyOf([await hmacKey(key)], signatures, content);
   return isSigned ? "signed" : "refused";
@@ -93,17 +97,21 @@ function timestampOf({ headers }: Hook, recipe: HookRecipe, written: string): st
   return entriesOf(written, recipe.timestamp_prefix)[0] ?? "";
 }
 
-/** Returns the signed content. Null when a header of the recipe is missing. */
-function contentOf(hook: Hook, { recipe }: HookRecipe, timestamp: string | null): Bytes | null {
+/** Returns the parts of the signed content, with `BODY` for the body. Null when a header of the recipe is missing. */
+function partsOf(
+  hook: Hook,
+  { recipe }: HookRecipe,
+  timestamp: string | null,
+): readonly (string | typeof BODY)[] | null {
   const parts = recipe.split(PART).map((part) => {
-    if (part === "{body}") return hook.body;
+    if (part === "{body}") return BODY;
     if (part === "{timestamp}") return timestamp;
     if (part === "{path}") return hook.path;
     const name = /^\{header:(.+)\}$/i.exec(part)?.[1];
     return name === undefined ? part : hook.headers.get(name);
   });
   const known = parts.filter((part) => part !== null);
-  return known.length === parts.length ? bytesOf(...known) : null;
+  return known.length === parts.length ? known : null;
 }
 
 /** Returns the entries of a header that begin with a prefix, without it. */

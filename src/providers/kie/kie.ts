@@ -135,16 +135,17 @@ function olderTarget(endpoint: string): SubmitTarget {
 }
 
 async function authenticate(
-  { headers, body }: Hook,
+  { headers, readBody }: Hook,
   { webhookSecret }: Connection,
   { now }: HookContext,
 ): Promise<Authenticity> {
   if (webhookSecret === null) return "unsigned";
   const timestamp = headers.get("X-Webhook-Timestamp");
-  const jobId = jobIdOf(jsonAt(new TextDecoder().decode(body)));
-  if (jobId === null || !isRecent(timestamp, now)) return "refused";
   const signature = macFromBase64(headers.get("X-Webhook-Signature"));
-  const content = bytesOf(`${jobId}.${timestamp}`);
+  if (signature === null || !isRecent(timestamp, now)) return "refused";
+  const jobId = jobIdOf(jsonAt(new TextDecoder().decode(await readBody())));
+  if (jobId === null) return "refused";
+  const content = async () => bytesOf(`${jobId}.${timestamp}`);
   return (await verifyWithText(webhookSecret, [signature], content)) ? "unsigned" : "refused";
 }
 

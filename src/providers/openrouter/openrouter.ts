@@ -74,7 +74,7 @@ export const openrouter = {
 } as const satisfies UpstreamProvider;
 
 async function authenticate(
-  { headers, body }: Hook,
+  { headers, readBody }: Hook,
   { webhookSecret }: Connection,
   { now }: HookContext,
 ): Promise<Authenticity> {
@@ -86,9 +86,9 @@ async function authenticate(
   const [timestamp = null] = valuesOf("t");
   if (!isRecent(timestamp, now)) return "refused";
   const signatures = valuesOf("v1").map((hex) => fromHex(hex, 32));
-  const content = bytesOf(`${timestamp},`, body);
+  const content = async () => bytesOf(`${timestamp},`, await readBody());
   if (!(await verifyWithText(webhookSecret, signatures, content))) return "refused";
-  return hasBetterLinks(jsonAt(new TextDecoder().decode(body))) ? "unsigned" : "signed";
+  return hasBetterLinks(jsonAt(new TextDecoder().decode(await readBody()))) ? "unsigned" : "signed";
 }
 
 /**

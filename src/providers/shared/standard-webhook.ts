@@ -28,7 +28,7 @@ export function standardWebhookWithText(
 }
 
 async function verified(
-  { headers, body }: Hook,
+  { headers, readBody }: Hook,
   { webhookSecret }: Connection,
   { now }: HookContext,
   importSecret: (text: string) => Promise<HmacSecret>,
@@ -37,5 +37,5 @@ async function verified(
   // The import fails when the text is not a secret and, in some runtimes, when it is empty.
   const secret = webhookSecret === "" ? null : await importSecret(webhookSecret).catch(() => null);
   if (secret === null) return "refused";
-  return (await verify(headers, body, [secret], now)) ? "signed" : "refused";
+  return (await verify(headers, readBody, [secret], now)) ? "signed" : "refused";
 }

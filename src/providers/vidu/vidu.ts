@@ -109,8 +109,8 @@ async function authenticate(
   if (!coversReplay(names, headers) || !isNear(headers.get("Date"), now)) return "refused";
   const signature = macFromBase64(headers.get("X-HMAC-SIGNATURE"));
   // The documentation is contradictory: the query may or may not be sorted before signing, so both are tried.
-  const contents = queriesOf(hook).map((query) => contentOf(hook, query, names));
-  const fits = contents.map((content) => verifyWithText(key, [signature], bytesOf(content)));
+  const contents = queriesOf(hook).map((query) => bytesOf(contentOf(hook, query, names)));
+  const fits = contents.map((content) => verifyWithText(key, [signature], async () => content));
   return (await Promise.all(fits)).includes(true) ? "unsigned" : "refused";
 }
 

@@ -119,7 +119,7 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 async function authenticate(
-  { headers, body }: Hook,
+  { headers, readBody }: Hook,
   { webhookSecret }: Connection,
   { now }: HookContext,
 ): Promise<Authenticity> {
@@ -130,7 +130,7 @@ async function authenticate(
   const signatures = (headers.get("webhook-signature") ?? "")
     .split(" ")
     .map((entry) => fromHex(/^v3,(.*)$/.exec(entry)?.[1], 32));
-  const content = bytesOf(`${id}.${timestamp}.`, body);
+  const content = async () => bytesOf(`${id}.${timestamp}.`, await readBody());
   const secret = webhookSecret.replace(/^whsec_/, "");
   return (await verifyWithText(secret, signatures, content)) ? "signed" : "refused";
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { areHooksVerified } from "../../../src/providers/verifies-hooks.ts";
 import type { UpstreamProvider } from "../../../src/providers/provider.ts";
 import { aConnection, NOW, NOW_S, tampered } from "../hook.ts";
@@ -79,6 +79,15 @@ describe.each(Object.values(SCHEMES))("a hook of $provider.name", (scheme) => {
       expect(await authenticity(scheme, { now: NOW + shift * 1000 })).toBe(verdict);
     },
   );
+
+  it(`the body of a hook of ${name} is not read when its signature is missing or old`, async () => {
+    const onRead = vi.fn();
+    const without = Object.keys(headers).map((header) => ({ headers: { [header]: "" } }));
+    for (const changes of [...without, { now: NOW + 301_000 }]) {
+      expect(await authenticity(scheme, { ...changes, onRead })).toBe("refused");
+    }
+    expect(onRead).not.toHaveBeenCalled();
+  });
 
   it.each(scheme.otherTimes)(
     `a hook of ${name} is refused when the time in its signature is spelled "%s"`,

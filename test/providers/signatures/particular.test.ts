@@ -120,7 +120,7 @@ it("the signature check of Vidu hooks accepts the signed example that Apache API
   ].join("\n");
   const signatures = [macFromBase64("8XV1GB7Tq23OJcoz6wjqTs4ZLxr9DiLoY4PxzScWGYg=")];
   const verdictOn = async (text: string) =>
-    verifyWithText("my-secret-key", signatures, bytesOf(text));
+    verifyWithText("my-secret-key", signatures, async () => bytesOf(text));
   expect(await verdictOn(content)).toBe(true);
   expect(await verdictOn(content.trimEnd())).toBe(false);
 });

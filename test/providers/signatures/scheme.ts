@@ -48,6 +48,8 @@ export interface Changes {
   readonly connection?: Partial<Connection>;
   /** Time of the check, in Unix milliseconds. */
   readonly now?: number;
+  /** Is called when the body is read. */
+  readonly onRead?: () => void;
 }
 
 /** Verifies the example of a scheme with some changes. */
@@ -56,7 +58,12 @@ export async function authenticity(
   changes: Changes = {},
 ): Promise<Authenticity | undefined> {
   const { path = `/hooks/${provider.name}`, query = "", now = NOW } = changes;
-  const hook = aHook({ ...headers, ...changes.headers }, changes.body ?? body, { path, query });
+  const sent = aHook({ ...headers, ...changes.headers }, changes.body ?? body, { path, query });
+  const readBody = async () => {
+    changes.onRead?.();
+    return await sent.readBody();
+  };
+  const hook = { ...sent, readBody };
   const { verify } = await rfc8032Keys();
   return provider.hooks?.authenticate(hook, aConnection({ ...connection, ...changes.connection }), {
     now,
