@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
-import { READ_DEADLINE_MS } from "../../src/api/submit/submitted-body.ts";
+import { BODY_DEADLINE_MS } from "../../src/api/http/body.ts";
 import { DESCRIPTIONS } from "../../src/api/routes.openapi.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
 import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
@@ -76,7 +76,7 @@ async function forbidden(): Promise<Response> {
 }
 
 async function bodyThatNeverEnds(): Promise<Response> {
-  const passTime = holdTimers(READ_DEADLINE_MS);
+  const passTime = holdTimers(BODY_DEADLINE_MS);
   const { readable: body } = new TransformStream<Uint8Array, Uint8Array>();
   const answer = submit({ body });
   await expect.poll(() => body.locked).toBe(true);

@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { READ_DEADLINE_MS } from "../../src/api/submit/submitted-body.ts";
+import { BODY_DEADLINE_MS } from "../../src/api/http/body.ts";
 import { useClock } from "./clock.ts";
 import { callWith, refusal } from "./client.ts";
 import { NOTHING, stored } from "./objects.ts";
@@ -143,7 +143,7 @@ it("a submission of which nothing has arrived takes none of the memory for bodie
 
 it("a submission whose body does not end within 30 seconds gets 408, its body is cancelled, and nothing is stored or sent", async () => {
   const outside = anArk();
-  const passTime = holdTimers(READ_DEADLINE_MS);
+  const passTime = holdTimers(BODY_DEADLINE_MS);
   const cancelled = vi.fn();
   const start = new TextEncoder().encode(aBodyOf(3 * MIB).slice(0, -1));
   const body = new ReadableStream<Uint8Array>({

@@ -3,12 +3,16 @@ import type { Limit, Offer, UpstreamKeyOwner } from "../../config/offers.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { Found } from "./json-body.ts";
 
-/** Request of an account to submit a job, as far as offers depend on it. */
-export interface OfferRequest {
+/** What is known of the request of an account to submit a job before its body is read. */
+export interface OfferPlace {
   readonly connection: string;
   readonly keyOwner: UpstreamKeyOwner;
   /** Path below the base URL of the connection, as the request spells it. */
   readonly path: string;
+}
+
+/** Request of an account to submit a job, as far as offers depend on it. */
+export interface OfferRequest extends OfferPlace {
   /** The model. Null when the request names none, or names it only in a multipart body. */
   readonly model: string | null;
   /** True for a multipart body, which the relay does not read. */
@@ -23,10 +27,13 @@ export interface OfferRequest {
   readonly hookField: string;
 }
 
-export type OfferDecision =
-  | { readonly kind: "offered"; readonly price: Price | null }
-  /** `detail` names what is not offered, in a sentence for the account. */
-  | { readonly kind: "refused"; readonly detail: string };
+/** `detail` names what is not offered, in a sentence for the account. */
+interface Refused {
+  readonly kind: "refused";
+  readonly detail: string;
+}
+
+export type OfferDecision = { readonly kind: "offered"; readonly price: Price | null } | Refused;
 
 /** Value that is compared with a limit, or a statement that it is missing, or why it cannot be compared. */
 type LimitedValue =
@@ -36,20 +43,29 @@ type LimitedValue =
 
 const ANY_MODEL = "*";
 
+/** Returns the offers that a request with this connection, owner of the key and path can be for, if there are any. */
+export function offersAt(
+  offers: readonly Offer[],
+  { connection, keyOwner, path }: OfferPlace,
+): { readonly kind: "offers"; readonly offers: readonly Offer[] } | Refused {
+  const ofConnection = offers.filter((offer) => offer.connection === connection);
+  if (ofConnection.length === 0) return refused(`Nothing is offered at ${connection}.`);
+  const ofOwner = ofConnection.filter((offer) => offer.keyOwner === keyOwner);
+  if (ofOwner.length === 0) return refused(ownerRefusal({ connection, keyOwner }));
+  const ofPath = ofOwner.filter((offer) => offer.path === null || offer.path === path);
+  if (ofPath.length === 0) return refused(`Nothing is offered at this path of ${connection}.`);
+  return { kind: "offers", offers: ofPath };
+}
+
 /**
  * Decides whether an account may submit a request, and at which price. The first offer with the connection, the owner of
  * the key, the path and the model of the request decides: a request outside its limits is refused even if a later offer
  * would permit it.
  */
 export function decideOffer(offers: readonly Offer[], request: OfferRequest): OfferDecision {
-  const { connection, keyOwner, path } = request;
-  const ofConnection = offers.filter((offer) => offer.connection === connection);
-  if (ofConnection.length === 0) return refused(`Nothing is offered at ${connection}.`);
-  const ofOwner = ofConnection.filter((offer) => offer.keyOwner === keyOwner);
-  if (ofOwner.length === 0) return refused(ownerRefusal(request));
-  const ofPath = ofOwner.filter((offer) => offer.path === null || offer.path === path);
-  if (ofPath.length === 0) return refused(`Nothing is offered at this path of ${connection}.`);
-  const first = ofPath.find((offer) => isForModel(offer, request));
+  const found = offersAt(offers, request);
+  if (found.kind === "refused") return found;
+  const first = found.offers.find((offer) => isForModel(offer, request));
   if (first === undefined) return refused(modelRefusal(request));
   const faults = first.limits.map((limit) => faultOf(limit, request));
   const fault = faults.find((each) => each !== null) ?? unnamedParameter(first, request);
@@ -75,7 +91,10 @@ function isForModel({ models, limits }: Offer, { model, isMultipart }: OfferRequ
   return models.some((glob) => (model === null ? glob === ANY_MODEL : isModelOf(glob, model)));
 }
 
-function ownerRefusal({ connection, keyOwner }: OfferRequest): string {
+function ownerRefusal({
+  connection,
+  keyOwner,
+}: Pick<OfferPlace, "connection" | "keyOwner">): string {
   return keyOwner === "customer"
     ? `Nothing is offered at ${connection} with a key of your own.`
     : `${connection} is offered only with a key of your own: send it in the header of the upstream, and the key of the relay in Relay-Key.`;
@@ -164,6 +183,6 @@ function wayTo(pointer: string): readonly string[] {
   return names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`);
 }
 
-function refused(detail: string): OfferDecision {
+function refused(detail: string): Refused {
   return { kind: "refused", detail };
 }

@@ -16,7 +16,6 @@ import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { Model } from "../http/fields.ts";
 import { invalidJson } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
-import type { BodyReservation } from "./body-budget.ts";
 import { editBody, listIn, type NewValue, type ScannedBody, scanBody } from "./json-body.ts";
 import { decideOffer, watchedPointers } from "./offer.ts";
 import { readSubmittedBody } from "./submitted-body.ts";
@@ -73,6 +72,7 @@ const LIST = /\[\]$/;
 
 /**
  * Reads a call: its body if it is JSON, what the relay must know of it, and whether the caller may submit it.
+ * @param reserve reserves memory for a JSON body of this many bytes.
  * @throws Problem when the call is not valid or not offered to the caller.
  */
 export async function prepareCall(
@@ -80,7 +80,7 @@ export async function prepareCall(
   place: SubmitPlace,
   caller: Caller,
   { config }: Runtime,
-  memory: BodyReservation,
+  reserve: (bytes: number) => Promise<void>,
 ): Promise<PreparedCall> {
   if (call.headers.has("Content-Encoding")) {
     const message = "is not supported: send the body as it is";
@@ -91,7 +91,7 @@ export async function prepareCall(
   if (/^multipart\//i.test(contentType)) {
     return await prepareMultipart(call, place, caller, config, query, contentType);
   }
-  const bytes = await readSubmittedBody(call, config.maxSubmitBytes, memory);
+  const bytes = await readSubmittedBody(call, config.maxSubmitBytes, reserve);
   const isOfAccount = accountOf(caller) !== null;
   const watched = watchedBy(place, isOfAccount ? config.offers : []);
   const scanned = scanOrThrow(bytes, watched, place.target.isListOfOne === true);

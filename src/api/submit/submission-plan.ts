@@ -16,6 +16,7 @@ import { idOfKey } from "../tasks/idempotency-key.ts";
 import { billingOf, chargeOf, requireUsageName, simulatedJobOf } from "../tasks/register-task.ts";
 import { answerSecrets } from "./answer-secrets.ts";
 import type { BodyReservation } from "./body-budget.ts";
+import { requireOffers, reserving } from "./early-checks.ts";
 import {
   hookParametersOf,
   prepareCall,
@@ -64,9 +65,14 @@ export async function planSubmission(
   const place = requireSubmitPlace(params.connection, call, runtime.config, isOperator);
   if (place.credential !== null) await requireForeignKey(place.credential, call, runtime);
   const asked = readRelayHeaders(call.headers, caller);
-  const prepared = await prepareCall(call, place, caller, runtime, memory);
-  const registration = registrationOf(asked, prepared, place, submitCall);
+  const offers = requireOffers(place, call, caller, runtime);
+  if (offers.length > 0 && offers.every(({ price }) => price !== null)) {
+    requireName(asked, submitCall);
+  }
   const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
+  const reserve = reserving(memory, { env, caller, taskId: id, offers });
+  const prepared = await prepareCall(call, place, caller, runtime, reserve);
+  const registration = registrationOf(asked, prepared, place, submitCall);
   const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
   const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
   const { accountId, credits } = registration;
@@ -98,14 +104,10 @@ function registrationOf(
   place: SubmitPlace,
   submitCall: SubmitCall,
 ): Registering["registration"] {
-  const { caller, idempotencyKey } = submitCall;
-  const account = accountOf(caller);
+  const account = accountOf(submitCall.caller);
   const accountId = account ?? asked.accountId;
   const price = account === null ? askedPrice(asked, place) : prepared.price;
-  if (price !== null && asked.taskId === null && idempotencyKey === null) {
-    const message = "is required for a submission with a price";
-    throw invalidRequest([{ path: "/Idempotency-Key", message }]);
-  }
+  if (price !== null) requireName(asked, submitCall);
   return {
     callbackUrl: callbackUrlOf(asked, prepared, place, submitCall, accountId !== null),
     provider: place.connection.name,
@@ -115,6 +117,13 @@ function registrationOf(
     accountId,
     ...chargeOf(price),
   };
+}
+
+/** Checks that a submission with a price has a name, by which a repetition is recognised and charged once. */
+function requireName({ taskId }: RelayHeaders, { idempotencyKey }: SubmitCall): void {
+  if (taskId !== null || idempotencyKey !== null) return;
+  const message = "is required for a submission with a price";
+  throw invalidRequest([{ path: "/Idempotency-Key", message }]);
 }
 
 /** Returns the price that an operator states for a submission; null when it costs nothing. */

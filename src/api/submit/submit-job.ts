@@ -7,6 +7,7 @@ import type { Applied, SubmissionReply, TaskReply } from "../../objects/task/rep
 import { submit, type SubmitAnswer } from "../../outbound/http.ts";
 import type { Simulation } from "../../providers/simulated-provider.ts";
 import { bytesOf } from "../../security/encoding.ts";
+import { accountOf } from "../../objects/task/caller.ts";
 import { unavailable } from "../http/object-call.ts";
 import { NoQuery, operation } from "../operation.ts";
 import { requireUnusedKey } from "../tasks/register-task.ts";
@@ -49,7 +50,7 @@ export const submitJob = operation(
     takesIdempotencyKey: true,
   },
   async (submitCall: SubmitCall): Promise<Submitted> => {
-    const memory = new BodyReservation();
+    const memory = new BodyReservation(accountOf(submitCall.caller));
     try {
       const work = submitOnce(await planSubmission(submitCall, memory), submitCall);
       // A client that hangs up loses nothing: a charged call is sent, and its answer is stored all the same.

@@ -58,6 +58,12 @@ const DETAILS = {
     "An account can cancel only a task that it has submitted, whose job is known, and whose upstream has a call to cancel jobs.",
 } as const;
 
+/** Returns the problem for a task that its account cannot pay. */
+export function insufficientCredits(balance: number, price: number): Problem {
+  const detail = `The task costs ${price} credits and the account has ${balance}.`;
+  return new Problem("insufficient_credits", { detail, members: { balance, price } });
+}
+
 /** Returns the problem with which the API answers when a task's object has refused an event. */
 function problemOf(refusal: Refusal): Problem {
   switch (refusal.code) {
@@ -87,9 +93,7 @@ function problemOf(refusal: Refusal): Problem {
       return new Problem(refusal.code, { detail, taskJson: refusal.task.json, headers });
     }
     case "insufficient_credits": {
-      const { code, balance, price } = refusal;
-      const detail = `The task costs ${price} credits and the account has ${balance}.`;
-      return new Problem(code, { detail, members: { balance, price } });
+      return insufficientCredits(refusal.balance, refusal.price);
     }
     case "invalid_field":
       return invalidRequest([{ path: refusal.field, message: refusal.message }]);

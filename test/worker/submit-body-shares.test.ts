@@ -1,0 +1,165 @@
+import { expect, it } from "vitest";
+import { ARRIVAL_WINDOW_MS } from "../../src/api/submit/submitted-body.ts";
+import { aKey, anAccount, balanceOf } from "./accounts.ts";
+import { useClock } from "./clock.ts";
+import { refusal } from "./client.ts";
+import { anArk, ARK, BINDINGS, MODEL, named, submit } from "./submitted.ts";
+import { holdTimers } from "./timers.ts";
+
+useClock();
+
+const PRICE = 60;
+const OFFER = { connection: "ark", models: ["*"], price: { credits: PRICE } };
+const OFFERED = { ...BINDINGS, OFFERS: JSON.stringify([OFFER]) };
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const CHUNK = 16 * KIB;
+
+/** Returns a JSON body that sends text without end, and counts how much of it was read. */
+function endless() {
+  const state = { pulled: 0, canceled: false };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => {
+        const text = state.pulled === 0 ? `{"model":"${MODEL}","x":"`.padEnd(CHUNK, "x") : "";
+        controller.enqueue(new TextEncoder().encode(text.padEnd(CHUNK, "x")));
+        state.pulled += CHUNK;
+      },
+      cancel: () => {
+        state.canceled = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, state };
+}
+
+/** Returns a JSON body of about this many bytes, which ends when `end` is called. */
+function anOpenBody(bytes: number) {
+  const { readable: body, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const write = (text: string) =>
+    void writer.write(new TextEncoder().encode(text)).catch(() => undefined);
+  write(`{"model":"${MODEL}","image":"${"x".repeat(bytes)}"`);
+  const end = () => {
+    write("}");
+    void writer.close().catch(() => undefined);
+  };
+  return { body, end };
+}
+
+const aBodyOf = (bytes: number) => JSON.stringify({ model: MODEL, image: "x".repeat(bytes) });
+
+/** Creates an account with this balance, and returns its id and a function that submits as it. */
+async function asAccount(credits: number, bindings: object = OFFERED) {
+  const account = await anAccount(credits);
+  const { key } = await aKey(account);
+  const send = (submission: Parameters<typeof submit>[0]) => {
+    const headers = { "Idempotency-Key": crypto.randomUUID(), ...submission?.headers };
+    return submit({ bindings, key, ...submission, headers });
+  };
+  return { account, send };
+}
+
+it.each([
+  ["a connection at which nothing is offered", { connection: "replicate" }, 403],
+  ["a path at which nothing is offered", { path: "/v1/predictions" }, 403],
+  [
+    "the connection's key, where only a key of the customer's own is offered",
+    { key: "customer" },
+    403,
+  ],
+])("the body of an account's submission to %s is not read", async (_, changed, status) => {
+  const outside = anArk();
+  const bindings = { ...BINDINGS, OFFERS: JSON.stringify([{ ...OFFER, ...changed }]) };
+  const { send } = await asAccount(100, bindings);
+  const { body, state } = endless();
+  expect(await refusal(await send({ body }))).toMatchObject({ status });
+  expect([state.pulled, outside.sentTo(ARK)]).toEqual([0, []]);
+});
+
+it("the body of an account's submission without the Idempotency-Key that its price demands is not read", async () => {
+  anArk();
+  const account = await anAccount(100);
+  const { key } = await aKey(account);
+  const { body, state } = endless();
+  const response = await submit({ bindings: OFFERED, key, body });
+  expect(await refusal(response)).toMatchObject({ status: 400, paths: ["/Idempotency-Key"] });
+  expect(state.pulled).toBe(0);
+});
+
+it("an account that cannot pay the cheapest offer gets 402 as soon as its body takes memory", async () => {
+  const outside = anArk();
+  const { account, send } = await asAccount(PRICE - 1);
+  const { body, state } = endless();
+  expect(await refusal(await send({ body }))).toMatchObject({ status: 402 });
+  expect([state.canceled, outside.sentTo(ARK), await balanceOf(account)]).toEqual([
+    true,
+    [],
+    PRICE - 1,
+  ]);
+  expect(state.pulled).toBeLessThanOrEqual(64 * KIB + 2 * CHUNK);
+});
+
+it("a repeated submission with a large body gets the first answer, although its account could not pay another one", async () => {
+  const outside = anArk();
+  const { account, send } = await asAccount(PRICE);
+  const headers = { "Idempotency-Key": "order-1" };
+  const sent = { headers, body: aBodyOf(100 * KIB) };
+  const answers = [await send(sent), await send(sent)];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(answers[1]?.headers.get("Idempotent-Replayed")).toBe("true");
+  expect([outside.sentTo(ARK).length, await balanceOf(account)]).toEqual([1, 0]);
+});
+
+it("an account whose large bodies have their share of the memory gets 429 for a further one, while another account submits", async () => {
+  anArk();
+  const greedy = await asAccount(10 * PRICE);
+  const other = await asAccount(10 * PRICE);
+  const open = anOpenBody(11 * MIB);
+  const call = greedy.send({ body: open.body });
+  const further = async () => refusal(await greedy.send({ body: aBodyOf(6 * MIB) }));
+  await expect.poll(further).toEqual({ status: 429, code: "rate_limited" });
+  expect((await other.send({ body: aBodyOf(6 * MIB) })).status).toBe(200);
+  expect((await greedy.send({ body: aBodyOf(60 * KIB) })).status).toBe(200);
+  open.end();
+  expect((await call).status).toBe(200);
+  expect((await greedy.send({ body: aBodyOf(6 * MIB) })).status).toBe(200);
+});
+
+it("a large body of which less than 64 KiB come in 10 seconds is refused with 408, and its memory is free", async () => {
+  const passTime = holdTimers(ARRIVAL_WINDOW_MS);
+  anArk();
+  const stalled = [1, 2].map(() => anOpenBody(11 * MIB));
+  const calls = stalled.map(({ body }) => submit({ body, headers: named().headers }));
+  const further = async () => (await submit({ body: aBodyOf(3 * MIB) })).status;
+  await expect.poll(further).toBe(503);
+  passTime();
+  for (const call of calls) {
+    const response = await call;
+    expect(await response.clone().json()).toMatchObject({
+      detail: expect.stringContaining("10 seconds"),
+    });
+    expect(await refusal(response)).toEqual({ status: 408, code: "body_timeout" });
+  }
+  expect(await further()).toBe(200);
+});
+
+it("a large body that comes on by 64 KiB in each 10 seconds is read to its end", async () => {
+  const passTime = holdTimers(ARRIVAL_WINDOW_MS);
+  anArk();
+  const { readable: body, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const call = submit({ body });
+  const write = (text: string) => writer.write(new TextEncoder().encode(text));
+  await write(`{"model":"${MODEL}","image":"${"x".repeat(65 * KIB)}`);
+  for (const _ of [1, 2, 3]) {
+    await write("x".repeat(64 * KIB));
+    // The relay has read a piece when it takes the next one.
+    await write("x");
+    passTime(1);
+  }
+  await write('"}');
+  await writer.close();
+  expect((await call).status).toBe(200);
+});
