@@ -83,8 +83,10 @@ export async function verifyRecipe(
   }
   const parts = partsOf(hook, recipe, timestamp);
   if (parts === null) return "refused";
-  const content = async () =>
-    bytesOf(...(await Promise.all(parts.map((part) => (part === BODY ? hook.readBody() : part)))));
+  const content = async () => {
+    const body = await hook.readBody();
+    return bytesOf(...parts.map((part) => (part === BODY ? body : part)));
+  };
   const signatures = entriesOf(written, recipe.prefix ?? null).map((text) => macOf(text, recipe));
   const isSigned = await verifyAnyOf([await hmacKey(key)], signatures, content);
   return isSigned ? "signed" : "refused";
