@@ -25,7 +25,10 @@ export interface BodyReading {
     readonly retryable: boolean;
     readonly message: string;
   };
-  /** True for a hook that says the end of a job, and whose origin does not suffice: a poll decides. */
+  /**
+   * True for a hook that says the end of a job, and whose origin does not suffice, and for one that is not understood: a
+   * poll decides.
+   */
   readonly needs_poll?: true;
   /** Why the body tells nothing about the job. Absent when it tells something. */
   readonly because?: string;
@@ -104,6 +107,9 @@ function playHook(
   const event = hookEvent(target, parseJson(textOf(given)), hook, true, CONFIG);
   if (typeof event === "string") return { status: "ignored", because: event };
   if (!isAbout(job, event.jobId)) return { status: "ignored", because: "other_job" };
+  if (event.unread !== undefined) {
+    return { status: "open", needs_poll: true, because: event.unread };
+  }
   const reading = readingOf(event.news);
   const isEnd = reading.error !== undefined || reading.urls !== undefined;
   const isDecided = !isEnd || adapter.assurance === "body-signed";

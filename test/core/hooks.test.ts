@@ -3,6 +3,7 @@ import { isLateSuccess } from "../../src/core/events/late-results.ts";
 import { transition } from "../../src/core/transition.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import { UNREAD_HOOKS } from "../../src/core/record/tracking.ts";
 import { storedBytes } from "../../src/core/stored-bytes.ts";
 import {
   aCompletion,
@@ -29,6 +30,7 @@ import {
   aHook,
   aKeptHook,
   anAttachedTask,
+  anAttachment,
   anUpstreamFailure,
   HOOK_ENDS,
   HOOK_TASKS,
@@ -396,4 +398,77 @@ describe("a hook of the attached job that says queued or running", () => {
       }
     },
   );
+});
+
+describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
+  const hooks = [true, false].map((isSigned) => aHook(NO_OUTPUT, { isSigned, unread }));
+
+  it(`a hook about the attached job that is not understood (${unread}) makes a poll due at once and ends no task, signed or not`, () => {
+    for (const hook of hooks) {
+      const decision = transition(attached, hook, POLICY, later);
+      expect(decision).toMatchObject({ kind: "changed", note: "nudged" });
+      expect(committed(decision)).toMatchObject({ status: "pending", version: attached.version });
+      expect(nextStep(committed(decision), POLICY, later)).toMatchObject({ kind: "poll" });
+    }
+  });
+
+  it(`a hook that is not understood (${unread}) only has its reason stored where the job cannot be polled, with or without a job`, () => {
+    for (const task of [attached, unattached]) {
+      for (const hook of hooks) {
+        const decision = transition(task, hook, NO_KEY, later);
+        const tracking = { ...task.tracking, refusedHooks: [{ at: later, reason: unread }] };
+        const record = { ...task, tracking, counts: ONE_HOOK };
+        expect(decision).toEqual({ kind: "changed", record, note: "ignored" });
+      }
+    }
+  });
+
+  it(`the fourth hook that is not understood (${unread}) where the job cannot be polled changes nothing`, () => {
+    const [hook] = hooks;
+    const three = [1, 2, 3].reduce<TaskRecord>(
+      (task, ms) => apply(task, hook ?? aHook(NO_OUTPUT), later + ms, NO_KEY),
+      attached,
+    );
+    expectUnchanged(three, hook ?? aHook(NO_OUTPUT), later + 4, NO_KEY, "ignored");
+  });
+
+  it(`a hook that is not understood (${unread}) and comes before its job is kept, and causes a poll at once when the job is attached`, () => {
+    const unsigned = aHook(NO_OUTPUT, { unread });
+    const kept = apply(unattached, unsigned, later);
+    expect(kept).toMatchObject({
+      tracking: { keptHooks: [{ jobId: JOB.id, news: NO_OUTPUT, unread }] },
+    });
+    const asked = apply(kept, anAttachment(), later + 1);
+    expect(asked).toMatchObject({
+      status: "pending",
+      tracking: { poll: { hint: { at: later + 1 } } },
+    });
+  });
+
+  it(`a kept hook that was not understood (${unread}) ends no task whose job cannot be polled when it is attached`, () => {
+    const kept = apply(unattached, aHook(NO_OUTPUT, { unread }), later);
+    const attachedLate = apply(kept, anAttachment(), later + 1, NO_KEY);
+    expect(attachedLate).toMatchObject({ status: "pending", tracking: { keptHooks: [] } });
+  });
+
+  it(`a hook about another job that is not understood (${unread}) changes nothing`, () => {
+    for (const policy of [POLICY, NO_KEY]) {
+      const hook = aHook(NO_OUTPUT, { unread, jobId: OTHER_JOB.id });
+      expectUnchanged(attached, hook, later, policy, "other_job");
+    }
+  });
+
+  it(`a hook that is not understood (${unread}) and comes after the end of its task is ignored, also after a failure at the deadline`, () => {
+    const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
+    for (const hook of hooks) expectUnchanged(timedOut, hook, later, POLICY, "ignored");
+  });
+
+  it(`a signed hook that is not understood (${unread}) and names its job attaches it, and a poll is due at once`, () => {
+    const record = apply(unattached, aHook(NO_OUTPUT, { isSigned: true, unread }), later);
+    expect(record).toMatchObject({
+      status: "pending",
+      upstream: { job: JOB },
+      tracking: { poll: { hint: { at: later } } },
+    });
+  });
 });

@@ -106,7 +106,7 @@ export function mayHookEnd(
   if (task.submission?.id !== hook.submissionId) return false;
   if (job !== null && hook.jobId !== null && hook.jobId !== job.id) return false;
   const isFinal = endResultOf(hook.news) !== null;
-  if (!isPollable(task, setting, now)) return isFinal;
+  if (!isPollable(task, setting, now)) return isFinal && hook.unread === undefined;
   return isFinal && isProven(task, hook) && hook.news.status !== "no_output";
 }
 
@@ -127,7 +127,7 @@ function keptHookResults(
 ): readonly EndResult[] {
   if (isPollable({ ...task, upstream: { connection, job } }, setting, now)) return [];
   const kept = task.tracking.keptHooks.filter(({ jobId }) => jobId === null || jobId === job.id);
-  return kept.flatMap(({ news }) => endResultOf(news) ?? []);
+  return kept.flatMap(({ news, unread }) => (unread ? [] : (endResultOf(news) ?? [])));
 }
 
 /** Returns the ends that an event may cause. */

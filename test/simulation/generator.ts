@@ -7,6 +7,7 @@ import type {
 import type { EndedCopy } from "../../src/core/record/outputs.ts";
 import type { SubmissionStart } from "../../src/core/record/submission.ts";
 import { type CreatedTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import { UNREAD_HOOKS } from "../../src/core/record/tracking.ts";
 import type { UpstreamNews, UpstreamResult, Used } from "../../src/core/record/upstream.ts";
 import * as build from "../core/builders.ts";
 import {
@@ -240,8 +241,15 @@ function isLateHook(random: Random, { sent }: Submitters): boolean {
 function submissionHook(random: Random, submissionId: string): HookEvent {
   const own = jobIdOf(submissionId);
   const jobId = random.pick([own, own, own, null, OTHER_JOB.id]);
-  const news = random.pick(random.isLucky(OVERSIZED_SHARE) ? OVERSIZED : NEWS);
-  return aHook(news, { jobId, isSigned: random.isLucky(0.3), submissionId });
+  return hookFrom(random, { jobId, isSigned: random.isLucky(0.3), submissionId });
+}
+
+/** Returns a hook with some news, or one that is not understood. */
+function hookFrom(random: Random, changes: Parameters<typeof aHook>[1]): HookEvent {
+  if (random.isLucky(0.1)) {
+    return aHook(NO_OUTPUT, { ...changes, unread: random.pick(UNREAD_HOOKS) });
+  }
+  return aHook(random.pick(random.isLucky(OVERSIZED_SHARE) ? OVERSIZED : NEWS), changes);
 }
 
 /** Returns a report of the object that copies the outputs of a task, perhaps about an earlier task with the same id. */
@@ -262,8 +270,7 @@ function eventOf(type: Exclude<ChosenEvent, "copies_ended">, random: Random): Ou
     case "hook": {
       const jobId = random.pick([JOB.id, JOB.id, null, OTHER_JOB.id]);
       const connection = random.pick([CONNECTION, CONNECTION, CONNECTION, "fal"]);
-      const news = random.pick(random.isLucky(OVERSIZED_SHARE) ? OVERSIZED : NEWS);
-      return aHook(news, { jobId, connection, isSigned: random.isLucky(0.4) });
+      return hookFrom(random, { jobId, connection, isSigned: random.isLucky(0.4) });
     }
     case "attach":
       return anAttachment(random.pick([JOB, JOB, JOB, OTHER_JOB]), CONNECTION, random.isLucky(0.5));

@@ -83,9 +83,10 @@ function attachFault(
   const claims = kept.filter(({ news }) => endResultOf(news) !== null);
   const isRunning = kept.some(({ news }) => news.status === "processing");
   const isAsked = isPollable(after, setting, now);
+  const understood = claims.filter(({ unread }) => unread === undefined);
   const { poll } = after.tracking;
   return firstViolation({
-    "kept hooks count where the upstream cannot be polled": isAsked || claims.length === 0,
+    "kept hooks count where the upstream cannot be polled": isAsked || understood.length === 0,
     "an attachment plans polls from now on": poll?.attachedAt === now,
     "a kept hook that claims the end causes a poll at once":
       !isAsked || claims.length > 0 === (poll?.hint?.at ?? Infinity) <= now + 1,
@@ -109,7 +110,7 @@ function keptFault(
   after: OpenTask,
   { setting, now }: Pick<Answer, "setting" | "now">,
 ): string | null {
-  const { jobId, news } = hook;
+  const { jobId, news, unread } = hook;
   const isSigned = isProven(before, hook);
   const isApplied = isSigned && news.status !== "no_output" && endResultOf(news) !== null;
   if (isApplied) return null;
@@ -124,7 +125,7 @@ function keptFault(
   const others = before.tracking.keptHooks.filter(
     (one) => one.jobId !== jobId || one.news.status !== news.status,
   );
-  const kept = [...others, { jobId, news }].slice(-HOOKS_KEPT);
+  const kept = [...others, { jobId, news, ...(unread && { unread }) }].slice(-HOOKS_KEPT);
   const isKept = isOversized(news)
     ? isEqual(after.tracking, before.tracking)
     : isEqual(after.tracking.keptHooks, kept);

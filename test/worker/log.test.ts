@@ -155,6 +155,10 @@ async function useHooks(): Promise<void> {
   await sendHook(task, `{"${MARK}`);
   await sendHook({ ...task, hookUrl: `${task.hookUrl}${MARK}` }, JSON.stringify(said));
   await until(() => linesOf("upstream.poll").length > 0);
+  const other = await hooked({ provider: "vidu", fields: { model: MARK } });
+  hookTokens.push(other.hookUrl.split("/").at(-1) ?? "");
+  const ofOther = { id: MARK, payload: crypto.randomUUID(), state: MARK };
+  await sendHook(other, JSON.stringify(ofOther));
 }
 
 async function useCredits(): Promise<void> {
@@ -231,11 +235,13 @@ it("the log has one line per charge or refund that the ledger is asked for, with
 it("the log has one line per hook and per poll, with task, connection and outcome, but not the token of a hook URL", () => {
   const line = { task_id: expect.any(String), connection: "ark" };
   const untaken = { task_id: expect.any(String), provider: "ark" };
+  const ignored = { task_id: expect.any(String), provider: "vidu", reason: "other_task" };
+  expect(linesOf("hook.ignored")).toEqual([{ event: "hook.ignored", ...ignored }]);
   expect(linesOf("").filter((one) => (one["connection"] ?? one["provider"]) === "ark")).toEqual([
     { event: "task.hook", ...line, status: "failed", outcome: "nudged" },
     { event: "provider.unauthorized", ...line },
     { event: "upstream.poll", ...line, purpose: "result", outcome: "unauthorized" },
-    { event: "hook.ignored", ...untaken, reason: "malformed" },
+    { event: "task.hook", ...line, unread: "malformed", outcome: "ignored" },
     { event: "hook.refused", ...untaken, reason: "bad_token" },
   ]);
 });
@@ -248,7 +254,7 @@ it("the log names the outcome late_result when an event reports a success after 
 
 it("the log contains no payload, query string, URL, key or secret", () => {
   const log = lines.map(({ text }) => text).join("\n");
-  expect([hookTokens.length, statusTokens.length]).toEqual([1, 2]);
+  expect([hookTokens.length, statusTokens.length]).toEqual([2, 2]);
   for (const word of [MARK, "?", ARK_KEY, ...hookTokens, ...statusTokens, ...SECRETS]) {
     expect(log).not.toContain(word);
   }

@@ -53,6 +53,12 @@ export async function refusalsOf(id: string, act: () => Promise<unknown>): Promi
   return refusedHooks.map(({ reason }) => reason);
 }
 
+/** Returns the reasons of the refused hooks that the object of an open task stores. */
+export async function storedRefusals(id: string): Promise<string[]> {
+  const { record } = Refused.parse(await stored(id));
+  return record.tracking.refusedHooks.map(({ reason }) => reason);
+}
+
 const Record = z.object({
   callback: z.object({ state: z.looseObject({ kind: z.string() }) }).nullish(),
 });

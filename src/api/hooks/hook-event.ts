@@ -1,14 +1,21 @@
 import { type NewsConfig, newsRulesOf } from "../../config/news-rules.ts";
 import type { HookEvent } from "../../core/events/event.ts";
 import type { HookRefusal } from "../../core/record/tracking.ts";
-import { progressIn, toNews } from "../../providers/observation.ts";
+import {
+  type NewsRules,
+  type Observation,
+  progressIn,
+  toNews,
+} from "../../providers/observation.ts";
 import type { Hook } from "../../providers/provider.ts";
+import { saysRunning } from "../../providers/unread-hook.ts";
 import { TaskId } from "../http/fields.ts";
 import type { HookTarget } from "./hook-url.ts";
 
 /**
- * Converts a provider's hook to an event for the task. When the hook cannot be read, concerns another task or has an
- * unknown state, returns this reason in place of an event.
+ * Converts a provider's hook to an event for the task. A hook that is not understood is one too, because the URL to which it
+ * came belongs to this task alone: it counts as a claim that the job has ended. Returns the reason in place of an event for
+ * a hook that names another task.
  */
 export function hookEvent(
   { adapter, connection, taskId, submissionId }: Omit<HookTarget, "hasCustomerKey">,
@@ -16,17 +23,28 @@ export function hookEvent(
   hook: Hook,
   isSigned: boolean,
   config: NewsConfig,
-): HookEvent | HookRefusal {
+): HookEvent | Extract<HookRefusal, "other_task"> {
   const observation = json === undefined ? null : adapter.read(json, hook);
-  if (observation === null) return "malformed";
   // Another value than a task id is ignored: the operator may use this field for other purposes.
-  const named = TaskId.safeParse(observation.taskId);
+  const named = TaskId.safeParse(observation?.taskId);
   if (named.success && named.data !== taskId) return "other_task";
-  const news = toNews(observation, newsRulesOf(config, connection));
-  if (news === null) return "unknown_state";
-  const { jobId } = observation;
-  const progress = progressIn(observation);
   const submission = submissionId === null ? {} : { submissionId };
+  const jobId = observation?.jobId ?? null;
   const head = { type: "hook", connection: connection.name, jobId } as const;
-  return { ...head, news, isSigned, ...progress, ...submission };
+  const said = contentOf(observation, json, newsRulesOf(config, connection));
+  return { ...head, ...said, isSigned, ...submission };
+}
+
+/** Returns what a hook says about its job, or why it is not understood. */
+function contentOf(
+  observation: Observation | null,
+  json: unknown,
+  rules: NewsRules,
+): Pick<HookEvent, "news" | "unread" | "progress"> {
+  const news = observation === null ? null : toNews(observation, rules);
+  if (observation !== null && news !== null) return { news, ...progressIn(observation) };
+  const isStateRead = observation !== null && observation.state !== null;
+  if (!isStateRead && saysRunning(json)) return { news: { status: "processing" } };
+  const unread = observation === null ? "malformed" : "unknown_state";
+  return { news: { status: "no_output" }, unread };
 }

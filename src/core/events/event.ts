@@ -4,7 +4,7 @@ import type { EndedCopy } from "../record/outputs.ts";
 import type { RedeliveryOrder } from "../record/redelivery-keys.ts";
 import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
-import type { HookRefusal } from "../record/tracking.ts";
+import type { HookRefusal, UnreadHook } from "../record/tracking.ts";
 import type { Job, UpstreamEnd, UpstreamNews, UpstreamResult, Used } from "../record/upstream.ts";
 
 /**
@@ -165,7 +165,13 @@ export interface HookEvent {
   readonly connection: string;
   /** Id of the job that the hook names. Null when the hook names no job. */
   readonly jobId: string | null;
+  /** What the hook says. `no_output`, without meaning, for a hook that is not understood. */
   readonly news: UpstreamNews;
+  /**
+   * Why the hook is not understood. It counts as a claim that the job has ended, which a poll verifies. Absent for a hook
+   * that is understood.
+   */
+  readonly unread?: UnreadHook;
   /**
    * Id of the submission to whose URL the hook came. Absent for a hook URL that a registration has returned to its
    * caller.

@@ -27,7 +27,13 @@ import {
   type TerminalTask,
 } from "../record/task.ts";
 import { askedSoon, isSending, unknownOutcomeOf, withJobKnown } from "../record/submission.ts";
-import { keepHook, keptJobIds, type KeptHook } from "../record/tracking.ts";
+import {
+  keepHook,
+  keptJobIds,
+  type KeptHook,
+  noteRefusedHook,
+  type UnreadHook,
+} from "../record/tracking.ts";
 import {
   asUnproven,
   type AttachedJob,
@@ -95,10 +101,11 @@ export function attachWithHooks(
  */
 function withProvenJob(
   task: OpenTask,
-  { connection, jobId: id, news, isSigned }: HookEvent,
+  event: HookEvent,
   policy: Policy,
   now: number,
 ): OpenTask | TerminalTask {
+  const { connection, jobId: id, isSigned } = event;
   if (!isSigned || id === null || task.upstream?.job !== null) return task;
   const endpoint = task.submission?.endpoint ?? null;
   const isNamed = endpoint !== null || limitsOf(task, policy)?.isIdEnough === true;
@@ -107,7 +114,7 @@ function withProvenJob(
   const earlier = task.tracking.keptHooks.filter(({ jobId }) => isAbout(job, jobId));
   // As this hook has reached the relay, a hook is expected to report the end of the job too.
   const attached = attachJob(task, { connection, job }, true, policy, now);
-  return withHooks([...earlier, { jobId: id, news }], attached, policy, now);
+  return withHooks([...earlier, keptHookOf(event)], attached, policy, now);
 }
 
 /**
@@ -121,7 +128,9 @@ function withHooks(
   policy: Policy,
   now: number,
 ): OpenTask | TerminalTask {
-  return hooks.reduce<OpenTask | TerminalTask>((task, { news }) => {
+  const isPollable = canPoll(attached, policy, now);
+  const told = hooks.filter(({ unread }) => isPollable || unread === undefined);
+  return told.reduce<OpenTask | TerminalTask>((task, { news }) => {
     return isOpen(task) ? withNews(task, news, false, policy, now) : task;
   }, attached);
 }
@@ -130,8 +139,9 @@ function withHooks(
  * Handles a provider hook. A hook that claims the end of the job ends the task when its provider cannot be polled,
  * or when it is signed and does not claim success without output. Otherwise the job is polled at once, or the hook
  * is kept until a job is attached. The first hook that says that the job is running sets a new time for the next
- * poll; one that says that it is queued changes nothing once a job is attached. No hook is refused as a conflict: a
- * hook that arrives after the end of the task does not change the result of the task.
+ * poll; one that says that it is queued changes nothing once a job is attached. A hook that is not understood counts as
+ * one that claims the end of the job, but never ends the task itself. No hook is refused as a conflict: a hook that
+ * arrives after the end of the task does not change the result of the task.
  */
 export function applyHook(
   record: TaskRecord | null,
@@ -141,10 +151,20 @@ export function applyHook(
 ): Decision {
   if (record === null || !isHookOf(record, hook)) return UNKNOWN_TASK;
   const event = trustedHook(record, hook);
+  if (isOpen(record)) return applyToOpen(record, event, policy, now);
+  return event.unread === undefined
+    ? applyLateHook(record, event, policy, now)
+    : unchanged(record, "ignored");
+}
+
+/** Handles a hook about an open task. */
+function applyToOpen(record: OpenTask, event: HookEvent, policy: Policy, now: number): Decision {
   const { news } = event;
-  if (isTerminal(record)) return applyLateHook(record, event, policy, now);
   const job = record.upstream?.job ?? null;
   if (job !== null && !isAbout(job, event.jobId)) return unchanged(record, "other_job");
+  if (event.unread !== undefined && !canPoll(record, policy, now)) {
+    return refuseUnread(record, event.unread, now);
+  }
   const task = withNews(record, news, event.isSigned, policy, now);
   if (isTerminal(task)) return changed(task);
   const attached = withProvenJob(task, event, policy, now);
@@ -158,6 +178,14 @@ export function applyHook(
   const isShown = keptJobIds(kept.tracking).join() !== keptJobIds(record.tracking).join();
   const version = isShown ? nextVersion(record, now) : kept.version;
   return changed({ ...kept, version }, noteOf(kept, news));
+}
+
+/** Returns the effect of a hook that is not understood, where no poll can find out what it says: its reason is noted. */
+function refuseUnread(record: OpenTask, reason: UnreadHook, now: number): Decision {
+  const tracking = noteRefusedHook(record.tracking, reason, now);
+  return tracking === record.tracking
+    ? unchanged(record, "ignored")
+    : changed({ ...record, tracking }, "ignored");
 }
 
 /**
@@ -221,14 +249,18 @@ function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTas
  */
 function withKeptHook(
   task: OpenTask,
-  { jobId, news }: HookEvent,
+  event: HookEvent,
   isPollable: boolean,
   now: number,
 ): OpenTask {
   if (task.tracking.poll !== null || !isPollable || !canAskLater(task, now)) return task;
-  const tracking = keepHook(task.tracking, { jobId, news });
+  const tracking = keepHook(task.tracking, keptHookOf(event));
   const isKnown = JSON.stringify(tracking) === JSON.stringify(task.tracking);
   return tracking === null || isKnown ? task : { ...task, tracking };
+}
+
+function keptHookOf({ jobId, news, unread }: HookEvent): KeptHook {
+  return unread === undefined ? { jobId, news } : { jobId, news, unread };
 }
 
 /**

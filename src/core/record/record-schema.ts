@@ -8,7 +8,7 @@ import { NOTICE_KINDS } from "./operator-notice.ts";
 import { PRICE_BASES } from "./price-rule.ts";
 import { LOSS_REASONS } from "./outputs.ts";
 import { ANSWER_KINDS } from "./poll-plan.ts";
-import { HOOK_REFUSALS } from "./tracking.ts";
+import { HOOK_REFUSALS, UNREAD_HOOKS } from "./tracking.ts";
 import type { TaskRecord } from "./task.ts";
 import { CAUSES, OUTCOMES } from "./outcome.ts";
 import { FAILURE_CATEGORIES } from "./upstream.ts";
@@ -145,7 +145,9 @@ const Poll = z.looseObject({
 
 const Tracking = z.looseObject({
   poll: z.nullable(Poll),
-  keptHooks: z.array(z.looseObject({ jobId: TextOrNull, news: News })),
+  keptHooks: z.array(
+    z.looseObject({ jobId: TextOrNull, news: News, unread: z.exactOptional(z.enum(UNREAD_HOOKS)) }),
+  ),
   isExtended: z.boolean(),
   told: z.array(z.enum(NOTICE_KINDS)),
   refusedHooks: z.array(z.looseObject({ at: Time, reason: z.enum(HOOK_REFUSALS) })),

@@ -35,6 +35,17 @@ export interface RefusedHook {
 
 export type HookRefusal = (typeof HOOK_REFUSALS)[number];
 
+/**
+ * Reasons for which a hook about the job of a task says nothing that the relay understands: its form is not known, or the
+ * word for the state.
+ */
+export type UnreadHook = (typeof UNREAD_HOOKS)[number];
+
+export const UNREAD_HOOKS = [
+  "malformed",
+  "unknown_state",
+] as const satisfies readonly HookRefusal[];
+
 export const HOOK_REFUSALS = [
   "bad_signature",
   "malformed",
@@ -47,6 +58,8 @@ export interface KeptHook {
   /** Id of the job that the hook names; null when the hook names none. */
   readonly jobId: string | null;
   readonly news: UpstreamNews;
+  /** Why the hook was not understood. Absent for one that was understood. */
+  readonly unread?: UnreadHook;
 }
 
 const MAX_KEPT = 8;

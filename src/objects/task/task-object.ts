@@ -115,12 +115,14 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#platform.tellWatchers();
     const note = "note" in decision ? decision.note : undefined;
     const outcome = note ?? (decision.kind === "changed" ? "recorded" : "unknown_task");
-    const { connection, news } = event;
+    const { connection, news, unread } = event;
     if (outcome === "other_job") {
       this.#loop.apply({ type: "hook_refused", connection, reason: outcome });
     }
-    const line = { task_id: this.#taskId, connection, status: news.status, outcome };
-    const level = NORMAL_OUTCOMES.has(outcome) ? "detail" : "info";
+    const said = unread === undefined ? { status: news.status } : { unread };
+    const line = { task_id: this.#taskId, connection, ...said, outcome };
+    const isNormal = unread === undefined && NORMAL_OUTCOMES.has(outcome);
+    const level = isNormal ? "detail" : "info";
     this.#platform.log(() => ({ event: "task.hook", ...line }), level);
     return isUnknown ? "unknown_task" : "taken";
   }

@@ -8,15 +8,8 @@ import { readReport, type ReportPlaces } from "./declared-reports.ts";
 import { verifyRecipe } from "./hook-recipe.ts";
 import { findFirst } from "./json-pointer.ts";
 
-/** Report of an unsigned hook that states no state: it can only mean that the job has ended, which a poll finds out. */
-const CLAIM = {
-  state: null,
-  phase: "completed",
-  urls: [],
-  metadata: {},
-  completedAt: null,
-  error: null,
-} as const;
+/** What is read in a hook that names its job or task, and has nothing where the declaration says that a report is. */
+const NOTHING = { state: null, urls: [], metadata: {}, completedAt: null, error: null } as const;
 
 /** Returns the reader of the hooks that a declaration describes. Null when its upstream sends none. */
 export function hooksOf(declaration: Declaration): HookAdapter | null {
@@ -39,18 +32,10 @@ function readHook(body: unknown, hook: DeclaredHook, declaration: Declaration): 
   const baseUrl = withoutSlash(declaration.base_url);
   const report = { body: reportIn(body, hook), status: null, jobId: null, baseUrl };
   const read = readReport(report, placesOf(hook, declaration), declaration);
-  const named = {
-    jobId: idAtFirst(body, hook.id) ?? read?.jobId ?? null,
-    taskId: idAtFirst(body, hook.task_id),
-  };
-  if (read !== null && read.state !== null) return { ...read, ...named, inlineOutputs: [] };
-  const isClaim = hook.signature == null && !Array.isArray(body) && isPolled(declaration);
-  return isClaim ? { ...CLAIM, ...named } : null;
-}
-
-/** Tells whether a poll can find out what a claim is worth. Without a key a claim would itself end the task. */
-function isPolled({ auth, key }: Declaration): boolean {
-  return auth == null || key != null;
+  const jobId = idAtFirst(body, hook.id) ?? read?.jobId ?? null;
+  const taskId = idAtFirst(body, hook.task_id);
+  if (read === null && jobId === null && taskId === null) return null;
+  return { ...(read ?? NOTHING), jobId, taskId, inlineOutputs: [] };
 }
 
 /** Returns where the report of a hook states what: as an answer to a poll does, unless the declaration says otherwise. */

@@ -273,15 +273,12 @@ it("an output in base64 gets no link when the declared upstream is polled by POS
   });
 });
 
-it("an unsigned hook without a readable state claims an end, which a poll decides, and is ignored when the job cannot be polled", () => {
+it("a hook of a declared upstream that states no state names at least its job; one that names neither is not understood", () => {
   const { runpod } = DECLARATIONS;
-  const read = (members: object, body: unknown) => {
+  const read = (body: unknown) => {
     const hook = aHook({}, "", { path: "/hooks/gpu/task/token" });
-    return declared("gpu", { ...runpod, ...members }).hooks?.read(body, hook) ?? null;
+    return declared("gpu", { ...runpod, key: "k" }).hooks?.read(body, hook) ?? null;
   };
-  const claim = { jobId: "job-1", phase: "completed", urls: [] };
-  expect(read({ key: "k" }, { id: "job-1" })).toMatchObject(claim);
-  expect(read({ key: null, auth: null }, { id: "job-1" })).toMatchObject(claim);
-  expect(read({ key: null }, { id: "job-1" })).toBeNull();
-  expect(read({ key: "k" }, [{ id: "job-1" }])).toBeNull();
+  expect(read({ id: "job-1" })).toMatchObject({ jobId: "job-1", state: null, urls: [] });
+  expect([read({ ended: true }), read([{ id: "job-1" }])]).toEqual([null, null]);
 });

@@ -73,7 +73,7 @@ export const examples: Examples = {
     running: hook("a job at work", inState("IN_PROGRESS"), PROCESSING),
     unknownState: hook("an unknown state", inState("WARMING"), null),
     unreadable: hook("a text", '"done"', "nothing"),
-    others: [hook("a claim without a state", { id }, NO_OUTPUT)],
+    others: [hook("a hook without a state", { id }, null)],
   },
   submits: {
     calls: [

@@ -39,7 +39,7 @@ export const examples: Examples = {
     running: hook("a job at work", inState("processing"), PROCESSING),
     unknownState: hook("an unknown state", inState("warming"), null),
     unreadable: hook("a number", "7", "nothing"),
-    others: [hook("an item without a state", { data: [item] }, { ...NO_OUTPUT })],
+    others: [hook("an item without a state", { data: [item] }, null)],
   },
   submits: {
     calls: [

@@ -1,0 +1,33 @@
+import { phaseOf } from "./phase.ts";
+
+/** Names of members in which upstreams state the state of a job, or the event that a hook tells of. */
+const STATE_NAMES = /^(?:task_?|job_?)?(?:state|status|event|event_?type|type)$/i;
+const MAX_DEPTH = 4;
+/** Words for an event that tells of a job at work, besides the words for states. */
+const AT_WORK = /^(?:progress|update|updated)$/i;
+
+/**
+ * Tells whether a hook in which the adapter has found no state says that the job waits or runs: it has a word for such a state where
+ * upstreams state states, and none for an end. Such a hook claims no end.
+ */
+export function saysRunning(body: unknown): boolean {
+  const said = wordsIn(body, MAX_DEPTH).map(hasEnded);
+  return said.includes(false) && !said.includes(true);
+}
+
+/** Returns whether a word says that the job has ended. Null for a word with another meaning. */
+function hasEnded(word: string): boolean | null {
+  // The name of an event has the state at its end, e.g. `video.in_progress`.
+  const state = word.split(/[.:/]/).at(-1) ?? "";
+  if (AT_WORK.test(state)) return false;
+  const phase = phaseOf(state);
+  return phase === null ? null : phase === "completed" || phase === "failed";
+}
+
+function wordsIn(value: unknown, depth: number): readonly string[] {
+  if (typeof value !== "object" || value === null || depth === 0) return [];
+  return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    if (typeof member === "string") return STATE_NAMES.test(name) ? [member] : [];
+    return wordsIn(member, depth - 1);
+  });
+}
