@@ -143,21 +143,24 @@ describe("the deadline of a task whose job the relay can cancel", () => {
   );
 
   it.each([
-    ["a result that a poll finds then counts", aCompletion(), { status: "completed" }],
+    ["finds a result completes the task", aCompletion(), { status: "completed" }],
     [
-      "a failure that a poll finds then counts",
+      "finds a failure fails the task with the category of the failure",
       anUpstreamFailure(),
       { failure: { category: "moderation" } },
     ],
     [
-      "a poll that finds the job canceled fails the task with upstream_timeout",
+      "finds the job canceled fails the task with upstream_timeout",
       CANCELED_JOB,
       { body: TIMEOUT_BODY },
     ],
-  ])("%s", (_what, news, expected) => {
-    const after = apply(canceling, aCancelEnd("ended"), LATE, CANCELABLE);
-    expect(finish(after, aPollEnd(newsAnswer(news)), LATE, CANCELABLE)).toMatchObject(expected);
-  });
+  ])(
+    "when the upstream has answered that the job has ended, a poll that %s",
+    (_what, news, expected) => {
+      const after = apply(canceling, aCancelEnd("ended"), LATE, CANCELABLE);
+      expect(finish(after, aPollEnd(newsAnswer(news)), LATE, CANCELABLE)).toMatchObject(expected);
+    },
+  );
 
   it("calls to cancel that get no answer are repeated for 30 s at most, then the job is polled once more, and the task fails", () => {
     const unanswered = aCancelEnd("unanswered", null);

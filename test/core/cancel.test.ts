@@ -252,7 +252,7 @@ describe("the upstream's answer to a cancellation", () => {
     ["nobody has ordered a cancellation", anAttachedTask()],
     ["the upstream has answered already", aCancelingTask({ state: answeredAs("refused") })],
     ["there is no task", null],
-  ])("an answer changes nothing when %s", (_when, record) => {
+  ])("an upstream's answer to a cancellation changes nothing when %s", (_when, record) => {
     expectUnchanged(record, aCancelEnd("canceled"), NOW, CANCELABLE);
   });
 

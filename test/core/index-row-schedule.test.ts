@@ -116,7 +116,7 @@ describe("a change is written to the index", () => {
     expect(writeAt(dueIn(20 * SECOND + SOON - 1), NOW + 5 * SECOND)).toBeNull();
   });
 
-  it("an ordered write of an overdue row is due at once, but not made within 2.5 s before the attempt", () => {
+  it("an ordered write of an overdue index row is due at once, but not made within 2.5 s before the next callback attempt", () => {
     const orderedAt = NOW + MINUTE;
     const ordered = { ...INDEXED, indexOrderedAt: orderedAt };
     const writeOf = (ms: number) => writeIndexRow(dueIn(ms), ordered)?.dueAt ?? null;
@@ -124,7 +124,7 @@ describe("a change is written to the index", () => {
     expect(writeOf(MINUTE + SOON - 1)).toBeNull();
   });
 
-  it("an overdue write is not made when the call before it has ended within 2.5 s before the attempt", () => {
+  it("an overdue index write is not made when the call before it has ended less than 2.5 s before the next callback attempt", () => {
     const endedAt = NOW + 20 * SECOND;
     const writeOf = (ms: number) =>
       writeIndexRow(dueIn(ms), { ...INDEXED, readyAt: endedAt })?.dueAt ?? null;

@@ -61,10 +61,13 @@ describe("the relay's link to an output", () => {
   });
 
   it.each([
-    ["task", { ...segments, taskId: "1f8fad5b-d9cb-469f-a165-70867728950e" }],
-    ["output of the task", { ...segments, number: "1" }],
+    ["task id", { ...segments, taskId: "1f8fad5b-d9cb-469f-a165-70867728950e" }],
+    ["output number", { ...segments, number: "1" }],
     ["expiry", { ...segments, file: segments.file.replace(/^\d+/, String(NOW_S + 604_801)) }],
-    ["life of the task", { ...segments, file: segments.file.replace(`_${NOW}_`, `_${NOW + 1}_`) }],
+    [
+      "creation time of the task's record",
+      { ...segments, file: segments.file.replace(`_${NOW}_`, `_${NOW + 1}_`) },
+    ],
     ["extension", { ...segments, file: segments.file.replace(/mp4$/, "webm") }],
   ])("is not accepted after its %s was replaced by another", async (_, changed) => {
     expect(await readOutputLink(changed, old)).toBeNull();

@@ -90,7 +90,7 @@ it.each([
   ["a few bytes in one piece", [bytesOf("fLaC")], "audio/flac"],
   ["its first bytes one by one", pieces(bytesOf("GIF89a")), "image/gif"],
 ])(
-  "an output of unknown length that comes as %s is copied with the media type of its first bytes",
+  "an output that comes as %s, without a stated length, is copied with the media type of its first bytes",
   async (_, chunks, type) => {
     anUpstream(streaming(...chunks));
     const id = await completedWith([SOURCE]);
@@ -104,20 +104,23 @@ it.each([
   ["a part", 8 * MIB],
   ["a part and one byte", 8 * MIB + 1],
   ["two parts and a piece", 17 * MIB + 5],
-])("an output of unknown length of %s is stored byte for byte", async (_, length) => {
-  const bytes = longVideo(length);
-  anUpstream(streaming(...pieces(bytes)));
-  const id = await completedWith([SOURCE]);
-  await copy(id);
-  expect((await readCopied(id)).outputs[0]).toMatchObject({
-    kept: true,
-    bytes: length,
-    content_type: "video/webm",
-  });
-  const stored = await storedBytes(id);
-  expect(stored.length).toBe(length);
-  expect(Buffer.compare(stored, bytes)).toBe(0);
-});
+])(
+  "an output of %s, whose length the upstream does not state, is stored byte for byte",
+  async (_, length) => {
+    const bytes = longVideo(length);
+    anUpstream(streaming(...pieces(bytes)));
+    const id = await completedWith([SOURCE]);
+    await copy(id);
+    expect((await readCopied(id)).outputs[0]).toMatchObject({
+      kept: true,
+      bytes: length,
+      content_type: "video/webm",
+    });
+    const stored = await storedBytes(id);
+    expect(stored.length).toBe(length);
+    expect(Buffer.compare(stored, bytes)).toBe(0);
+  },
+);
 
 it("an output is stored whole when its answer was compressed and has the length of the compressed bytes", async () => {
   anUpstream(sending(VIDEO_BYTES, { "Content-Encoding": "gzip", "Content-Length": "10" }));

@@ -58,7 +58,7 @@ it.each([
   ["on another host", `https://cdn.example.org/v1/videos/video_1/content`, {}, undefined],
   ["on the gateway, which others have reported", KEYED, { isUnproven: true }, undefined],
 ] as const)(
-  "the output %s, of a job that was submitted with a customer's key, is fetched with this key where it needs one",
+  "the output %s, of a job submitted with a customer's key, is fetched with this key only if the gateway's own answer proves it",
   async (_, source, proof, authorization) => {
     const upstream = anUpstream(sending(VIDEO_BYTES));
     upstream.on(source, sending(VIDEO_BYTES));

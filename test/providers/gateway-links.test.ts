@@ -25,7 +25,7 @@ describe("a link that opens only with the key of its gateway", () => {
     ["the host without encryption", "http://gateway.example.com/v1/videos/7/content", BASE],
     ["the host, when the base URL is not known", KEYED, null],
   ])(
-    "is not used when its host is %s, because the key must not be sent there",
+    "is not used when it leads to %s, because the key must not be sent there",
     (_, link, baseUrl) => {
       expect(keyedLinks([link], baseUrl)).toEqual([]);
       expect(openLinks([link], baseUrl)).toEqual([]);

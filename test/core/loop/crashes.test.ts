@@ -91,7 +91,7 @@ it.each([
   [5_500, ["sendNotice"]],
   [5_499, []],
 ])(
-  "when alarms have failed until %i ms before a callback attempt, the calls that are overdue then are %j, so that none delays the attempt",
+  "when alarms have failed until %i ms before a callback attempt, the overdue calls made before it are %j, so that none delays it",
   async (clearanceMs, made) => {
     const attemptAt = NOW + HOUR;
     const state = { kind: "due", nextAttemptAt: attemptAt } as const;

@@ -52,7 +52,7 @@ async function connected(mode: "modern" | "legacy"): Promise<Client> {
 }
 
 it.each(["modern", "legacy"] as const)(
-  "@modelcontextprotocol/client, %s, submits a job of the sandbox through its tool, and reads the output with read_task",
+  "@modelcontextprotocol/client in its mode %s submits a job of the sandbox through its tool, and reads the output with read_task",
   async (mode) => {
     const client = await connected(mode);
     expect(client.getProtocolEra()).toBe(mode);
