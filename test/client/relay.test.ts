@@ -177,7 +177,7 @@ it("the client's cancel returns a task that an earlier request has canceled, and
   await expect(relay.cancel(ID)).rejects.toMatchObject({ code: "task_settled" });
 });
 
-it("the client's cancel returns the task that goes on when the relay answers 202, and sends force only when it is told to", async () => {
+it("the client's cancel returns the open task when the relay answers 202, and sends force only when the caller asks for it", async () => {
   const goingOn = { ...OPEN, cancel: { state: "refused", reason: "order", requested_at: 1 } };
   const { relay, http } = connect(answer(202, goingOn), answer(200, ENDED));
   await expect(relay.cancel(ID)).resolves.toEqual(goingOn);

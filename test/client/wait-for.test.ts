@@ -178,7 +178,7 @@ describe("waitFor without a stream", () => {
     expect(http.sentAtMs).toEqual([0, 0, 5000, 10_000]);
   });
 
-  it("waitFor of the client goes on through five minutes of lost connections, 429 and 503, and rejects when they last longer", async () => {
+  it("waitFor of the client tries again through five minutes of lost connections, 429 and 503, and rejects when they last longer", async () => {
     const limited = refusal(429, "rate_limited", { "Retry-After": "60" });
     const failures: Scripted[] = [limited, "lost", UNAVAILABLE, limited, limited, "silent"];
     const { relay } = connect(limited, ...failures, answer(200, ENDED));

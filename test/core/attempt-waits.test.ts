@@ -72,7 +72,7 @@ it.each<[readonly Outcome[], number[]]>([
     [0, 1, 5, 2, 3],
   ],
 ])(
-  "the 5 s after the first interrupted attempt move each later wait of the schedule [0,1,2,3,4] to the next attempt: %j gives the waits %j",
+  "the 5 s after the first interrupted attempt move each later wait of the schedule [0,1,2,3,4] by one attempt: outcomes %j give waits %j",
   (outcomes, waitsS) => {
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },

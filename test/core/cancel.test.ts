@@ -369,7 +369,7 @@ it.each([
   ["cancel of a canceled task", canceled, cancel, "task_settled"],
   ["the late result of a canceled task", canceled, aReport(), "conflicting_result"],
 ])(
-  "only an open task can be canceled, and a canceled task takes no result: %s is refused",
+  "only an open task can be canceled, and a canceled task accepts no result: %s is refused",
   (_what, record, event, code) => {
     expectRefused(record, event, code, later);
   },

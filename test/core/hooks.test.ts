@@ -219,7 +219,7 @@ function expired() {
   return anUpstreamFailure({ failure: { category: "timeout", retryable: true } });
 }
 
-describe("an unsigned hook where nobody can be asked", () => {
+describe("an unsigned hook to a task that cannot be polled", () => {
   it.each(HOOK_TASKS)(
     "an unsigned hook of success or failure ends a task that cannot be polled and %s",
     (_where, task) => {

@@ -353,7 +353,7 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
     );
   });
 
-  it("sets a member three objects deep, of which any may be missing", () => {
+  it("sets a member inside three nested objects, and adds those of them that are missing", () => {
     const texts = { "/input/extra/hook": HOOK, "/model": "m" };
     const extra = `"extra":{"hook":"${HOOK}"}`;
     const [input, model] = [`"input":{${extra}}`, '"model":"m"'];

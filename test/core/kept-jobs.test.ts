@@ -69,7 +69,7 @@ function asked(record: TaskRecord, answer: PollAnswer, job = JOB): TaskRecord {
   return apply(record, end, LATE, NAMING);
 }
 
-describe("a signed hook about a job that nobody has attached", () => {
+describe("a signed hook about a job that is not attached to the task", () => {
   it.each<[string, UpstreamNews, OpenTask["status"], object]>([
     ["queued", QUEUED, "pending", {}],
     [

@@ -28,7 +28,7 @@ it.each([
   },
 );
 
-it("tasks with the callback URL listen: (for callbacks over a WebSocket) stand in the index under the host 'listen'", () => {
+it("tasks with the callback URL listen: (for callbacks over a WebSocket) have the host 'listen' in the index", () => {
   expect(hostOf("listen:")).toBe("listen");
 });
 

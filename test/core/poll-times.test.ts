@@ -192,7 +192,7 @@ describe("a poll that was deferred to keep the limit of its connection", () => {
     },
   );
 
-  it("an urgent poll that was deferred to keep the limit of its connection waits as long, even past the deadline of its task", () => {
+  it("an urgent poll that was deferred to keep the limit of its connection waits as long as any other, even past its task's deadline", () => {
     const task = anAttachedTask({}, { deadlineAt: FIRST_POLL });
     expect(wakeAt(task, deferred)).toBe(DEFERRED_TO);
     expect(nextStep(task, deferred, DEFERRED_TO)).toMatchObject({ kind: "poll" });

@@ -41,7 +41,7 @@ const task = aChargedTask({ registration });
 const used = (seconds: number) => aReport({ ...aCompletion(), usage: { seconds } });
 
 describe("the end of a task with a price by usage", () => {
-  it("a completed task keeps what it costs and releases the rest, and its callback does not wait for that", () => {
+  it("for a completed task, what was charged above its cost is released, and its callback does not wait for the release", () => {
     const completed = finish(task, used(25), later);
     expect(completed.usage).toEqual({ seconds: 25 });
     expect(completed.credits).toEqual(

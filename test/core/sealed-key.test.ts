@@ -80,7 +80,7 @@ describe("a customer's key that is sealed", () => {
     expect([...(await keysOf(NEW)).keys()]).toEqual([sealedWith]);
   });
 
-  it("opens by AES-256-GCM, with connection and task as associated data, under a key that HKDF derives for this use alone", async () => {
+  it("is encrypted by AES-256-GCM, with connection and task as associated data, under a key that HKDF derives for this use alone", async () => {
     const key = await crypto.subtle.importKey(
       "raw",
       await derivedBits("customer-keys"),

@@ -307,7 +307,7 @@ describe("the view of a task with a price", () => {
     },
   );
 
-  it("a finished task with a price by usage is shown to its account with what it costs, by what, and when the rest was released", () => {
+  it("a finished task with a price by usage shows its account what it costs, what decided this, and when the difference was released", () => {
     const final = { credits: 13, basis: "usage" } as const;
     const task = aFinishedTask({ credits: credits({ kind: "released", at: NOW }, { final }) });
     const { credits: shown } = JSON.parse(taskView(task, "account"));

@@ -16,7 +16,7 @@ const described = Object.entries(VARIABLE_DESCRIPTIONS);
 
 const isTaken = (name: string, value: string) => shape.get(name)?.safeParse(value).success;
 
-it("every variable that the configuration reads stands in exactly one table of docs/configuration.md", () => {
+it("every variable that the configuration reads is in exactly one table of docs/configuration.md", () => {
   const listed = Object.values(VARIABLE_GROUPS).flatMap((group) => Object.keys(group));
   const bindings = ["INDEX_DB", "OUTPUTS"];
   const read = [...shape.keys(), "CONNECTIONS"].filter((name) => !bindings.includes(name));

@@ -202,7 +202,7 @@ it("when D1 stores the counts of an hour and its answer is lost, the next run co
   expect(await shown()).toEqual(await shownAfterOnePart());
 });
 
-it("a count that may make too few queries for all parts of an hour goes on in the next run with the part at which it stopped", async () => {
+it("a count that may make too few queries for all parts of an hour continues in the next run with the part at which it stopped", async () => {
   await insert(...mixedRows(10));
   const parts: number[] = [];
   let stored = 0;

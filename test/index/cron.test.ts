@@ -404,7 +404,7 @@ it("all steps of a run of the cron end before the next run, which wrangler.toml 
   expect(longestMs).toBeLessThan(PERIOD_MS);
 });
 
-it("an index database that does not answer is waited for only as long as the databases before it have left of the time of the step", async () => {
+it("when an index database does not answer, the cron waits for it only for what earlier databases have left of the step's time", async () => {
   const warned = logLines("warn");
   let calls = 0;
   const each = async () => {

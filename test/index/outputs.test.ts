@@ -33,7 +33,7 @@ it("the console's list of tasks is narrowed by its filter Outputs to tasks with 
   expect(page).toMatch(/<option value="lost" selected[^>]*>lost/);
 });
 
-it("GET /v1/stats adds up kept copies of outputs, their bytes, and those given up, of tasks created in its hours, in all databases", async () => {
+it("GET /v1/stats counts the kept outputs, their bytes and the lost outputs of tasks created in its time range, in all databases", async () => {
   const { SHARD_1: second } = env;
   if (second === undefined) throw new Error("this test needs two databases");
   await ready(second);

@@ -124,7 +124,7 @@ it("the counting of tasks per hour counts 100 hosts by name, hosts with failures
   expect(rows).toContainEqual({ host: "zz-failing.example.net", tasks: 1 });
 });
 
-it("the removal of expired index rows ends after a round of 5,000 rows once its time budget is spent, and the next removal goes on from there", async () => {
+it("the removal of expired index rows ends after a round of 5,000 rows once its time budget is spent, and the next one continues from there", async () => {
   const createdAt = START - 8 * DAY;
   await insert(
     ...manyRows(500, { createdAt: createdAt - 1, expiresAt: START + 1 }),
@@ -144,7 +144,7 @@ it("the removal of expired index rows ends after a round of 5,000 rows once its 
   ).toBe(500);
 });
 
-it("the removal of expired index rows reads only once a day the rows that are kept longer, those of failed callbacks and of open tasks", async () => {
+it("the removal of expired index rows reads the rows of failed callbacks and of open tasks, which are kept longer, only once a day", async () => {
   const createdAt = START - 9 * DAY;
   const kept = manyRows(2_000, { createdAt, callback: "failed" });
   const open = { createdAt: START - 40 * DAY, expiresAt: null, dueAt: START + DAY };

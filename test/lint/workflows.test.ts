@@ -55,7 +55,7 @@ const filesIn = (folder: string) => globSync(`${folder}/*`, { cwd: join(ROOT, ".
 const workflow = (name: string) => Workflow.parse(read(`workflows/${name}.yml`));
 const [ci, release] = [workflow("ci"), workflow("release")];
 
-it("CI runs .ci/run, and nothing else of its own, for each push to main, each pull request and each release", () => {
+it("CI runs .ci/run, and no other command of its own, for each push to main, each pull request and each release", () => {
   expect(ci.on).toEqual({
     push: { branches: ["main"] },
     pull_request: null,
@@ -105,7 +105,7 @@ it("each action that a workflow uses is named by the hash of a commit, which nob
 });
 
 it.each(filesIn("ISSUE_TEMPLATE"))(
-  "the form %s is as GitHub takes it, and requires the output of npm run doctor and says that it has no secret",
+  "the form %s has the format of GitHub, and requires the output of npm run doctor and says that this contains no secret",
   (file) => {
     const { body } = Form.parse(read(file));
     const fields = body.filter((each) => each.type !== "markdown");

@@ -20,7 +20,7 @@ import { anAnswer } from "./answer.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 
-it("every provider is registered under its own name, and has example answers in the tests as every upstream that the documentation declares", () => {
+it("every provider is registered under its own name and has example answers in the tests, as have all documented declared upstreams", () => {
   const names = [...PROVIDERS.values()].map(({ name }) => name);
   const named = EXAMPLES.map((examples) => examples.provider);
   expect(names).toEqual([...PROVIDERS.keys()]);

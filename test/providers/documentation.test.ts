@@ -60,7 +60,7 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       ...pollExamples.map((example) => observationIn(provider, example)),
     ].filter((observation) => observation !== null);
 
-    it(`the page of ${name} says what it is before its one call, which stands at a path that starts a job`, () => {
+    it(`the page of ${name} describes the provider before its only example of a call, whose path starts a job`, () => {
       const [, intro = "", code = ""] =
         /^# .+\n\n(.+)\n\n(?:```sh account\n([^]*?)```)?/.exec(page) ?? [];
       expect(intro).toContain("](https://");

@@ -81,7 +81,7 @@ it("decimalOf, which reads a plain decimal number or text, returns null for text
   expect(others.map(decimalOf).filter((number) => number !== null)).toEqual([]);
 });
 
-it("firstAt, which reads a field that has several names, takes the first name with a value, and zero is one", () => {
+it("firstAt, which reads a field that has several names, returns the value of the first name that has one, also zero", () => {
   const names = ["a", "b"];
   const values = [{ a: "x", b: 2 }, { b: 2, a: 0 }, { b: 3 }, {}];
   expect(values.map((value) => firstAt(value, names, numberAt))).toEqual([2, 0, 3, null]);

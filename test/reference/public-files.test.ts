@@ -103,7 +103,7 @@ it("no file of public has a path that is one of a route or of a page of the cons
   expect(PATHS.filter((path) => patterns.some((pattern) => pattern.test(path)))).toEqual([]);
 });
 
-it("every file of public has headers of its own in _headers, which let no copy be used without asking for a newer one", () => {
+it("every file of public has headers of its own in _headers, with which no cache uses a copy without asking for a newer one", () => {
   const rules = textOf("_headers").split("\n\n");
   const starts = rules.map((rule) => rule.split("\n")[0]?.replace(/\*$/, "") ?? "");
   expect(starts).toEqual(["/docs", "/docs/errors", "/openapi.json", "/assets/"]);

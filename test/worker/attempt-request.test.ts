@@ -153,7 +153,7 @@ it("POST /v1/tasks/{id}/verify says so when a received callback is signed with t
   expect(await answer.json()).toMatchObject({ faults: [{ code: "wrong_secret", message }] });
 });
 
-it("the second callback attempt of a task is shown with its delay behind the schedule and its time after the end of the task", async () => {
+it("the second callback attempt of a task is shown with its delay after its planned time and its time after the end of the task", async () => {
   aReceiver(status(500));
   const id = await completed();
   await wake(id, 180_040);

@@ -96,7 +96,7 @@ it.each(["https://relay", "http://127.0.0.1:8787", "https://attacker.example"])(
   },
 );
 
-it("a key in a request over a service binding counts: an account's key sees its own tasks alone, an operator's read key changes nothing", async () => {
+it("a key in a request over a service binding limits it: an account's key to its own tasks, an operator's read key to reading", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const [own, other] = [await register({ account }), await register()];

@@ -204,7 +204,7 @@ it.each(Object.entries(OBJECT_CLASSES))(
   },
 );
 
-it("the configuration accepts numbers and booleans as TOML writes them, and takes a variable that is blank as absent", async () => {
+it("the configuration accepts numbers and booleans as TOML writes them, and reads a blank variable as absent", async () => {
   const typed = { MAX_BODY_KB: 1, PAUSED: false, CALLBACK_TIMEOUT_S: 2, PUBLIC_URL: " " };
   const response = await callWith({ ...env, ...typed }, "/healthz");
   expect(await response.json()).toMatchObject({

@@ -176,7 +176,7 @@ it("GET /v1/accounts/{account}/entries?format=csv has a header line, quotes as R
 });
 
 it.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠SUM(A1)"])(
-  "the CSV export puts ' before the text %j, which a spreadsheet takes for a formula, and keeps numbers; JSON lines have it as it is",
+  "the CSV export puts ' before the text %j, which spreadsheets read as a formula, and not before numbers; JSON lines have no '",
   async (text) => {
     const account = await anAccount();
     await runInDurableObject(accountStub(account), (object) => {

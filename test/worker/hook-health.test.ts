@@ -40,7 +40,7 @@ describe("an attachment to a connection whose hooks are expected", () => {
     expect((await attached(connection)).waitMs).toBeLessThan(4.3 * SECOND);
   });
 
-  it("an isolate asks the object of a connection once in ten minutes how many hooks are missing, and not when the same job is attached again", async () => {
+  it("an isolate asks a connection's object once in ten minutes how many hooks are missing, and not when a job is attached again", async () => {
     const connection = aConnection();
     const asked = calls("hooklessTasks");
     const { task } = await attached(connection);

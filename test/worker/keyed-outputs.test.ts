@@ -153,7 +153,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     expect(sentTo("http://127.0.0.1")).toEqual([]);
   });
 
-  it("is passed on until the link of the relay expires, because the gateway states no end of its own links", async () => {
+  it("is passed on until the relay's link expires, because the gateway states no time at which its own links end", async () => {
     const { open } = await linked();
     pass(6 * DAY_MS);
     expect((await open()).status).toBe(200);

@@ -62,7 +62,7 @@ it("a poll of a provider is one GET request that accepts JSON, has the configure
 });
 
 it.each(["1", "25"])(
-  "a poll without an answer ends after 10 s whatever CALLBACK_TIMEOUT_S is (%s s), and the watchdog alarm would fire later",
+  "a poll without an answer ends after 10 s whatever CALLBACK_TIMEOUT_S is (%s s), before the watchdog alarm would fire",
   async (CALLBACK_TIMEOUT_S) => {
     const expire = holdTimers(10_000);
     const signals: AbortSignal[] = [];

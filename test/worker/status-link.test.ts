@@ -157,7 +157,7 @@ it("a task with a status link that is read with a key has the ETag of the operat
 });
 
 it.each(["/v1/tasks/{id}", "/v1/tasks/{id}/events"])(
-  "OPTIONS %s is answered with 204 and CORS headers that allow GET and HEAD, whether a task has the id or none, and asks no object",
+  "OPTIONS %s is answered with 204 and CORS headers that allow GET and HEAD, even for an unknown id, without a call to an object",
   async (path) => {
     const { id } = await aLinkedTask();
     const response = await open(path.replace("{id}", crypto.randomUUID()), {
@@ -236,7 +236,7 @@ it.each(WAYS)(
   },
 );
 
-it("a status token is accepted under every RELAY_SECRET, is made with the first one, and is refused once its secret is gone", async () => {
+it("a status token is accepted under every RELAY_SECRET, is made with the first one, and is refused once its secret was removed", async () => {
   const { link } = await aLinkedTask();
   const both = `${OTHER_SECRET} ${env.RELAY_SECRET}`;
   expect((await callWith(withSecret(both), link, { key: null })).status).toBe(200);

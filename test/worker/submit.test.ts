@@ -194,7 +194,7 @@ it.each([
   ["a lost connection", () => Promise.reject(new Error("lost"))],
   ["an answer that breaks off", () => new Response(brokenOff(JSON.stringify({ id: JOB })))],
 ])(
-  "after %s it is not known whether the upstream has started a job: the task stays open, and SDKs are told not to repeat the call",
+  "after %s it is not known whether the upstream has started a job: the task stays open, and the answer tells SDKs not to repeat",
   async (_, site) => {
     const outside = anArk(site);
     const { id, headers } = named();

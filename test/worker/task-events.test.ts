@@ -137,7 +137,7 @@ it("an event stream ends when its task is erased, and the next request for it is
   expect(await refusal(await follow(link))).toEqual(UNKNOWN_TASK);
 });
 
-it("an event stream goes on when a read of its task fails by a fault of the platform", async () => {
+it("an event stream stays open when a read of its task fails by a fault of the platform", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const lost = Object.assign(new Error("Network connection lost."), { retryable: true });
   const reading = vi.spyOn(TaskObject.prototype, "readByLink");
@@ -228,7 +228,7 @@ it("an event stream whose API key stays valid lasts 15 minutes, looks the key up
   expect(lookUps.mock.calls.length).toBeGreaterThanOrEqual(14);
 });
 
-it("an event stream goes on when the owner of its API key cannot be looked up by a fault of the platform", async () => {
+it("an event stream stays open when the owner of its API key cannot be looked up by a fault of the platform", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const { id } = await aLinkedTask({ account, callback_url: null });

@@ -77,7 +77,7 @@ it("codeTokens divides a JSON text into tokens for highlighting, which together 
   ]);
 });
 
-it("codeTokens takes a string without its closing quotation mark for a string that reaches to the end", () => {
+it("codeTokens reads a string without its closing quotation mark as a string that reaches to the end of the text", () => {
   expect(codeTokens('["a", "b \\" c\n')).toEqual([
     { kind: "plain", text: "[" },
     { kind: "string", text: '"a"' },

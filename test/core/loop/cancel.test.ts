@@ -51,7 +51,7 @@ it("an order to cancel asks the upstream as soon as a poll in flight has its ans
   expect(host.stored).toMatchObject({ status: "failed" });
 });
 
-it("a call to cancel in flight is aborted when a hook ends the task, and the result of the hook counts", async () => {
+it("a call to cancel in flight is aborted when a hook ends the task, and the task has the result of the hook", async () => {
   await order();
   host.loop.apply(aHook(aCompletion(), { isSigned: true }));
   await runMicrotasks();

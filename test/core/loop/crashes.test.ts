@@ -42,7 +42,7 @@ function breakOnly(...operations: readonly Operation[]): void {
   host.isBroken = (operation) => operations.includes(operation);
 }
 
-describe("a callback attempt that a crash has left without an end", () => {
+describe("a callback attempt that was in flight at a crash", () => {
   it("a callback attempt cut off by a crash is recorded as interrupted, counts in its series, and is followed by the next one after 5 s", async () => {
     host.loop.apply(finish);
     host.crash();

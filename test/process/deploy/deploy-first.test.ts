@@ -332,7 +332,7 @@ it.each([
     "wrangler.toml cannot be read: .*Cure: correct it",
   ],
 ])(
-  "npm run deploy:first asks Cloudflare nothing and says in one line what to do when %s",
+  "npm run deploy:first sends no request to Cloudflare and says in one line what to do when %s",
   async (_, prepare, expected) => {
     prepare();
     const { status, stdout, stderr } = await deployFirst();

@@ -54,7 +54,7 @@ it.for(RUNTIMES)(
   },
 );
 
-it("the insert in docs/receive.md adds a row for a new task and none for a repeated one", () => {
+it("the SQL INSERT in docs/receive.md adds a row for a new task and none for a repeated one", () => {
   const database = new DatabaseSync(":memory:");
   database.exec(TABLE);
   const changes = [1, 2].map(() => database.prepare(INSERT).run().changes);

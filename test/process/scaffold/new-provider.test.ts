@@ -39,7 +39,7 @@ it("npm run check passes with what npm run providers:new --code writes, and only
   const expected = ["acme-video", "b"].flatMap((name) => [
     ...MEANINGS.map((meaning) => `an example answer of ${name} to a poll is read as ${meaning}`),
     `a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`,
-    `the page of ${name} says what it is before its one call, which stands at a path that starts a job`,
+    `the page of ${name} describes the provider before its only example of a call, whose path starts a job`,
     `the page of ${name} names the pages that its facts are from, and when they were read`,
   ]);
   const hooks = MEANINGS.map((meaning) => `an example hook of acme-video is read as ${meaning}`);

@@ -204,7 +204,7 @@ async function health(answer: { status: number; id?: string; body: string } | nu
   return await waitForHealth(new Relay(server.origin, "key"), "v2", WAIT);
 }
 
-it("npm run deploy:first takes a relay for healthy when the deployed version shows its configuration to the operator", async () => {
+it("npm run deploy:first reports a relay as healthy when the deployed version shows its configuration to the operator", async () => {
   const state = { kind: "healthy", allowsLocalCallbacks: false, isPaused: true };
   expect(await health(healthOf(HEALTHY))).toEqual(state);
 });
@@ -235,7 +235,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-it("npm run deploy:first opens a tunnel with cloudflared and ends it, and goes on without one when cloudflared is missing or silent", async () => {
+it("npm run deploy:first opens a tunnel with cloudflared and ends it, and continues without one when cloudflared is missing or silent", async () => {
   const directory = mkdtempSync(join(tmpdir(), "task-relay-tunnel-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const cloudflared = join(directory, "cloudflared");

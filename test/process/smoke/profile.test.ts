@@ -45,7 +45,7 @@ function node(
   return { id, callFrame: { functionName, url, lineNumber }, children };
 }
 
-it("a sample of a profile counts for the innermost function that a rule names, and work of packages or generated code for its caller", () => {
+it("npm run bench:profile counts a sample for the innermost function that a rule names, and work of packages for its caller", () => {
   const times = [...timesOf(sharesOf(PROFILE, SCRIPT))].filter(([, us]) => us > 0);
   expect(times).toEqual([
     ["validate: read and check the body and the URLs", 4 + 8 + 256],

@@ -40,14 +40,14 @@ it.each([
   ["cancelTask", "POST", `/v1/tasks/${ID}/cancel`],
   ["redeliverTask", "POST", `/v1/tasks/${ID}/redeliver`],
 ])(
-  "an error behind a wait in %s names it in the stack that the minified build logs",
+  "an error thrown after an await in %s has this name in the stack that the minified build logs",
   async (name, method, path) => {
     const failure = await failureOf(() => relay.client.ask(method, path));
     expect(failure?.stack).toMatch(new RegExp(String.raw`\bat async ${name} `));
   },
 );
 
-it("an error behind a wait in the handler of a form names the handler in the stack that the minified build logs", async () => {
+it("an error thrown after an await in the handler of a form has the handler's name in the stack that the minified build logs", async () => {
   const { url } = relay;
   const send = (path: string, fields: Record<string, string>, cookie = "") =>
     fetch(url + path, {

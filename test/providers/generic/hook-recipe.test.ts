@@ -90,7 +90,7 @@ it("a declared hook signature over path, another header and the time in a third 
   expect(await verified(timeless, recipe)).toBe("refused");
 });
 
-it("a hook of Standard Webhooks, signed by its own library, is verified by a declared recipe", async () => {
+it("a hook signed by the library of Standard Webhooks is verified by a declaration with this recipe", async () => {
   const secret = `whsec_${btoa("test-only-standard-secret-1234")}`;
   const recipe: HookRecipe = {
     header: "webhook-signature",
