@@ -91,7 +91,7 @@ it("GET /v1/tasks/{id} with If-None-Match answers 200 to the tag of an earlier v
   expect(response.headers.get("ETag")).not.toBe(tag);
 });
 
-it("GET /v1/tasks/{id} with If-None-Match answers 404 for an unknown task, even to a star", async () => {
+it("GET /v1/tasks/{id} with If-None-Match answers 404 for an unknown task, even to the value *", async () => {
   expect((await readIfChanged(crypto.randomUUID(), "*")).status).toBe(404);
 });
 
