@@ -78,7 +78,7 @@ describe("the relay's link to an output", () => {
     ["where outputs are kept", BUCKET],
     ["where none are kept", {}],
   ])(
-    "is not made %s for an output that opens only with a key and that the upstream itself has not reported",
+    "is not made %s for an output that opens only with a key and that an event or an unsigned hook has reported",
     async (_, vars) => {
       const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net" };
       const { links } = await linksOf({ ...connections({ gateway }), PUBLIC_URL, ...vars });

@@ -151,13 +151,13 @@ describe("the upstream's own links to outputs that the relay keeps", () => {
   });
 });
 
-describe("the outputs of a task", () => {
+describe("the origin of a task's outputs", () => {
   it.each([
     ["an event", true, aPolicy(), aReport(aCompletion())],
     ["an unsigned hook", true, aPolicy({ polls: new Map() }), aHook(aCompletion())],
     ["a signed hook", undefined, aPolicy(), aHook(aCompletion(), { isSigned: true })],
     ["a poll", undefined, aPolicy(), aPollEnd(newsAnswer(aCompletion()))],
-  ])("that %s has reported are stored with isUnproven %s", (_, isUnproven, policy, end) => {
+  ])("is stored, when %s has reported them, as unproven: %s", (_, isUnproven, policy, end) => {
     const asked: unknown[] = [];
     const linkTo = ({ number, ...output }: LinkableOutput) => {
       asked.push(output.isUnproven);
@@ -169,7 +169,7 @@ describe("the outputs of a task", () => {
     expect(parseRecord(structuredClone(task))).toEqual(task);
   });
 
-  it("are told to the object that copies them as not proven by the upstream", () => {
+  it("is stated to the object that copies them when it is unproven, and not otherwise", () => {
     const reported = endedWith(VIDEO);
     expect(firstOrderOf(anOpenTask(), reported)).toMatchObject({ isUnproven: true });
     const place = outputPlaceOf(reported, reported.recordedAt, 1);

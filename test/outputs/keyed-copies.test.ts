@@ -86,29 +86,26 @@ it.each([
   },
 );
 
-describe("a link on the gateway that opens only with its key, and that the gateway has not told the relay", () => {
+describe("a link to the gateway that opens only with the gateway's key, and that only an event has reported", () => {
   const secret = `${GATEWAY}/v1/videos/of-somebody-else/content`;
 
   it.each([
     ["with a bucket", WITH_BUCKET],
     ["without a bucket", WITHOUT_BUCKET],
-  ])(
-    "is passed on as it is by a relay %s when an event reports it, and not fetched",
-    async (_, bindings) => {
-      const upstream = anUpstream(sending(VIDEO_BYTES));
-      upstream.on(GATEWAY, sending(VIDEO_BYTES));
-      const { id } = await hooked({ provider: "openai-videos", bindings });
-      const body = { id, status: "completed", output: { urls: [secret] } };
-      expect((await callWith(bindings, "/v1/events", { body })).status).toBe(202);
-      await untilIdle(id);
-      const task = await (await callWith(bindings, `/v1/tasks/${id}`)).json();
-      expect(task).toMatchObject({ output: { urls: [secret] } });
-      expect(task).not.toHaveProperty("outputs");
-      expect(upstream.sentTo(GATEWAY)).toEqual([]);
-    },
-  );
+  ])("is shown to clients unchanged by a relay %s, and not fetched", async (_, bindings) => {
+    const upstream = anUpstream(sending(VIDEO_BYTES));
+    upstream.on(GATEWAY, sending(VIDEO_BYTES));
+    const { id } = await hooked({ provider: "openai-videos", bindings });
+    const body = { id, status: "completed", output: { urls: [secret] } };
+    expect((await callWith(bindings, "/v1/events", { body })).status).toBe(202);
+    await untilIdle(id);
+    const task = await (await callWith(bindings, `/v1/tasks/${id}`)).json();
+    expect(task).toMatchObject({ output: { urls: [secret] } });
+    expect(task).not.toHaveProperty("outputs");
+    expect(upstream.sentTo(GATEWAY)).toEqual([]);
+  });
 
-  it("is answered with itself, and not with what it opens, where it became one that needs a key after the result", async () => {
+  it("gets a redirect to itself, and is not fetched, when the gateway was configured only after the result", async () => {
     const upstream = anUpstream(sending(VIDEO_BYTES));
     upstream.on(GATEWAY, sending(VIDEO_BYTES));
     const elsewhere = { ...WITH_BUCKET, OPENAI_VIDEOS_BASE_URL: "https://videos.example.com" };

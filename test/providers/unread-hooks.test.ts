@@ -91,6 +91,6 @@ it.each<[unknown, boolean]>([
   [{ statusText: "running", note: "processing" }, false],
   [{ a: { b: { c: { d: { status: "running" } } } } }, false],
   ["running", false],
-])("whether a hook without a readable state (%j) says that the job runs: %s", (body, says) => {
+])("a hook without a readable state (%j) says that the job runs: %s", (body, says) => {
   expect(saysRunning(body)).toBe(says);
 });
