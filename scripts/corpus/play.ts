@@ -34,15 +34,14 @@ export interface BodyReading {
   readonly because?: string;
 }
 
-/** A relay with public links for outputs that open only with the key, which it may fetch from loopback too, and without a bucket. */
-const CONFIG: NewsConfig = {
+/** A relay with public links for outputs that open only with the key, which it may fetch from loopback too. */
+const CONFIG: Omit<NewsConfig, "areOutputsKept"> = {
   allowLocalCallbacks: true,
   allowIpCallbacks: false,
   publicUrl: "https://relay.example.com",
   outputsOrigin: "https://relay.example.com",
   isListenOn: false,
   isErrorTextGeneric: false,
-  areOutputsKept: false,
 };
 const KEY = "access-of-the-player:secret-of-the-player";
 const TASK_ID = "0c3f8a52-5d0e-4b6c-9b2e-3a1f5d7e9c11";
@@ -52,12 +51,15 @@ const WITHOUT_BODY = [204, 205, 304];
 /**
  * Reads a body with a provider's adapter as the relay reads it, without a request.
  * @param baseUrl base URL of the connection.
+ * @param areOutputsKept true for a relay with a bucket for outputs.
  */
 export async function playBody(
   provider: UpstreamProvider,
   baseUrl: string,
   given: ReceivedBody,
+  areOutputsKept = false,
 ): Promise<BodyReading> {
+  const config = { ...CONFIG, areOutputsKept };
   const connection: Connection = {
     name: provider.name,
     provider,
@@ -70,8 +72,8 @@ export async function playBody(
   };
   const job: Job = { id: given.job, endpoint: given.endpoint ?? null };
   return given.transport === "hook"
-    ? playHook(provider, connection, job, given)
-    : playPoll(provider, connection, job, given);
+    ? playHook(provider, connection, job, given, config)
+    : playPoll(provider, connection, job, given, config);
 }
 
 async function playPoll(
@@ -79,6 +81,7 @@ async function playPoll(
   connection: Connection,
   job: Job,
   given: ReceivedBody,
+  config: NewsConfig,
 ): Promise<BodyReading> {
   const answers = [...(given.first === undefined ? [] : [given.first]), given];
   const { signal } = new AbortController();
@@ -88,7 +91,7 @@ async function playPoll(
   };
   const answered = await askProvider(job, connection, KEY, provider.polls, signal, ask);
   if (answered === null) return { status: "open", because: "one more request is needed" };
-  const answer = pollAnswer(answered.reading, answered.head, newsRulesOf(CONFIG, connection));
+  const answer = pollAnswer(answered.reading, answered.head, newsRulesOf(config, connection));
   return answer.kind === "news" ? readingOf(answer.news) : openReading(answer);
 }
 
@@ -97,6 +100,7 @@ function playHook(
   connection: Connection,
   job: Job,
   given: ReceivedBody,
+  config: NewsConfig,
 ): BodyReading {
   const adapter = provider.hooks;
   if (adapter === null) return { status: "ignored", because: "the provider sends no hooks" };
@@ -104,7 +108,7 @@ function playHook(
   const headers = new Headers(given.headers);
   const hook: Hook = { path: `/hooks/${provider.name}/task/token`, query: "", headers, readBody };
   const target = { adapter, connection, taskId: given.task ?? TASK_ID, submissionId: null };
-  const event = hookEvent(target, parseJson(textOf(given)), hook, true, CONFIG);
+  const event = hookEvent(target, parseJson(textOf(given)), hook, true, config);
   if (typeof event === "string") return { status: "ignored", because: event };
   if (!isAbout(job, event.jobId)) return { status: "ignored", because: "other_job" };
   if (event.unread !== undefined) {

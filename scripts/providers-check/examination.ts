@@ -15,6 +15,7 @@ import {
   valuesOf,
 } from "../../src/providers/generic/declared-reports.ts";
 import { findFirst } from "../../src/providers/generic/json-pointer.ts";
+import { unlinkedOutputIn } from "../../src/providers/unlinked-output.ts";
 
 /** One member of a declaration, and what it makes of a report. */
 export interface ExaminedMember {
@@ -87,14 +88,16 @@ function outputMember(
 ): ExaminedMember {
   const { body, jobId, baseUrl } = report;
   const place = typeof output === "string" ? output : output.at;
-  const { urls, keyedUrls, inline } = outputsIn(report, { outputs: [output] }, declaration);
-  const count = valuesOf(output, body, jobId, baseUrl).length;
+  const { urls, keyedUrls } = outputsIn(report, { outputs: [output] }, declaration);
+  const values = valuesOf(output, body, jobId, baseUrl);
+  const { files } = unlinkedOutputIn(body);
+  const inline = values.filter(({ pointer }) => files.includes(pointer));
   const parts = [
     ...(urls.length > 0 ? [`links: ${urls.length}`] : []),
     ...(keyedUrls.length > 0 ? [`links that need the key: ${keyedUrls.length}`] : []),
     ...(inline.length > 0 ? [`files in base64: ${inline.length}`] : []),
   ];
-  const other = count > 0 ? `no link, but other values: ${count}` : null;
+  const other = values.length > 0 ? `no link, but other values: ${values.length}` : null;
   return member(`poll.outputs.${index}`, [place], parts.length > 0 ? parts.join(", ") : other);
 }
 

@@ -1,5 +1,6 @@
 import type { LinkableOutput, OutputLinks } from "../core/policy.ts";
 import type { Provable } from "../core/record/upstream.ts";
+import { inlinePointer } from "../providers/inline-output.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { ImmediateHmacKey } from "../security/hmac.ts";
 import { extensionOf, outputLink } from "../security/output-link.ts";
@@ -51,10 +52,13 @@ export function isFetchedWithKey(
   return isUnproven !== true && isKeyNeeded(source, connection);
 }
 
-/** Tells whether a link is on the own origin of a connection, and opens only with its key. */
+/**
+ * Tells whether a link is on the own origin of a connection, and opens only with its key. So does an output that stands in
+ * the answer to a poll.
+ */
 function isKeyNeeded(link: string, connection: Connection | undefined): boolean {
   if (connection === undefined || connection.provider.polls === null) return false;
   const url = URL.parse(link);
   if (url === null || url.origin !== URL.parse(connection.baseUrl)?.origin) return false;
-  return connection.provider.needsKey?.(url) === true;
+  return inlinePointer(url) !== null || connection.provider.needsKey?.(url) === true;
 }

@@ -2,6 +2,7 @@ import type { PollAnswer } from "../core/events/event.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import { HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { isAbout, type Job } from "../core/record/upstream.ts";
+import { type GivenAnswer, withOutputOf } from "../providers/inline-output.ts";
 import { type NewsRules, progressIn, toNews } from "../providers/observation.ts";
 import { readPollAnswer } from "../providers/poll-answer.ts";
 import type { Answer } from "../providers/provider-answer.ts";
@@ -82,19 +83,33 @@ export async function askProvider(
 ): Promise<Answered | null> {
   const headers = await adapter.headers(key, Date.now());
   let path = adapter.path(job);
-  const isLarge = adapter.echoesInput === true;
+  const answers: GivenAnswer[] = [];
   let reader: AnswerReader = adapter;
   for (let requests = 0; requests < MAX_REQUESTS; requests++) {
     const body = requests === 0 ? adapter.body?.(job) : undefined;
-    const request = { url: `${baseUrl}${path}`, headers, isLarge };
+    const url = `${baseUrl}${path}`;
+    const request = { url, headers, isLarge: true };
     const answer = await ask(body === undefined ? request : { ...request, body }, signal);
     if (answer === null) return null;
+    answers.push({ body: answer.body, url: body === undefined ? url : null });
     const reading = readPollAnswer(reader, answer, job, baseUrl);
-    if (reading.kind !== "next") return { reading: checkJob(reading, job), head: answer };
+    if (reading.kind !== "next") {
+      return { reading: withOutput(checkJob(reading, job), answers, baseUrl), head: answer };
+    }
     path = reading.path;
     reader = reading;
   }
   return null;
+}
+
+/** Returns what the adapter has read from the answers of a poll, with an output that has no link. */
+function withOutput(
+  reading: FinalReading,
+  answers: readonly GivenAnswer[],
+  baseUrl: string,
+): FinalReading {
+  if (reading.kind !== "observed") return reading;
+  return { ...reading, observation: withOutputOf(reading.observation, answers, baseUrl) };
 }
 
 /**

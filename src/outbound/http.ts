@@ -43,9 +43,7 @@ export interface ChangeRequest {
 const MAX_RESPONSE_READ_BYTES = 4096;
 const MAX_EXCERPT_BYTES = 1024;
 const MAX_ANSWER_BYTES = 1_048_576;
-/**
- * Largest accepted answer, in bytes, of a provider whose answers repeat the input of the job, e.g. whole images.
- */
+/** Largest accepted answer of a provider that may contain whole files: outputs, or the repeated input of the job. */
 const MAX_LARGE_ANSWER_BYTES = 8_388_608;
 const MAX_HEADER_CHARS = 64;
 const MAX_HOST_CHARS = 128;

@@ -1,7 +1,7 @@
 import type { UrlRules } from "../security/url-rules.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
 import { findAll } from "../providers/generic/json-pointer.ts";
-import { fromBase64 } from "../security/encoding.ts";
+import { bytesOf, fromBase64 } from "../security/encoding.ts";
 import { get, getStream } from "./http.ts";
 
 /** An output at its upstream, as the relay fetches it. */
@@ -91,10 +91,13 @@ async function openInline(
   return { kind: "opened", response: new Response(readable, { headers }) };
 }
 
-/** Returns the bytes of a file in base64, perhaps as a `data:` URL. Null for any other text. */
+/** Returns the bytes of a file in base64 or of a `data:` URL (RFC 2397). Null for any other text. */
 function bytesIn(text: string): Uint8Array | null {
+  const [start = "", type] = /^data:([^,]{0,200}),/i.exec(text) ?? [];
+  const content = text.slice(start.length);
   try {
-    return fromBase64(text.replace(/^data:[^,]{0,100},/i, "").replaceAll(/[\r\n]/g, ""));
+    if (type !== undefined && !/;base64$/i.test(type)) return bytesOf(decodeURIComponent(content));
+    return fromBase64(content.replaceAll(/[\r\n]/g, ""));
   } catch {
     return null;
   }

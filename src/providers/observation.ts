@@ -1,6 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import { ratioIn, resolutionIn } from "../core/output-metadata/pixels.ts";
-import type { UpstreamFailure, UpstreamNews } from "../core/record/upstream.ts";
+import type { UpstreamEnd, UpstreamFailure, UpstreamNews } from "../core/record/upstream.ts";
 import { type ErrorText, type UpstreamError, failureOf } from "./failure.ts";
 import { type Phase, phaseOf } from "./phase.ts";
 import { type Amounts, usageOf } from "./usage.ts";
@@ -29,10 +29,12 @@ export interface Observation {
    */
   readonly keyedUrls?: readonly string[];
   /**
-   * Links behind which the relay finds the outputs that stand in the report itself, in base64 (`inlinePointer` of the
-   * provider). Null for one that it cannot find again. Absent when the adapter reads none.
+   * Links behind which the relay finds the outputs that stand in the report itself (`inline-output.ts`). Null for one that
+   * it cannot find again. Absent when there are none, and when the report has links.
    */
   readonly inlineOutputs?: readonly (string | null)[];
+  /** True when the output is no file but text, or the id of something made. Absent when it is not, or not known to be. */
+  readonly isText?: boolean;
   readonly metadata: Metadata;
   /** Time at which the job completed, in Unix milliseconds. Null when the report does not state it. */
   readonly completedAt: number | null;
@@ -77,16 +79,27 @@ const MAX_TIME_MS = 99_999_999_999_000;
 
 /** Code of the error of a task whose output the relay would have to keep, because it stands in the answer itself. */
 const NEEDS_STORE_CODE = "output_needs_store";
-/** News of a job whose output stands in the upstream's answer, in base64. A callback has only links. */
-const NEEDS_STORE: UpstreamFailure = {
-  status: "failed",
-  error: {
-    code: NEEDS_STORE_CODE,
-    message:
-      "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
-  },
-  failure: { category: "provider", retryable: false },
-};
+/** News of a job whose output stands in the upstream's answer. A callback has only links. */
+const NEEDS_STORE = undeliverable(
+  NEEDS_STORE_CODE,
+  "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
+);
+/** News of a job whose output stands in an answer that no `GET` brings again. */
+const NOT_FOUND_AGAIN = undeliverable(
+  NEEDS_STORE_CODE,
+  "The upstream has sent the output itself and no link to it, in an answer that the relay cannot ask for again to keep the output.",
+);
+/** News of a job whose output is text, to which there is no link. */
+const NOT_A_FILE = undeliverable(
+  "output_not_a_file",
+  "The job has succeeded, and its output is text and no file. The relay delivers links to files only.",
+);
+
+/** Returns the news of a job that has succeeded, and whose output no repetition would make deliverable. */
+function undeliverable(code: string, message: string): UpstreamFailure {
+  const failure = { category: "provider", retryable: false } as const;
+  return { status: "failed", error: { code, message }, failure };
+}
 
 /** Limits on the content of news about a job. */
 export interface NewsRules extends ErrorText {
@@ -107,8 +120,7 @@ export interface NewsRules extends ErrorText {
  * ended. Null when the relay does not know the state in the report.
  */
 export function toNews(observation: Observation, rules: NewsRules): UpstreamNews | null {
-  const { state, completedAt } = observation;
-  const urls = usableUrls(observation, rules);
+  const { state } = observation;
   const phase = phaseIn(observation);
   const usage = usageOf(observation.usage ?? null);
   switch (phase) {
@@ -118,15 +130,7 @@ export function toNews(observation: Observation, rules: NewsRules): UpstreamNews
     case "processing":
       return { status: phase };
     case "completed":
-      if (urls === "inline") return { ...NEEDS_STORE, ...usage };
-      if (urls.length === 0) return { status: "no_output", ...usage };
-      return {
-        status: "completed",
-        completedAt: timeOf(completedAt),
-        urls,
-        metadata: withoutUnknown({ ...observation.metadata, ...frameOf(observation.metadata) }),
-        ...usage,
-      };
+      return { ...successOf(observation, rules), ...usage };
     case "failed":
       return { ...failureOf(state ?? "", observation.error, rules), ...usage };
   }
@@ -137,17 +141,32 @@ export function phaseIn({ phase, state }: Pick<Observation, "phase" | "state">):
   return phase === undefined ? phaseOf(state) : phase;
 }
 
-/**
- * Returns the links to the output. `inline` means that it stands in the report itself, and that the relay cannot keep it.
- */
+/** Returns the news of a job that has succeeded: its output, or why none can be delivered. */
+function successOf(observation: Observation, rules: NewsRules): UpstreamEnd {
+  const { completedAt, inlineOutputs = [], isText, metadata } = observation;
+  const urls = usableUrls(observation, rules);
+  if (urls.length > 0) {
+    return {
+      status: "completed",
+      completedAt: timeOf(completedAt),
+      urls,
+      metadata: withoutUnknown({ ...metadata, ...frameOf(metadata) }),
+    };
+  }
+  if (inlineOutputs.length > 0) {
+    return rules.areInlineOutputsKept === true ? NOT_FOUND_AGAIN : NEEDS_STORE;
+  }
+  return isText === true ? NOT_A_FILE : { status: "no_output" };
+}
+
+/** Returns the links to the output, or those behind which the relay finds an output that it keeps. */
 function usableUrls(
   { urls, keyedUrls = [], inlineOutputs = [] }: Observation,
   { areKeyedLinksServed = false, areInlineOutputsKept = false }: NewsRules,
-): readonly string[] | "inline" {
+): readonly string[] {
   const linked = urls.length === 0 && areKeyedLinksServed ? keyedUrls : urls;
-  if (linked.length > 0 || inlineOutputs.length === 0) return linked;
-  const kept = inlineOutputs.filter((source) => source !== null);
-  return areInlineOutputsKept && kept.length === inlineOutputs.length ? kept : "inline";
+  if (linked.length > 0 || !areInlineOutputsKept) return linked;
+  return inlineOutputs.filter((source) => source !== null);
 }
 
 /**

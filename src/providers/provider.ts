@@ -103,11 +103,6 @@ export interface UpstreamProvider {
    * open without it.
    */
   readonly needsKey?: (link: URL) => boolean;
-  /**
-   * Returns the JSON Pointer of an output that stands, in base64, in the answer behind a link on the host of the connection.
-   * Null for a link to the output itself. Absent when the provider has only such links.
-   */
-  readonly inlinePointer?: (link: URL) => string | null;
   readonly polls: PollAdapter;
   /**
    * Names of the numbers that the provider states as the usage of a job, by which a price may be stated. Absent when it
@@ -264,11 +259,6 @@ export interface PollAdapter extends AnswerReader {
   readonly path: (job: Job) => string;
   /** Returns the JSON body of a request about a job, which is then a POST. Absent for a provider that is asked by GET. */
   readonly body?: (job: Job) => JsonValue;
-  /**
-   * True when answers repeat the input of the job, which may contain whole images. Up to 8 MiB of such an answer
-   * are read, and up to 1 MiB of any other.
-   */
-  readonly echoesInput?: true;
   /**
    * True when the provider's answers repeat the task id or the hook URL of the submit call (`taskId` and `hookUrl`
    * of the observation), and the id of a job is enough to poll it. A poll then shows to which task a job belongs.

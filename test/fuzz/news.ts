@@ -3,6 +3,7 @@ import { type Observation, progressIn, toNews } from "../../src/providers/observ
 import { METADATA, memberOf } from "./wire.ts";
 
 const CATEGORIES = "moderation invalid_input rate_limited timeout canceled provider".split(" ");
+const CODES = ["upstream_error", "output_needs_store", "output_not_a_file"];
 const ERROR_TEXT = { isGeneric: false, secrets: ["sk-planted-secret"] };
 const encoder = new TextEncoder();
 
@@ -34,8 +35,7 @@ function requireSoundFailure({
   failure,
 }: Extract<UpstreamNews, { status: "failed" }>): void {
   const { length } = encoder.encode(error.message);
-  if (error.code !== "upstream_error" && error.code !== "output_needs_store")
-    throw new Error(`the code is ${error.code}`);
+  if (!CODES.includes(error.code)) throw new Error(`the code is ${error.code}`);
   if (length === 0 || length > 1024) throw new Error(`the message has ${length} bytes`);
   if (!CATEGORIES.includes(failure.category)) throw new Error(`category ${failure.category}`);
 }

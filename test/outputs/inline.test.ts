@@ -50,10 +50,17 @@ it.each([
   },
 );
 
+it("the link to an output that stands in the upstream's answer as a data: URL without base64 opens the file", async () => {
+  const { response } = await opened(answering("data:image/svg+xml,%3Csvg%2F%3E"));
+  const text = new TextDecoder().decode(await response.arrayBuffer());
+  expect([response.status, text]).toEqual([200, "<svg/>"]);
+});
+
 it.each<[string, Site, number]>([
   ["that the upstream has forgotten", answering(FILE, 404), 410],
   ["that the upstream does not send now", answering(FILE, 500), 503],
   ["that the upstream has not ready", answering(FILE, 202), 503],
+  ["that is no percent-encoded data: URL", answering("data:text/plain,%zz"), 503],
   ["that is no base64", answering("not base64!"), 503],
   ["at whose place is no text", answering({}), 503],
   ["at whose place is nothing", () => Response.json({ status: "COMPLETED" }), 503],

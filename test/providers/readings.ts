@@ -1,5 +1,6 @@
 import { parseJson } from "../../src/core/json.ts";
 import type { Job } from "../../src/core/record/upstream.ts";
+import { type GivenAnswer, withOutputOf } from "../../src/providers/inline-output.ts";
 import type { Observation } from "../../src/providers/observation.ts";
 import { readPollAnswer } from "../../src/providers/poll-answer.ts";
 import type { AnswerReader, Reading, UpstreamProvider } from "../../src/providers/provider.ts";
@@ -18,7 +19,10 @@ export function readHook(
   json: unknown = parseJson(body),
 ): Observation | null {
   const hook = aHook(headers ?? {}, body, { path: `/hooks/${name}/task/token` });
-  return hooks?.read(json, hook) ?? null;
+  const observation = hooks?.read(json, hook) ?? null;
+  return observation === null
+    ? null
+    : withOutputOf(observation, [{ body: json, url: null }], GATEWAY);
 }
 
 /**
@@ -30,6 +34,7 @@ export function readPoll({ polls }: UpstreamProvider, example: PollExample): Rea
   let path = polls.path(job);
   let reader: AnswerReader = polls;
   let reading: Reading | null = null;
+  const answers: GivenAnswer[] = [];
   for (const exchange of example.exchanges) {
     if (reading !== null) {
       if (reading.kind !== "next") throw new Error(`the adapter did not request ${exchange.path}`);
@@ -38,6 +43,8 @@ export function readPoll({ polls }: UpstreamProvider, example: PollExample): Rea
     }
     if (path !== exchange.path) throw new Error(`the adapter requested ${path}`);
     reading = readPollAnswer(reader, anAnswer(exchange.answer), job, GATEWAY);
+    answers.push({ body: exchange.answer.body, url: `${GATEWAY}${path}` });
   }
-  return reading;
+  if (reading?.kind !== "observed") return reading;
+  return { ...reading, observation: withOutputOf(reading.observation, answers, GATEWAY) };
 }

@@ -100,7 +100,7 @@ it.each<[string, Site]>([
   ["a redirect", answering(DONE, 302, { Location: "https://elsewhere.example.net" })],
   ["HTML", () => new Response("<html>")],
   ["an empty body", () => new Response(null)],
-  ["JSON of more than 1 MiB", answering({ ...DONE, padding: "x".repeat(1_048_576) })],
+  ["JSON of more than 8 MiB", answering({ ...DONE, padding: "x".repeat(8_388_608) })],
   ["a refused connection", () => Promise.reject(new Error("connection refused"))],
   ["an unknown state", answering({ ...DONE, status: "dreamt" })],
   ["status 404", answering({ error: { code: "NotFound" } }, 404)],

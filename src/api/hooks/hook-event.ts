@@ -1,6 +1,7 @@
 import { type NewsConfig, newsRulesOf } from "../../config/news-rules.ts";
 import type { HookEvent } from "../../core/events/event.ts";
 import type { HookRefusal } from "../../core/record/tracking.ts";
+import { withOutputOf } from "../../providers/inline-output.ts";
 import {
   type NewsRules,
   type Observation,
@@ -28,10 +29,13 @@ export function hookEvent(
   // Another value than a task id is ignored: the operator may use this field for other purposes.
   const named = TaskId.safeParse(observation?.taskId);
   if (named.success && named.data !== taskId) return "other_task";
+  const rules = newsRulesOf(config, connection);
+  const answers = [{ body: json, url: null }];
+  const found = observation && withOutputOf(observation, answers, connection.baseUrl);
   const submission = submissionId === null ? {} : { submissionId };
   const jobId = observation?.jobId ?? null;
   const head = { type: "hook", connection: connection.name, jobId } as const;
-  const said = contentOf(observation, json, newsRulesOf(config, connection));
+  const said = contentOf(found && withoutKept(found, rules), json, rules);
   return { ...head, ...said, isSigned, ...submission };
 }
 
@@ -47,4 +51,9 @@ function contentOf(
   if (!isStateRead && saysRunning(json)) return { news: { status: "processing" } };
   const unread = observation === null ? "malformed" : "unknown_state";
   return { news: { status: "no_output" }, unread };
+}
+
+/** Returns a report without outputs that the relay keeps: a poll finds them again, in an answer that can be asked for. */
+function withoutKept(observation: Observation, { areInlineOutputsKept }: NewsRules): Observation {
+  return areInlineOutputsKept === true ? { ...observation, inlineOutputs: [] } : observation;
 }

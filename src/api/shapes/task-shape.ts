@@ -37,7 +37,7 @@ const FAILED = {
   error: z.strictObject({
     code: described(
       z.string(),
-      "`upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, or the code that an event stated.",
+      "`upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, `output_not_a_file`, or the code that an event stated.",
     ),
     message: z.string(),
   }),

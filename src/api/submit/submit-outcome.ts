@@ -4,6 +4,7 @@ import type { SubmitOutcome } from "../../core/events/event.ts";
 import type { SubmissionAnswer } from "../../core/record/submission.ts";
 import type { Job, UpstreamEnd, UpstreamNews } from "../../core/record/upstream.ts";
 import type { SubmitAnswer } from "../../outbound/http.ts";
+import { withoutPlaces } from "../../providers/inline-output.ts";
 import { toNews } from "../../providers/observation.ts";
 import { isRefusal, type SubmitReading } from "../../providers/submit.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
@@ -47,7 +48,8 @@ export function outcomeOf(
     case "named":
       return jobId === null ? unknown : accepted({ id: jobId, endpoint: null });
     case "result": {
-      const news = toNews(reading.observation, newsRulesOf(config, connection));
+      const observation = withoutPlaces(reading.observation, connection.baseUrl);
+      const news = toNews(observation, newsRulesOf(config, connection));
       if (news === null || !isEnd(news)) return unknown;
       return { kind: "result", statusCode, job: reading.job, news, answer: kept };
     }

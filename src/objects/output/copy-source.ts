@@ -5,6 +5,7 @@ import type { CopyOrder } from "../../core/duties/copy-order.ts";
 import { DAY_MS } from "../../core/time.ts";
 import type { Source } from "../../outbound/open-source.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
+import { inlinePointer } from "../../providers/inline-output.ts";
 import type { Connection } from "../../providers/provider.ts";
 
 /** Time for which the links of a provider that documents no time are tried, in milliseconds. */
@@ -30,13 +31,8 @@ export async function sourceOf(
   if (name === null || !isKeyed) return { url, rules, keyHeaders: {}, pointer: null };
   const connection = await connectionOf({ taskId, connection: name, customerKey }, runtime);
   if (connection === null) return { url, rules, keyHeaders: {}, pointer: null };
-  const pointer = pointerOf(url, connection);
+  const pointer = inlinePointer(new URL(url));
   return { url, rules, keyHeaders: await keyHeadersOf(connection), pointer };
-}
-
-function pointerOf(url: string, { provider }: Connection): string | null {
-  if (provider.polls === null) return null;
-  return provider.inlinePointer?.(new URL(url)) ?? null;
 }
 
 async function keyHeadersOf({ provider, key }: Connection) {

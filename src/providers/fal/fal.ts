@@ -74,7 +74,6 @@ export const fal = {
     headers: async (key) => ({ Authorization: `Key ${key}` }),
     path: (job) => `${pathOf(job)}/status`,
     read: readStatus,
-    echoesInput: true,
   },
   submits: {
     target: targetOf,

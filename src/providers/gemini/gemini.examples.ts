@@ -14,7 +14,9 @@ import {
   completed,
   endedAs,
   failed,
+  NEEDS_STORE,
   NO_OUTPUT,
+  NOT_A_FILE,
   PROCESSING,
   QUEUED,
   using,
@@ -170,7 +172,7 @@ export const examples: Examples = {
     noOutput: poll("a success without steps", inState("completed"), NO_OUTPUT),
     moderation: poll(
       "a success without a file",
-      withSteps("completed", output({ type: "text", text: "I cannot make this." })),
+      withSteps("completed", { type: "thought", summary: [] }),
       failed(
         "moderation",
         "The interaction has ended without a file, as one does that a safety filter has stopped.",
@@ -238,10 +240,12 @@ export const examples: Examples = {
           "completed",
           output({ type: "video", mime_type: "video/mp4", data: "AAAAIGZ0eXA=" }),
         ),
-        failed(
-          "invalid_input",
-          'The interaction has its file as base64 and no link to it: submit with "delivery": "uri".',
-        ),
+        NEEDS_STORE,
+      ),
+      poll(
+        "words in place of a video",
+        withSteps("completed", output({ type: "text", text: "A fox runs." })),
+        NOT_A_FILE,
       ),
       poll(
         "a failure that the last step states",

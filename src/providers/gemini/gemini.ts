@@ -14,6 +14,7 @@ import {
   type UpstreamProvider,
 } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { unlinkedOutputIn } from "../unlinked-output.ts";
 import { amountsAt } from "../usage.ts";
 
 const INTERACTIONS = "/v1beta/interactions";
@@ -48,11 +49,6 @@ const WITHHELD: UpstreamError = {
   text: "The interaction has ended without a file, as one does that a safety filter has stopped.",
   category: "moderation",
 };
-const INLINE: UpstreamError = {
-  code: "inline_delivery",
-  text: 'The interaction has its file as base64 and no link to it: submit with "delivery": "uri".',
-  category: "invalid_input",
-};
 
 /**
  * Adapter for the Gemini API of Google: its Interactions API, which generates videos, images and sounds
@@ -85,7 +81,6 @@ export const gemini = {
     path: ({ id }) => `${INTERACTIONS}/${encodeURIComponent(id)}`,
     readsEveryStatus: true,
     read: readInteraction,
-    echoesInput: true,
     statesCreation: true,
   },
   submits: {
@@ -193,12 +188,13 @@ function isMedia(content: unknown): boolean {
 }
 
 /**
- * Returns why a completed interaction has no links: its file was delivered inline, or was withheld. Null when it states
- * no steps, or files of another form, because their links may stand elsewhere.
+ * Returns why a completed interaction has no links: its file was withheld. Null when it has another output, and when it
+ * states no steps, because its links may stand elsewhere.
  */
-function lackOf(body: unknown, files: readonly unknown[]): UpstreamError | null {
-  if (files.some((file) => textAt(file, "data") !== null)) return INLINE;
-  return files.length === 0 && Array.isArray(at(body, "steps")) ? WITHHELD : null;
+function lackOf(body: unknown, linked: readonly unknown[]): UpstreamError | null {
+  if (linked.length > 0 || !Array.isArray(at(body, "steps"))) return null;
+  const { files, isText } = unlinkedOutputIn(body);
+  return files.length > 0 || isText ? null : WITHHELD;
 }
 
 function errorOf(body: unknown, state: string | null): UpstreamError | null {

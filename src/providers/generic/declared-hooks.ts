@@ -35,7 +35,7 @@ function readHook(body: unknown, hook: DeclaredHook, declaration: Declaration): 
   const jobId = idAtFirst(body, hook.id) ?? read?.jobId ?? null;
   const taskId = idAtFirst(body, hook.task_id);
   if (read === null && jobId === null && taskId === null) return null;
-  return { ...(read ?? NOTHING), jobId, taskId, inlineOutputs: [] };
+  return { ...(read ?? NOTHING), jobId, taskId };
 }
 
 /** Returns where the report of a hook states what: as an answer to a poll does, unless the declaration says otherwise. */

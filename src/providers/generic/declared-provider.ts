@@ -13,7 +13,6 @@ import {
 } from "./declaration.ts";
 import { hooksOf } from "./declared-hooks.ts";
 import { phaseOfMeaning, readReport, type ReadState, stateIn } from "./declared-reports.ts";
-import { inlinePointer } from "./inline-output.ts";
 import { submitsOf } from "./declared-submits.ts";
 
 /** Time between two polls of one job where a declaration states none, in milliseconds. */
@@ -33,8 +32,7 @@ export function declaredProvider(declaration: Declaration, name: string): Upstre
     baseUrls: null,
     hooks: hooksOf(declaration),
     linkLife: lifeMs === null ? null : { minMs: lifeMs, maxMs: lifeMs },
-    needsKey: (link) => declaration.outputs_need_key === true || inlinePointer(link) !== null,
-    inlinePointer,
+    needsKey: () => declaration.outputs_need_key === true,
     polls: pollsOf(declaration),
     submits: submitsOf(declaration, name),
     ...(cancel != null && { cancels: cancelsOf(cancel, declaration) }),
@@ -68,8 +66,6 @@ function pollsOf(declaration: Declaration): PollAdapter {
       return readingOf(readReport(report, poll, declaration));
     },
     ...(poll.state === HTTP_STATUS && { readsEveryStatus: true }),
-    // An output may stand in the answer itself.
-    echoesInput: true,
   };
 }
 

@@ -21,7 +21,6 @@ import {
   HTTP_STATUS,
   type WordMeaning,
 } from "./declaration.ts";
-import { inlineSource } from "./inline-output.ts";
 import { findAll, findFirst } from "./json-pointer.ts";
 
 /** Where a report on a job states what; the members are those of `poll` or, for a hook, of `hook` before these. */
@@ -62,8 +61,6 @@ export interface ReadOutputs {
   readonly urls: readonly string[];
   /** Links on the host of the connection that open only with its key. */
   readonly keyedUrls: readonly string[];
-  /** Pointers of the outputs that stand in the report itself, in base64. */
-  readonly inline: readonly string[];
 }
 
 /** Number of characters by which a text in base64 is recognised. Shorter texts may be words or names of files. */
@@ -80,16 +77,13 @@ export function readReport(
   const jobId = jobIdIn(report, places);
   const { word, meaning } = stateIn(report, places, declaration);
   if (jobId === null && word === null && meaning === null) return null;
-  const { urls, keyedUrls, inline } = outputsIn(report, places, declaration);
+  const { urls, keyedUrls } = outputsIn(report, places, declaration);
   return {
     jobId,
     state: word,
     phase: meaning === null ? null : phaseOfMeaning(meaning),
     urls,
     keyedUrls,
-    inlineOutputs: inline.map((pointer) =>
-      inlineSource(pointer, report.jobId ?? jobId, report.baseUrl, declaration),
-    ),
     metadata: metadataIn(report, places),
     completedAt: completedAtIn(report, places),
     error: errorIn(report, places, meaning),
@@ -162,13 +156,11 @@ export function outputsIn(
 ): ReadOutputs {
   const found = outputs.flatMap((output) => valuesOf(output, body, jobId, baseUrl));
   const links = [...new Set(found.flatMap(({ value }) => linkOf(value, baseUrl) ?? []))];
-  const inline = found.flatMap(({ pointer, value }) => (isBase64(value) ? pointer : []));
   const own = URL.parse(baseUrl)?.origin;
   const isKeyed = (link: string) => areKeyed === true && URL.parse(link)?.origin === own;
   return {
     urls: links.filter((link) => !isKeyed(link)),
     keyedUrls: links.filter(isKeyed),
-    inline,
   };
 }
 
@@ -189,21 +181,8 @@ export function valuesOf(
 /** Returns the link that a value is: an http(s) URL, or a path on the host of the connection. Null for anything else. */
 function linkOf(value: unknown, baseUrl: string): string | null {
   if (typeof value !== "string" || isBase64(value)) return null;
-  if (isHttpUrl(value)) return withoutPlace(value, baseUrl);
-  return /^\/(?!\/)/.test(value)
-    ? withoutPlace(URL.parse(value, baseUrl)?.href ?? "", baseUrl) || null
-    : null;
-}
-
-/**
- * Returns a link of an upstream, on its own host without a fragment: there a fragment means that the relay fetches an answer
- * with its key (`inline-output.ts`), which no upstream may make it do by a link.
- */
-function withoutPlace(link: string, baseUrl: string): string {
-  const url = URL.parse(link);
-  if (url === null || url.hash === "" || url.origin !== URL.parse(baseUrl)?.origin) return link;
-  url.hash = "";
-  return url.href;
+  if (isHttpUrl(value)) return value;
+  return /^\/(?!\/)/.test(value) ? (URL.parse(value, baseUrl)?.href ?? null) : null;
 }
 
 /** Tells whether a value is a file in base64, perhaps as a `data:` URL. Only its beginning is looked at. */

@@ -107,7 +107,6 @@ export const kie = {
     path: ({ id, endpoint }) =>
       `/api/v1/${QUERIES.get(endpoint ?? "") ?? "jobs/recordInfo"}?taskId=${encodeURIComponent(id)}`,
     read: readAnswer,
-    echoesInput: true,
     namesTask: true,
   },
   submits: {

@@ -73,7 +73,6 @@ export const replicate = {
     headers: bearer,
     path: ({ id }) => `/v1/predictions/${encodeURIComponent(id)}`,
     read: ({ body }) => readingOf(observe(body)),
-    echoesInput: true,
   },
   submits: {
     target: targetOf,

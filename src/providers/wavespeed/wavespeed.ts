@@ -77,7 +77,6 @@ export const wavespeed = {
     headers: bearer,
     path: ({ id }) => `/api/v3/predictions/${encodeURIComponent(id)}/result`,
     read: ({ body }) => readingOf(observe(at(body, "data"))),
-    echoesInput: true,
   },
   submits: {
     target: targetOf,

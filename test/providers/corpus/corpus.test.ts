@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { corpusAdapter } from "../../../scripts/corpus/corpus-adapters.ts";
+import { type CorpusAdapter, corpusAdapter } from "../../../scripts/corpus/corpus-adapters.ts";
 import { playBody } from "../../../scripts/corpus/play.ts";
 import misread from "../corpus-misread.json" with { type: "json" };
 import { type NamedBody, readBodies, STORED_FILES } from "./bodies.ts";
@@ -48,6 +48,13 @@ describe.each([...new Set(BODIES.map(({ provider }) => provider))])(
       expect(wrong.filter(([, lines]) => lines.length === 0).map(([name]) => name)).toEqual([]);
     });
 
+    it("has no file in an answer that a relay with a bucket does not keep, unless no GET brings the answer again", async () => {
+      const inline = bodies.filter((each) => each.body.expect.inline === true && !isListed(each));
+      const read = await Promise.all(inline.map(async (each) => [each.name, await keptIn(each)]));
+      const expected = inline.map(({ name, body }) => [name, expectedOfKeeping(provider, body)]);
+      expect(Object.fromEntries(read)).toEqual(Object.fromEntries(expected));
+    });
+
     it("has no two bodies with the same members, states and codes and the same kind of reading", () => {
       const shapes = Map.groupBy(bodies, ({ body }) => `${shapeOf(body)} ${readingShapeOf(body)}`);
       const repeated = [...shapes.values()].filter((alike) => alike.length > 1);
@@ -60,13 +67,36 @@ function isListed({ name }: NamedBody): boolean {
   return misread.bodies.includes(name);
 }
 
+/** Says what a relay with a bucket makes of a body. */
+async function keptIn({ provider, body }: NamedBody): Promise<string> {
+  const { provider: adapter, baseUrl } = adapterOf(provider);
+  const { status, urls = [], error } = await playBody(adapter, baseUrl, body, true);
+  const isPlace = (url: string) => url.startsWith(baseUrl) && new URL(url).hash.startsWith("#/");
+  if (status !== "completed") return error?.code ?? status;
+  return urls.every(isPlace) ? "links to places in answers" : urls.join();
+}
+
+/** Says what a relay with a bucket should make of a body that has the output itself. */
+function expectedOfKeeping(provider: string, { transport, job }: NamedBody["body"]): string {
+  // A poll finds the file again that stands in a hook.
+  if (transport === "hook") return "no_output";
+  const { polls } = adapterOf(provider).provider;
+  const isGet = polls.body?.({ id: job, endpoint: null }) === undefined;
+  return isGet ? "links to places in answers" : "output_needs_store";
+}
+
+function adapterOf(provider: string): CorpusAdapter {
+  const adapter = corpusAdapter(provider);
+  if (adapter === null) throw new Error(`no adapter is named "${provider}"`);
+  return adapter;
+}
+
 async function differencesIn(bodies: readonly NamedBody[]) {
   return Promise.all(
     bodies.map(async ({ name, provider, body }) => {
-      const adapter = corpusAdapter(provider);
-      if (adapter === null) throw new Error(`no adapter is named "${provider}"`);
-      const reading = await playBody(adapter.provider, adapter.baseUrl, body);
-      return [name, differencesOf(body.expect, reading, adapter.baseUrl)] as const;
+      const { provider: adapter, baseUrl } = adapterOf(provider);
+      const reading = await playBody(adapter, baseUrl, body);
+      return [name, differencesOf(body.expect, reading, baseUrl)] as const;
     }),
   );
 }

@@ -44,9 +44,13 @@ function isStatusRight(expected: Expectation, reading: BodyReading): boolean {
     return status === expected.status;
   }
   // A relay without a bucket cannot deliver an output that is no file behind a link, and says so at once.
-  if (expected.inline === true) return error?.code === "output_needs_store" && !error.retryable;
-  if (expected.text_output === true) return error?.retryable === false;
+  if (expected.inline === true) return isFinal(error, "output_needs_store");
+  if (expected.text_output === true) return isFinal(error, "output_not_a_file");
   return expected.urls === undefined || status === "no_output";
+}
+
+function isFinal(error: BodyReading["error"], code: string): boolean {
+  return error?.code === code && !error.retryable;
 }
 
 function ofUrls({ urls = [] }: Expectation, reading: BodyReading, baseUrl: string) {

@@ -2,7 +2,6 @@ import { expect, it } from "vitest";
 import { parseJson } from "../../../src/core/json.ts";
 import { bodyFor, pathFor, pathFrom } from "../../../src/providers/generic/call-template.ts";
 import { findAll, findFirst } from "../../../src/providers/generic/json-pointer.ts";
-import { inlineSource } from "../../../src/providers/generic/inline-output.ts";
 import { toNews } from "../../../src/providers/observation.ts";
 import type { Job } from "../../../src/core/record/upstream.ts";
 import { readPollAnswer } from "../../../src/providers/poll-answer.ts";
@@ -215,62 +214,6 @@ it("a declared connection states exactly the kinds of usage that its declaration
   const { runpod } = DECLARATIONS;
   expect(declared("runpod", runpod).usageNames).toEqual(["execution_ms", "delay_ms"]);
   expect(declared("comfy", COMFY).usageNames).toEqual([]);
-});
-
-it("an output in base64 of a declared upstream gets the link of the poll, or fails the task when the relay keeps no such output", () => {
-  const { polls, inlinePointer, needsKey } = declared("a", {
-    ...COMFY,
-    poll: { ...COMFY.poll, state: "/state", outputs: ["/a~1b/*/{id}"] },
-  });
-  const body = { state: "done", "a/b": [{ "job-1": "A".repeat(300) }] };
-  const reading = readPollAnswer(polls, anAnswer({ status: 200, body }), JOB, BASE);
-  if (reading.kind !== "observed") throw new Error("the answer was not read");
-  const kept = toNews(reading.observation, { ...ERROR_TEXT, areInlineOutputsKept: true });
-  const link = `${BASE}/history/job-1#/a~1b/0/job-1`;
-  expect(kept).toMatchObject({ status: "completed", urls: [link] });
-  expect(inlinePointer?.(new URL(link))).toBe("/a~1b/0/job-1");
-  expect(needsKey?.(new URL(link))).toBe(true);
-  expect(toNews(reading.observation, ERROR_TEXT)).toMatchObject({
-    error: { code: "output_needs_store", message: expect.stringContaining("OUTPUTS") },
-  });
-});
-
-it("a declared upstream's link to its own host loses its fragment, which could make the relay fetch another answer with its key", () => {
-  const { polls } = declared("a", {
-    ...COMFY,
-    poll: { ...COMFY.poll, state: "/state", outputs: ["/urls/*"] },
-  });
-  const urls = [`${BASE}/history/other#/a`, "/history/other#/a", "https://cdn.example.com/a#b"];
-  const reading = readPollAnswer(
-    polls,
-    anAnswer({ status: 200, body: { state: "done", urls } }),
-    JOB,
-    BASE,
-  );
-  expect(reading).toMatchObject({
-    observation: { urls: [`${BASE}/history/other`, "https://cdn.example.com/a#b"] },
-  });
-});
-
-it("an output in base64 in a hook gets no link when the job id has an unpaired surrogate, which no URL can contain", () => {
-  const declaration = {
-    poll: { path: "/history/{id}", state: "http_status" as const, outputs: [] },
-  };
-  expect(inlineSource("/file", "job\ud800", BASE, declaration)).toBeNull();
-  expect(inlineSource("/file", "job-1", BASE, declaration)).toBe(`${BASE}/history/job-1#/file`);
-});
-
-it("an output in base64 gets no link when the declared upstream is polled by POST", () => {
-  const { polls } = declared("a", {
-    ...COMFY,
-    poll: { path: "/q", method: "POST", body: { id: "{id}" }, state: "/state", outputs: ["/file"] },
-  });
-  const body = { state: "done", file: `data:image/png;base64,${"A".repeat(8)}` };
-  const reading = readPollAnswer(polls, anAnswer({ status: 200, body }), JOB, BASE);
-  if (reading.kind !== "observed") throw new Error("the answer was not read");
-  expect(toNews(reading.observation, { ...ERROR_TEXT, areInlineOutputsKept: true })).toMatchObject({
-    error: { code: "output_needs_store" },
-  });
 });
 
 it("a hook of a declared upstream that states no state names at least its job; one that names neither is not understood", () => {

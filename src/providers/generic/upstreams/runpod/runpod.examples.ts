@@ -5,6 +5,7 @@ import {
   completed,
   endedAs,
   failed,
+  NEEDS_STORE,
   NO_OUTPUT,
   PROCESSING,
   QUEUED,
@@ -33,9 +34,6 @@ const call: Omit<SubmitCall, "path"> = {
 };
 const moderated = { ...inState("FAILED"), error: "The prompt was flagged by the NSFW filter" };
 const broken = { ...inState("FAILED"), error: "CUDA out of memory" };
-
-const NEEDS_STORE =
-  "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.";
 
 /** Returns an answer of worker-comfyui with one image (https://github.com/runpod-workers/worker-comfyui). */
 function imagesOf(type: string, data: string) {
@@ -111,12 +109,11 @@ export const examples: Examples = {
       poll("a job that took too long", inState("TIMED_OUT"), used(endedAs("timeout", "TIMED_OUT"))),
       poll("an answer without a job", {}, "unclear"),
       poll("images of worker-comfyui in a bucket", imagesOf("s3_url", url), done),
-      poll("images of worker-comfyui in base64", imagesOf("base64", "iVBORw0KGgo".repeat(40)), {
-        status: "failed",
-        error: { code: "output_needs_store", message: NEEDS_STORE },
-        failure: { category: "provider", retryable: false },
-        usage: amounts,
-      }),
+      poll(
+        "images of worker-comfyui in base64",
+        imagesOf("base64", "iVBORw0KGgo".repeat(40)),
+        used(NEEDS_STORE),
+      ),
     ],
   },
   cancels,

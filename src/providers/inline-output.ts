@@ -1,0 +1,68 @@
+import { type Observation, phaseIn } from "./observation.ts";
+import { unlinkedOutputIn } from "./unlinked-output.ts";
+
+/** An answer about a job, or a hook. */
+export interface GivenAnswer {
+  readonly body: unknown;
+  /** URL at which a GET brings the same answer again. Null when there is none. */
+  readonly url: string | null;
+}
+
+/**
+ * Returns a report with the output that stands in its answers, where it reports success without a link.
+ * @param answers the answers that the report was read from, in their order.
+ * @param baseUrl base URL of the connection.
+ */
+export function withOutputOf(
+  observation: Observation,
+  answers: readonly GivenAnswer[],
+  baseUrl: string,
+): Observation {
+  const { urls, keyedUrls = [] } = observation;
+  if (urls.length > 0 || keyedUrls.length > 0) return withoutPlaces(observation, baseUrl);
+  if (phaseIn(observation) !== "completed") return observation;
+  for (const { body, url } of answers.toReversed()) {
+    const { files, isText } = unlinkedOutputIn(body);
+    if (files.length > 0) {
+      return { ...observation, inlineOutputs: files.map((pointer) => linkTo(pointer, url)) };
+    }
+    if (isText) return { ...observation, isText };
+  }
+  return observation;
+}
+
+/** Returns the link to an output in an answer: the URL of the answer, with the place of the output as its fragment (RFC 6901 §6). */
+function linkTo(pointer: string | null, url: string | null): string | null {
+  if (pointer === null || url === null || !pointer.isWellFormed()) return null;
+  return `${url}#${pointer.split("/").map(encodeURIComponent).join("/")}`;
+}
+
+/** Returns the place of an output that stands in the answer behind a link. Null for a link to the output itself. */
+export function inlinePointer({ hash }: URL): string | null {
+  if (!hash.startsWith("#/")) return null;
+  try {
+    return decodeURIComponent(hash.slice(1));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Returns a report whose links to the upstream's own host have no fragment that names a place in an answer: the relay would
+ * fetch that answer with its key, which no upstream may make it do.
+ */
+export function withoutPlaces(observation: Observation, baseUrl: string): Observation {
+  const own = URL.parse(baseUrl)?.origin;
+  const plain = (links: readonly string[]) => [
+    ...new Set(links.map((link) => withoutPlace(link, own))),
+  ];
+  const { urls, keyedUrls } = observation;
+  return { ...observation, urls: plain(urls), ...(keyedUrls && { keyedUrls: plain(keyedUrls) }) };
+}
+
+function withoutPlace(link: string, own: string | undefined): string {
+  const url = URL.parse(link);
+  if (url === null || !url.hash.startsWith("#/") || url.origin !== own) return link;
+  url.hash = "";
+  return url.href;
+}

@@ -1,0 +1,229 @@
+import { parseJson } from "../core/json.ts";
+import { mediaTypeOf, OTHER_TYPE, TYPE_BYTES } from "../core/output-metadata/media-type.ts";
+import { isHttpUrl } from "../core/url.ts";
+import { fromBase64 } from "../security/encoding.ts";
+import { phaseOf } from "./phase.ts";
+
+/** The output of a finished job whose answer has no link to it: files that stand in the answer, or text. */
+export interface UnlinkedOutput {
+  /**
+   * JSON Pointers of the files, which are `data:` URLs or in base64, in their order and each file once. Null for a file
+   * within a JSON text, to which no pointer leads.
+   */
+  readonly files: readonly (string | null)[];
+  /** True when the output is text, e.g. a transcription or the answer of a language model, or the id of something made. */
+  readonly isText: boolean;
+}
+
+/** A value in an answer that is no list and no object with members. */
+interface Leaf {
+  readonly value: unknown;
+  readonly pointer: string | null;
+  /** Words of the name of the member that has the value, or the list with the value. */
+  readonly words: readonly string[];
+  /** Object that has the value. Null for a value in a list, and for an answer that is no object. */
+  readonly owner: object | null;
+  /** True within a member that is named as the output of a job. */
+  readonly isOutput: boolean;
+}
+
+const MAX_DEPTH = 12;
+/** Largest number of values of an answer that are looked at. */
+const MAX_VALUES = 20_000;
+/** Number of characters from which on any text in base64 is a file. */
+const MIN_FILE_CHARS = 256;
+/** Number of characters in base64 that have the bytes by which a file is recognised. */
+const HEAD_CHARS = Math.ceil(TYPE_BYTES / 3) * 4;
+
+const setOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+
+/** Words in names of members that are no output: what was submitted, and what accompanies the result. */
+const OTHER_WORDS = setOf(
+  "input inputs request params param parameters arguments args options config settings properties prompt prompts " +
+    "original origin source reference references error errors warning warnings logs log usage metrics timings " +
+    "webhook callback headers signature token hash md5 sha256 encrypted thought reasoning cover covers preview " +
+    "previews thumbnail thumbnails thumb poster placeholder",
+);
+/** Last words of names of members that have the output of a job, whatever it is. */
+const OUTPUT_WORDS = setOf("output outputs result results prediction predictions response");
+/** Last words of names of members whose texts are an output. */
+const TEXT_WORDS = setOf(
+  "text texts transcript transcripts transcription transcriptions caption captions lyric lyrics answer answers reply " +
+    "content completion translation translations summary subtitle subtitles markdown",
+);
+/** Last words of names of members that are no output although they stand within one. */
+const NOTE_WORDS = setOf(
+  "id ids uuid status state type kind model version message msg time date at name format size ratio resolution seed " +
+    "code progress action mode quality reason object extension mime path filename subfolder language languages",
+);
+/** Last words of names of members that have files or links. */
+const FILE_WORDS = setOf(
+  "image images video videos audio audios url urls uri uris link links file files media music song songs works " +
+    "creations glb mesh outputs results",
+);
+/** Last words of names of members that have a file in base64 beside a member that says so. */
+const DATA_WORDS = setOf("data content value file body bytes image audio video blob payload");
+/** Words before `id` in names of things that a job has made for use in later calls. */
+const MADE_WORDS = setOf("voice speaker template character avatar element persona cameo");
+const MEDIA_TYPES = setOf("image video audio file model");
+
+/** Finds the output in an answer about a finished job that has no link to it. */
+export function unlinkedOutputIn(body: unknown): UnlinkedOutput {
+  const files = new Map<unknown, string | null>();
+  let isText = false;
+  let isLinked = false;
+  for (const leaf of leavesIn(body)) {
+    if (isFile(leaf)) {
+      if (!files.has(leaf.value)) files.set(leaf.value, leaf.pointer);
+    } else {
+      isText ||= isTextOutput(leaf);
+      isLinked ||= isPlaceOfLink(leaf);
+    }
+  }
+  return { files: [...files.values()], isText: isText && !isLinked };
+}
+
+function* leavesIn(body: unknown): Generator<Leaf> {
+  const stack: (Leaf & { readonly depth: number })[] = [
+    { value: body, pointer: "", words: [], owner: null, isOutput: false, depth: 0 },
+  ];
+  for (let seen = 0; seen < MAX_VALUES; seen++) {
+    const next = stack.pop();
+    if (next === undefined) return;
+    const inside = insideOf(next.value);
+    if (inside === null) {
+      yield next;
+      continue;
+    }
+    const isWritten = typeof next.value === "string";
+    if (isWritten) yield next;
+    if (next.depth < MAX_DEPTH) stack.push(...membersOf(inside, next, isWritten).toReversed());
+  }
+}
+
+/** Returns the list or object that a value is, or that it is as JSON text. Null for an empty one and for anything else. */
+function insideOf(value: unknown): object | null {
+  const found = typeof value === "string" && /^\s*[[{]/.test(value) ? parseJson(value) : value;
+  return typeof found === "object" && found !== null && !isEmpty(found) ? found : null;
+}
+
+function membersOf(
+  value: object,
+  { pointer, words, isOutput, depth }: Leaf & { readonly depth: number },
+  isWritten: boolean,
+) {
+  if (isNoOutput(Reflect.get(value, "type"))) return [];
+  const isList = Array.isArray(value);
+  const entries: readonly [string, unknown][] = Object.entries(value);
+  return entries.slice(0, MAX_VALUES).flatMap(([name, member]) => {
+    const named = isList ? words : wordsOf(name);
+    if (!isList && named.some((word) => OTHER_WORDS.has(word))) return [];
+    const place = isWritten || pointer === null ? null : `${pointer}/${escaped(name)}`;
+    const owner = isList ? null : value;
+    const isWithin = isOutput || namesOutput(named);
+    return {
+      value: member,
+      pointer: place,
+      words: named,
+      owner,
+      isOutput: isWithin,
+      depth: depth + 1,
+    };
+  });
+}
+
+/** Tells whether a member `type` says that its object is no output, e.g. `thought` or `user_input`. */
+function isNoOutput(type: unknown): boolean {
+  return typeof type === "string" && wordsOf(type).some((word) => OTHER_WORDS.has(word));
+}
+
+function namesOutput(words: readonly string[]): boolean {
+  const [last = "", before = ""] = words.toReversed();
+  if (words.includes("structured")) return true;
+  return (
+    OUTPUT_WORDS.has(last) || (/^(?:json|object|data)$/.test(last) && OUTPUT_WORDS.has(before))
+  );
+}
+
+function isFile({ value, words, owner }: Leaf): boolean {
+  if (typeof value !== "string") return false;
+  if (/^data:[^,]{0,200},./is.test(value.slice(0, MIN_FILE_CHARS))) return true;
+  if (!isBase64(value)) return false;
+  const isNamed = words.some((word) => word === "b64" || word === "base64");
+  const isLong = value.length >= MIN_FILE_CHARS && !NOTE_WORDS.has(lastOf(words));
+  return isLong || isNamed || isStatedBase64(words, owner) || hasSignature(value);
+}
+
+/** Tells whether a text can be base64. Of a long one only the beginning is looked at. */
+function isBase64(text: string): boolean {
+  if (/^(?:true|false|null|none)$/i.test(text)) return false;
+  return /^[\w+/\r\n-]{4,}={0,2}$/.test(text.slice(0, MIN_FILE_CHARS).trimEnd());
+}
+
+/** Tells whether a member beside a text says that the text is a file, by a media type or the word `base64`. */
+function isStatedBase64(words: readonly string[], owner: object | null): boolean {
+  if (owner === null || !DATA_WORDS.has(lastOf(words))) return false;
+  return Object.entries(owner).some(([name, value]) => {
+    if (typeof value !== "string") return false;
+    if (/^base64$/i.test(value)) return true;
+    return (
+      /type$/i.test(name) &&
+      (MEDIA_TYPES.has(value) || /^(?:image|video|audio|model|application)\//.test(value))
+    );
+  });
+}
+
+/** Tells whether a text in base64 begins like a file whose type the relay knows. */
+function hasSignature(text: string): boolean {
+  const head = text.slice(0, HEAD_CHARS);
+  try {
+    return mediaTypeOf(fromBase64(head.slice(0, head.length - (head.length % 4)))) !== OTHER_TYPE;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Tells whether a value is a link, or an empty place for one. A text beside it is no output: it may be a title, the prompt
+ * or a message, and the file may follow.
+ */
+function isPlaceOfLink({ value, words, isOutput }: Leaf): boolean {
+  const isNamed = FILE_WORDS.has(lastOf(words));
+  if (isEmpty(value)) return isNamed;
+  return (isNamed || isOutput) && typeof value === "string" && isHttpUrl(value);
+}
+
+function isTextOutput({ value, words, isOutput }: Leaf): boolean {
+  const last = lastOf(words);
+  if (isEmpty(value)) return false;
+  if (typeof value !== "string") return /^(?:output|prediction)s?$/.test(last);
+  if (/^ids?$/.test(last)) return MADE_WORDS.has(words.at(-2) ?? "");
+  if (/^(?:modality|output_type|result_type)$/.test(words.join("_"))) return value === "text";
+  if (last === "json" && insideOf(value) === null) return false;
+  return (TEXT_WORDS.has(last) || (isOutput && !NOTE_WORDS.has(last))) && !isNote(value);
+}
+
+/** Tells whether a text is a link, a path of a file or the state of a job, which are no output. */
+function isNote(text: string): boolean {
+  return isHttpUrl(text) || /^\S+\.\w{2,5}$/.test(text) || phaseOf(text) !== null;
+}
+
+/** Tells whether a value has no content, e.g. `""`, `[]` and, as JSON text, `"{}"`. */
+function isEmpty(value: unknown): boolean {
+  if (typeof value === "string") return /^(?:|\{\s*\}|\[\s*\]|null)$/.test(value.trim());
+  return value === null || (typeof value === "object" && Object.keys(value).length === 0);
+}
+
+/** Returns the words of a name in lower case: `audio`, `url` for `audio_url` and `audioUrl`. */
+function wordsOf(name: string): readonly string[] {
+  const spaced = name.replaceAll(/([a-z\d])(?=[A-Z])/g, "$1_").toLowerCase();
+  return spaced.split(/[^a-z\d]+/).filter((word) => word !== "");
+}
+
+function lastOf(words: readonly string[]): string {
+  return words.at(-1) ?? "";
+}
+
+function escaped(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}

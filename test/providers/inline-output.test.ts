@@ -1,0 +1,160 @@
+import { expect, it } from "vitest";
+import { hookEvent } from "../../src/api/hooks/hook-event.ts";
+import type { NewsConfig } from "../../src/config/news-rules.ts";
+import { askProvider, pollAnswer } from "../../src/outbound/ask-upstream.ts";
+import { inlinePointer, withOutputOf } from "../../src/providers/inline-output.ts";
+import type { Observation } from "../../src/providers/observation.ts";
+import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import { declared } from "./adapters.ts";
+import { aHook } from "./hook.ts";
+
+const BASE = "https://upstream.example.com";
+const PNG = "iVBORw0KGgo=";
+const DATA_URL = `data:image/png;base64,${PNG}`;
+const RULES = { isGeneric: false, secrets: [], areKeyedLinksServed: true };
+const KEPT = { ...RULES, areInlineOutputsKept: true };
+const CONFIG: NewsConfig = {
+  allowLocalCallbacks: false,
+  allowIpCallbacks: false,
+  publicUrl: "https://relay.example.com",
+  outputsOrigin: "https://relay.example.com",
+  isListenOn: false,
+  isErrorTextGeneric: false,
+  areOutputsKept: true,
+};
+
+function named(name: string): UpstreamProvider {
+  const provider = PROVIDERS.get(name);
+  if (provider === undefined) throw new Error(`no provider is named "${name}"`);
+  return provider;
+}
+
+function connectionOf(provider: UpstreamProvider): Connection {
+  const secrets = { webhookSecret: null, userId: null, jwksUrl: null, pollsPerMinute: null };
+  return { name: provider.name, provider, baseUrl: BASE, key: "key", ...secrets };
+}
+
+/** Polls a job of an upstream that gives these answers, and returns what the task learns. */
+async function polled(
+  provider: UpstreamProvider,
+  bodies: readonly unknown[],
+  rules: Parameters<typeof pollAnswer>[2],
+) {
+  const left = [...bodies];
+  const ask: Parameters<typeof askProvider>[5] = async () => {
+    return { status: 200, headers: new Headers(), retryAfter: null, body: left.shift() };
+  };
+  const job = { id: "job-1", endpoint: "fal-ai/flux/dev" };
+  const { signal } = new AbortController();
+  const connection = connectionOf(provider);
+  const answered = await askProvider(job, connection, "key", provider.polls, signal, ask);
+  return answered === null ? null : pollAnswer(answered.reading, answered.head, rules);
+}
+
+it("a file in the answer to a poll becomes a link to this answer with the place of the file, which leads back to the place", async () => {
+  const body = { id: "job-1", status: "succeeded", output: { "a/b~ #é": [DATA_URL] } };
+  const answer = await polled(named("replicate"), [body], KEPT);
+  const url = `${BASE}/v1/predictions/job-1#/output/a~1b~0%20%23%C3%A9/0`;
+  expect(answer).toMatchObject({ kind: "news", news: { status: "completed", urls: [url] } });
+  expect(inlinePointer(new URL(url))).toBe("/output/a~1b~0 #é/0");
+});
+
+it("a file in the second answer of a poll becomes a link to the second answer", async () => {
+  const bodies = [{ status: "COMPLETED" }, { images: [{ url: DATA_URL }], seed: 1 }];
+  expect(await polled(named("fal"), bodies, KEPT)).toMatchObject({
+    news: { urls: [`${BASE}/fal-ai/flux/requests/job-1#/images/0/url`] },
+  });
+});
+
+it("a file in an answer fails the task at once where the relay keeps no outputs", async () => {
+  const body = { id: "job-1", status: "succeeded", output: DATA_URL };
+  expect(await polled(named("replicate"), [body], RULES)).toMatchObject({
+    news: {
+      status: "failed",
+      error: { code: "output_needs_store", message: expect.stringContaining("OUTPUTS") },
+      failure: { retryable: false },
+    },
+  });
+});
+
+it.each<[string, object, unknown]>([
+  ["to a poll by POST", { path: "/q", method: "POST", body: { id: "{id}" } }, DATA_URL],
+  ["that has it within a JSON text", { path: "/q/{id}" }, JSON.stringify({ image: DATA_URL })],
+  ["under a name with half of a character", { path: "/q/{id}" }, { "\ud800": DATA_URL }],
+])(
+  "a file in an answer %s cannot be found again, and fails the task also where outputs are kept",
+  async (_, poll, output) => {
+    const provider = declared("a", {
+      provider: "generic",
+      base_url: BASE,
+      submit: { path: "/run", id: "/id" },
+      poll: { ...poll, state: "/state", outputs: ["/url"] },
+    });
+    expect(await polled(provider, [{ state: "done", output }], KEPT)).toMatchObject({
+      news: {
+        error: { code: "output_needs_store", message: expect.stringContaining("ask for again") },
+        failure: { retryable: false },
+      },
+    });
+  },
+);
+
+it("text as the only output fails the task at once, as no file, whether outputs are kept or not", async () => {
+  const body = { id: "job-1", status: "succeeded", output: ["Hello", ", world"] };
+  const failed = { error: { code: "output_not_a_file" }, failure: { retryable: false } };
+  expect(await polled(named("replicate"), [body], RULES)).toMatchObject({ news: failed });
+  expect(await polled(named("replicate"), [body], KEPT)).toMatchObject({ news: failed });
+});
+
+it.each(["processing", "failed"])(
+  "a file in the answer about a job that is %s is no output",
+  async (status) => {
+    const body = { id: "job-1", status, output: DATA_URL };
+    expect(await polled(named("replicate"), [body], KEPT)).toMatchObject({ news: { status } });
+  },
+);
+
+it("a file beside a link is not delivered, because the link is the output", async () => {
+  const url = "https://cdn.example.net/1.mp4";
+  const body = { id: "job-1", status: "succeeded", output: [url, DATA_URL] };
+  expect(await polled(named("replicate"), [body], KEPT)).toMatchObject({ news: { urls: [url] } });
+});
+
+it.each<[string, boolean, object]>([
+  [
+    "is left to a poll, which finds it again, where outputs are kept",
+    true,
+    { status: "no_output" },
+  ],
+  [
+    "fails the task at once where they are not",
+    false,
+    { status: "failed", error: { code: "output_needs_store" } },
+  ],
+])("a file in a hook %s", (_, areOutputsKept, news) => {
+  const provider = named("replicate");
+  if (provider.hooks === null) throw new Error("replicate sends hooks");
+  const target = { adapter: provider.hooks, connection: connectionOf(provider) };
+  const body = { id: "job-1", status: "succeeded", output: DATA_URL };
+  const task = { taskId: "0c3f8a52-5d0e-4b6c-9b2e-3a1f5d7e9c11", submissionId: null };
+  const hook = aHook({}, JSON.stringify(body), { path: "/hooks/replicate/task/token" });
+  const config = { ...CONFIG, areOutputsKept };
+  expect(hookEvent({ ...target, ...task }, body, hook, true, config)).toMatchObject({ news });
+});
+
+it("a link of the upstream to its own host loses a fragment that would make the relay fetch an answer with its key", () => {
+  const links = [`${BASE}/other#/a`, `${BASE}/page#top`, "https://cdn.example.com/a#/b"];
+  const plain = [`${BASE}/other`, `${BASE}/page#top`, "https://cdn.example.com/a#/b"];
+  const observation: Observation = {
+    jobId: "job-1",
+    state: "done",
+    urls: links,
+    keyedUrls: links,
+    metadata: {},
+    completedAt: null,
+    error: null,
+  };
+  const read = withOutputOf(observation, [], BASE);
+  expect([read.urls, read.keyedUrls]).toEqual([plain, plain]);
+});

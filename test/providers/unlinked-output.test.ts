@@ -1,0 +1,78 @@
+import { expect, it } from "vitest";
+import { unlinkedOutputIn } from "../../src/providers/unlinked-output.ts";
+
+const PNG = "iVBORw0KGgo=";
+const LONG = "QUJD".repeat(80);
+const LINK = "https://cdn.example.com/1.mp4";
+
+it.each<[string, unknown, readonly (string | null)[]]>([
+  ["a data: URL under any name", { message: `data:image/png;base64,${PNG}` }, ["/message"]],
+  ["a data: URL that is not base64", { svg: "data:image/svg+xml,%3Csvg/%3E" }, ["/svg"]],
+  ["the beginning of a known file", { outputs: [PNG] }, ["/outputs/0"]],
+  ["a name with base64", { imageBase64Data: "QUJD" }, ["/imageBase64Data"]],
+  ["a name with b64", { data: [{ b64_json: "QUJD" }] }, ["/data/0/b64_json"]],
+  ["the word base64 beside it", { files: [{ type: "base64", data: "QUJD" }] }, ["/files/0/data"]],
+  ["a media type beside it", { mimeType: "audio/mpeg", data: "QUJD" }, ["/data"]],
+  ["a kind of media beside it", { type: "video", data: "QUJD" }, ["/data"]],
+  ["a length of a file", { latents: LONG }, ["/latents"]],
+  ["line breaks within it", { file: LONG.replaceAll(/.{76}/g, "$&\r\n") }, ["/file"]],
+  ["the same file before it", { image: PNG, images: [PNG] }, ["/image"]],
+  ["a JSON text around it", { result: JSON.stringify({ image: PNG }) }, [null]],
+])("a text in an answer is a file by %s", (_, body, files) => {
+  expect(unlinkedOutputIn(body).files).toEqual(files);
+});
+
+it.each<[string, unknown]>([
+  ["is submitted input", { input: { image: PNG } }],
+  ["is a preview", { preview_image: PNG, thumbnail: `data:image/png;base64,${PNG}` }],
+  ["is in a step of the user", { steps: [{ type: "user_input", content: [{ data: PNG }] }] }],
+  ["is a signature", { type: "thought", signature: LONG }],
+  ["is a long id", { id: LONG }],
+  ["is a short word", { data: "done", image: "none" }],
+  ["is a flag under a name with base64", { is_base64: "true" }],
+  ["has other characters than base64", { base64: "no, none" }],
+  ["is an empty data: URL", { image: "data:," }],
+])("a text in an answer that %s is no file", (_, body) => {
+  expect(unlinkedOutputIn(body).files).toEqual([]);
+});
+
+it.each<[string, unknown]>([
+  ["a text as the output", { output: "A fox runs." }],
+  ["pieces of text", { output: ["A", " fox"] }],
+  ["a number as the output", { output: 0.93 }],
+  ["a transcription", { text: "A fox runs.", chunks: [{ text: "A fox" }], languages: ["en"] }],
+  ["the answer of a language model", { choices: [{ message: { content: "A fox runs." } }] }],
+  ["any member of the output", { output: { label: "fox", status: "ok" } }],
+  ["structured data", { structuredData: { age: "30-40" } }],
+  ["a text within a JSON text", { resultJson: JSON.stringify({ resultObject: { a: "fox" } }) }],
+  ["the word text for its kind", { modality: "text", content: { prompt: "a fox" } }],
+  ["the id of a made voice", { output: { task_id: "1", voice_id: "v.1.mp4" } }],
+])("an answer with %s has text as its output", (_, body) => {
+  expect(unlinkedOutputIn(body)).toEqual({ files: [], isText: true });
+});
+
+it.each<[string, unknown]>([
+  ["nothing", {}],
+  ["no object", undefined],
+  ["a prompt and an id alone", { id: "1", prompt: "a fox", output: { task_id: "1" } }],
+  ["a message and a state within the output", { output: { status: "success", message: "Done" } }],
+  ["a state as the output", { result: "success" }],
+  ["a path as the output", { output: "videos/1.mp4" }],
+  ["a word for something else", { code: "success", model: "fox-1", logs: "Text was made." }],
+  ["text beside an empty list of files", { text: "A fox", images: [] }],
+  ["text beside an empty link", { text: "A fox", audio_url: "" }],
+  ["text beside a file that is null", { text: "A fox", video: null }],
+  ["text beside a link that no adapter has read", { results: [{ content: "A fox", media: LINK }] }],
+  ["an empty JSON text", { resultJson: "{}" }],
+  ["a JSON text that is broken", { resultJson: "{]" }],
+])("an answer with %s has no output yet", (_, body) => {
+  expect(unlinkedOutputIn(body)).toEqual({ files: [], isText: false });
+});
+
+it("an answer with very many or deeply nested values is looked through only in part", () => {
+  const wide = { output: Array.from({ length: 30_000 }, () => null), text: "A fox" };
+  expect(unlinkedOutputIn(wide).isText).toBe(false);
+  let deep: unknown = "A fox";
+  for (let i = 0; i < 20; i++) deep = { output: deep };
+  expect(unlinkedOutputIn(deep).isText).toBe(false);
+});
