@@ -1,4 +1,4 @@
-/** Modules that ops/workerd.capnp places beside files.js. */
+/** Modules that ops/workerd.capnp places beside files.js, and what workerd offers besides its published types. */
 
 declare module "_headers" {
   const text: string;
@@ -10,4 +10,9 @@ declare module "index.js" {
     fetch(request: Request, env: object, ctx: ExecutionContext): Promise<Response>;
   };
   export default relay;
+}
+
+declare module "cloudflare:sockets" {
+  /** Returns a client whose requests go through this socket alone. Experimental. */
+  export function internalNewHttpClient(socket: Socket): Promise<Fetcher>;
 }

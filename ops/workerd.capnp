@@ -12,12 +12,20 @@ const config :Workerd.Config = (
     (name = "disk", disk = (writable = true)),
     (name = "public", disk = ()),
     (name = "network", network = (allow = ["public"], tlsOptions = (trustBrowserCas = true))),
+    (name = "new-connections", worker = .newConnections),
   ],
   # The memory of an isolate on Cloudflare.
   v8Flags = ["--max-old-space-size=128"],
   sockets = [
     (name = "http", http = (), service = "relay"),
   ],
+);
+
+const newConnections :Workerd.Worker = (
+  modules = [(name = "new-connections.js", esModule = embed "new-connections.js")],
+  compatibilityDate = "2026-10-20",
+  compatibilityFlags = ["experimental"],
+  globalOutbound = "network",
 );
 
 const relay :Workerd.Worker = (
@@ -43,6 +51,7 @@ const relay :Workerd.Worker = (
   bindings = [
     (name = "FILES", service = "public"),
     (name = "ASSETS", service = "relay"),
+    (name = "NEW_CONNECTIONS", service = "new-connections"),
     (name = "TASKS", durableObjectNamespace = (className = "TaskObject", serviceName = "relay")),
     (name = "ACCOUNTS", durableObjectNamespace = (className = "AccountObject", serviceName = "relay")),
     (name = "LISTENERS", durableObjectNamespace = (className = "ListenersObject", serviceName = "relay")),

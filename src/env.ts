@@ -18,10 +18,13 @@ export interface Env extends ObjectBindings, TaskBindings, RateLimits {
 }
 
 /**
- * Environment as the platform passes it: without `startup`, which src/startup.ts adds, and with the metadata of the
- * deployed version where the platform gives them.
+ * Environment as the platform passes it: without `startup`, which src/startup.ts adds, and with what only that file
+ * reads.
  */
 interface PlatformEnv extends Omit<Env, keyof WithStartup> {
+  /** Worker `ops/new-connections.js`. Absent on Cloudflare and under `wrangler dev`. */
+  readonly NEW_CONNECTIONS?: Fetcher;
+  /** Metadata of the deployed version, where the platform gives them. */
   readonly VERSION?: WorkerVersionMetadata;
 }
 

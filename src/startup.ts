@@ -1,6 +1,7 @@
 import { env as platformEnv, waitUntil } from "cloudflare:workers";
 import { withStartup } from "./config/runtime.ts";
 import { nameVersion } from "./lib/log.ts";
+import { sendChangesThrough } from "./outbound/http.ts";
 
 /**
  * Environment of this Worker. Its configuration is parsed and its keys are imported here, at module scope, because
@@ -9,3 +10,4 @@ import { nameVersion } from "./lib/log.ts";
 export const env = await withStartup(platformEnv, Cloudflare.compatibilityFlags, waitUntil);
 
 nameVersion(env.startup.version);
+sendChangesThrough(platformEnv.NEW_CONNECTIONS ?? null);

@@ -54,12 +54,13 @@ const text = page(measured, { machine, connections, rounds: ROUNDS });
 if (values.print) console.log(text);
 else writeResults("PROFILE.md", text);
 
-/** Starts a Worker with an inspector. @param entry null for the relay. */
+/** Starts a Worker with an inspector, which uses the connections that workerd keeps. @param entry null for the relay. */
 async function started(entry: string | null): Promise<Subject> {
   const script = await bundled(entry);
   const port = await freePort();
   const wrapper = ["sh", "-c", `exec "$0" "$@" -i127.0.0.1:${port}`];
-  const options = { vars: LOCAL_VARS, script, wrapper, v8Flags: V8_FLAGS };
+  const general = { vars: LOCAL_VARS, wrapper, v8Flags: V8_FLAGS, hasNewConnections: false };
+  const options = { ...general, script };
   const server = stack.use(await Workerd.start({ ...options, parent: FASTEST_DIRECTORY }));
   const pids = server.pid === undefined ? [] : [server.pid];
   const stop = { [Symbol.asyncDispose]: async () => {} };

@@ -21,9 +21,11 @@ const SETTLE_MS = 400;
 const REST_MS = 0.2;
 const NS_PER_MS = 1e6;
 
+/** Without the other Worker of the process. */
+const ALONE = { hasNewConnections: false };
 const OPTIONS: Readonly<Record<Contender, WorkerdOptions>> = {
-  bare: { vars: {}, entry: join(import.meta.dirname, "bare-worker.ts") },
-  relay: { vars: LOCAL_VARS },
+  bare: { ...ALONE, vars: {}, entry: join(import.meta.dirname, "bare-worker.ts") },
+  relay: { ...ALONE, vars: LOCAL_VARS },
 };
 const machine = machineNow();
 const starts: Record<Contender, Start[]> = { bare: [], relay: [] };

@@ -39,6 +39,7 @@ const METHOD = `- A connection sends its next task after the answer to the one b
 - "× base" and "− base" compare delivered/s and CPU time with the first server of the section, as medians of the comparisons within each round. Under \`wrangler dev\`, which adds a proxy and an inspector to every server, the base is the relay.
 - Reads of finished tasks: of the floor with promises they need the key and answer with the JSON of the stored record; of the bare floor they need none.
 - Submitted: the relay passes the request on to a stand-in for Ark in the driver's process, which accepts it at once. The accept time is that of the event that follows.
+- All servers use the connections that workerd keeps, as on Cloudflare. On a machine of its own the relay opens [a connection for each callback](../docs/self-host.md#connections-to-other-hosts).
 - Plain workerd offers no D1, so the index is measured under \`wrangler dev\`.
 - Workflows: one step with two retries. Queues: batches of at most 100 without waiting. Both are the local simulators of \`wrangler dev\`, not Cloudflare's services.
 - BullMQ: concurrency 64, three attempts, Redis with every write synced (\`appendfsync always\`).`;

@@ -62,8 +62,9 @@ export function startChargingRelay(parent: string): Promise<Served> {
   return started({ vars: LOCAL_VARS, parent }, charged);
 }
 
+/** Starts a server that uses the connections that workerd keeps, as the floors do. */
 async function started(options: WorkerdOptions, tasks: Served["tasks"]): Promise<Served> {
-  const server = await Workerd.start(options);
+  const server = await Workerd.start({ ...options, hasNewConnections: false });
   if (tasks === charged) await openAccount(server.client);
   const pids = server.pid === undefined ? [] : [server.pid];
   return {

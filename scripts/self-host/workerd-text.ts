@@ -9,8 +9,13 @@ import { OBJECT_CLASSES } from "../../src/config/object-bindings.ts";
 const COMPATIBILITY = `compatibilityDate = "2026-10-20",
   compatibilityFlags = ["global_fetch_strictly_public"],`;
 
+interface Connections {
+  /** False when all requests go over connections that workerd keeps; true by default. */
+  readonly hasNewConnections?: boolean;
+}
+
 /** A Worker of the configuration: its name, and where the objects of the relay are. */
-interface WorkerOptions {
+interface WorkerOptions extends Connections {
   readonly name: string;
   /** Returns the name of the Worker that runs the objects of a binding; by default this one. */
   readonly homeOf?: (binding: string) => string;
@@ -19,7 +24,7 @@ interface WorkerOptions {
 }
 
 /** Parts of a configuration besides the relay, each an entry of a list in the text of workerd. */
-interface ConfigOptions {
+interface ConfigOptions extends Connections {
   readonly services?: readonly string[];
   readonly sockets?: readonly string[];
   /** Networks that the relay may connect to, whatever name leads there. */
@@ -33,7 +38,9 @@ interface ConfigOptions {
  * `disk`, and that of the files, `public`, are options of `workerd serve`.
  */
 export function configText(options: ConfigOptions): string {
-  const { services = [], sockets = [], allow, v8Flags = [] } = options;
+  const { sockets = [], allow, v8Flags = [], hasNewConnections = true } = options;
+  const further = hasNewConnections ? ['(name = "new-connections", worker = .newConnections)'] : [];
+  const services = [...further, ...(options.services ?? [])];
   const flags = ["--max-old-space-size=128", ...v8Flags].map((flag) => `"${flag}"`).join(", ");
   const allowed = allow.map((address) => `"${address}"`).join(", ");
   return `using Workerd = import "/workerd/workerd.capnp";
@@ -51,8 +58,18 @@ const config :Workerd.Config = (
     (name = "http", http = (), service = "relay"),${linesOf(sockets)}
   ],
 );
-`;
+${hasNewConnections ? NEW_CONNECTIONS : ""}`;
 }
+
+/** Describes the Worker that sends each request on a new connection; the HTTP client for it is experimental. */
+const NEW_CONNECTIONS = `
+const newConnections :Workerd.Worker = (
+  modules = [(name = "new-connections.js", esModule = embed "new-connections.js")],
+  compatibilityDate = "2026-10-20",
+  compatibilityFlags = ["experimental"],
+  globalOutbound = "network",
+);
+`;
 
 const linesOf = (entries: readonly string[]) => entries.map((entry) => `\n    ${entry},`).join("");
 
@@ -64,7 +81,8 @@ const RELAY_MODULES = [
 ];
 
 /** Describes a Worker of the relay, whose code is the file `index.js`, or for another one `<name>.js`. */
-export function workerText({ name, homeOf = () => name, variables }: WorkerOptions): string {
+export function workerText(options: WorkerOptions): string {
+  const { name, homeOf = () => name, variables, hasNewConnections = true } = options;
   const isRelay = name === "relay";
   const modules = isRelay
     ? RELAY_MODULES
@@ -76,6 +94,7 @@ export function workerText({ name, homeOf = () => name, variables }: WorkerOptio
     ...(isRelay
       ? ['(name = "FILES", service = "public"),', '(name = "ASSETS", service = "relay"),']
       : []),
+    ...(hasNewConnections ? ['(name = "NEW_CONNECTIONS", service = "new-connections"),'] : []),
     ...classes.map(([binding, className]) => namespace(binding, className)),
     ...variables.map((variable) => `(name = "${variable}", fromEnvironment = "${variable}"),`),
   ];

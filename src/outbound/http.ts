@@ -49,6 +49,22 @@ const MAX_HEADER_CHARS = 64;
 const MAX_HOST_CHARS = 128;
 const MAX_LOCATION_CHARS = 512;
 
+/** Service of this machine that sends each request on a new connection. Null where the platform has none. */
+let newConnections: Fetcher | null = null;
+
+/** Sets the service through which every later request is sent that changes something; null removes it. */
+export function sendChangesThrough(service: Fetcher | null): void {
+  newConnections = service;
+}
+
+/**
+ * Sends one request that changes something. A request on an idle connection that its peer is just closing is lost, and
+ * nothing tells whether the peer has read it.
+ */
+function fetchChange(url: string, init: RequestInit): Promise<Response> {
+  return newConnections === null ? fetch(url, init) : newConnections.fetch(url, init);
+}
+
 /**
  * Sends one POST without following redirects. One deadline covers the request and the reading of the answer. It
  * never throws: a failure of the receiver is a result. The HTTP status decides the outcome, unless Cloudflare
@@ -108,7 +124,7 @@ export async function send(request: ChangeRequest, signal: AbortSignal): Promise
   const all = { Accept: "application/json", "User-Agent": "TaskRelay/1", ...sent };
   try {
     const init = { method, headers: all, body: json, redirect: "manual", signal } as const;
-    return await readProviderAnswer(await fetch(url, init), { url }, signal);
+    return await readProviderAnswer(await fetchChange(url, init), { url }, signal);
   } catch {
     return null;
   }
@@ -215,7 +231,7 @@ async function submitOnce(
 ): Promise<SubmitAnswer> {
   const sent = body === null || body instanceof ReadableStream ? body : streamOf(body);
   const init = { method: "POST", headers, redirect: "manual", signal, body: sent } as const;
-  const response = await fetch(url, init);
+  const response = await fetchChange(url, init);
   const maxBytes = isLarge ? MAX_LARGE_ANSWER_BYTES : MAX_ANSWER_BYTES;
   return readAnswer(response.body, maxBytes, signal, ({ bytes, isBroken }) => {
     const isCut = isBroken || bytes.length >= maxBytes;
@@ -243,7 +259,7 @@ async function postOnce(
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   try {
-    const response = await fetch(url, {
+    const response = await fetchChange(url, {
       method: "POST",
       headers,
       body,

@@ -20,9 +20,9 @@ const KEEP_ALIVE_MS = 600_000;
 export class LoopbackServer implements AsyncDisposable {
   readonly #server: Server;
 
-  constructor(listener: RequestListener) {
+  constructor(listener: RequestListener, keepAliveMs = KEEP_ALIVE_MS) {
     this.#server = createServer(listener);
-    this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
+    this.#server.keepAliveTimeout = keepAliveMs;
   }
 
   async listen(): Promise<this> {

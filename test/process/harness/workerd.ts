@@ -37,6 +37,8 @@ export interface WorkerdOptions {
   readonly wrapper?: readonly string[];
   /** Options of the JavaScript engine. */
   readonly v8Flags?: readonly string[];
+  /** False when the relay sends all its requests on connections that workerd keeps; true by default. */
+  readonly hasNewConnections?: boolean;
 }
 
 /** Directory of the files that are answered without the relay. */
@@ -83,6 +85,7 @@ export class Workerd implements AsyncDisposable {
   readonly #command: readonly string[];
   readonly #further: readonly FurtherWorker[];
   readonly #v8Flags: readonly string[];
+  readonly #hasNewConnections: boolean;
   #homeOf: HomeOf;
   #vars: Vars = {};
   #child: Child | null = null;
@@ -91,7 +94,12 @@ export class Workerd implements AsyncDisposable {
   private constructor(
     home: string,
     port: number,
-    { wrapper = [], homeOf = () => "relay", v8Flags = [] }: WorkerdOptions,
+    {
+      wrapper = [],
+      homeOf = () => "relay",
+      v8Flags = [],
+      hasNewConnections = true,
+    }: WorkerdOptions,
     further: readonly FurtherWorker[],
   ) {
     this.#home = home;
@@ -99,9 +107,10 @@ export class Workerd implements AsyncDisposable {
     this.#further = further;
     this.#homeOf = homeOf;
     this.#v8Flags = v8Flags;
+    this.#hasNewConnections = hasNewConnections;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
-    this.#command = [...wrapper, workerdBinary, "serve"];
+    this.#command = [...wrapper, workerdBinary, "serve", "--experimental"];
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
@@ -115,7 +124,9 @@ export class Workerd implements AsyncDisposable {
     const relay = new Workerd(home, await freePort(), options, further);
     try {
       await mkdir(relay.storage);
-      await copyFile(join(ROOT, "ops/files.js"), join(home, "files.js"));
+      for (const name of ["files.js", "new-connections.js"]) {
+        await copyFile(join(ROOT, "ops", name), join(home, name));
+      }
       await symlink(PUBLIC, join(home, "public"));
       for (const { name, script: code } of further) await writeFile(join(home, `${name}.js`), code);
       await relay.restart(vars, script, options.isAsked);
@@ -208,13 +219,16 @@ export class Workerd implements AsyncDisposable {
   }
 
   #config(vars: Vars): string {
-    const options = { homeOf: this.#homeOf, variables: Object.keys(vars) };
+    const variables = Object.keys(vars);
+    const hasNewConnections = this.#hasNewConnections;
+    const options = { homeOf: this.#homeOf, variables, hasNewConnections };
     return [
       configText({
         services: this.#further.map(serviceText),
         sockets: this.#further.map(socketText),
         allow: ["public", "private"],
         v8Flags: this.#v8Flags,
+        hasNewConnections,
       }),
       workerText({ name: "relay", ...options }),
       ...this.#further.map(({ name }) =>
