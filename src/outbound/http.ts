@@ -49,11 +49,11 @@ const MAX_HEADER_CHARS = 64;
 const MAX_HOST_CHARS = 128;
 const MAX_LOCATION_CHARS = 512;
 
-/** Service of this machine that sends each request on a new connection. Null where the platform has none. */
-let newConnections: Fetcher | null = null;
+/** Service that sends each request on a new connection. Null where the platform has none. */
+let newConnections: Pick<Fetcher, "fetch"> | null = null;
 
 /** Sets the service through which every later request is sent that changes something; null removes it. */
-export function sendChangesThrough(service: Fetcher | null): void {
+export function sendChangesThrough(service: typeof newConnections): void {
   newConnections = service;
 }
 
