@@ -5,13 +5,14 @@ import { bodyOf, LoopbackServer } from "../test/process/harness/loopback.ts";
 import { Workerd } from "../test/process/harness/workerd.ts";
 import { ARK_MODEL, ARK_TASKS } from "../test/process/submit/fake-ark.ts";
 import { quantile } from "./figures.ts";
+import { MemoryLog } from "./load-memory.ts";
 import { table } from "./page.ts";
 import { cpuMsOf } from "./throughput/cpu.ts";
 
 // Compares a relay that sends what changes something on new connections with one that reuses those that workerd keeps:
 // `npm run bench:connections`, five minutes. It counts the requests that are lost at hosts that close idle connections
 // after 2 or 5 seconds, with a call every 2 or 5 seconds, and measures the CPU time of a task whose callback is
-// delivered.
+// delivered, and the memory of the process at the end.
 
 const HOSTS = 20;
 const CALLS = 12;
@@ -21,18 +22,18 @@ const NODE_GRACE_MS = 1_000;
 const EARLIEST_MS = 60;
 const STEP_MS = 10;
 const STEPS = 9;
-const ROUNDS = 8;
-const TASKS = 300;
+const ROUNDS = 6;
+const TASKS = 200;
 const SENDERS = 8;
+const BYTES_PER_MB = 1e6;
 
-/** A server that counts the POSTs that it has read, and closes connections that were idle for a while. */
+/** A server that keeps the bodies that it has read, and closes connections that were idle for a while. */
 class Host extends LoopbackServer {
-  posts = 0;
+  readonly bodies: string[] = [];
 
   private constructor(closesAfterMs: number) {
     super(async (request, response) => {
-      await bodyOf(request);
-      if (request.method === "POST") this.posts += 1;
+      this.bodies.push((await bodyOf(request)) ?? "");
       response.end('{"id": "cgt-1"}');
     }, closesAfterMs - NODE_GRACE_MS);
   }
@@ -51,7 +52,7 @@ for (const hasNewConnections of [false, true]) {
 console.log(
   table(["connections", "host closes after", "submissions lost", "callbacks lost"], rows),
 );
-console.log(table(["connections", "CPU time of a task, ms"], await cpuTimes()));
+console.log(table(["connections", "CPU time of a task, ms", "memory, MB"], await costs()));
 
 function nameOf(hasNewConnections: boolean): string {
   return hasNewConnections ? "new" : "kept by workerd";
@@ -68,39 +69,51 @@ async function losses(hasNewConnections: boolean, closesAfterMs: number): Promis
   });
   const vars = { ...LOCAL_VARS, CONNECTIONS: JSON.stringify(Object.fromEntries(connections)) };
   const { client } = stack.use(await Workerd.start({ vars, hasNewConnections }));
-  const body = { model: ARK_MODEL, content: [{ type: "text", text: "a fox" }] };
-  const send = async (path: string, sent: object) => {
-    const headers = { "Idempotency-Key": randomUUID() };
-    await (await client.send("POST", path, sent, path === "/v1/events" ? {} : { headers })).text();
+  const send = async (path: string, body: object, key: string) => {
+    const headers = path === "/v1/events" ? {} : { "Idempotency-Key": key };
+    await (await client.send("POST", path, body, { headers })).text();
   };
-  const rhythms = [
-    ...upstreams.map((_, i) => () => send(`/v1/submit/ark${i}${ARK_TASKS}`, body)),
-    ...receivers.map(
-      ({ origin }) =>
-        () =>
-          send("/v1/events", completedEvent(randomUUID(), origin)),
-    ),
-  ];
-  await Promise.all(rhythms.map((call, i) => inRhythm(call, i, closesAfterMs)));
-  return [`${closesAfterMs / 1_000} s`, lostAt(upstreams), lostAt(receivers)];
+  const submissions = upstreams.map((host, i) => async (name: string) => {
+    const body = { model: ARK_MODEL, content: [{ type: "text", text: name }] };
+    await send(`/v1/submit/ark${i}${ARK_TASKS}`, body, name);
+    return host;
+  });
+  const callbacks = receivers.map((host) => async (name: string) => {
+    await send("/v1/events", completedEvent(name, host.origin), name);
+    return host;
+  });
+  const lost = await Promise.all(
+    [...submissions, ...callbacks].map((call, i) => lostInRhythm(call, i, closesAfterMs)),
+  );
+  const sums = [lost.slice(0, HOSTS), lost.slice(HOSTS)].map((each) =>
+    each.reduce((a, b) => a + b),
+  );
+  return [`${closesAfterMs / 1_000} s`, ...sums.map((sum) => `${sum} of ${HOSTS * CALLS}`)];
 }
 
-/** Makes calls at times at which the host is closing the connection of the call before. */
-async function inRhythm(call: () => Promise<void>, nth: number, closesAfterMs: number) {
+/**
+ * Makes calls at times at which the host is closing the connection of the call before.
+ * @param call makes a call with this name in its body, and returns its host.
+ * @returns how many calls the host has not read.
+ */
+async function lostInRhythm(
+  call: (name: string) => Promise<Host>,
+  nth: number,
+  closesAfterMs: number,
+): Promise<number> {
   await sleep((closesAfterMs / HOSTS / 2) * nth);
+  let lost = 0;
   for (let i = 0; i < CALLS; i += 1) {
-    await call();
+    const name = randomUUID();
+    const { bodies } = await call(name);
     await sleep(closesAfterMs - EARLIEST_MS + STEP_MS * ((7 * i + nth) % STEPS));
+    if (!bodies.some((body) => body.includes(name))) lost += 1;
   }
+  return lost;
 }
 
-function lostAt(hosts: readonly Host[]): string {
-  const sent = CALLS * hosts.length;
-  return `${sent - hosts.reduce((sum, { posts }) => sum + posts, 0)} of ${sent}`;
-}
-
-/** Returns the CPU times of a relay without and of one with new connections, measured in turns. */
-async function cpuTimes(): Promise<string[][]> {
+/** Returns the CPU time and memory of a relay without and of one with new connections, measured in turns. */
+async function costs(): Promise<string[][]> {
   await using stack = new AsyncDisposableStack();
   const host = stack.use(await Host.start(600_000));
   const relays = [];
@@ -115,19 +128,21 @@ async function cpuTimes(): Promise<string[][]> {
       if (round > 0) times.push(time);
     }
   }
-  return relays.map(({ name, times }) => {
+  return relays.map(({ relay, name, times }) => {
     const [low, middle, high] = [0.25, 0.5, 0.75].map((q) => quantile(times, q).toFixed(2));
-    return [name, `${middle} (${low} to ${high} in half of ${ROUNDS} rounds)`];
+    using memory = new MemoryLog(relay.pid ?? 0, () => TASKS);
+    const rssMb = memory.sample().rssBytes / BYTES_PER_MB;
+    return [name, `${middle} (${low} to ${high} in half of the rounds)`, rssMb.toFixed(0)];
   });
 }
 
 async function cpuMsOfTask({ pid = 0, client }: Workerd, host: Host): Promise<number> {
-  const [cpuBefore, postsBefore] = [cpuMsOf([pid]), host.posts];
+  const [cpuBefore, callsBefore] = [cpuMsOf([pid]), host.bodies.length];
   let next = 0;
   const sender = async () => {
     while (next++ < TASKS) await client.finish(host.origin);
   };
   await Promise.all(Array.from({ length: SENDERS }, sender));
-  while (host.posts - postsBefore < TASKS) await sleep(20);
+  while (host.bodies.length - callsBefore < TASKS) await sleep(20);
   return (cpuMsOf([pid]) - cpuBefore) / TASKS;
 }

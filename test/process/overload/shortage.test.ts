@@ -8,14 +8,15 @@ import { limit, type Shortage, startLimitable } from "./shortage.ts";
 import { type Answer, type Request, requestsTo } from "./requests.ts";
 
 const EARLIER_TASKS = 3;
-const MAX_ATTEMPTS = 3;
 const WAIT_S = 1;
+/** Waits before the attempts of a callback; the last two come after the shortage, the first of which is answered with 500. */
+const SCHEDULE_S = [0, WAIT_S, 3 * WAIT_S, WAIT_S];
 /** Duration of the shortage in milliseconds, so long that attempts of earlier tasks fall due during it. */
 const SHORTAGE_MS = 2.5 * WAIT_S * 1000;
 const FAILS_ONCE: readonly Behaviour[] = [500, 200].map((status) => ({ kind: "answer", status }));
 const VARS = {
   ...LOCAL_VARS,
-  CALLBACK_SCHEDULE_S: `0,${WAIT_S},${WAIT_S}`,
+  CALLBACK_SCHEDULE_S: SCHEDULE_S.join(","),
   CALLBACK_TIMEOUT_S: "2",
 };
 const SHORTAGES: readonly [string, Shortage, "in place" | "by a restart"][] = [
@@ -96,7 +97,7 @@ async function run(shortage: Shortage, recovery: "in place" | "by a restart") {
     const isDelivered = all.some(({ answeredStatus }) => answeredStatus === 200);
     const isOpen = task.status === "pending" || task.status === "processing";
     const isRight = task.callback?.status === "delivered" && isDelivered;
-    return isOpen || (isRight && all.length <= MAX_ATTEMPTS) ? [] : [task];
+    return isOpen || (isRight && all.length <= SCHEDULE_S.length) ? [] : [task];
   });
   return { answers, faults, unsettled: unsettled.flat() };
 }
