@@ -38,13 +38,14 @@ async function untilListed(query: string, tasks: number): Promise<void> {
   throw new Error(`the index does not have ${tasks} tasks with ${query}`);
 }
 
-/** Opens a page of the console, logged in as the operator. */
+/** Opens a page of the console, logged in as the operator, and waits until its scripts have run. */
 async function visit(path: string, options: TabOptions = {}): Promise<Page> {
   const page = await openPage(relay.url, options);
   await page.goto(path);
   await page.getByLabel("Operator key or account key").fill(OPERATOR_KEY);
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByRole("navigation", { name: "Console" }).waitFor();
+  await page.waitForLoadState("load");
   return page;
 }
 

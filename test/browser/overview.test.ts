@@ -18,7 +18,7 @@ const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch:
 /** Writes the time of day in UTC. */
 const clock = (ms: number) => new Date(ms).toISOString().slice(11, 19);
 
-/** Opens the overview of an operator. */
+/** Opens the overview of an operator, and waits until its scripts have run. */
 async function openOverview(context: TabOptions["context"]): Promise<Page> {
   const page = await openPage(relay.url, {
     ...(context && { context }),
@@ -28,6 +28,7 @@ async function openOverview(context: TabOptions["context"]): Promise<Page> {
   await page.getByLabel("Operator key or account key").fill(OPERATOR_KEY);
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByText("No index is bound", { exact: true }).waitFor();
+  await page.waitForLoadState("load");
   return page;
 }
 
@@ -42,6 +43,17 @@ it.each([
     expect(await isTooWide(page)).toBe(false);
   },
 );
+
+it("no element of the console's overview moves when the reader prefers reduced motion", async () => {
+  const page = await openOverview({ reducedMotion: "reduce" });
+  const moving = await page.evaluate(() =>
+    [...document.querySelectorAll("*")].flatMap((element) => {
+      const { animationName, transitionDuration } = getComputedStyle(element);
+      return animationName === "none" && transitionDuration === "0s" ? [] : [element.className];
+    }),
+  );
+  expect(moving).toEqual([]);
+});
 
 it("the console's keyboard shortcuts open help, search and pages, unless they are switched off or an input field has the focus", async () => {
   const page = await openOverview({});
