@@ -170,17 +170,21 @@ async function readJson(
 /**
  * Reads an answer of a provider, up to `maxBytes`, and returns what `use` makes of it. Reading and using more than 1 MiB
  * needs a permission that only few requests have at the same time (read-slots.ts).
+ * @param takeMemory is called before, where the answer is kept afterwards.
  */
 async function readAnswer<T>(
   body: ReadableStream<Uint8Array> | null,
   maxBytes: number,
   signal: AbortSignal,
   use: (start: StreamStart) => T,
+  takeMemory: TakeMemory = async () => undefined,
 ): Promise<T> {
   const held: (() => void)[] = [];
   try {
     const start = await readUpTo(body, maxBytes, async (length) => {
-      if (length >= MAX_ANSWER_BYTES && held.length === 0) held.push(await takeReadSlot(signal));
+      if (length < MAX_ANSWER_BYTES || held.length > 0) return;
+      await takeMemory(maxBytes, signal);
+      held.push(await takeReadSlot(signal));
     });
     return use(start);
   } finally {
@@ -196,7 +200,12 @@ export interface SubmitRequest {
   readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
   /** True when up to 8 MiB of the answer are accepted. False means up to 1 MiB. */
   readonly isLarge: boolean;
+  /** Takes the memory for an answer of more than 1 MiB, which is kept until the caller has read it. */
+  readonly takeMemory: TakeMemory;
 }
+
+/** Waits until there is memory for this many bytes. @throws the reason of the abort, when the signal aborts first. */
+type TakeMemory = (bytes: number, signal: AbortSignal) => Promise<void>;
 
 /** The upstream's answer to a submission. */
 export interface SubmitAnswer {
@@ -226,18 +235,19 @@ export function submit(request: SubmitRequest, timeoutMs: number): Promise<Submi
 }
 
 async function submitOnce(
-  { url, headers, body, isLarge }: SubmitRequest,
+  { url, headers, body, isLarge, takeMemory }: SubmitRequest,
   signal: AbortSignal,
 ): Promise<SubmitAnswer> {
   const sent = body === null || body instanceof ReadableStream ? body : streamOf(body);
   const init = { method: "POST", headers, redirect: "manual", signal, body: sent } as const;
   const response = await fetchChange(url, init);
   const maxBytes = isLarge ? MAX_LARGE_ANSWER_BYTES : MAX_ANSWER_BYTES;
-  return readAnswer(response.body, maxBytes, signal, ({ bytes, isBroken }) => {
+  const use = ({ bytes, isBroken }: StreamStart) => {
     const isCut = isBroken || bytes.length >= maxBytes;
     const json = isCut ? undefined : parseJson(new TextDecoder().decode(bytes));
     return { status: response.status, headers: response.headers, bytes, json, isCut };
-  });
+  };
+  return readAnswer(response.body, maxBytes, signal, use, takeMemory);
 }
 
 /** Returns a body of these parts, whose length the upstream is told. The parts are not copied. */

@@ -2,6 +2,7 @@ import type { StoredEntry } from "../../objects/account/entry-table.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import { readerOf } from "../../objects/task/caller.ts";
 import type { Call } from "../operation.ts";
+import { contentToClient } from "../http/client-stream.ts";
 import { DOCUMENT_HEADERS } from "../http/security-headers.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView } from "./entry-view.ts";
@@ -57,7 +58,7 @@ export async function exportEntries(
     "Content-Disposition": `attachment; filename="${call.params.account}-entries.${formatName}"`,
   });
   if (next !== null) headers.set("Next-Cursor", String(next));
-  return new Response(text, { headers });
+  return new Response(contentToClient(text), { headers });
 }
 
 async function pageOf(

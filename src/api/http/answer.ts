@@ -1,4 +1,5 @@
 import type { TaskReply } from "../../objects/task/reply.ts";
+import { contentToClient } from "./client-stream.ts";
 
 /** Returns an answer with a value as JSON. */
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
@@ -17,7 +18,7 @@ export function taskAnswer(
 }
 
 function jsonText(text: string, status: number, headers: Record<string, string>): Response {
-  return new Response(text, {
+  return new Response(contentToClient(text), {
     status,
     headers: { "Content-Type": "application/json", ...headers },
   });

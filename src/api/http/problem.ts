@@ -1,4 +1,5 @@
 import { appendMembers } from "../../core/json.ts";
+import { contentToClient } from "./client-stream.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-list.ts";
 
 /**
@@ -72,7 +73,8 @@ export function unknownAccount(): Problem {
 export function problemResponse(problem: Problem, origin: string): Response {
   const { headers, taskJson } = problem.details;
   const task = taskJson === undefined ? "{}" : `{"task":${taskJson}}`;
-  return new Response(appendMembers(JSON.stringify(problemMembers(problem, origin)), task), {
+  const text = appendMembers(JSON.stringify(problemMembers(problem, origin)), task);
+  return new Response(contentToClient(text), {
     status: PROBLEMS[problem.code].status,
     headers: { "Content-Type": "application/problem+json", ...headers },
   });

@@ -1,5 +1,6 @@
 import { log } from "../../lib/log.ts";
 import { bodyReader, readJson } from "../http/body.ts";
+import { contentToClient, eventsToClient } from "../http/client-stream.ts";
 import { problemFrom } from "../http/internal-error.ts";
 import { linkOrigin } from "../http/link-origin.ts";
 import { invalidRequest, problemMembers, refusalLine } from "../http/problem.ts";
@@ -36,7 +37,7 @@ export const mcpRoute = route({ id: "callTools", ...WIRE, access: "read" }, asyn
   const handler = sdk.createMcpHandler(({ era }) =>
     mcpServer(sdk, era, { caller, context, origin }),
   );
-  return asAnswer(await handler.fetch(headOf(request), { parsedBody: message }));
+  return await asAnswer(await handler.fetch(headOf(request), { parsedBody: message }));
 });
 
 /**
@@ -54,10 +55,16 @@ function headOf({ url, method, headers: given, signal }: Request): Request {
  * Returns an answer of the SDK without its headers about caches and the connection, because no answer of the relay
  * may be stored.
  */
-function asAnswer({ body, status, headers: given }: Response): Response {
-  const headers = new Headers(given);
+async function asAnswer(answer: Response): Promise<Response> {
+  const { body, status } = answer;
+  const headers = new Headers(answer.headers);
   for (const name of ["Cache-Control", "Connection"]) headers.delete(name);
-  return new Response(body, { status, headers });
+  if (body === null) return new Response(null, { status, headers });
+  const isStream = headers.get("Content-Type")?.startsWith("text/event-stream") === true;
+  const sent = isStream
+    ? eventsToClient(body.values(), () => undefined)
+    : contentToClient(await answer.text());
+  return new Response(sent, { status, headers });
 }
 
 /** Reads the message of a request. Returns the answer to a request that has none. */

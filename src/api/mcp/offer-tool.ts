@@ -72,7 +72,7 @@ async function submitOffered(
   } catch (error) {
     const isErased = error instanceof Problem && error.code === "unknown_task";
     if (!isErased || started.answer === null) throw error;
-    return { kind: "result", result: refusalOf(started.answer) };
+    return { kind: "result", result: await refusalOf(started.answer) };
   }
 }
 
@@ -122,8 +122,8 @@ function memberAt(pointer: string, value: string): object {
 }
 
 /** Returns the result of a call whose job the upstream has refused. Its task is erased and its price returned. */
-function refusalOf({ status, body }: Submitted) {
-  const answer = typeof body === "string" ? body : new TextDecoder().decode(body);
+async function refusalOf({ status, body }: Submitted) {
+  const answer = await new Response(body).text();
   const text = `The upstream has refused the job with HTTP status ${status}, and nothing was charged: ${answer.slice(0, MAX_REFUSAL_CHARS)}`;
   return { isError: true, content: [{ type: "text" as const, text }] };
 }

@@ -72,7 +72,7 @@ async function answer({ request, env, url, params }: OutputRequest): Promise<Res
   if (place === null) throw noOutput();
   // The copy may have been completed since the bucket was asked.
   const late = place.state.kind === "kept" ? await copyOf(request, output, env) : null;
-  return await (late ?? answerFromSource(request, output, place, runtime));
+  return late ?? (await answerFromSource(request, output, place, runtime, env));
 }
 
 /** Answers a request with the relay's copy. Null when there is none. @throws Problem `unavailable` when the bucket fails. */
@@ -99,6 +99,7 @@ async function answerFromSource(
   output: LinkedOutput,
   place: OutputPlace,
   runtime: Runtime,
+  { startup }: Env,
 ): Promise<Response> {
   const { config } = runtime;
   const { state, source, origin, connection, endedAt } = place;
@@ -111,7 +112,8 @@ async function answerFromSource(
   const target = checkCallbackUrl(source, sourceUrlRulesOf(config, origin));
   if (!target.ok) throw outputGone("blocked");
   if (isFetchedWithKey(place, config.connections.get(connection ?? ""))) {
-    return await streamSource(request, output, await sourceOf(place, source, runtime));
+    const opened = await sourceOf(place, source, runtime);
+    return await streamSource(request, output, opened, startup.waitUntil);
   }
   return redirectTo(target.value.href);
 }

@@ -3,6 +3,8 @@ import { mediaTypeOf, TYPE_BYTES } from "../../core/output-metadata/media-type.t
 import { SECOND_MS } from "../../core/time.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
 import { errorText, log } from "../../lib/log.ts";
+import { type BudgetPart, SharedBudget } from "../../lib/shared-budget.ts";
+import type { WaitUntil } from "../../config/runtime.ts";
 import { outputKey } from "../../objects/output/output-key.ts";
 import {
   type OpenedSource,
@@ -11,7 +13,9 @@ import {
   statedBytes,
 } from "../../outbound/open-source.ts";
 import type { LinkedOutput } from "../../security/output-link.ts";
+import { MAX_UNREAD_MS, streamToClient } from "../http/client-stream.ts";
 import { unavailable } from "../http/object-call.ts";
+import { tooManyAtOnce } from "../http/rate-limit.ts";
 import { isOneRange } from "./byte-range.ts";
 import { contentHeaders, OUTPUT_HEADERS } from "./output-headers.ts";
 import { outputGone } from "./output-gone.ts";
@@ -23,6 +27,15 @@ const STALL_MS = 30 * SECOND_MS;
  * KiB, which need ten times as much CPU time.
  */
 const PIECE_BYTES = 256 * 1024;
+/** Number of outputs that an isolate passes on at the same time: each has a connection to its upstream, and memory. */
+const MAX_PASSED_ON = 48;
+/** Number of readers to whom an isolate passes the same output on at the same time. */
+const MAX_READERS = 16;
+/** Time in milliseconds, from the last piece on, after which a reader of whom nothing is heard has no place any more. */
+const PLACE_LEASE_MS = STALL_MS + MAX_UNREAD_MS + 10 * SECOND_MS;
+
+const places = new SharedBudget(MAX_PASSED_ON, MAX_READERS);
+
 /** Range of the first bytes of a file, which decide its type. */
 const FIRST_BYTES = `bytes=0-${TYPE_BYTES - 1}`;
 /** Statuses with which an upstream says that an output does not exist any more. */
@@ -33,15 +46,43 @@ const knownTypes = isolateCache<string>(1_000);
 
 /**
  * Answers a request for an output with what its upstream sends. `Range` is passed on. The first bytes decide the type; when
- * the request asks for other ones, they are fetched first. A client that goes away ends the request to the upstream, at the
- * latest when that has sent nothing for 30 seconds.
+ * the request asks for other ones, they are fetched first. A client that goes away or leaves a piece unread for a minute
+ * ends the request to the upstream, at the latest when that has sent nothing for 30 seconds.
  * @throws Problem `output_gone` when the upstream does not have the output any more, or the relay must not fetch it;
- * `unavailable` when the upstream does not send it now.
+ * `unavailable` when the upstream does not send it now, or the isolate passes on as many outputs as it can; `rate_limited`
+ * when as many readers take this output as may.
  */
 export async function streamSource(
   request: Pick<Request, "method" | "headers">,
   output: LinkedOutput,
   source: Source,
+  waitUntil: WaitUntil,
+): Promise<Response> {
+  const place = takePlace(output);
+  try {
+    return await answerInPlace(place, request, output, source, waitUntil);
+  } catch (error) {
+    place.giveBack();
+    throw error;
+  }
+}
+
+/** Takes a place for a reader of an output. @throws Problem when there is none. */
+function takePlace(output: LinkedOutput): BudgetPart {
+  const place = places.part(outputKey(output, output.number), PLACE_LEASE_MS);
+  const lack = place.resize(1);
+  if (lack === "share") throw tooManyAtOnce("As many readers as may take this output already.");
+  if (lack === "total")
+    throw unavailable("The relay passes on as many outputs as it can.", "places");
+  return place;
+}
+
+async function answerInPlace(
+  place: BudgetPart,
+  request: Pick<Request, "method" | "headers">,
+  output: LinkedOutput,
+  source: Source,
+  waitUntil: WaitUntil,
 ): Promise<Response> {
   const range = rangeOf(request);
   // A range from the first byte to the end has the first bytes itself.
@@ -49,6 +90,7 @@ export async function streamSource(
   const type = hasStart ? null : await typeOf(output, source);
   const opened = await openAnswer(source, range);
   if (opened === "unsatisfiable") {
+    place.giveBack();
     return new Response(null, { status: 416, headers: OUTPUT_HEADERS });
   }
   const { extent, start, rest } = opened;
@@ -57,9 +99,12 @@ export async function streamSource(
   const headers = { ...contentHeaders({ ...output, mediaType }), ...extent.headers };
   const { status } = extent;
   if (request.method === "GET") {
-    return new Response(joined(start, rest, extent.bytes), { status, headers });
+    const { body, ended } = passOn(start, rest, extent.bytes, place);
+    waitUntil(ended);
+    return new Response(body, { status, headers });
   }
   await rest.cancel();
+  place.giveBack();
   return new Response(null, { status, headers });
 }
 
@@ -238,31 +283,23 @@ class SourceReader {
 }
 
 /**
- * Returns a stream of the first bytes and the rest. It fails when fewer or more bytes come than the upstream has stated, so
+ * Passes the first bytes and the rest on. The answer fails when fewer or more bytes come than the upstream has stated, so
  * that the client can tell that the output is not complete.
  */
-function joined(start: Uint8Array, rest: SourceReader, bytes: number | null): ReadableStream {
-  const { readable, writable } =
-    bytes === null ? new IdentityTransformStream() : new FixedLengthStream(bytes);
-  void passOn(start, rest, writable.getWriter());
-  return readable;
-}
-
-async function passOn(
-  start: Uint8Array,
-  rest: SourceReader,
-  writer: WritableStreamDefaultWriter<Uint8Array>,
-): Promise<void> {
-  // The client has gone away.
-  writer.closed.catch(() => void rest.cancel());
-  try {
-    for (let piece: Uint8Array | null = start; piece !== null; piece = await rest.read()) {
-      await writer.write(piece);
-    }
-    await writer.close();
-  } catch (error) {
-    await rest.cancel();
-    await writer.abort(error).catch(() => undefined);
+function passOn(start: Uint8Array, rest: SourceReader, bytes: number | null, place: BudgetPart) {
+  let first: Uint8Array | null = start;
+  const next = async () => {
+    // Renews the place.
+    place.resize(1);
+    const piece = first ?? (await rest.read());
+    first = null;
+    return piece;
+  };
+  const onEnd = (error: unknown) => {
+    place.giveBack();
+    if (error === null) return;
+    void rest.cancel();
     log({ event: "output.stream_ended", error: errorText(error) }, "info");
-  }
+  };
+  return streamToClient({ next, bytes, onEnd });
 }

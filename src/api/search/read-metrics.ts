@@ -3,6 +3,7 @@ import type { Shards } from "../../index-db/shards.ts";
 import { statistics } from "../../index-db/read-statistics.ts";
 import type { Statistics } from "../../index-db/statistics-shape.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
+import { contentToClient } from "../http/client-stream.ts";
 import { AnyQuery } from "../http/query.ts";
 import { type CheckedRequest, queryRoute } from "../http/route.ts";
 import { metricsOf } from "./metrics.ts";
@@ -49,7 +50,7 @@ async function presentMetrics({
   const format = accepted.includes("application/openmetrics-text") ? "openmetrics" : "text";
   const { paused: isPaused } = runtime.config;
   const families = metricsOf(found, at, { version: env.startup.version, isPaused });
-  return new Response(metricsText(families, format), {
+  return new Response(contentToClient(metricsText(families, format)), {
     headers: { "Content-Type": CONTENT_TYPES[format], Vary: "Accept" },
   });
 }

@@ -7,12 +7,14 @@ import type { Applied, SubmissionReply, TaskReply } from "../../objects/task/rep
 import { submit, type SubmitAnswer } from "../../outbound/http.ts";
 import type { Simulation } from "../../providers/simulated-provider.ts";
 import { bytesOf } from "../../security/encoding.ts";
+import { bytesToClient, contentToClient } from "../http/client-stream.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { unavailable } from "../http/object-call.ts";
 import { NoQuery, operation } from "../operation.ts";
 import { requireUnusedKey } from "../tasks/register-task.ts";
 import { accepted, taskClient } from "../tasks/task-client.ts";
 import { withoutSecrets } from "./answer-secrets.ts";
+import { AnswerReservation } from "./answer-budget.ts";
 import { BodyReservation } from "./body-budget.ts";
 import { passedHeaders, sentHeaders } from "./sent-headers.ts";
 import { planSubmission, type SubmissionPlan, type SubmitCall } from "./submission-plan.ts";
@@ -93,16 +95,40 @@ function endOf(submissionId: string, outcome: SubmitOutcome) {
 
 /** Sends the call, stores its outcome, and returns the answer for the caller. */
 async function sendAndEnd(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
+  const memory = new AnswerReservation(accountOf(submitCall.caller));
+  try {
+    return await endedIn(memory, plan, submitCall);
+  } catch (error) {
+    memory.giveBack();
+    throw error;
+  }
+}
+
+async function endedIn(
+  memory: AnswerReservation,
+  plan: SubmissionPlan,
+  submitCall: SubmitCall,
+): Promise<Submitted> {
   const { event, submissionId } = plan;
-  const send = await sendingOf(plan, submitCall);
+  const send = await sendingOf(plan, memory, submitCall);
   const { answer, outcome } = await outcomeOfSending(send, plan, submitCall.runtime);
   const { isStored, task } = await bringOutcome(event.id, endOf(submissionId, outcome), submitCall);
   const isKnown = answer !== null && outcome.kind !== "unknown" && isStored;
   if (!isKnown) throw await unknownOutcome(event, task, submitCall);
-  const { status, headers, bytes: body } = answer;
-  const passed = { status, headers: passedHeaders(headers), body, isReplayed: false };
+  const { status, headers, bytes } = answer;
+  const passed = { status, headers: passedHeaders(headers), isReplayed: false };
   const statusUrl = task === null ? null : await statusUrlOf(event, task, submitCall);
-  return { taskId: event.id, ...passed, statusUrl };
+  const body = sentTo(submitCall, bytes, memory);
+  return { taskId: event.id, ...passed, statusUrl, body };
+}
+
+/** Returns the body of the answer for a caller. A long one keeps its memory until the caller has read it. */
+function sentTo({ env }: SubmitCall, bytes: Uint8Array<ArrayBuffer>, memory: AnswerReservation) {
+  if (!memory.isTaken) return contentToClient(bytes);
+  memory.keep(bytes.length);
+  const { body, ended } = bytesToClient(bytes, () => memory.giveBack());
+  env.startup.waitUntil(ended);
+  return body;
 }
 
 /** Function that sends the one call, and returns the upstream's answer; null when there is none. */
@@ -113,9 +139,13 @@ type Sending = () => Promise<SubmitAnswer | null>;
  * @returns the function that sends it.
  * @throws the error with which the building failed, after the task's object was told that nothing is sent.
  */
-async function sendingOf(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Sending> {
+async function sendingOf(
+  plan: SubmissionPlan,
+  memory: AnswerReservation,
+  submitCall: SubmitCall,
+): Promise<Sending> {
   try {
-    return await builtCall(plan, submitCall.runtime);
+    return await builtCall(plan, memory, submitCall.runtime);
   } catch (error) {
     await bringOutcome(plan.event.id, endOf(plan.submissionId, { kind: "not_sent" }), submitCall);
     throw error;
@@ -124,6 +154,7 @@ async function sendingOf(plan: SubmissionPlan, submitCall: SubmitCall): Promise<
 
 async function builtCall(
   { place, call, event, sent, secrets }: SubmissionPlan,
+  memory: AnswerReservation,
   { config }: Runtime,
 ) {
   const { connection, credential, target } = place;
@@ -137,7 +168,9 @@ async function builtCall(
   const credentials = { ...authentication, ...credential?.headers };
   const headers = sentHeaders(call.headers, { ...target.headers, ...credentials }, sent);
   const isLarge = target.answer !== "job";
-  const request = { url: `${baseUrl}${sent.path}`, headers, body: sent.body, isLarge };
+  const takeMemory = (bytes: number, signal: AbortSignal) => memory.take(bytes, signal);
+  const url = `${baseUrl}${sent.path}`;
+  const request = { url, headers, body: sent.body, isLarge, takeMemory };
   return async () => {
     const answer = await submit(request, config.submitTimeoutMs);
     return answer === null ? null : withoutSecrets(answer, secrets);

@@ -15,7 +15,8 @@ export interface Submitted {
   readonly status: number;
   /** Headers of the upstream's answer that are passed on. */
   readonly headers: Headers;
-  readonly body: Uint8Array<ArrayBuffer> | string;
+  /** Body of the upstream's answer: a stream where it is long, which ends when it is not read. */
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string;
   /**
    * Status link of the task. Null when the task was erased, because the upstream has refused the submission, or when the
    * link could not be made.

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { type Bytes, bytesOf } from "../../security/encoding.ts";
 import { stateOf, type TaskReply } from "../../objects/task/reply.ts";
+import { eventsToClient } from "../http/client-stream.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { readQuery } from "../http/query.ts";
 import { queryRoute } from "../http/route.ts";
@@ -20,8 +21,6 @@ const RECONNECT_MS = 2 * SECOND_MS;
 const CROWDED_RECONNECT_MS = 15 * SECOND_MS;
 /** Longest silence of a stream in milliseconds, because proxies close connections that are silent for longer. */
 const MAX_SILENCE_MS = 15 * SECOND_MS;
-/** Longest time in milliseconds for which a client may leave a part of the stream unread. */
-const MAX_UNREAD_MS = MINUTE_MS;
 
 const Query = z.strictObject({ token: StatusToken });
 
@@ -51,56 +50,13 @@ async function eventStream(reading: Reading, headers: Headers): Promise<Response
   if (task === null) throw unknownTask();
   if (task.isSettled && stateOf(task) === known) return new Response(null, { status: 204 });
   const watch = task.isSettled ? null : await reading.watch(MAX_STREAM_MS);
-  return new Response(streamOf(eventsOf(task, known, reading, watch), watch), {
-    headers: { "Content-Type": "text/event-stream" },
-  });
-}
-
-/**
- * Makes a stream that asks the generator for the next piece only when the client can receive it. The watch is
- * closed, which ends the generator, when the client is gone or leaves a piece unread for a minute, and when the
- * generator fails.
- */
-function streamOf(
-  pieces: AsyncGenerator<Bytes, void>,
-  watch: TaskWatch | null,
-): ReadableStream<Bytes> {
-  let unread: ReturnType<typeof setTimeout> | undefined;
-  const noteRead = () => {
-    if (unread !== undefined) clearTimeout(unread);
-  };
-  const end = async () => {
-    noteRead();
-    watch?.close();
-    await pieces.return();
-  };
-  const nextPiece = async () => {
-    try {
-      return await pieces.next();
-    } catch (error) {
-      watch?.close();
-      throw error;
-    }
-  };
-  return new ReadableStream<Bytes>(
+  const events = eventsOf(task, known, reading, watch);
+  // The end of the watch ends the generator.
+  return new Response(
+    eventsToClient(events, () => watch?.close()),
     {
-      pull: async (controller) => {
-        noteRead();
-        const { done, value } = await nextPiece();
-        if (done === true) {
-          watch?.close();
-          controller.close();
-          return;
-        }
-        controller.enqueue(value);
-        unread = setTimeout(() => {
-          controller.error(new Error("the client does not read the stream"));
-          void end();
-        }, MAX_UNREAD_MS);
-      },
-      cancel: end,
+      headers: { "Content-Type": "text/event-stream" },
     },
-    { highWaterMark: 0 },
   );
 }
 

@@ -1,4 +1,5 @@
 import type { HtmlEscapedString } from "hono/utils/html";
+import { contentToClient } from "../../api/http/client-stream.ts";
 
 /**
  * Returns the Content-Security-Policy of a page. It allows only scripts, styles and connections of the relay itself, and no
@@ -31,7 +32,7 @@ export async function html(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
   const text = `<!doctype html>${(await page).toString()}`;
-  return new Response(text, {
+  return new Response(contentToClient(text), {
     status,
     headers: {
       "Content-Type": "text/html; charset=utf-8",

@@ -1,0 +1,50 @@
+import { MINUTE_MS } from "../../core/time.ts";
+import { type BudgetPart, SharedBudget } from "../../lib/shared-budget.ts";
+
+const MIB = 1024 * 1024;
+/** Bytes of long answers to submissions that an isolate, which has 128 MB, holds until their callers have read them. */
+const MAX_HELD_BYTES = 32 * MIB;
+/** Bytes of long answers to the submissions of one account: two of the largest ones. */
+const MAX_HELD_BYTES_OF_ACCOUNT = 16 * MIB;
+/** Longest time in milliseconds for which memory is kept: an answer is read by then, or its caller does not read. */
+const LEASE_MS = 5 * MINUTE_MS;
+const LOOK_AGAIN_MS = 20;
+
+const held = new SharedBudget(MAX_HELD_BYTES, MAX_HELD_BYTES_OF_ACCOUNT);
+
+/** Reserves memory of this isolate for the long answer to one submission, until its caller has read it. */
+export class AnswerReservation {
+  readonly #part: BudgetPart;
+  #isTaken = false;
+
+  /** @param account id of the account that submits; null for an operator, who may take all of the memory. */
+  constructor(account: string | null) {
+    this.#part = held.part(account, LEASE_MS);
+  }
+
+  /** True when the answer is a long one, for which memory was taken. */
+  get isTaken(): boolean {
+    return this.#isTaken;
+  }
+
+  /**
+   * Waits until there is memory for an answer of at most this many bytes, which meanwhile waits at the upstream.
+   * @throws the reason of the abort, when `signal` aborts first.
+   */
+  async take(maxBytes: number, signal: AbortSignal): Promise<void> {
+    while (this.#part.resize(maxBytes) !== null) {
+      signal.throwIfAborted();
+      await scheduler.wait(LOOK_AGAIN_MS);
+    }
+    this.#isTaken = true;
+  }
+
+  /** Keeps only the memory that an answer of this many bytes needs. */
+  keep(bytes: number): void {
+    if (this.#isTaken) this.#part.resize(bytes);
+  }
+
+  giveBack(): void {
+    this.#part.giveBack();
+  }
+}
