@@ -30,9 +30,13 @@ const OUTPUTS = {
 const SHARDS = ["SHARD_1", "SHARD_2"];
 
 /** They wait for alarms and polls far more than they work, so all of them run at once. */
-const WAITING_TESTS = ["crash/eviction", "crash/interrupted", "upstreams/fal-keys"].map(
-  (name) => `test/process/${name}.test.ts`,
-);
+const WAITING_TESTS = [
+  "crash/eviction",
+  "crash/interrupted",
+  "limits/stopped-writers",
+  "limits/stopped-readers",
+  "upstreams/fal-keys",
+].map((name) => `test/process/${name}.test.ts`);
 const SMOKE_TESTS = ["process/smoke", "lint", "conformance"].map(
   (name) => `test/${name}/*.test.ts`,
 );
