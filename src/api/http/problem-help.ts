@@ -119,7 +119,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   rate_limited: {
     cause:
-      "The account has sent too many requests of this kind within a minute, or too many wrong keys, hook URLs or event signatures have come from the address of the caller. The member detail names the limit.",
+      "The account has sent too many requests of this kind within a minute, or too many wrong keys, hook URLs or event signatures have come from the address of the caller; or as many large bodies of the account, or readers of the output, are on their way as may be at the same time. The member detail names the limit.",
     cure: "Repeat the request after the seconds in Retry-After. After wrong credentials, correct those that are sent from this address. The operator sets the limits, which do not count the operator's own requests.",
   },
   internal_error: {
@@ -142,7 +142,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   unavailable: {
     cause:
-      "A stored object, the index or a provider's public keys could not be reached, a quota or spending limit of the platform is used up, a charge is still in progress, or a later release has stored the task. It is unknown whether the request took effect.",
+      "A stored object, the index or a provider's public keys could not be reached, a quota or spending limit of the platform is used up, a charge is still in progress, the memory for large bodies or the places for outputs that are passed on are taken, or a later release has stored the task. It is unknown whether the request took effect.",
     cure: "Repeat the same request after the seconds in Retry-After. Registrations and redeliveries are safe to repeat with an Idempotency-Key. The member reason of the log line request.refused names the failure.",
   },
 };
