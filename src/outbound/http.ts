@@ -200,8 +200,8 @@ export interface SubmitRequest {
   readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
   /** True when up to 8 MiB of the answer are accepted. False means up to 1 MiB. */
   readonly isLarge: boolean;
-  /** Takes the memory for an answer of more than 1 MiB, which is kept until the caller has read it. */
-  readonly takeMemory: TakeMemory;
+  /** Takes the memory for an answer of more than 1 MiB. Absent when nothing keeps the answer. */
+  readonly takeMemory?: TakeMemory;
 }
 
 /** Waits until there is memory for this many bytes. @throws the reason of the abort, when the signal aborts first. */
