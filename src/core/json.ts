@@ -1,3 +1,5 @@
+import { wellFormed } from "./text.ts";
+
 /** A parsed JSON value. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -18,13 +20,70 @@ export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key] ?? null, b[key] ?? null));
 }
 
-/** Returns the value of a JSON text; undefined when the text is not JSON. */
-export function parseJson(text: string): unknown {
+/** Escape of a surrogate or of U+0000, without which a JSON text that is well formed has only well-formed texts in it. */
+const ODD_ESCAPE = /\\u(?:d[89a-f]|0000)/i;
+/** Begin of a number of at least 16 digits, as no smaller number is beyond 2^53. Texts may contain such a begin too. */
+const LONG_NUMBER = /(?:^|[:[,\s])-?\d{16}/;
+
+/**
+ * Returns the value of a JSON text from outside; undefined when the text is not JSON. All texts and names in it are well
+ * formed (`wellFormed`), because they may get into the body of a callback, which stays the same at every attempt. An
+ * integer that a number cannot hold is the text of its digits, as in `parseJsonAsSent`.
+ */
+export function parseJson(text: string): JsonValue | undefined {
+  const whole = text.toWellFormed();
+  const value = parseJsonAsSent(whole);
+  if (value === undefined || !ODD_ESCAPE.test(whole)) return value;
   try {
-    return JSON.parse(text);
+    return wellFormedJson(value);
+  } catch {
+    // The value is nested so deeply that the stack ends.
+    return undefined;
+  }
+}
+
+/**
+ * Returns the value of a JSON text; undefined when the text is not JSON. Texts in it stay as they were sent, for a caller
+ * who is refused when one is not well formed. An integer beyond 2^53 that a number cannot hold, e.g. an id or a seed of
+ * 64 bits, is the text of its digits, as the JSON of many APIs has such integers
+ * (https://protobuf.dev/programming-guides/json/).
+ */
+export function parseJsonAsSent(text: string): JsonValue | undefined {
+  try {
+    return LONG_NUMBER.test(text) ? JSON.parse(text, withDigits) : JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** Keeps the digits of a number that a parsed JSON value has rounded. `source` is the text of a number, text or word. */
+function withDigits(
+  _name: string,
+  value: JsonValue,
+  { source = "" }: { readonly source?: string } = {},
+): JsonValue {
+  return typeof value === "number" && isLongInteger(source) ? source : value;
+}
+
+/** Tells whether a value is the text of an integer beyond 2^53, which a number cannot hold. */
+export function isLongInteger(value: unknown): value is string {
+  if (typeof value !== "string" || !/^-?[1-9]\d{15,}$/.test(value)) return false;
+  return !Number.isSafeInteger(Number(value));
+}
+
+/** Returns a parsed JSON value with all texts and names in it well formed. */
+export function wellFormedJson(value: JsonValue): JsonValue {
+  if (typeof value === "string") return wellFormed(value);
+  if (isList(value)) return value.map(wellFormedJson);
+  return isObject(value) ? wellFormedMembers(value) : value;
+}
+
+/** Returns a JSON object with all texts and names in it well formed. */
+export function wellFormedMembers(object: JsonObject): JsonObject {
+  const members = Object.entries(object);
+  return Object.fromEntries(
+    members.map(([name, value]) => [wellFormed(name), wellFormedJson(value)]),
+  );
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { PollAnswer } from "../core/events/event.ts";
 import type { Poll } from "../core/duties/poll.ts";
+import { firstChars } from "../core/text.ts";
 import { HOUR_MS, SECOND_MS } from "../core/time.ts";
 import { isAbout, type Job } from "../core/record/upstream.ts";
 import { type GivenAnswer, withOutputOf } from "../providers/inline-output.ts";
@@ -151,7 +152,11 @@ export function pollAnswer(
  * @param word job state or code that the response names; null when it names none.
  */
 function unclear(statusCode: number, word: string | null): PollAnswer {
-  return { kind: "unclear", statusCode, word: word?.slice(0, MAX_WORD_CHARS) ?? null };
+  return {
+    kind: "unclear",
+    statusCode,
+    word: word === null ? null : firstChars(word, MAX_WORD_CHARS),
+  };
 }
 
 /**

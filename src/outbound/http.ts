@@ -8,6 +8,7 @@ import {
 } from "../core/record/callback.ts";
 import { type JsonObject, type JsonValue, parseJson } from "../core/json.ts";
 import { cloudflareErrorOf, outcomeOfAnswer } from "../core/record/outcome.ts";
+import { wellFormed } from "../core/text.ts";
 import { errorText, log } from "../lib/log.ts";
 import type { Answer } from "../providers/provider-answer.ts";
 import { readBodyUpTo, readUpTo, type StreamStart } from "../lib/stream.ts";
@@ -318,5 +319,5 @@ async function excerptOf(response: Response): Promise<string | null> {
   const isCut = bytes.length > MAX_EXCERPT_BYTES;
   // With `stream`, the decoder leaves out a character of which the excerpt has only a part.
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_EXCERPT_BYTES), { stream: isCut });
-  return text === "" ? null : text;
+  return text === "" ? null : wellFormed(text);
 }

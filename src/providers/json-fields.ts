@@ -1,4 +1,4 @@
-import { parseJson } from "../core/json.ts";
+import { isLongInteger, parseJson } from "../core/json.ts";
 import { isHttpUrl } from "../core/url.ts";
 
 /**
@@ -23,8 +23,8 @@ export function textAt(value: unknown, ...path: readonly (string | number)[]): s
 }
 
 /**
- * Returns the id at a path; providers write ids as texts or as numbers. Null when it is absent, or when parsing may
- * have rounded the number.
+ * Returns the id at a path; providers write ids as texts or as numbers. Null when it is absent, or a number that is no
+ * integer. An integer beyond 2^53 is a text already (`parseJson`).
  */
 export function idAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
@@ -82,6 +82,18 @@ export function percentAt(value: unknown, ...path: readonly (string | number)[])
 export function integerAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = numberAt(value, ...path);
   return found === null ? null : Math.round(found);
+}
+
+/**
+ * Returns the seed at a path: a whole number as `integerAt` reads it, or the text of its digits where a number cannot
+ * hold it. Null when it is absent.
+ */
+export function seedAt(
+  value: unknown,
+  ...path: readonly (string | number)[]
+): number | string | null {
+  const found = at(value, ...path);
+  return isLongInteger(found) ? found : integerAt(found);
 }
 
 /** Returns the boolean at a path. Null when it is absent. */

@@ -61,7 +61,8 @@ export interface Observation {
  * Metadata of the output, as the JSON of a task shows it. A field that the report does not state is null or absent.
  */
 export interface Metadata {
-  readonly seed?: number | null;
+  /** A text of digits where a number cannot hold it. */
+  readonly seed?: number | string | null;
   /** Ratio of width to height, or a size in pixels, as the provider spells it. */
   readonly ratio?: string | null;
   readonly duration?: number | null;

@@ -1,3 +1,4 @@
+import { firstChars } from "../core/text.ts";
 import { withoutRequestIds } from "./request-ids.ts";
 
 /** A kind of text that clients must not read, with the function that removes it. The function takes linear time. */
@@ -61,11 +62,6 @@ export function publicText(text: string, secrets: readonly string[]): string {
   );
   const redacted = REDACTIONS.reduce((rest, { redact }) => redact(rest), withoutSecrets);
   return firstBytes(redacted.trim(), MAX_BYTES);
-}
-
-/** Returns the first `max` UTF-16 units of a text, without half of a surrogate pair at the end. */
-function firstChars(text: string, max: number): string {
-  return text.length <= max ? text : text.slice(0, max).replace(/[\uD800-\uDBFF]$/, "");
 }
 
 function firstBytes(text: string, max: number): string {

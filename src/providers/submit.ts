@@ -193,6 +193,8 @@ function hasEnded(observation: Observation): boolean {
  */
 export function isJobId(id: string | null): id is string {
   if (id === null || id.length > MAX_JOB_ID_CHARS || !id.isWellFormed()) return false;
+  // In place of what was lost of the id.
+  if (id.includes("\ufffd")) return false;
   return !["", ".", ".."].includes(id);
 }
 

@@ -16,9 +16,9 @@ const MAX_CHARS = 2048;
 const PRIVATE_ZONE =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|onion|arpa)$/;
 
-// The parser of WHATWG URL removes these characters without an error, so another URL would be called than the one
-// that was written.
-const SILENTLY_DROPPED = /^\s|\s$|\p{Cc}/u;
+// The parser of WHATWG URL removes or replaces these characters without an error, so another URL would be called than the
+// one that was written.
+const SILENTLY_CHANGED = /^\s|\s$|[\p{Cc}\p{Cs}]/u;
 // The parser of WHATWG URL drops an empty user name (`https://@host/`). An @ behind the host is harmless.
 const USERINFO = /^https?:[/\\]*[^/\\?#]*@/i;
 const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
@@ -90,8 +90,8 @@ function textObjection(text: string, url: URL, { maxChars = MAX_CHARS }: UrlRule
   if (Math.max(text.length, url.href.length) > maxChars) {
     return `must be at most ${maxChars} characters long, also when normalised`;
   }
-  if (SILENTLY_DROPPED.test(text)) {
-    return "must not contain control characters or surrounding whitespace";
+  if (SILENTLY_CHANGED.test(text)) {
+    return "must not contain control characters, lone surrogates or surrounding whitespace";
   }
   return hasCredentials(text, url) ? CREDENTIALS_REFUSAL : null;
 }

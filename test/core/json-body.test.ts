@@ -237,7 +237,10 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     [' { "x" : 1 , "model" : "m" } ', { "/model": scalar("m") }],
     ['{"x":"กก","model":"€€","y":"é"}', { "/model": scalar("€€") }],
     ['{"model":-0.5e-3}', { "/model": scalar(-0.0005) }],
-    ['{"model":9007199254740993}', { "/model": scalar(9_007_199_254_740_992) }],
+    [
+      '{"model":9007199254740993}',
+      { "/model": { ...scalar(9_007_199_254_740_992), digits: "9007199254740993" } },
+    ],
     [
       '{"model":true,"metadata":{"id":false}}',
       { "/model": scalar(true), "/metadata/id": scalar(false) },
@@ -277,7 +280,11 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
       { kind: "scalar", value: "a".repeat(1_024) },
     ],
     ["1,025 escapes", `"${String.raw`\u0061`.repeat(1_025)}"`, { kind: "long" }],
-    ["a number of 1,024 digits", "1".repeat(1_024), { kind: "scalar", value: Infinity }],
+    [
+      "a number of 1,024 digits",
+      "1".repeat(1_024),
+      { kind: "scalar", value: Infinity, digits: "1".repeat(1_024) },
+    ],
     ["a number of 1,025 digits", "1".repeat(1_025), { kind: "long" }],
     ["a string of a million characters", `"${"a".repeat(1_000_000)}"`, { kind: "long" }],
   ])(

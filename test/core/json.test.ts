@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { appendMembers, jsonEqual, type JsonValue } from "../../src/core/json.ts";
+import {
+  appendMembers,
+  jsonEqual,
+  type JsonValue,
+  parseJson,
+  parseJsonAsSent,
+} from "../../src/core/json.ts";
 
 // A right change must not fail by chance.
 fc.configureGlobal({ seed: 20_261_121 });
@@ -82,6 +88,98 @@ describe("jsonEqual", () => {
       }),
     );
   });
+});
+
+describe("parseJson, which reads JSON from outside,", () => {
+  it.each([
+    ["the first half of a pair as an escape", String.raw`"a\ud83d"`, "a\ufffd"],
+    ["the second half in capitals", String.raw`"\uDE00a"`, "\ufffda"],
+    ["two halves in the wrong order", String.raw`"\ude00\ud83d"`, "\ufffd\ufffd"],
+    ["half a pair as it is", '"a\ud83d"', "a\ufffd"],
+    ["U+0000", String.raw`"a\u0000b"`, "a\ufffdb"],
+    ["a name with half a pair", String.raw`{"a\ud83d":1}`, { "a\ufffd": 1 }],
+    [
+      "a name with U+0000",
+      String.raw`{"__proto__":{"\u0000":[]}}`,
+      parsed('{"__proto__":{"\ufffd":[]}}'),
+    ],
+    [
+      "a text in a list in an object",
+      String.raw`{"a":[{"b":["\u0000"]}]}`,
+      { a: [{ b: ["\ufffd"] }] },
+    ],
+  ])("puts U+FFFD in the place of what strict parsers refuse: %s", (_, text, value) => {
+    expect(parseJson(text)).toStrictEqual(value);
+  });
+
+  it.each([
+    ["a pair as two escapes", String.raw`"\ud83d\ude00"`, "😀"],
+    ["a pair as it is", '"😀"', "😀"],
+    ["a backslash before u0000", String.raw`"\\u0000 \\ud83d"`, String.raw`\u0000 \ud83d`],
+    ["other control characters", String.raw`"\u0001\u001f"`, "\u0001\u001f"],
+    ["U+FFFE", String.raw`"\ufffe"`, "\ufffe"],
+  ])("leaves well-formed texts as they are: %s", (_, text, value) => {
+    expect(parseJson(text)).toStrictEqual(value);
+  });
+
+  it.each([
+    ["9007199254740991", 9_007_199_254_740_991],
+    ["-9007199254740991", -9_007_199_254_740_991],
+    ["9007199254740992", "9007199254740992"],
+    ["9007199254740993", "9007199254740993"],
+    ["-9007199254740993", "-9007199254740993"],
+    ["18446744073709551615", "18446744073709551615"],
+    ['{"id":115334141465231361}', { id: "115334141465231361" }],
+    ['{"id": 115334141465231361 ,"b":1}', { id: "115334141465231361", b: 1 }],
+    ["[1,115334141465231361]", [1, "115334141465231361"]],
+    ["[115334141465231361\n]", ["115334141465231361"]],
+    [
+      '{"a":{"b":[{"seed":\t-115334141465231361}]}}',
+      { a: { b: [{ seed: "-115334141465231361" }] } },
+    ],
+    ['{"__proto__":115334141465231361}', parsed('{"__proto__":"115334141465231361"}')],
+    ["1.5e300", 1.5e300],
+    ["[115334141465231361.5]", [115_334_141_465_231_360]],
+    ["[115334141465231361e0]", [115_334_141_465_231_360]],
+    ["[0.1234567890123456789]", [0.123_456_789_012_345_68]],
+    [
+      '["115334141465231361", ":1153341414652313610"]',
+      ["115334141465231361", ":1153341414652313610"],
+    ],
+  ])("reads %s, with the digits of an integer that a number cannot hold, as %j", (text, value) => {
+    expect(parseJson(text)).toStrictEqual(value);
+    expect(parseJsonAsSent(text)).toStrictEqual(value);
+  });
+
+  it.each(["", "{", "undefined", "NaN", "1153341414652313610,", String.raw`"\ud83d`, "[1n]"])(
+    "reads %j, which is not JSON, as undefined",
+    (text) => {
+      expect(parseJson(text)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ["half a pair", String.raw`"\ud83d"`],
+    ["a long number", "1153341414652313610"],
+  ])("does not throw for 200,000 nested lists around %s", (_, inner) => {
+    const deep = `${"[".repeat(200_000)}${inner}${"]".repeat(200_000)}`;
+    expect(() => parseJson(deep)).not.toThrow();
+  });
+
+  it("reads any JSON as JSON.parse does, where all texts are well formed and no integer is beyond 2^53", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: "grapheme" }), (value) => {
+        const text = JSON.stringify(value).replaceAll(String.raw`\u0000`, "");
+        fc.pre(!/\d{16}/.test(text));
+        expect(parseJson(text)).toStrictEqual(JSON.parse(text));
+      }),
+    );
+  });
+});
+
+it("parseJsonAsSent, which reads JSON of a caller who may be refused, leaves lone surrogates and U+0000 in texts", () => {
+  const text = String.raw`{"a\u0000":"\ud83d"}`;
+  expect(parseJsonAsSent(text)).toStrictEqual({ "a\0": "\ud83d" });
 });
 
 it.each([

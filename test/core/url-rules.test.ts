@@ -49,17 +49,22 @@ describe("checkCallbackUrl", () => {
     "a host and port that read as a scheme": "example.com:443/callback",
   });
 
-  refuses(production, "must not contain control characters or surrounding whitespace", {
-    "a leading space": " https://example.com/",
-    "a trailing space": "https://example.com/ ",
-    "a trailing newline": "https://example.com/\n",
-    "a trailing no-break space": "https://example.com/\u{a0}",
-    "a tab in the scheme": "ht\ttps://example.com/",
-    "a newline in the host": "https://exam\nple.com/",
-    "a carriage return in the path": "https://example.com/a\r\nX-Header: 1",
-    "a leading NUL": "\u{0}https://example.com/",
-    "a C1 control character in the query": "https://example.com/?\u{85}a",
-  });
+  refuses(
+    production,
+    "must not contain control characters, lone surrogates or surrounding whitespace",
+    {
+      "a leading space": " https://example.com/",
+      "a trailing space": "https://example.com/ ",
+      "a trailing newline": "https://example.com/\n",
+      "a trailing no-break space": "https://example.com/\u{a0}",
+      "a tab in the scheme": "ht\ttps://example.com/",
+      "a newline in the host": "https://exam\nple.com/",
+      "a carriage return in the path": "https://example.com/a\r\nX-Header: 1",
+      "a leading NUL": "\u{0}https://example.com/",
+      "a C1 control character in the query": "https://example.com/?\u{85}a",
+      "half of a surrogate pair in the path": "https://example.com/\ud83d",
+    },
+  );
 
   refuses(production, "must not contain a user name or password", {
     "a user name": "https://user@example.com/",

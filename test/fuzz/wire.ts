@@ -30,6 +30,11 @@ const isBetween =
   (min: number, max: number): Test =>
   (value) =>
     Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+/** Tells whether a value is the text of an integer that a number cannot hold. */
+const isLongInteger: Test = (value) =>
+  typeof value === "string" &&
+  /^(?:-?[1-9]\d*)$/.test(value) &&
+  !Number.isSafeInteger(Number(value));
 const isTime = isBetween(0, 99_999_999_999);
 const isCreatedAt: Test = (value) =>
   isTime(value) && Number(value) * 1000 <= Date.now() + 86_400_000;
@@ -80,7 +85,7 @@ const isHttpUrl: Test = (value) => {
 
 /** The six metadata fields of the contract; others may hold any value. */
 export const METADATA: Shape = {
-  seed: orMissing(Number.isInteger),
+  seed: orMissing((value) => Number.isInteger(value) || isLongInteger(value)),
   ratio: orMissing(isText),
   duration: orMissing(Number.isInteger),
   resolution: orMissing(isText),
@@ -94,7 +99,7 @@ const OUTPUT: Shape = {
 const FAILURE: Shape = { code: isTextOf(1, Infinity), message: isTextOf(1, Infinity) };
 const CREATION: Shape = {
   id: isLike(ID),
-  model: orMissing(isNameOf(1, 256)),
+  model: orMissing(isTextOf(1, 256)),
   created_at: orMissing(isCreatedAt),
   callback_url: orMissing(isText),
   account: orMissing(isLike(ACCOUNT)),
@@ -120,14 +125,32 @@ export function isEvent(value: unknown): boolean {
   return fits(CREATION, value) && fits(EVENTS[status] ?? {}, value);
 }
 
-/** Tells whether no key and no text in a JSON value has a lone surrogate. */
+/**
+ * Returns the value of a JSON text. An integer that a number cannot hold is the text of its digits.
+ * @throws SyntaxError when the text is not JSON.
+ */
+export function readAsWritten(text: string): unknown {
+  return JSON.parse(text, (_name, value: unknown, { source = "" }: { source?: string } = {}) =>
+    typeof value === "number" && isLongInteger(source) ? source : value,
+  );
+}
+
+/** Returns a parsed JSON value as text in which U+FFFD stands for each lone surrogate and U+0000. */
+export function mendedText(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /(?<=(?<!\\)(?:\\\\)*)\\u(?:d[89a-f][0-9a-f]{2}|0000)/g,
+    "\ufffd",
+  );
+}
+
+/** Tells whether no key and no text in a JSON value has a lone surrogate or U+0000. */
 function hasWholeCharacters(value: unknown): boolean {
   const texts: string[] = [];
   JSON.stringify(value, (key, member: unknown) => {
     texts.push(key, typeof member === "string" ? member : "");
     return member;
   });
-  return texts.every((text) => text.isWellFormed());
+  return texts.every((text) => text.isWellFormed() && !text.includes("\0"));
 }
 
 const isLabels: Test = (value) =>

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
+import { parseJson } from "../../src/core/json.ts";
 import {
   at,
   booleanAt,
@@ -11,6 +12,7 @@ import {
   jsonAt,
   listAt,
   numberAt,
+  seedAt,
   textAt,
   urlsOf,
 } from "../../src/providers/json-fields.ts";
@@ -42,14 +44,15 @@ it.each([
   ['"0042"', "0042"],
   ["205258526306433", "205258526306433"],
   ["9007199254740991", "9007199254740991"],
-  ["9007199254740993", null],
-  ["115334141465231361", null],
+  ["9007199254740993", "9007199254740993"],
+  ["115334141465231361", "115334141465231361"],
+  ["-115334141465231361", "-115334141465231361"],
   ["1e30", null],
   ["1.5", null],
 ])(
-  "idAt, which reads an id that is a text or a safe integer, returns for the JSON value %s: %j",
+  "idAt, which reads an id that is a text or an integer, returns for the JSON value %s, with all its digits: %j",
   (json, id) => {
-    expect(idAt(JSON.parse(`{"id":${json}}`), "id")).toBe(id);
+    expect(idAt(parseJson(`{"id":${json}}`), "id")).toBe(id);
   },
 );
 
@@ -66,6 +69,23 @@ it.each([
   'numberAt, which reads a number or a text like "5s", reads %j as %d, and integerAt rounds that to %d',
   (a, number, integer) => {
     expect([numberAt({ a }, "a"), integerAt({ a }, "a")]).toEqual([number, integer]);
+  },
+);
+
+it.each([
+  ["42", 42],
+  ['"42"', 42],
+  ["5.04", 5],
+  ["196619188014358660", "196619188014358660"],
+  ['"18446744073709551615"', "18446744073709551615"],
+  ["-9223372036854775808", "-9223372036854775808"],
+  ['"random"', null],
+  ["1e30", null],
+  ["null", null],
+])(
+  "seedAt, which reads a seed, returns for the JSON value %s a number, or the digits that a number cannot hold: %j",
+  (json, seed) => {
+    expect(seedAt(parseJson(`{"seed":${json}}`), "seed")).toBe(seed);
   },
 );
 
@@ -126,7 +146,7 @@ it.each<[string, string, (value: unknown, key: string) => unknown, unknown[], un
 const urlsAt = (value: unknown, key: string) => urlsOf(listAt(value, key));
 
 it("textAt, numberAt and the other functions that read a field of JSON never throw, whatever JSON value the field has", () => {
-  const readers = [textAt, idAt, numberAt, integerAt, booleanAt, isoMsAt, jsonAt, urlsAt];
+  const readers = [textAt, idAt, numberAt, integerAt, seedAt, booleanAt, isoMsAt, jsonAt, urlsAt];
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       for (const read of readers) expect(() => read({ value }, "value")).not.toThrow();

@@ -150,10 +150,10 @@ it("a callback attempt is shown without an excerpt of the answer when the receiv
   expect(JSON.stringify(await callbackAfter(status(500)))).not.toContain("response_excerpt");
 });
 
-it("the stored excerpt of a receiver's answer has U+FFFD for bytes that are no text, and is never cut within a character", async () => {
+it("the stored excerpt of a receiver's answer has U+FFFD for bytes that are no text and for U+0000, and is never cut within a character", async () => {
   const bytes = new Uint8Array([0x22, 0xff, 0x00, 0x0a]);
   expect(await callbackAfter(() => new Response(bytes, { status: 400 }))).toMatchObject({
-    attempts: [{ response_excerpt: '"\ufffd\u0000\n' }],
+    attempts: [{ response_excerpt: '"\ufffd\ufffd\n' }],
   });
   const long = `x${"ü".repeat(600)}`;
   expect(await callbackAfter(status(400, long))).toMatchObject({

@@ -88,6 +88,13 @@ it.each([
   ["an unknown field whose name contains a slash and a tilde", { "a/b~c": 1 }, "/a~1b~0c"],
   ["a missing model", { model: undefined }, "/model"],
   ["a model with a lone surrogate", { model: "\udc00a" }, "/model"],
+  ["a model with U+0000", { model: "a\0" }, "/model"],
+  ["metadata with U+0000", { metadata: { a: "\0" } }, "/metadata"],
+  [
+    "a callback_url with a lone surrogate",
+    { callback_url: "https://client.example.net/\ud83d" },
+    "/callback_url",
+  ],
   ["metadata with a lone surrogate in a text", { metadata: { a: [{ b: "\ud800" }] } }, "/metadata"],
   ["metadata with a lone surrogate in a key", { metadata: { a: { "\udfff": 1 } } }, "/metadata"],
   ["a deadline that has passed", { deadline_at: START_S - 1 }, "/deadline_at"],

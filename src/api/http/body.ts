@@ -1,5 +1,5 @@
 import type * as z from "zod/mini";
-import { parseJson } from "../../core/json.ts";
+import { type JsonValue, parseJsonAsSent } from "../../core/json.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { readBodyUpTo, type StreamStart } from "../../lib/stream.ts";
 import { isDeadlinePassed, withDeadline } from "../../lib/timeout.ts";
@@ -68,14 +68,14 @@ export function bodyTimeout(detail: string): Problem {
 }
 
 /**
- * Parses the JSON body of a request.
+ * Parses the JSON body of a request. Texts stay as they were sent: schemas refuse or mend those that are not well formed.
  * @throws Problem `invalid_json` when the body is not JSON in UTF-8; `invalid_request` when it is nested
  * deeper than 64 levels.
  */
-export function readJson(body: Uint8Array): unknown {
+export function readJson(body: Uint8Array): JsonValue {
   const text = utf8(body);
   if (text === null) throw invalidJson(NOT_JSON, "must be UTF-8");
-  const value = parseJson(text);
+  const value = parseJsonAsSent(text);
   if (value === undefined) throw invalidJson(NOT_JSON, faultIn(text));
   if (isDeeperThan(value, MAX_DEPTH)) {
     throw invalidRequest([{ path: "", message: `must not be nested deeper than ${MAX_DEPTH}` }]);

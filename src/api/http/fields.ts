@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
-import type { JsonObject } from "../../core/json.ts";
+import { type JsonObject, wellFormedMembers } from "../../core/json.ts";
+import { isWellFormed, wellFormed } from "../../core/text.ts";
 
-export const LONE_SURROGATE = "must not contain a lone surrogate";
+export const NOT_WELL_FORMED = "must not contain a lone surrogate or U+0000";
 const MAX_TIME_S = 99_999_999_999;
 
 /**
@@ -15,22 +16,30 @@ export const AccountId = z
   .check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -"));
 
 /**
- * Schema of a text of `min` to `max` characters. A surrogate without its other half is refused: UTF-8 cannot
- * carry it, and some receivers refuse JSON that contains it.
+ * Schema of a text of `min` to `max` characters. One that is not well formed is refused: strict parsers refuse the JSON
+ * in which the relay would send it.
  */
 export function text(min: number, max: number) {
   return z
     .string()
-    .check(z.minLength(min), z.maxLength(max), z.refine(isWellFormed, LONE_SURROGATE));
+    .check(z.minLength(min), z.maxLength(max), z.refine(isWellFormed, NOT_WELL_FORMED));
 }
 
-export const Model = text(1, 256);
+/** Schema of a text that an upstream reports: it is made well formed, because a result must not be lost for it. */
+export const ReportedText = z.string().check(z.overwrite(wellFormed));
+
+const MAX_MODEL_CHARS = 256;
+export const Model = text(1, MAX_MODEL_CHARS);
+export const ReportedModel = ReportedText.check(z.minLength(1), z.maxLength(MAX_MODEL_CHARS));
 
 /** Schema of a time in Unix seconds. A present time in milliseconds is above the maximum, and so refused. */
 export const TimeS = z.int().check(z.minimum(0), z.maximum(MAX_TIME_S, "must be Unix seconds"));
 
 /** Schema of a field whose value must be a JSON object, of any members. */
 export const JsonField = z.custom<JsonObject>(isObject, "must be an object");
+
+/** Schema of the same in which all texts and names are made well formed. */
+export const MendedJsonField = JsonField.check(z.overwrite(wellFormedMembers));
 
 /** Schema of the body of a `POST` that takes no fields: `{}`. */
 export const NoFields = z.strictObject({});
@@ -55,10 +64,6 @@ export function withDefault<S extends z.ZodMiniType, const D>(schema: S, fallbac
     z.nullish(schema),
     z.transform((value) => value ?? fallback),
   );
-}
-
-function isWellFormed(value: string): boolean {
-  return value.isWellFormed();
 }
 
 function isObject(value: unknown): boolean {

@@ -1,3 +1,4 @@
+import { wellFormedJson } from "../../core/json.ts";
 import { log } from "../../lib/log.ts";
 import { bodyReader, readJson } from "../http/body.ts";
 import { contentToClient, eventsToClient } from "../http/client-stream.ts";
@@ -75,7 +76,7 @@ async function messageIn(
   try {
     const message = readJson(await bodyReader(request, runtime.config.maxBodyBytes)());
     // A list could submit many jobs in one request, past the limits that count requests.
-    if (!Array.isArray(message)) return { message };
+    if (!Array.isArray(message)) return { message: wellFormedJson(message) };
     throw invalidRequest([{ path: "", message: "must be one message, not a list" }]);
   } catch (error) {
     const problem = problemFrom(error);

@@ -1,4 +1,5 @@
 import type { Offer, OfferedTool } from "../../config/offers.ts";
+import { firstChars, wellFormed } from "../../core/text.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { submitTargetOf } from "../../providers/submit-target.ts";
 import type { Connection } from "../../providers/provider.ts";
@@ -124,6 +125,6 @@ function memberAt(pointer: string, value: string): object {
 /** Returns the result of a call whose job the upstream has refused. Its task is erased and its price returned. */
 async function refusalOf({ status, body }: Submitted) {
   const answer = await new Response(body).text();
-  const text = `The upstream has refused the job with HTTP status ${status}, and nothing was charged: ${answer.slice(0, MAX_REFUSAL_CHARS)}`;
+  const text = `The upstream has refused the job with HTTP status ${status}, and nothing was charged: ${firstChars(wellFormed(answer), MAX_REFUSAL_CHARS)}`;
   return { isError: true, content: [{ type: "text" as const, text }] };
 }

@@ -17,7 +17,7 @@ const Output = z.strictObject({
   urls: described(z.array(z.string()), "Links to what was generated."),
   metadata: described(
     AnyObject,
-    "What was generated, e.g. `seed`, `ratio`, `duration`, `resolution`, `generate_audio`, `framespersecond`; other members are those of the upstream.",
+    "What was generated, e.g. `seed`, `ratio`, `duration`, `resolution`, `generate_audio`, `framespersecond`; other members are those of the upstream. An integer beyond 2^53, such as a `seed` of 64 bits, is a text of its digits.",
   ),
 });
 

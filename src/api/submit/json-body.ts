@@ -3,7 +3,7 @@
  * parsing and writing it would damage what JavaScript cannot hold, e.g. integers beyond 2^53. It is never held as a
  * tree, because many small values take many times the memory of their text.
  */
-import type { JsonValue } from "../../core/json.ts";
+import { isLongInteger, type JsonValue } from "../../core/json.ts";
 import { failure, type Result, success } from "../../core/result.ts";
 import { JsonTokens, maxSpelledLength, type TokenKind } from "./json-tokens.ts";
 
@@ -16,7 +16,12 @@ type Scalar = string | number | boolean | null;
 
 /** A member that was found: its value if it is a scalar of at most 1,024 characters, else only its kind. */
 export type Found =
-  | { readonly kind: "scalar"; readonly value: Scalar }
+  | {
+      readonly kind: "scalar";
+      readonly value: Scalar;
+      /** Digits of an integer that `value` has rounded. Absent for any other value. */
+      readonly digits?: string;
+    }
   | { readonly kind: "object" | "array" | "long" };
 
 /** Why a body is refused, or a member of it cannot be set. */
@@ -446,7 +451,8 @@ function foundAt(bytes: Uint8Array, { kind, start, end }: Place): Found {
   const text = UTF8.decode(bytes.subarray(start, end));
   const value: Scalar = JSON.parse(text);
   const { length } = typeof value === "string" ? value : text;
-  return length > MAX_SCALAR_CHARS ? { kind: "long" } : { kind: "scalar", value };
+  if (length > MAX_SCALAR_CHARS) return { kind: "long" };
+  return { kind: "scalar", value, ...(isLongInteger(text) && { digits: text }) };
 }
 
 /** Converts the places of a member and of all in it from UTF-16 units to bytes. */

@@ -1,5 +1,5 @@
 import type { Runtime } from "../../config/runtime.ts";
-import type { JsonObject, JsonValue } from "../../core/json.ts";
+import { type JsonObject, type JsonValue, wellFormedMembers } from "../../core/json.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
@@ -305,10 +305,10 @@ function parametersIn({ parameters }: SubmitTarget, { members }: ScannedBody): J
   const found = Object.entries(parameters).flatMap(([name, pointer]) => {
     const member = members.get(pointer);
     if (member?.kind !== "scalar" || member.value === null) return [];
-    const isLong = String(member.value).length > MAX_PARAMETER_CHARS;
-    return isLong ? [] : [[name, member.value] as const];
+    const value = member.digits ?? member.value;
+    return String(value).length > MAX_PARAMETER_CHARS ? [] : [[name, value] as const];
   });
-  return found.length === 0 ? null : Object.fromEntries(found);
+  return found.length === 0 ? null : wellFormedMembers(Object.fromEntries(found));
 }
 
 function ownHookUrlIn(

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { PriceForm, priceOf } from "../../config/price.ts";
-import { parseJson } from "../../core/json.ts";
+import { parseJsonAsSent } from "../../core/json.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import { readerOf, type Caller } from "../../objects/task/caller.ts";
 import { AccountId, TaskId, TimeS } from "../http/fields.ts";
@@ -60,11 +60,11 @@ export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders
     return null;
   };
   const credits = read("Relay-Credits", Credits, wholeNumber);
-  const price = read("Relay-Price", PriceForm, parseJson);
+  const price = read("Relay-Price", PriceForm, parseJsonAsSent);
   const header = headers.has("Relay-Price") ? "Relay-Price" : "Relay-Credits";
   const found: RelayHeaders = {
     callbackUrl: headers.get("Relay-Callback-Url"),
-    metadata: read("Relay-Metadata", Labels, parseJson),
+    metadata: read("Relay-Metadata", Labels, parseJsonAsSent),
     taskId: read("Relay-Task-Id", TaskId, (text) => text),
     deadlineAtS: read("Relay-Deadline-At", TimeS, wholeNumber),
     accountId: read("Relay-Account", AccountId, (text) => text),

@@ -1,30 +1,36 @@
 import * as z from "zod/mini";
 import { compiled } from "../../core/compiled.ts";
-import type { JsonObject } from "../../core/json.ts";
+import { isLongInteger, type JsonObject } from "../../core/json.ts";
 import { MAX_OUTPUT_URL_CHARS, MAX_OUTPUT_URLS } from "../../core/record/upstream.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
+import { decimalOf } from "../../providers/json-fields.ts";
 import { isUsageName, MAX_USAGE_BYTES } from "../../providers/usage.ts";
 import {
   AccountId,
-  JsonField,
   listOf,
-  Model,
+  MendedJsonField,
   optional,
+  ReportedModel,
+  ReportedText,
   TaskId,
   TimeS,
   withDefault,
 } from "../http/fields.ts";
 import { messageOf } from "../http/issue-message.ts";
 
-/**
- * Schema of an integer of any size. Integers beyond 2^53 are allowed, although JSON.parse rounds them, because a
- * result must not be refused only because its random seed has many digits.
- */
 const Integer = z.number().check(z.refine(Number.isInteger, "must be an integer"));
+/**
+ * Schema of an integer of any size, which is the text of its digits where a number cannot hold it: a result must not be
+ * refused because its random seed has many digits.
+ */
+const AnyInteger = z.custom<number | string>(
+  (value) => Number.isInteger(value) || isLongInteger(value),
+  "must be an integer",
+);
 
 const MetadataFields = z.object({
-  seed: z.nullish(Integer),
+  seed: z.nullish(AnyInteger),
   ratio: z.nullish(z.string()),
   duration: z.nullish(Integer),
   resolution: z.nullish(z.string()),
@@ -37,7 +43,7 @@ const MetadataFields = z.object({
  * fields are kept unchanged.
  */
 const Metadata = z.pipe(
-  JsonField.check(({ value, issues }) => {
+  MendedJsonField.check(({ value, issues }) => {
     const found = MetadataFields.safeParse(value, { error: messageOf }).error?.issues ?? [];
     for (const { path, message } of found) {
       issues.push({ code: "custom", path: [...path], message, input: value });
@@ -46,12 +52,10 @@ const Metadata = z.pipe(
   z.transform(withoutNulls),
 );
 
-const OutputUrl = z
-  .string()
-  .check(
-    z.maxLength(MAX_OUTPUT_URL_CHARS, { abort: true }),
-    z.refine(isHttpUrl, "must be an http(s) URL"),
-  );
+const OutputUrl = ReportedText.check(
+  z.maxLength(MAX_OUTPUT_URL_CHARS, { abort: true }),
+  z.refine(isHttpUrl, "must be an http(s) URL"),
+);
 
 const Output = z.object({
   urls: listOf(OutputUrl, MAX_OUTPUT_URLS),
@@ -61,12 +65,20 @@ const Output = z.object({
 const UsageName = z
   .string()
   .check(z.refine(isUsageName, "must be a name like completion_tokens, of at most 64 characters"));
+/** Schema of an amount: a number, also as a text. */
+const Amount = z.union([
+  z.number(),
+  z.pipe(
+    z.string().check(z.refine((text) => decimalOf(text) !== null, "must be a number")),
+    z.transform(Number),
+  ),
+]);
 /**
  * Schema of the consumption or cost of a job: numbers under the names that the upstream uses. A null member is dropped.
  */
 const Usage = z.pipe(
   z
-    .record(UsageName, z.nullable(z.number()))
+    .record(UsageName, z.nullable(Amount))
     .check(
       z.refine(
         (usage) => JSON.stringify(usage).length <= MAX_USAGE_BYTES,
@@ -76,7 +88,7 @@ const Usage = z.pipe(
   z.transform(numbersIn),
 );
 
-const NonEmpty = z.string().check(z.minLength(1));
+const NonEmpty = ReportedText.check(z.minLength(1));
 const TaskError = z.object({ code: NonEmpty, message: NonEmpty });
 
 const CreatedAtS = TimeS.check(
@@ -92,9 +104,9 @@ const CreatedAtS = TimeS.check(
  */
 const creation = {
   id: TaskId,
-  model: optional(Model),
+  model: optional(ReportedModel),
   created_at: optional(CreatedAtS),
-  callback_url: optional(z.string()),
+  callback_url: optional(ReportedText),
   account: optional(AccountId),
 };
 

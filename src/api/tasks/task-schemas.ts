@@ -1,12 +1,13 @@
 import * as z from "zod/mini";
 import { compiled } from "../../core/compiled.ts";
 import { PriceForm } from "../../config/price.ts";
-import type { JsonValue } from "../../core/json.ts";
+import { type JsonObject, jsonEqual, wellFormedMembers } from "../../core/json.ts";
 import {
   AccountId,
   JsonField,
-  LONE_SURROGATE,
+  MendedJsonField,
   Model,
+  NOT_WELL_FORMED,
   optional,
   TaskId,
   TimeS,
@@ -21,7 +22,7 @@ export const Labels = JsonField.check(
     (labels) => new TextEncoder().encode(JSON.stringify(labels)).length <= MAX_METADATA_BYTES,
     `must be at most ${MAX_METADATA_BYTES} bytes of JSON`,
   ),
-  z.refine(isWellFormed, LONE_SURROGATE),
+  z.refine(isWellFormed, NOT_WELL_FORMED),
 );
 
 /** Body of `POST /v1/tasks`, which registers a task. The schema is compiled when the isolate starts. */
@@ -33,7 +34,7 @@ export const Registration = compiled(
       callback_url: optional(z.string()),
       account: optional(AccountId),
       provider: optional(z.string()),
-      parameters: optional(JsonField),
+      parameters: optional(MendedJsonField),
       metadata: optional(Labels),
       deadline_at: optional(TimeS),
       credits: optional(z.int().check(z.minimum(1))),
@@ -84,9 +85,7 @@ export const RedeliverOrder = z.strictObject({
   callback_url: optional(z.string()),
 });
 
-/** Tells whether the keys and texts at every level of a JSON value contain no lone surrogate. */
-function isWellFormed(value: JsonValue): boolean {
-  if (typeof value === "string") return value.isWellFormed();
-  if (typeof value !== "object" || value === null) return true;
-  return Object.entries(value).every(([key, member]) => key.isWellFormed() && isWellFormed(member));
+/** Tells whether all texts and names in a JSON object are well formed. */
+function isWellFormed(object: JsonObject): boolean {
+  return jsonEqual(object, wellFormedMembers(object));
 }

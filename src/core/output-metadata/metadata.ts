@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "../json.ts";
+import { isLongInteger, isObject, type JsonObject, type JsonValue } from "../json.ts";
 import { ratioIn, resolutionIn } from "./pixels.ts";
 
 /** A metadata field of the callback body, and the parameters of submit calls that set it. */
@@ -14,7 +14,7 @@ interface Field {
 }
 
 const FIELDS: readonly Field[] = [
-  { field: "seed", names: ["seed"], read: (value) => whole(value, 0) },
+  { field: "seed", names: ["seed"], read: seedOf },
   {
     field: "ratio",
     names: ["ratio", "aspect_ratio", "size", "resolution"],
@@ -68,6 +68,11 @@ function whole(value: JsonValue, min: number): JsonValue {
   const number = text === undefined ? value : Number(text);
   if (typeof number !== "number" || number < min) return null;
   return Number.isSafeInteger(Math.round(number)) ? Math.round(number) : null;
+}
+
+/** Returns a seed, which is the text of its digits where a number cannot hold it. */
+function seedOf(value: JsonValue): JsonValue {
+  return isLongInteger(value) ? value : whole(value, 0);
 }
 
 function fromText(value: JsonValue, read: (text: string) => string | null): JsonValue {

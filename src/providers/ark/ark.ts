@@ -1,7 +1,16 @@
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
-import { booleanAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import {
+  booleanAt,
+  idAt,
+  integerAt,
+  listAt,
+  numberAt,
+  seedAt,
+  textAt,
+  urlsOf,
+} from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { amountsAt } from "../usage.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
@@ -87,7 +96,7 @@ export function readArkTask(body: unknown): Observation | null {
     state,
     urls: urlsOf([...listAt(body, "content", "video_url"), ...listAt(body, "content", "file_url")]),
     metadata: {
-      seed: integerAt(body, "seed"),
+      seed: seedAt(body, "seed"),
       ratio: textAt(body, "ratio"),
       duration: durationOf(body),
       resolution: textAt(body, "resolution"),

@@ -1,6 +1,6 @@
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, listAt, numberAt, seedAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { noSignature, readingOf, type UpstreamProvider } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
@@ -75,7 +75,7 @@ function observe(body: unknown): Observation | null {
     state: state === OPEN ? "processing" : state,
     urls: urlsOf(listAt(result, "sample")),
     // The field `duration` of the result is not used, because it is the time of the computation.
-    metadata: { seed: integerAt(result, "seed") },
+    metadata: { seed: seedAt(result, "seed") },
     completedAt: endS === null ? null : endS * SECOND_MS,
     error: errorOf(body, state),
     usage: {

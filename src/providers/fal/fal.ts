@@ -5,7 +5,7 @@ import type { Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
 import { errorOf, explained, statusError } from "./fal-errors.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, integerAt, leavesOf, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, leavesOf, listAt, numberAt, seedAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import {
   type Authenticity,
@@ -215,7 +215,7 @@ function outputOf(payload: unknown): Pick<Observation, "urls" | "metadata"> {
   return {
     // Each model has its own names for its outputs.
     urls: known.length > 0 ? known : urlsOf(leavesOf(payload, MAX_OUTPUT_DEPTH)),
-    metadata: { seed: integerAt(payload, "seed") },
+    metadata: { seed: seedAt(payload, "seed") },
   };
 }
 

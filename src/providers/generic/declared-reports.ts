@@ -1,3 +1,4 @@
+import { firstChars } from "../../core/text.ts";
 import { isHttpUrl } from "../../core/url.ts";
 import type { UpstreamError } from "../failure.ts";
 import {
@@ -7,6 +8,7 @@ import {
   isoMsAt,
   numberAt,
   percentAt,
+  seedAt,
   textAt,
 } from "../json-fields.ts";
 import type { Metadata, Observation } from "../observation.ts";
@@ -223,7 +225,7 @@ function isList(value: object): value is readonly string[] {
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null || value === "" || value === false) return null;
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.slice(0, MAX_ERROR_CHARS).toWellFormed();
+  return firstChars(text, MAX_ERROR_CHARS);
 }
 
 function progressIn({ body, jobId }: GivenReport, { progress }: ReportPlaces): number | null {
@@ -246,7 +248,7 @@ function usageIn({ body, jobId }: GivenReport, { usage }: ReportPlaces): Amounts
 function metadataIn({ body, jobId }: GivenReport, { metadata }: ReportPlaces): Metadata {
   const value = (name: string) => findFirst(body, metadata?.[name] ?? [], jobId)[0];
   return {
-    seed: integerAt(value("seed")),
+    seed: seedAt(value("seed")),
     ratio: textAt(value("ratio")),
     duration: integerAt(value("duration")),
     resolution: textAt(value("resolution")),

@@ -228,10 +228,10 @@ export const examples: Examples = {
       hook("API v2: the state queued", inV2("queued"), QUEUED),
       hook("API v2: the state running", inV2("running"), PROCESSING),
       hook(
-        "an id as a number that parsing rounds",
+        "an id as a number that JavaScript cannot hold",
         { task_id: Number(ID), status: "processing" },
         PROCESSING,
-        null,
+        String(Number(ID)),
       ),
       hook("fields of wrong types", { task_id: {}, status: 1, base_resp: [] }, "nothing"),
     ],

@@ -4,7 +4,7 @@ import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { FailureCategory } from "../../core/record/upstream.ts";
 import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, integerAt, isoMsAt, leavesOf, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, integerAt, isoMsAt, leavesOf, seedAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { phaseOf } from "../phase.ts";
 import { bearer, type UpstreamProvider, readingOf } from "../provider.ts";
@@ -146,7 +146,7 @@ function observe(body: unknown): Observation | null {
     jobId,
     state: isLost ? "deleted" : state,
     urls,
-    metadata: { ...metadata, seed: metadata.seed ?? integerAt(loggedSeed) },
+    metadata: { ...metadata, seed: metadata.seed ?? seedAt(loggedSeed) },
     completedAt: isoMsAt(body, "completed_at"),
     error: isLost ? REMOVED : errorOf(body, state),
     progress: loggedProgress(logs),

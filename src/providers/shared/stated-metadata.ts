@@ -1,5 +1,5 @@
 import { ratioIn, ratioOf, resolutionIn } from "../../core/output-metadata/pixels.ts";
-import { booleanAt, firstAt, integerAt, numberAt, textAt } from "../json-fields.ts";
+import { booleanAt, firstAt, integerAt, numberAt, seedAt, textAt } from "../json-fields.ts";
 import type { Metadata } from "../observation.ts";
 
 /** Names that providers have for the length of an output in seconds. Those of what was made stand first. */
@@ -39,13 +39,18 @@ function metadataIn(place: unknown): Metadata {
   // The sides give no resolution: encoders round them, and prices may have a rate for each usual resolution.
   const frame = ratioOf(numberAt(place, "width"), numberAt(place, "height"));
   return {
-    seed: atLeast(0, integerAt(place, "seed")),
+    seed: seedIn(place),
     ratio: firstAt(place, ["ratio", "aspect_ratio", "size"], ratioAt) ?? frame,
     duration: atLeast(1, firstAt(place, DURATIONS, integerAt)),
     resolution: firstAt(place, ["resolution", "resolution_target", "size"], resolutionAt),
     generate_audio: firstAt(place, ["generate_audio", "audio"], booleanAt),
     framespersecond: atLeast(1, firstAt(place, ["framespersecond", "fps"], integerAt)),
   };
+}
+
+function seedIn(place: unknown): number | string | null {
+  const seed = seedAt(place, "seed");
+  return typeof seed === "number" ? atLeast(0, seed) : seed;
 }
 
 function ratioAt(place: unknown, name: string): string | null {

@@ -1,0 +1,22 @@
+/** What stands for what a text must not contain, as in texts that were decoded from wrong bytes. */
+const REPLACEMENT = "\ufffd";
+
+/**
+ * Returns a text in which U+FFFD stands for each lone surrogate (half of a UTF-16 pair) and each U+0000. Strict parsers
+ * refuse JSON with them: `json_decode` of PHP, jq, the encoder of Python, the type `jsonb` of Postgres. They are replaced
+ * and not removed, so that a reader sees that something was lost, and that no other text comes into being
+ * (https://www.unicode.org/reports/tr36/#Deletion_of_Noncharacters).
+ */
+export function wellFormed(text: string): string {
+  return text.toWellFormed().replaceAll("\0", REPLACEMENT);
+}
+
+/** Tells whether a text contains neither a lone surrogate nor U+0000. */
+export function isWellFormed(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
+/** Returns the first `max` UTF-16 units of a text, without half of a surrogate pair at the end. */
+export function firstChars(text: string, max: number): string {
+  return text.length <= max ? text : text.slice(0, max).replace(/[\uD800-\uDBFF]$/, "");
+}
