@@ -27,7 +27,7 @@ const MAX_REQUESTS = 3;
 const MAX_RETRY_AFTER_MS = HOUR_MS;
 /** Largest length of an unknown job state that is logged and stored, in characters. */
 const MAX_WORD_CHARS = 32;
-const UNANSWERED: PollAnswer = { kind: "unanswered" };
+const UNANSWERED = { kind: "unanswered" } as const satisfies PollAnswer;
 
 /**
  * Asks the provider for the state of a job. It takes at most 10 seconds and never throws: a failure is an answer
@@ -143,8 +143,14 @@ export function pollAnswer(
     case "unauthorized":
       return { kind: "unauthorized" };
     case "unclear":
-      return status >= 500 ? UNANSWERED : unclear(status, reading.word ?? null);
+      return status >= 500 ? unanswered(retryAfter) : unclear(status, reading.word ?? null);
   }
+}
+
+/** Returns the answer of a poll for an error of the provider itself. @param retryAfter its header `Retry-After`. */
+function unanswered(retryAfter: string | null): PollAnswer {
+  const waitMs = retryAfterMs(retryAfter);
+  return waitMs === null ? UNANSWERED : { ...UNANSWERED, retryAfterMs: waitMs };
 }
 
 /**

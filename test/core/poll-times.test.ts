@@ -229,6 +229,17 @@ it("when a hook claims the end of the job while a poll waits for its answer, ano
   expect(wakeAt(hinted, answered)).toBe(NOW + 9_000);
 });
 
+it.each([0, 0.5, 1])(
+  "an error of the provider itself that names a wait of an hour postpones the next poll by an hour plus 12 minutes times a random number from 0 to 1, here %d",
+  (jitter) => {
+    const policy = polled(FIRST_POLL, { jitter });
+    const error = { kind: "unanswered", retryAfterMs: HOUR } as const;
+    const record = apply(attached, aPollEnd(error), THEN, policy);
+    expect(wakeAt(record, policy)).toBe(THEN + (1 + jitter / 5) * HOUR);
+    expect(record).toMatchObject({ tracking: { poll: { answer: null, unansweredSince: THEN } } });
+  },
+);
+
 describe("a provider that limits the rate of polls", () => {
   it.each([0, 0.5, 1])(
     "a provider's rate limit of an hour postpones the next poll by an hour plus 12 minutes times a random number from 0 to 1, here %d",

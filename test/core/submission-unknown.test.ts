@@ -259,6 +259,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
   it.each<[string, PollAnswer, number]>([
     ["does not prove it", UNCLEAR, 5 * SECOND],
     ["is missing", UNANSWERED, 5 * SECOND],
+    ["is missing for a named time", { kind: "unanswered", retryAfterMs: 10 * MINUTE }, 10 * MINUTE],
     ["refuses the key", UNAUTHORIZED, 5 * SECOND],
     ["names no wait", rateLimited(), 5 * SECOND],
     ["names a short wait", rateLimited(SECOND), 5 * SECOND],

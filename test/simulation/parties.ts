@@ -51,6 +51,7 @@ export const POLL_ANSWERS: readonly PollAnswer[] = [
   { kind: "deferred", waitMs: 100 * SECOND },
   newsAnswer(TOO_MANY_LINKS),
   newsAnswer({ ...aCompletion(), usage: { total_tokens: 7 } }),
+  { kind: "unanswered", retryAfterMs: HOUR },
 ];
 /** Result of a poll whose answer does not show that the job belongs to the task. */
 const UNCONFIRMED: PollAnswer = { kind: "unclear", statusCode: 200, word: null };

@@ -45,7 +45,7 @@ export function answeredPoll(
   if (answer.kind === "deferred") {
     return { ...last, at: -Infinity, retryAt: now + answer.waitMs, deferredAt: last.at };
   }
-  const waitMs = answer.kind === "limited" ? (answer.retryAfterMs ?? 0) : 0;
+  const waitMs = "retryAfterMs" in answer ? (answer.retryAfterMs ?? 0) : 0;
   return { ...last, retryAt: now + waitMs, endedAt: now };
 }
 

@@ -162,7 +162,8 @@ function unknownFault(step: Step, to: Unknown): string | null {
 /** Checks a change while the outcome of a submission stays unknown: only the next poll of its job moves. */
 function waitFault({ now, history, after }: Step, from: Unknown, to: Unknown): string | null {
   const { keptAnswer } = history;
-  const namedMs = keptAnswer?.kind === "limited" ? (keptAnswer.retryAfterMs ?? 0) : 0;
+  const namedMs =
+    keptAnswer !== null && "retryAfterMs" in keptAnswer ? (keptAnswer.retryAfterMs ?? 0) : 0;
   const waitMs = Math.max(namedMs, Math.min(FIRST_WAIT_MS * 2 ** from.tries, MAX_WAIT_MS));
   const laterAt = now >= to.failsAt ? null : Math.min(now + waitMs, to.failsAt);
   const isRefused = isTerminal(after) && history.outcomes.some((one) => isRefusal(one, to));

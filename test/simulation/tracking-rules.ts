@@ -22,7 +22,7 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
   const isPutOff = before.deadlineAt !== after.deadlineAt;
   const isCanceling = before.cancellation?.endsAt !== after.cancellation?.endsAt;
   const isProgress = answer.kind === "news" && answer.news.status === "processing";
-  const isLimited = answer.kind === "limited" && answer.retryAfterMs !== null;
+  const waitMs = "retryAfterMs" in answer ? (answer.retryAfterMs ?? 0) : 0;
   const isDecided = askedAt < endTime(before) || isPutOff || endTime(after) > now;
   const kind = answer.kind === "news" ? answer.news.status : answer.kind;
   return firstViolation({
@@ -30,11 +30,7 @@ export function pollFault(change: Change<OpenTask, OpenTask>): string | null {
     "the poll after the deadline decides": isDecided,
     "a missing answer does not extend the deadline": !isPutOff || isHinted || isResponsive(answer),
     "the limit of a provider is kept":
-      next.notBefore ===
-      Math.max(
-        plan.notBefore,
-        isLimited && answer.retryAfterMs !== 0 ? now + (answer.retryAfterMs ?? 0) : 0,
-      ),
+      next.notBefore === Math.max(plan.notBefore, waitMs === 0 ? 0 : now + waitMs),
     "the kind of an answer is stored with the time of its first answer":
       isEqual(factsOf(next), factsOf(plan)) ||
       (next.answer?.kind === kind && next.answer.since === now && plan.answer?.kind !== kind),

@@ -30,6 +30,11 @@ const SILENT: readonly (readonly [string, (success: string) => Response, object]
   ["HTTP 429 without Retry-After", withStatus(429), { kind: "limited", retryAfterMs: null }],
   ["HTTP 500 with the body of a success", withStatus(500), UNANSWERED],
   ["HTTP 503 with a page of HTML", () => new Response("<html>", { status: 503 }), UNANSWERED],
+  [
+    "HTTP 503 with Retry-After 7",
+    withStatus(503, { "Retry-After": "7" }),
+    { ...UNANSWERED, retryAfterMs: 7_000 },
+  ],
   ["HTTP 404 with the body of a success", withStatus(404), { ...CODED, statusCode: 404 }],
   ["a redirect with the body of a success", withStatus(302), { ...CODED, statusCode: 302 }],
   ["half of the JSON of a success", (success) => new Response(success.slice(0, -9)), UNCLEAR],

@@ -168,16 +168,20 @@ it("a poll that hangs is aborted when an event ends the task, and does not delay
 });
 
 it.each([
-  ["has Retry-After: 90", "90 to 108 s", "90", 90, 108],
-  ["has Retry-After: 86400", "an hour to 72 min", "86400", 3_600, 4_320],
-  ["has Retry-After: 1", "the usual wait", "1", 60, 60],
-  ["has Retry-After: soon", "the usual wait", "soon", 60, 60],
-  ["has no Retry-After", "the usual wait", null, 60, 60],
+  [429, "has Retry-After: 90", "90 to 108 s", "90", 90, 108],
+  [429, "has Retry-After: 86400", "an hour to 72 min", "86400", 3_600, 4_320],
+  [429, "has Retry-After: 1", "the usual wait", "1", 60, 60],
+  [429, "has Retry-After: soon", "the usual wait", "soon", 60, 60],
+  [429, "has no Retry-After", "the usual wait", null, 60, 60],
+  [503, "has Retry-After: 90", "90 to 108 s", "90", 90, 108],
+  [503, "has Retry-After: 86400", "an hour to 72 min", "86400", 3_600, 4_320],
+  [503, "has Retry-After: soon", "the usual wait", "soon", 60, 60],
+  [503, "has no Retry-After", "the usual wait", null, 60, 60],
 ])(
-  "a poll of a provider whose answer is 429 and %s is repeated after %s",
-  async (_header, _wait, value, leastS, mostS) => {
+  "a poll of a provider whose answer is %i and %s is repeated after %s",
+  async (httpStatus, _header, _wait, value, leastS, mostS) => {
     const headers: Record<string, string> = value === null ? {} : { "Retry-After": value };
-    anArk(answering({}, 429, headers));
+    anArk(answering({}, httpStatus, headers));
     const { id } = await pollable();
     await nextAlarm(id);
     const waitMs = await nextAlarm(id);
@@ -186,17 +190,20 @@ it.each([
   },
 );
 
-it("a poll answered with 429 and a date in Retry-After is repeated at that date or up to a fifth of the wait later", async () => {
-  anArk(() => {
-    const at = new Date(Date.now() + 120_000).toUTCString();
-    return Response.json({}, { status: 429, headers: { "Retry-After": at } });
-  });
-  const { id } = await pollable();
-  await nextAlarm(id);
-  const waitMs = await nextAlarm(id);
-  expect(waitMs).toBeGreaterThan(118_000);
-  expect(waitMs).toBeLessThanOrEqual(144_000);
-});
+it.each([429, 503])(
+  "a poll answered with %i and a date in Retry-After is repeated at that date or up to a fifth of the wait later",
+  async (httpStatus) => {
+    anArk(() => {
+      const at = new Date(Date.now() + 120_000).toUTCString();
+      return Response.json({}, { status: httpStatus, headers: { "Retry-After": at } });
+    });
+    const { id } = await pollable();
+    await nextAlarm(id);
+    const waitMs = await nextAlarm(id);
+    expect(waitMs).toBeGreaterThan(118_000);
+    expect(waitMs).toBeLessThanOrEqual(144_000);
+  },
+);
 
 const KEY = "ark-7f3c-test-only-key";
 const Failed = z.looseObject({ error: z.object({ code: z.string(), message: z.string() }) });

@@ -197,7 +197,7 @@ it.each<[string, object, string]>([
 );
 
 it.each<[string, unknown, string]>([
-  ["a text", { completion_tokens: "2700" }, "/usage/completion_tokens"],
+  ["a text that is no number", { completion_tokens: "2700 tokens" }, "/usage/completion_tokens"],
   ["a list", [2_700], "/usage"],
   ["a name that is a sentence", { "a red fox": 1 }, "/usage/a red fox"],
   ["more than 1 KB", { ["x".repeat(64)]: 1, ...manyNumbers() }, "/usage"],
@@ -222,7 +222,8 @@ it.each<[string, unknown, string]>([
     { "a red fox": 1 },
     "must be a name like completion_tokens, of at most 64 characters",
   ],
-  ["a text in place of a number", { seconds: "5" }, "must be a number"],
+  ["a text in place of a number", { seconds: "five" }, "must be a number"],
+  ["a list in place of a number", { seconds: [5] }, "must be a number"],
 ])(
   "an event whose usage is %s is refused with a message that says what it must be",
   async (_, usage, message) => {

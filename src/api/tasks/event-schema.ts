@@ -65,14 +65,14 @@ const Output = z.object({
 const UsageName = z
   .string()
   .check(z.refine(isUsageName, "must be a name like completion_tokens, of at most 64 characters"));
-/** Schema of an amount: a number, also as a text. */
-const Amount = z.union([
-  z.number(),
-  z.pipe(
-    z.string().check(z.refine((text) => decimalOf(text) !== null, "must be a number")),
-    z.transform(Number),
-  ),
-]);
+const NO_NUMBER = "must be a number";
+/** Schema of an amount: a number, or a text that is one. */
+const Amount = z.pipe(
+  z
+    .union([z.number(), z.string()], NO_NUMBER)
+    .check(z.refine((amount) => decimalOf(amount) !== null, NO_NUMBER)),
+  z.transform(Number),
+);
 /**
  * Schema of the consumption or cost of a job: numbers under the names that the upstream uses. A null member is dropped.
  */

@@ -274,9 +274,10 @@ export type PollAnswer =
   | { readonly kind: "deferred"; readonly waitMs: number }
   /**
    * Result of a poll that got no usable answer: the provider could not be reached, did not answer in time, or
-   * answered with an error of its own.
+   * answered with an error of its own. `retryAfterMs` is the wait that such an error names, in milliseconds; absent when
+   * none is named.
    */
-  | { readonly kind: "unanswered" };
+  | { readonly kind: "unanswered"; readonly retryAfterMs?: number };
 
 /** Event of the end of a call that asks the upstream to cancel the job of a task. */
 export interface CancelEndedEvent {

@@ -1,7 +1,7 @@
 import { changed, type Decision, unchanged } from "./decision.ts";
 import type { PollEndedEvent } from "./event.ts";
 import { attachJob } from "./hooks.ts";
-import { endPoll, extendDeadline } from "./polling.ts";
+import { endPoll, extendDeadline, waitNamedIn } from "./polling.ts";
 import type { Policy } from "../policy.ts";
 import { askedLater, unknownOutcomeOf } from "../record/submission.ts";
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
@@ -50,7 +50,7 @@ function unproven(record: OpenTask, { answer, job }: PollEndedEvent, now: number
   const { submission, tracking } = record;
   const unknown = unknownOutcomeOf(submission);
   if (submission !== null && unknown !== null) {
-    const waitMs = answer.kind === "limited" ? (answer.retryAfterMs ?? 0) : 0;
+    const waitMs = waitNamedIn(answer) ?? 0;
     return { ...record, submission: { ...submission, state: askedLater(unknown, waitMs, now) } };
   }
   if (answer.kind === "limited" && !tracking.isExtended) return extendDeadline(record, now);

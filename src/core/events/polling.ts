@@ -189,13 +189,20 @@ function answerOf(answer: PollAnswer, since: number): UpstreamAnswer | null {
 }
 
 /**
- * Returns the time at which a provider that has refused a poll by a rate limit allows the next one, plus a random
- * part. The random part is needed because the provider names the same time to many tasks. 0 when the provider names
- * no time.
+ * Returns the time at which a provider that has refused a poll by a rate limit, or cannot answer it for a while, allows
+ * the next one, plus a random part. The random part is needed because the provider names the same time to many tasks.
+ * 0 when the provider names no time.
  */
 function retryAt(answer: PollAnswer, { jitter }: Policy, now: number): number {
-  if (answer.kind !== "limited" || answer.retryAfterMs === null) return 0;
-  return now + Math.round(answer.retryAfterMs * (1 + RETRY_JITTER * jitter));
+  const waitMs = waitNamedIn(answer);
+  return waitMs === null ? 0 : now + Math.round(waitMs * (1 + RETRY_JITTER * jitter));
+}
+
+/** Returns the wait that an answer to a poll names, in milliseconds. Null when it names none. */
+export function waitNamedIn(answer: PollAnswer): number | null {
+  return answer.kind === "limited" || answer.kind === "unanswered"
+    ? (answer.retryAfterMs ?? null)
+    : null;
 }
 
 /**
