@@ -3,8 +3,9 @@ import { requireUrl } from "./api/http/host.ts";
 import { linkOrigin } from "./api/http/link-origin.ts";
 import { problemFrom } from "./api/http/internal-error.ts";
 import { honoPath } from "./api/http/path.ts";
-import { preflight } from "./api/http/preflight.ts";
+import { FOR_ANY_ORIGIN, preflight } from "./api/http/cross-origin.ts";
 import { Problem, problemResponse, refusalLine } from "./api/http/problem.ts";
+import type { Route } from "./api/http/route.ts";
 import { DEFAULT_HEADERS, SECURITY_HEADERS } from "./api/http/security-headers.ts";
 import { ROUTES } from "./api/routes.ts";
 import { answerBrowser, answerProblem } from "./console/console-pages.ts";
@@ -61,14 +62,23 @@ for (const route of ROUTES) {
 }
 
 for (const [path, ofPath] of Map.groupBy(ROUTES, (route) => route.path)) {
-  const [allowed] = ofPath.flatMap(({ crossOriginHeaders }) => crossOriginHeaders ?? []);
-  const methods = ofPath.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-  if (allowed !== undefined) methods.push("OPTIONS");
+  const [open = null] = ofPath.flatMap((route) =>
+    route.crossOriginHeaders === undefined
+      ? []
+      : [{ methods: methodsOf([route]), headers: route.crossOriginHeaders }],
+  );
+  const supported = [...methodsOf(ofPath), ...(open === null ? [] : ["OPTIONS"])].join(", ");
   unrouted.all(honoPath(path), async ({ req }) => {
-    if (allowed !== undefined && req.method === "OPTIONS") return preflight(allowed);
-    const detail = `This path supports ${methods.join(", ")}.`;
-    throw new Problem("method_not_allowed", { detail, headers: { Allow: methods.join(", ") } });
+    if (open !== null && req.method === "OPTIONS") return preflight(open.methods, open.headers);
+    const detail = `This path supports ${supported}.`;
+    const headers = { Allow: supported, ...(open !== null && FOR_ANY_ORIGIN) };
+    throw new Problem("method_not_allowed", { detail, headers });
   });
+}
+
+/** Lists the methods of routes. A route that takes GET takes HEAD too. */
+function methodsOf(of: readonly Route[]): readonly string[] {
+  return of.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 }
 
 unrouted.all(NO_ROUTE, async ({ req, env: { env } }) => {

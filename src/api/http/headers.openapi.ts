@@ -10,7 +10,7 @@ interface Header {
 export const ANSWER_HEADERS = {
   "Access-Control-Allow-Origin": {
     description:
-      "`*` in answers to a status token and to the link of an output, so that pages of any site may read them.",
+      "`*` in answers to a status token, to the link of an output and to clients of MCP, so that pages of any site may read them.",
     example: "*",
   },
   "Accept-Ranges": { description: "`bytes`: `Range` gets a part.", example: "bytes" },

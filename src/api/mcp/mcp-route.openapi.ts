@@ -26,18 +26,19 @@ const McpAnswer = named(
   "An answer of JSON-RPC.",
 );
 
+const OPEN = { "Access-Control-Allow-Origin": "always" } as const;
 const RESULT = { resultType: "complete", tools: [] };
 
 function error(description: string, code: number, message: string): Answer {
   const example = { jsonrpc: "2.0" as const, id: null, error: { code, message } };
-  return jsonAnswer(description, McpError, example);
+  return jsonAnswer(description, McpError, example, OPEN);
 }
 
 export const callToolsDescription = {
   audience: "client",
   summary: "Call the tools of the relay by the Model Context Protocol",
   details:
-    "Streamable HTTP without sessions: each request has one message of JSON-RPC. The revision 2026-07-28 with the extension `io.modelcontextprotocol/tasks`, and those before without it.",
+    "Streamable HTTP without sessions: each request has one message of JSON-RPC. The revision 2026-07-28 with the extension `io.modelcontextprotocol/tasks`, and those before without it. Pages of any site may send them (CORS).",
   request: {
     example: { jsonrpc: "2.0", id: 1, method: "tools/list" },
     passedBody: "A message of JSON-RPC. Lists of messages are refused.",
@@ -55,9 +56,9 @@ export const callToolsDescription = {
           example: `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id: 1, result: RESULT })}\n\n`,
         },
       },
-      headers: {},
+      headers: OPEN,
     },
-    202: emptyAnswer("the message is a notification, which has no answer"),
+    202: emptyAnswer("the message is a notification, which has no answer", OPEN),
     400: error("the message is not valid, or its revision is not known", -32_600, "Bad Request"),
     404: error("there is no such method", -32_601, "Method not found"),
     406: error("the client accepts no answer that there is", -32_000, "Not Acceptable"),

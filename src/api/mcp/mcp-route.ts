@@ -2,6 +2,7 @@ import { wellFormedJson } from "../../core/json.ts";
 import { log } from "../../lib/log.ts";
 import { bodyReader, readJson } from "../http/body.ts";
 import { contentToClient, eventsToClient } from "../http/client-stream.ts";
+import { FOR_ANY_ORIGIN, orProblemWith } from "../http/cross-origin.ts";
 import { problemFrom } from "../http/internal-error.ts";
 import { linkOrigin } from "../http/link-origin.ts";
 import { invalidRequest, problemMembers, refusalLine } from "../http/problem.ts";
@@ -19,11 +20,20 @@ const MISSING_CAPABILITY = -32_021;
 const ANSWER_TYPES = "application/json, text/event-stream";
 
 /**
+ * Headers that let pages of all sites read an answer, e.g. a chat or an inspector of MCP: the key of the request is the
+ * only credential that counts here, and no browser adds it by itself.
+ */
+const FOR_PAGES = {
+  ...FOR_ANY_ORIGIN,
+  "Access-Control-Expose-Headers": "Retry-After, WWW-Authenticate, X-Request-Id",
+};
+
+/**
  * Route of clients of MCP, by the transport Streamable HTTP without sessions
  * (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports): each request has one message, which is
  * answered by itself. What a tool does is checked by the operation that it calls.
  */
-export const mcpRoute = route({ id: "callTools", ...WIRE, access: "read" }, async (call) => {
+const byKey = route({ id: "callTools", ...WIRE, access: "read" }, async (call) => {
   const { caller, request, env, runtime, requireCurrent } = call;
   const origin = linkOrigin(env, request);
   const read = await messageIn(call, origin);
@@ -40,6 +50,18 @@ export const mcpRoute = route({ id: "callTools", ...WIRE, access: "read" }, asyn
   );
   return await asAnswer(await handler.fetch(headOf(request), { parsedBody: message }));
 });
+
+export const mcpRoute: typeof byKey = {
+  ...byKey,
+  // `Authorization` is the one header for which `*` does not stand. Clients send headers of the protocol (`Mcp-…`), among
+  // them some for parameters of tools, and those that their users choose.
+  crossOriginHeaders: "Authorization, *",
+  handle: async (call) => {
+    const answer = await orProblemWith(FOR_PAGES, byKey.handle(call));
+    for (const [name, value] of Object.entries(FOR_PAGES)) answer.headers.set(name, value);
+    return answer;
+  },
+};
 
 /**
  * Returns a request without its body. As at all routes, the body is JSON whatever `Content-Type` says, and a client that

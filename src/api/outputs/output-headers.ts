@@ -1,4 +1,5 @@
 import { extensionOfType, isShownInline } from "../../core/output-metadata/media-type.ts";
+import { FOR_ANY_ORIGIN } from "../http/cross-origin.ts";
 import { DOCUMENT_HEADERS } from "../http/security-headers.ts";
 
 /**
@@ -15,7 +16,7 @@ const POLICY =
  */
 export const OUTPUT_HEADERS = {
   ...DOCUMENT_HEADERS,
-  "Access-Control-Allow-Origin": "*",
+  ...FOR_ANY_ORIGIN,
   "Access-Control-Expose-Headers": "Accept-Ranges, Content-Length, Content-Range, ETag",
   "Content-Security-Policy": POLICY,
   "Cross-Origin-Resource-Policy": "cross-origin",

@@ -9,7 +9,7 @@ import { documentedLinkLifeMs, linkLifeMs, sourceOf } from "../../objects/output
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { type LinkedOutput, OUTPUTS_PATH, readOutputLink } from "../../security/output-link.ts";
 import { checkCallbackUrl } from "../../security/url-rules.ts";
-import { problemFrom } from "../http/internal-error.ts";
+import { orProblemWith } from "../http/cross-origin.ts";
 import { unavailable } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
 import { countFailedCredential, countOutputRequest } from "../http/rate-limit.ts";
@@ -30,15 +30,8 @@ interface OutputRequest {
 
 const byLink = publicRoute(
   { id: "readOutput", method: "GET", path: `${OUTPUTS_PATH}/{id}/{output}/{file}` },
-  async (call) => {
-    try {
-      return await answer(call);
-    } catch (error) {
-      // Pages of other sites read why they do not get an output.
-      const { code, details } = problemFrom(error);
-      throw new Problem(code, { ...details, headers: { ...details.headers, ...OUTPUT_HEADERS } });
-    }
-  },
+  // Pages of other sites read why they do not get an output.
+  async (call) => await orProblemWith(OUTPUT_HEADERS, answer(call)),
 );
 
 /**

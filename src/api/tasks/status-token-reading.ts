@@ -4,9 +4,9 @@ import type { Env } from "../../env.ts";
 import { timesOfStatusToken } from "../../security/status-token.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { bearerOf, holderOfKey, unauthenticated } from "../http/auth.ts";
+import { FOR_ANY_ORIGIN, orProblemWith } from "../http/cross-origin.ts";
 import { TaskId } from "../http/fields.ts";
-import { problemFrom } from "../http/internal-error.ts";
-import { invalidRequest, Problem } from "../http/problem.ts";
+import { invalidRequest, type Problem } from "../http/problem.ts";
 import { countFailedCredential, countLinkRequest } from "../http/rate-limit.ts";
 import { requireRuntime, type RouteRequest } from "../http/route.ts";
 import { LinkReaders } from "./link-readers.ts";
@@ -25,7 +25,7 @@ const linkReaders = new LinkReaders();
  * `Referer` headers of browsers.
  */
 const CROSS_ORIGIN = {
-  "Access-Control-Allow-Origin": "*",
+  ...FOR_ANY_ORIGIN,
   "Access-Control-Expose-Headers": "ETag, Retry-After",
   "Referrer-Policy": "no-referrer",
 };
@@ -42,19 +42,9 @@ export async function answerToken(
   const request = { env, url, params, headers };
   const reading = await readingOf(request);
   if (reading === null) return null;
-  const response = await orReadableProblem(answer(reading, request));
+  const response = await orProblemWith(CROSS_ORIGIN, answer(reading, request));
   for (const [name, value] of Object.entries(CROSS_ORIGIN)) response.headers.set(name, value);
   return response;
-}
-
-/** Waits for a result. @throws Problem with headers that let pages of other sites read it. */
-async function orReadableProblem<T>(result: Promise<T>): Promise<T> {
-  try {
-    return await result;
-  } catch (error) {
-    const { code, details } = problemFrom(error);
-    throw new Problem(code, { ...details, headers: { ...details.headers, ...CROSS_ORIGIN } });
-  }
 }
 
 /**
@@ -115,7 +105,7 @@ async function linkOf({ headers, env, url, params }: LinkRequest, runtime: Runti
     throw unauthenticated(WRONG_TOKEN);
   }
   requireCurrent(times.expiresAtS, env);
-  await orReadableProblem(countLinkRequest(id, headers, env));
+  await orProblemWith(CROSS_ORIGIN, countLinkRequest(id, headers, env));
   return { id, ...times };
 }
 

@@ -136,7 +136,50 @@ it.each([
   },
 );
 
+<<<<<<< HEAD
 it("an MCP notification gets 202 without a body", async () => {
+=======
+const PAGE = { Origin: "https://inspector.example.net" };
+
+it("a page of another site may send messages with any header: the preflight is answered with 204, without a key", async () => {
+  const asked = {
+    ...PAGE,
+    "Access-Control-Request-Method": "POST",
+    "Access-Control-Request-Headers": "authorization,content-type,mcp-protocol-version",
+  };
+  const response = await callWith(OFFERED, "/mcp", {
+    method: "OPTIONS",
+    key: null,
+    headers: asked,
+  });
+  expect([response.status, await response.text()]).toEqual([204, ""]);
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    "access-control-allow-origin": "*",
+    "access-control-allow-methods": "POST",
+    "access-control-allow-headers": "Authorization, *",
+    "access-control-max-age": "7200",
+  });
+  expect(response.headers.get("Access-Control-Allow-Credentials")).toBeNull();
+});
+
+it.each<[string, Message, number]>([
+  ["an answer", { body: { jsonrpc: "2.0", id: 1, method: "tools/list" } }, 200],
+  ["the 202 to a notification", { body: { jsonrpc: "2.0", method: "notifications/x" } }, 202],
+  ["an error of the protocol", { body: "{" }, 400],
+  ["the refusal of an unknown key", { body: CALL, key: "test-only-unknown-key" }, 401],
+  ["the refusal of a message without a key", { body: CALL, key: null }, 401],
+  ["the refusal of a GET, by which clients ask for a stream", { method: "GET" }, 405],
+])("a page of another site may read %s", async (_, message, status) => {
+  const response = await sent({ ...message, headers: PAGE });
+  expect(response.status).toBe(status);
+  expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
+  if (status === 405) return;
+  const exposed = "Retry-After, WWW-Authenticate, X-Request-Id";
+  expect(response.headers.get("Access-Control-Expose-Headers")).toBe(exposed);
+});
+
+it("a notification is taken without an answer", async () => {
+>>>>>>> fefa959d (Answer CORS preflights to /mcp and let pages read its answers, because clients of MCP in browsers could not connect)
   const body = { jsonrpc: "2.0", method: "notifications/initialized" };
   const response = await sent({ body });
   expect([response.status, await response.text()]).toEqual([202, ""]);
@@ -146,7 +189,7 @@ it.each(["GET", "DELETE", "PUT"])(
   "%s /mcp is refused with 405, because the relay keeps no MCP sessions and opens no streams of its own",
   async (method) => {
     const response = await callWith(OFFERED, "/mcp", { method });
-    expect([response.status, response.headers.get("Allow")]).toEqual([405, "POST"]);
+    expect([response.status, response.headers.get("Allow")]).toEqual([405, "POST, OPTIONS"]);
     expect(ProblemBody.parse(await response.json()).code).toBe("method_not_allowed");
   },
 );
