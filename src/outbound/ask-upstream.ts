@@ -139,17 +139,17 @@ export function pollAnswer(
       return { kind: "news", news, ...progressIn(observation) };
     }
     case "limited":
-      return { kind: "limited", retryAfterMs: retryAfterMs(headers.get("Retry-After")) };
+      return { kind: "limited", retryAfterMs: retryAfterMs(headers) };
     case "unauthorized":
       return { kind: "unauthorized" };
     case "unclear":
-      return status >= 500 ? unanswered(retryAfter) : unclear(status, reading.word ?? null);
+      return status >= 500 ? unanswered(headers) : unclear(status, reading.word ?? null);
   }
 }
 
-/** Returns the answer of a poll for an error of the provider itself. @param retryAfter its header `Retry-After`. */
-function unanswered(retryAfter: string | null): PollAnswer {
-  const waitMs = retryAfterMs(retryAfter);
+/** Returns the answer of a poll for an error of the provider itself, with the wait that its headers name. */
+function unanswered(headers: Headers): PollAnswer {
+  const waitMs = retryAfterMs(headers);
   return waitMs === null ? UNANSWERED : { ...UNANSWERED, retryAfterMs: waitMs };
 }
 
@@ -169,7 +169,8 @@ function unclear(statusCode: number, word: string | null): PollAnswer {
  * Returns the wait that a header `Retry-After` names in seconds or by a date (RFC 9110 §10.2.3), in milliseconds,
  * at most one hour. Null when it names none.
  */
-function retryAfterMs(header: string | null): number | null {
+function retryAfterMs(headers: Headers): number | null {
+  const header = headers.get("Retry-After");
   if (header === null) return null;
   const ms = /^\d+$/.test(header) ? Number(header) * SECOND_MS : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);

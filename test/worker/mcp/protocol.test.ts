@@ -136,9 +136,6 @@ it.each([
   },
 );
 
-<<<<<<< HEAD
-it("an MCP notification gets 202 without a body", async () => {
-=======
 const PAGE = { Origin: "https://inspector.example.net" };
 
 it("a page of another site may send messages with any header: the preflight is answered with 204, without a key", async () => {
@@ -178,8 +175,7 @@ it.each<[string, Message, number]>([
   expect(response.headers.get("Access-Control-Expose-Headers")).toBe(exposed);
 });
 
-it("a notification is taken without an answer", async () => {
->>>>>>> fefa959d (Answer CORS preflights to /mcp and let pages read its answers, because clients of MCP in browsers could not connect)
+it("an MCP notification gets 202 without a body", async () => {
   const body = { jsonrpc: "2.0", method: "notifications/initialized" };
   const response = await sent({ body });
   expect([response.status, await response.text()]).toEqual([202, ""]);
