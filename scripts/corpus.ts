@@ -1,7 +1,7 @@
 // Prints what the relay reads in a body that an upstream has sent. Used as `npm run corpus -- FILE`.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseJson } from "../src/core/json.ts";
+import { isObject, parseJson } from "../src/core/json.ts";
 import { failure, type Result, success } from "../src/core/result.ts";
 import { GivenBody } from "./corpus/body-file.ts";
 import { type CorpusAdapter, corpusAdapter, CORPUS_NAMES } from "./corpus/corpus-adapters.ts";
@@ -48,9 +48,7 @@ function readGiven(file: string): Result<Given, string> {
   if (text === null) return failure(`${file} cannot be read.`);
   const json = parseJson(text);
   const named = /([^/]+)\/corpus\/[^/]+$/.exec(resolve(file))?.[1];
-  const parsed = GivenBody.safeParse(
-    typeof json === "object" ? { provider: named, ...json } : json,
-  );
+  const parsed = GivenBody.safeParse(isObject(json) ? { provider: named, ...json } : json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     return failure(`${file}: ${issue?.path.join(".") || "the file"}: ${issue?.message}`);
