@@ -6,12 +6,14 @@ import {
   HTTP_STATUS,
 } from "../../src/providers/generic/declaration.ts";
 import {
+  endPlaces,
   errorPlaces,
   type GivenReport,
   jobIdIn,
   outputsIn,
   readReport,
   stateIn,
+  timeOf,
   valuesOf,
 } from "../../src/providers/generic/declared-reports.ts";
 import { findFirst } from "../../src/providers/generic/json-pointer.ts";
@@ -49,9 +51,7 @@ export function examinePoll(
     ...Object.entries(poll.metadata ?? {}).flatMap(([name, pointers]) =>
       pointers == null ? [] : [valueMember(`poll.metadata.${name}`, pointers, report)],
     ),
-    ...(poll.completed_at == null
-      ? []
-      : [valueMember("poll.completed_at", poll.completed_at, report)]),
+    ...(poll.completed_at == null ? [] : [endMember(report, declaration)]),
   ];
 }
 
@@ -66,6 +66,15 @@ function valueMember(
 ): ExaminedMember {
   const [value] = findFirst(body, pointers, jobId);
   return member(name, pointers, value === undefined ? null : JSON.stringify(value));
+}
+
+/** Returns what the declaration finds as the time at which the job ended, and whether the relay can read it. */
+function endMember(report: GivenReport, { poll }: Declaration): ExaminedMember {
+  const { at, zone } = endPlaces(poll);
+  const { found, ...place } = valueMember("poll.completed_at", at, report);
+  const time = timeOf(findFirst(report.body, at, report.jobId)[0], zone);
+  const fault = ", which is no time with a zone: declare the zone, e.g. +08:00, beside the place";
+  return { ...place, found: found !== null && time === null ? found + fault : found };
 }
 
 function stateMember(report: GivenReport, declaration: Declaration): ExaminedMember {

@@ -124,12 +124,36 @@ export function leavesOf(value: unknown, depth: number): readonly unknown[] {
   return Object.values(value).flatMap((part) => leavesOf(part, depth - 1));
 }
 
-/** Returns the ISO 8601 time at a path in Unix milliseconds. Null when it is absent. */
+/**
+ * Returns the ISO 8601 time at a path in Unix milliseconds. Null when it is absent, and when it states no zone: in that of
+ * Greenwich it could be wrong by half a day.
+ */
 export function isoMsAt(value: unknown, ...path: readonly (string | number)[]): number | null {
-  const text = textAt(value, ...path) ?? "";
+  return isoMsOf(textAt(value, ...path) ?? "", null);
+}
+
+/**
+ * Returns the time that a text states as ISO 8601 does, or with a space in place of the `T`, in Unix milliseconds. Null for
+ * any other text.
+ * @param zone zone of a time that states none: `Z` or an offset like `+08:00`. Null where it is not known; such a time then
+ * counts as none.
+ */
+export function isoMsOf(text: string, zone: string | null): number | null {
   // Date.parse accepts other texts too: "5" would be a day in May.
-  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  const [found, day, time, own = zone] = ISO_TIME.exec(text) ?? [];
+  if (found === undefined || own === null) return null;
+  const ms = Date.parse(`${day}T${time}${zoneOf(own)}`);
   return Number.isNaN(ms) ? null : ms;
+}
+
+/** Pattern of a time: the day, the time of day, and the zone where it is stated. */
+const ISO_TIME =
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/i;
+
+/** Returns a zone as Date.parse reads it: offsets without a colon or without minutes are ISO 8601 too. */
+function zoneOf(stated: string): string {
+  const [, hours, minutes = "00"] = /^([+-]\d\d):?(\d\d)?$/.exec(stated) ?? [];
+  return hours === undefined ? "Z" : `${hours}:${minutes}`;
 }
 
 /** Returns the value of a JSON text that stands inside other JSON. Undefined when the text is not JSON. */

@@ -2,6 +2,7 @@ import type { UpstreamResult } from "../../src/core/record/upstream.ts";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/json.ts";
 import { callbackBody, errorCodeOf, sameResult } from "../../src/core/record/callback-body.ts";
+import { DAY_MS } from "../../src/core/time.ts";
 import { aCompletion, aFailure, aFinishedTask, ID, MODEL, NOW, NOW_S, VIDEO } from "./builders.ts";
 
 const identity = { id: ID, model: MODEL, createdAt: NOW - 1_000 };
@@ -47,6 +48,19 @@ describe("the callback body", () => {
       completed_at: NOW_S + 5,
     });
   });
+
+  it.each([
+    ["is a day ahead", NOW + DAY_MS, NOW_S + 86_400],
+    ["is more than a day ahead", NOW + DAY_MS + 1, NOW_S],
+    ["lies in the year 5138", 99_999_999_999_000, NOW_S],
+    ["lies in the past", 1_000, 1],
+  ])(
+    "the completed_at of a callback body is the stated end of the job, or the time of the report for one that is more than a day ahead: one that %s gives %i",
+    (_, completedAt, at) => {
+      const body = callbackBody(identity, aCompletion({ completedAt }), NOW);
+      expect(JSON.parse(body)).toMatchObject({ completed_at: at });
+    },
+  );
 
   it("the times in a callback body are whole seconds, rounded down", () => {
     const result = aCompletion({ completedAt: 1_999 });

@@ -9,6 +9,7 @@ import {
   idAt,
   integerAt,
   isoMsAt,
+  isoMsOf,
   jsonAt,
   listAt,
   numberAt,
@@ -125,7 +126,7 @@ it.each<[string, string, (value: unknown, key: string) => unknown, unknown[], un
     "isoMsAt",
     "a time in ISO 8601 as Unix milliseconds",
     isoMsAt,
-    [ISO, "yesterday", "5", 1767225600],
+    [ISO, "yesterday", "5", 1767225600, ISO.slice(0, -1)],
     [ISO_MS],
   ],
   [
@@ -140,6 +141,30 @@ it.each<[string, string, (value: unknown, key: string) => unknown, unknown[], un
   (_name, _what, read, values, found) => {
     const rest = values.slice(found.length).map(() => (read === jsonAt ? undefined : null));
     expect(values.map((a) => read({ a }, "a"))).toEqual([...found, ...rest]);
+  },
+);
+
+const NOON_MS = Date.UTC(2026, 0, 1, 12);
+
+it.each<[string, string | null, number | null]>([
+  ["2026-01-01T12:00:00Z", null, NOON_MS],
+  ["2026-01-01T12:00:00.500000Z", "+08:00", NOON_MS + 500],
+  ["2026-01-01T20:00:00+08:00", "Z", NOON_MS],
+  ["2026-01-01T20:00:00+0800", null, NOON_MS],
+  ["2026-01-01T04:00-08", null, NOON_MS],
+  ["2026-01-01 12:00:00 UTC", null, NOON_MS],
+  ["2026-01-01T12:00:00", null, null],
+  ["2026-01-01 12:00:00", null, null],
+  ["2026-01-01 12:00:00", "Z", NOON_MS],
+  ["2026-01-01 20:00:00", "+08:00", NOON_MS],
+  ["2026-01-01T20:00:00.000", "+08:00", NOON_MS],
+  ["2026-01-01T99:00:00Z", null, null],
+  ["2026-01-01", "Z", null],
+  ["5", "Z", null],
+])(
+  "isoMsOf, which reads a time, reads %j with the declared zone %j as %j: no zone means no time",
+  (text, zone, ms) => {
+    expect(isoMsOf(text, zone)).toBe(ms);
   },
 );
 

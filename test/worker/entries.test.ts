@@ -207,6 +207,16 @@ it("GET /v1/accounts/{account}/entries?format=jsonl has the entries of the list,
   expect(lines.map((line) => JSON.parse(line))).toEqual(await entriesOf(account));
 });
 
+it("GET /v1/accounts/{account}/entries?format=csv begins with a byte order mark where bom=true asks for it, and not otherwise", async () => {
+  const account = await anAccount();
+  const start = async (query: string) =>
+    [...new Uint8Array(await (await download(account, query)).arrayBuffer())].slice(0, 4);
+  const kind = [..."kind"].map((letter) => letter.charCodeAt(0));
+  expect(await start("format=csv&bom=true")).toEqual([0xef, 0xbb, 0xbf, kind[0]]);
+  expect(await start("format=csv&bom=false")).toEqual(kind);
+  expect(await start("format=csv")).toEqual(kind);
+});
+
 it("GET /v1/accounts/{account}/entries for an account without entries is only the header line as csv, and empty as jsonl", async () => {
   const account = await anAccount();
   expect(await (await download(account, "format=csv")).text()).toBe(HEADER);
@@ -262,6 +272,9 @@ it("GET /v1/accounts/{account}/entries?format=jsonl ends a page early when its e
 it.each([
   ["format=xml", "/format"],
   ["format=", "/format"],
+  ["bom=true", "/bom"],
+  ["format=jsonl&bom=true", "/bom"],
+  ["format=csv&bom=1", "/bom"],
   ["format=csv&limit=10001", "/limit"],
   ["format=csv&limit=0", "/limit"],
   ["format=csv&cursor=x", "/cursor"],

@@ -67,6 +67,11 @@ export const listEntriesDescription = {
         integer: { min: 1, max: 10_000 },
       },
       cursor: CURSOR,
+      bom: {
+        description:
+          "`true` begins the CSV with a byte order mark, by which Excel recognises UTF-8.",
+        example: "true",
+      },
     },
   },
   answers: {

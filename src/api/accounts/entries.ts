@@ -4,7 +4,7 @@ import type { Reader } from "../../core/views/reader.ts";
 import type { Env } from "../../env.ts";
 import { readerOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
-import { pageLimit, wholeNumber } from "../http/query.ts";
+import { Flag, pageLimit, wholeNumber } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
 import { NoBody, operation } from "../operation.ts";
 import { callLedger } from "./account-client.ts";
@@ -30,8 +30,13 @@ const EntryPage = z
     format: z.optional(z.enum(["csv", "jsonl"], "must be csv or jsonl")),
     limit: z.optional(wholeNumber(1, MAX_EXPORTED, LIMIT_MESSAGE)),
     cursor: EntryCursor,
+    bom: Flag,
   })
   .check(
+    z.refine(({ format, bom }) => !bom || format === "csv", {
+      path: ["bom"],
+      message: "must be left out without format=csv",
+    }),
     z.refine(({ format, limit = 1 }) => format !== undefined || limit <= LIMITS.max, {
       path: ["limit"],
       message: LIMIT_MESSAGE,
@@ -75,8 +80,8 @@ export const listEntries = operation(
 
 /** Returns one page of the ledger of an account as a file, in CSV or JSON Lines. */
 const exportLedger = operation("exportLedger", ENTRIES, async (call) => {
-  const { format = "csv", limit = MAX_EXPORTED, cursor } = call.query;
-  return await exportEntries(call, format, { limit, cursor });
+  const { format = "csv", limit = MAX_EXPORTED, cursor, bom: hasByteOrderMark } = call.query;
+  return await exportEntries(call, { format, hasByteOrderMark, limit, cursor });
 });
 
 const WIRE = {

@@ -25,6 +25,15 @@ interface Format {
   readonly line: (entry: StoredEntry, reader: Reader) => string;
 }
 
+/** Which page of the ledger is exported, and how. */
+interface Export {
+  readonly format: keyof typeof FORMATS;
+  /** True to begin with a byte order mark. */
+  readonly hasByteOrderMark: boolean;
+  readonly limit: number;
+  readonly cursor: number;
+}
+
 /** The parts of a call that reads the ledger of an account. */
 type LedgerRequest = Pick<Call<"account", unknown, unknown>, "env" | "params" | "caller">;
 
@@ -41,24 +50,30 @@ const FORMATS: Readonly<Record<"csv" | "jsonl", Format>> = {
 };
 
 /**
+ * Character at the beginning of a file by which Excel recognises UTF-8: without it, it reads a file in the character set
+ * of its user, in which Chinese is unreadable. It is written only where it is asked for, because many programs take it for
+ * a part of the first column's name.
+ */
+const BYTE_ORDER_MARK = "\ufeff";
+
+/**
  * Returns one page of the ledger as text (CSV or JSON Lines), newest entries first. The header `Next-Cursor` has the
  * cursor of the next page; the last page has no such header. The whole page is read before the answer begins, so that
  * a failure during the reading is answered with a problem and not with an incomplete page.
  */
 export async function exportEntries(
   call: LedgerRequest,
-  formatName: keyof typeof FORMATS,
-  { limit, cursor }: { readonly limit: number; readonly cursor: number },
+  { format: name, hasByteOrderMark, limit, cursor }: Export,
 ): Promise<Response> {
-  const format = FORMATS[formatName];
+  const format = FORMATS[name];
   const { text, next } = await pageOf(call, format, cursor, limit);
   const headers = new Headers({
     ...DOCUMENT_HEADERS,
     "Content-Type": format.mediaType,
-    "Content-Disposition": `attachment; filename="${call.params.account}-entries.${formatName}"`,
+    "Content-Disposition": `attachment; filename="${call.params.account}-entries.${name}"`,
   });
   if (next !== null) headers.set("Next-Cursor", String(next));
-  return new Response(contentToClient(text), { headers });
+  return new Response(contentToClient(hasByteOrderMark ? BYTE_ORDER_MARK + text : text), { headers });
 }
 
 async function pageOf(

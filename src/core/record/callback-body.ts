@@ -1,5 +1,5 @@
 import { appendMembers, isObject, type JsonObject, jsonEqual } from "../json.ts";
-import { SECOND_MS, toSeconds } from "../time.ts";
+import { DAY_MS, SECOND_MS, toSeconds } from "../time.ts";
 import { type Outputs, sourceUrls } from "./outputs.ts";
 import type { UpstreamResult } from "./upstream.ts";
 
@@ -23,6 +23,9 @@ const METADATA_FIELDS = [
   "framespersecond",
 ] as const;
 
+/** Longest time by which the stated end of a job may lie ahead, because clocks differ and some have the wrong zone. */
+const MAX_AHEAD_MS = DAY_MS;
+
 /** Returns the callback body as JSON text, with exactly the fields of the documented format and in their order. */
 export function callbackBody(task: Identity, result: UpstreamResult, now: number): string {
   const head = {
@@ -35,9 +38,14 @@ export function callbackBody(task: Identity, result: UpstreamResult, now: number
     const { code, message } = result.error;
     return JSON.stringify({ ...head, error: { code, message } });
   }
-  const dated = { ...head, completed_at: toSeconds(result.completedAt ?? now) };
+  const dated = { ...head, completed_at: toSeconds(endOf(result.completedAt, now)) };
   const output = `{"urls":${JSON.stringify(result.urls)},"metadata":${metadataText(result.metadata)}}`;
   return appendMembers(JSON.stringify(dated), `{"output":${output}}`);
+}
+
+/** Returns the end of a job: `now` where none is stated, or one that is more than a day ahead. */
+function endOf(stated: number | null, now: number): number {
+  return stated === null || stated > now + MAX_AHEAD_MS ? now : stated;
 }
 
 /** A task with its stored result. */

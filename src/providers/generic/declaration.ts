@@ -162,6 +162,24 @@ const Progress = z.lazy(() =>
   ),
 );
 
+/** Place of a time. A time that states no zone counts only with the declared one. */
+const TimePlace = z.lazy(() =>
+  either(
+    (value) => typeof value !== "object" || Array.isArray(value),
+    Pointers,
+    members(
+      {
+        at: Pointers,
+        zone: textThat(
+          (zone) => /^(?:Z|[+-](?:0\d|1[0-4]):[0-5]\d)$/.test(zone),
+          "must be Z or an offset like +08:00",
+        ),
+      },
+      'must be a pointer to a time, or an object like {"at": "/finished", "zone": "+08:00"}',
+    ),
+  ),
+);
+
 const Metadata = z.lazy(() =>
   members(
     Object.fromEntries(METADATA.map((name) => [name, z.nullish(Pointers)])),
@@ -191,7 +209,7 @@ const Poll = z.lazy(() =>
         ),
       ),
       metadata: z.nullish(Metadata),
-      completed_at: z.nullish(Pointers),
+      completed_at: z.nullish(TimePlace),
     },
     'must be an object like {"path": "/status/{id}", "state": "/status", "outputs": ["/output/url"]}',
   ).check(

@@ -5,7 +5,7 @@ import {
   booleanAt,
   idAt,
   integerAt,
-  isoMsAt,
+  isoMsOf,
   numberAt,
   percentAt,
   seedAt,
@@ -257,14 +257,22 @@ function metadataIn({ body, jobId }: GivenReport, { metadata }: ReportPlaces): M
   };
 }
 
+/** Returns where the time stands at which a job ended, and the zone that it has where it states none; null for none. */
+export function endPlaces({ completed_at: place }: Pick<ReportPlaces, "completed_at">) {
+  const { at, zone = null } = place != null && "zone" in place ? place : { at: place ?? [] };
+  return { at, zone };
+}
+
 /** Returns the time at which the job ended: an ISO 8601 time, or Unix seconds or milliseconds. */
-function completedAtIn(
-  { body, jobId }: GivenReport,
-  { completed_at: places }: ReportPlaces,
-): number | null {
-  const value = findFirst(body, places ?? [], jobId)[0];
-  const iso = isoMsAt(value);
-  if (iso !== null || value === undefined) return iso;
+function completedAtIn({ body, jobId }: GivenReport, places: ReportPlaces): number | null {
+  const { at, zone } = endPlaces(places);
+  return timeOf(findFirst(body, at, jobId)[0], zone);
+}
+
+/** Returns the time that a value states. @param zone zone of a time without one; null where it is not known. */
+export function timeOf(value: unknown, zone: string | null): number | null {
+  const iso = isoMsOf(textAt(value) ?? "", zone);
+  if (iso !== null) return iso;
   const number = numberAt(value);
   if (number === null || number <= 0) return null;
   return number < FIRST_MS ? number * 1_000 : number;

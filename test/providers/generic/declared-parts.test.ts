@@ -188,6 +188,31 @@ it("relative links in a declared upstream's answer lead to the connection's host
   expect(needsKey?.(new URL(`${BASE}/files/a.mp4`))).toBe(true);
 });
 
+it.each<[string, unknown, string, number | null]>([
+  ["without a zone", "/end", "2026-01-01 20:00:00", null],
+  ["with a zone", "/end", "2026-01-01T20:00:00+08:00", Date.UTC(2026, 0, 1, 12)],
+  [
+    "with a declared zone",
+    { at: "/end", zone: "+08:00" },
+    "2026-01-01 20:00:00",
+    Date.UTC(2026, 0, 1, 12),
+  ],
+  [
+    "in Unix seconds",
+    { at: ["/no", "/end"], zone: "+08:00" },
+    "1767268800",
+    Date.UTC(2026, 0, 1, 12),
+  ],
+])(
+  "the time at which a declared upstream states the end of a job counts only where its zone is known: a time %s",
+  (_, place, end, completedAt) => {
+    const { polls } = declared("comfy", { ...COMFY, poll: { ...COMFY.poll, completed_at: place } });
+    const body = { end, "job-1": { status: { status_str: "success" } } };
+    const reading = readPollAnswer(polls, anAnswer({ status: 200, body }), JOB, BASE);
+    expect(reading).toMatchObject({ observation: { completedAt } });
+  },
+);
+
 it("a declaration reads progress as a percentage, or as a part of a number that it names", () => {
   const { polls } = declared("comfy", COMFY);
   const reading = readPollAnswer(
