@@ -34,7 +34,7 @@ const UNPAID: readonly RegExp[] = [
 
 /** Words for an upstream that takes no more jobs at the moment. */
 const LIMITED: readonly RegExp[] = [
-  /rate.?limit|too.?many|quota|throttl|\b429\b|overload|\b(is|are|too|currently).?busy|server.?busy|at.?capacity|queue.?(is.?)?full|concurrency/i,
+  /rate.?limit|too.?many|quota|throttl|\b429\b|overload|\b(is|are|too|currently).?busy|server.?busy|at.?capacity|queue.?(is.?)?full|concurren(t|cy)/i,
   /限流|频率|频繁|配额|并发|排队|队列|过载|繁忙|拥堵|请求过多|请求数过多|負載過高|頻率|頻繁|配額|排隊|壅塞/,
   /混雑|混み合|過負荷|レート(制限|リミット)|(リクエスト|要求)が多すぎ|同時(実行|接続)|順番待ち|キュー|割り当て|クォータ/,
   /혼잡|과부하|요청이 ?너무|요청 ?(한도|제한|횟수)|사용량 ?(한도|초과|제한)|할당량|동시 ?(요청|실행)|대기열/,
@@ -61,6 +61,21 @@ const INSIDE: readonly RegExp[] = [
   /\b(Type|Attribute|Key|Index|Name|Import|Assertion) ?Error\b|[Tt]raceback|[Nn]ull ?[Pp]ointer|positional argument/,
   /显存|内存不足|顯存|記憶體不足|(内部|系统|服务|服务器|內部|系統|伺服器)(出现)?(错误|异常|故障|錯誤|異常)/,
   /メモリ(が)?不足|(内部|サーバー?|システム)(で)?(の)?エラー|메모리 ?부족|(내부|서버|시스템) ?오류/,
+];
+
+/** Words for a request that was refused because of its key. */
+const KEY_REFUSED: readonly RegExp[] = [
+  /unauthori[sz]ed|unauthenticated|authenticat|forbidden|(permission|access).?denied|(api|access|secret).?key/i,
+  /(invalid|incorrect|wrong|missing|expired|revoked).?(token|credential|signature)|\b40[13]\b/i,
+  /未授权|未登录|鉴权|认证失败|无权|密钥|令牌|未授權|無權|金鑰|認証|権限がありません|인증|권한이 ?없/,
+];
+
+/** Words for a request that was not answered, because of its rate or a service that is out of order. */
+const UNANSWERED: readonly RegExp[] = [
+  /rate.?limit|too.?many.?(requests|calls)|throttl|\b(429|50[234])\b/i,
+  /service.?(is.?)?(temporarily.?)?unavailable|maintenance|bad.?gateway|gateway.?time/i,
+  /(task|job|request|video|record|id).?(was.?|is.?)?not.?(found|exist)|does.?not.?exist|no.?such|\bunknown.?(task|job|request)/i,
+  /限流|过于频繁|服务不可用|维护中|不存在|過於頻繁|維護中|メンテナンス|見つかりません|점검|찾을 ?수 ?없/,
 ];
 
 /** Words for a request or an input that the upstream cannot use. */
@@ -100,6 +115,24 @@ function causeIn(words: string): FailureCategory | undefined {
 /** Tells whether an upstream's texts say that the account there has no credit left. */
 export function isUnpaid({ code, text }: FailureTexts): boolean {
   return [wordsOfCode(code), wordsOfText(text)].some(hasOne(UNPAID));
+}
+
+/**
+ * Tells whether an error is about the key of a request and not about a job: its code says so or, where there is none, its
+ * text.
+ */
+export function isAboutKey({ code, text }: Omit<FailureTexts, "state">): boolean {
+  return hasOne(KEY_REFUSED)(code === "" ? wordsOfText(text) : wordsOfCode(code));
+}
+
+/**
+ * Tells whether an error is about a request, i.e. its key, its rate or the service, and not about a job: its code says so or,
+ * where there is none, its text.
+ */
+export function isAboutRequest({ code, text }: Omit<FailureTexts, "state">): boolean {
+  return hasOne([...KEY_REFUSED, ...UNANSWERED])(
+    code === "" ? wordsOfText(text) : wordsOfCode(code),
+  );
 }
 
 /** Tells whether a text has nothing to read but links. */

@@ -1,5 +1,5 @@
 import type { Failure, FailureCategory, UpstreamFailure } from "../core/record/upstream.ts";
-import { categoryIn, isOnlyLinks, isUnpaid } from "./failure-words.ts";
+import { categoryIn, type FailureTexts, isOnlyLinks, isUnpaid } from "./failure-words.ts";
 import { MAX_CHARS_READ, publicText } from "./redaction.ts";
 import { requestIdsIn } from "./request-ids.ts";
 
@@ -12,6 +12,11 @@ export interface UpstreamError {
    * state, code and text.
    */
   readonly category?: FailureCategory;
+  /**
+   * The upstream's own word on whether the same job may succeed when it is submitted again, which decides. Absent when it
+   * says nothing.
+   */
+  readonly isRetryable?: boolean;
   /** Category of a failure of which state, code and text show none. Absent means `provider`. */
   readonly usualCategory?: FailureCategory;
 }
@@ -41,17 +46,20 @@ export function failureOf(
   const text = textIn(error?.text);
   const texts = { state: headOf(state), code: headOf(code ?? ""), text: headOf(text ?? "") };
   const category = error?.category ?? categoryIn(texts) ?? usualCategoryOf(error);
-  const isRetryable = RETRYABLE.includes(category) && !isUnpaid(texts);
   const ownText = text ?? (code === null ? `The task ended upstream as "${state}".` : `"${code}"`);
   return {
     status: "failed",
     error: { code: "upstream_error", message: messageOf(ownText, errorText) },
     failure: {
       category,
-      retryable: isRetryable,
+      retryable: error?.isRetryable ?? isWorthRetry(category, texts),
       ...requestIdsOf(text),
     },
   };
+}
+
+function isWorthRetry(category: FailureCategory, texts: FailureTexts): boolean {
+  return RETRYABLE.includes(category) && !isUnpaid(texts);
 }
 
 function usualCategoryOf(error: UpstreamError | null): FailureCategory {

@@ -1,7 +1,11 @@
-import type { Job } from "../core/record/upstream.ts";
+import { isAbout, type Job } from "../core/record/upstream.ts";
 import { numberAt, textAt } from "./json-fields.ts";
+import { phaseIn } from "./observation.ts";
 import type { Answer } from "./provider-answer.ts";
-import type { AnswerReader, Reading } from "./provider.ts";
+import { type AnswerReader, isOfServer, type Reading } from "./provider.ts";
+
+/** HTTP statuses from 400 on that say nothing about a job: whatever the body has beside them, the request is at fault. */
+const OF_REQUESTS: readonly number[] = [401, 403, 404, 407, 408, 425, 429];
 
 /**
  * Returns what an answer to a poll says. HTTP statuses that mean the same for every provider are judged first; then
@@ -14,7 +18,24 @@ export function readPollAnswer(
   job: Job,
   baseUrl: string,
 ): Reading {
-  return (readsEveryStatus === true ? null : readingOfStatus(answer)) ?? read(answer, job, baseUrl);
+  const refusal = readsEveryStatus === true ? null : readingOfStatus(answer);
+  if (refusal === null) return read(answer, job, baseUrl);
+  if (!canStateFailure(answer)) return refusal;
+  const reading = read(answer, job, baseUrl);
+  return isFailureOf(job, reading) ? reading : refusal;
+}
+
+/** Tells whether an answer with this error status may be the report of a job that has failed. */
+function canStateFailure({ status }: Answer): boolean {
+  return status >= 400 && status <= 500 && !OF_REQUESTS.includes(status);
+}
+
+/** Tells whether an answer names this job, and says that it has failed: some upstreams do so with an error status. */
+function isFailureOf(job: Job, reading: Reading): boolean {
+  if (reading.kind !== "observed") return false;
+  const { observation } = reading;
+  const isNamed = observation.jobId !== null && isAbout(job, observation.jobId);
+  return isNamed && phaseIn(observation) === "failed" && !isOfServer(observation);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { JsonValue } from "../core/json.ts";
 import type { Job } from "../core/record/upstream.ts";
 import type { Answer } from "./provider-answer.ts";
 import type { CancelAdapter } from "./cancel.ts";
+import { isAboutKey } from "./failure-words.ts";
 import type { Observation } from "./observation.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 import type { HookParameters, SubmitAdapter } from "./submit.ts";
@@ -320,6 +321,36 @@ export const UNCLEAR = { kind: "unclear" } as const satisfies Reading;
  */
 export function readingOf(observation: Observation | null): Reading {
   return observation === null ? UNCLEAR : { kind: "observed", observation };
+}
+
+/**
+ * Returns the result of reading an answer of a provider whose answers usually name the job. One that names none is not
+ * understood where it may be about something else.
+ */
+export function provenReadingOf(observation: Observation | null): Reading {
+  const isUnproven = observation?.jobId === null && isOfServer(observation);
+  return readingOf(isUnproven ? null : observation);
+}
+
+/**
+ * States with which a server describes itself or its answer instead of a job, e.g. `{"status": "ok"}` of a proxy.
+ */
+const OF_SERVERS = /^(?:ok|success|ready|error|fail|failure)$/i;
+
+/**
+ * Tells whether the state in a report may be that of a server in front of the upstream, or of the request: it has no link,
+ * and its state is one with which servers describe themselves, or its error is about the key. An operator has declared
+ * what the words of a declared upstream mean.
+ */
+export function isOfServer({ state, phase, urls, error }: Observation): boolean {
+  if (phase !== undefined || urls.length > 0) return false;
+  const { code, text } = error ?? { code: null, text: null };
+  return OF_SERVERS.test(state ?? "") || isAboutKey({ code: code ?? "", text: text ?? "" });
+}
+
+/** Returns the report in a hook. Null for one that names no job, because hooks of the provider always do. */
+export function reportNamingJob(observation: Observation | null): Observation | null {
+  return observation?.jobId == null ? null : observation;
 }
 
 /** Returns `unsigned` for every hook. It is for providers that do not sign their hooks. */

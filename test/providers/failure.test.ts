@@ -39,6 +39,17 @@ it("a failure has the adapter's usual category only where neither its code nor i
   expect(categories).toEqual(["invalid_input", "moderation"]);
 });
 
+it.each([
+  ["moderation", true],
+  ["timeout", false],
+] as const)(
+  "a failure of the category %s is worth a retry as the provider itself says: %s",
+  (category, isRetryable) => {
+    const error = { code: null, text: "insufficient balance", category, isRetryable };
+    expect(failureOf("failed", error, SHOWN).failure).toEqual({ category, retryable: isRetryable });
+  },
+);
+
 it("with ERROR_TEXT=generic the message of a failure is a fixed text, and its category is unchanged", () => {
   const error = { code: "SensitiveContent", text: "a secret of the provider" };
   expect(failureOf("failed", error, { isGeneric: true, secrets: [] })).toEqual({

@@ -14,7 +14,13 @@ import {
 import type { Observation } from "../observation.ts";
 import { amountsAt } from "../usage.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
-import { bearer, noSignature, type UpstreamProvider, readingOf } from "../provider.ts";
+import {
+  bearer,
+  noSignature,
+  provenReadingOf,
+  reportNamingJob,
+  type UpstreamProvider,
+} from "../provider.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
 
 const TASKS = "/contents/generations/tasks";
@@ -43,7 +49,7 @@ export const ark = {
     parameter: "callback_url",
     idParameter: null,
     authenticate: noSignature,
-    read: readArkTask,
+    read: (body) => reportNamingJob(readArkTask(body)),
   },
   // https://www.volcengine.com/docs/82379/1521309: outputs are deleted after 24 hours.
   linkLife: { minMs: DAY_MS, maxMs: DAY_MS },
@@ -55,7 +61,7 @@ export const ark = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `${TASKS}/${encodeURIComponent(id)}`,
-    read: ({ body }) => readingOf(readArkTask(body)),
+    read: ({ body }) => provenReadingOf(readArkTask(body)),
     statesCreation: true,
     // Ids of inference endpoints (https://www.volcengine.com/docs/82379/1099522).
     modelAliases: /^ep-/,
@@ -82,9 +88,8 @@ function readCancellation(answer: Answer): CancelReading {
  * Returns a task object of Ark as a report on the job. Gateways pass such objects on too. Null for any other value.
  */
 export function readArkTask(body: unknown): Observation | null {
-  const jobId = idAt(body, "id");
-  if (jobId === null) return null;
-  const state = textAt(body, "status");
+  const [jobId, state] = [idAt(body, "id"), textAt(body, "status")];
+  if (jobId === null && state === null) return null;
   const [createdAt, updatedAt] = [numberAt(body, "created_at"), numberAt(body, "updated_at")];
   // An older version of the API wrote the reason into `failure_reason`.
   const failed = {

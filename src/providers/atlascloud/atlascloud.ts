@@ -1,6 +1,6 @@
 import { bytesOf, fromBase64Url } from "../../security/encoding.ts";
 import { isRecent } from "../../security/signature.ts";
-import { at, idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, firstAt, idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { refusalIn } from "../poll-answer.ts";
 import type { Answer } from "../provider-answer.ts";
@@ -11,7 +11,7 @@ import {
   type Hook,
   type HookContext,
   type Reading,
-  readingOf,
+  provenReadingOf,
   type UpstreamProvider,
 } from "../provider.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
@@ -21,6 +21,8 @@ import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const JWKS_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
 const ED25519_BYTES = 64;
+/** Names of the id of a prediction, the documented one first. */
+const JOB_IDS = ["id", "request_id"];
 const TARGET: SubmitTarget = {
   model: { pointer: "/model" },
   endpoint: null,
@@ -110,14 +112,17 @@ function readHook(body: unknown): Observation | null {
 }
 
 function readAnswer({ body }: Answer): Reading {
-  return refusalIn(body) ?? readingOf(predictionIn(body));
+  return refusalIn(body) ?? provenReadingOf(predictionIn(body));
 }
 
-/** Returns the prediction in an answer as a report on the job. Null when there is none. */
+/**
+ * Returns the prediction in an answer, which may have no envelope, as a report on the job. Null when there is none.
+ */
 function predictionIn(body: unknown): Observation | null {
-  const prediction = at(body, "data");
-  const jobId = idAt(prediction, "id");
-  return jobId === null ? null : { ...observe(prediction), jobId };
+  const prediction = at(body, "data") ?? body;
+  const jobId = firstAt(prediction, JOB_IDS, idAt);
+  const observation = observe(prediction);
+  return jobId === null && observation.state === null ? null : { ...observation, jobId };
 }
 
 function observe(prediction: unknown): Observation {

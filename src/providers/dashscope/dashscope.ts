@@ -5,7 +5,7 @@ import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
-import { bearer, type Reading, readingOf, type UpstreamProvider } from "../provider.ts";
+import { bearer, type Reading, provenReadingOf, type UpstreamProvider } from "../provider.ts";
 import { membersAt, type SubmitReading, submitReadingOf, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
@@ -137,15 +137,15 @@ function read({ body }: Answer): Reading {
   // Model Studio answers with this state about a job that it does not know or has deleted.
   const state = textAt(output, "task_status");
   if (state === "UNKNOWN") return { kind: "unclear", word: state };
-  return readingOf(reportIn(body));
+  return provenReadingOf(reportIn(body));
 }
 
-/** Returns an answer about a job as a report on it. Null when the answer names no job. */
+/** Returns an answer about a job as a report on it. Null when the answer names neither a job nor its state. */
 function reportIn(body: unknown): Observation | null {
   const output = at(body, "output");
-  const jobId = idAt(output, "task_id");
-  if (jobId === null) return null;
-  return observationOf(jobId, textAt(output, "task_status"), output, at(body, "usage"));
+  const [jobId, state] = [idAt(output, "task_id"), textAt(output, "task_status")];
+  if (jobId === null && state === null) return null;
+  return observationOf(jobId, state, output, at(body, "usage"));
 }
 
 function observationOf(

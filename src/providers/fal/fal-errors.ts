@@ -1,30 +1,64 @@
 import type { UpstreamError } from "../failure.ts";
 import { at, textAt } from "../json-fields.ts";
+import type { Answer } from "../provider-answer.ts";
+
+/** HTTP statuses of a request that was refused. A type of error beside them says nothing about the job. */
+const REFUSED: readonly (number | null)[] = [401, 403, 429];
+/** Types of errors, with HTTP statuses below 500, that are no fault of the input. */
+const OF_SERVERS = /server|timeout|downstream|unavailable|internal|runner/;
+
+/** An answer with the error of a job. A hook states no headers, and its HTTP status only in words; null for none. */
+type FailedAnswer = Pick<Answer, "headers" | "body"> & { readonly status: number | null };
 
 /**
- * Returns the error in an answer of fal: a list of faults in the input (https://docs.fal.ai/model-apis/errors), or
- * one text with an error type (https://docs.fal.ai/documentation/model-apis/request-errors).
+ * Returns the error in an answer of fal: a list of faults in the input (https://docs.fal.ai/model-apis/errors), or one text
+ * with an error type, in the body or in a header (https://docs.fal.ai/documentation/model-apis/request-errors).
  */
-export function errorOf(body: unknown): UpstreamError | null {
-  const errorType = textAt(body, "error_type");
-  if (errorType !== null) return { code: errorType, text: textAt(body, "detail") };
+export function errorOf(answer: FailedAnswer): UpstreamError | null {
+  return listedError(answer) ?? typedError(answer);
+}
+
+function listedError({ status, body }: FailedAnswer): UpstreamError | null {
   const detail = at(body, "detail");
   if (!Array.isArray(detail) || detail.length === 0) return null;
   const texts = detail.flatMap((item) => textAt(item, "msg") ?? []);
   const types = detail.flatMap((item) => textAt(item, "type") ?? []);
   const error = { code: types[0] ?? null, text: texts.join("; ") || null };
   if (types.includes("content_policy_violation")) return { ...error, category: "moderation" };
-  const isServerError = types.some((type) => /server_error|timeout|downstream/.test(type));
-  return isServerError ? error : { ...error, usualCategory: "invalid_input" };
+  const isOfServer = (status ?? 0) >= 500 || types.some((type) => OF_SERVERS.test(type));
+  return isOfServer ? error : { ...error, usualCategory: "invalid_input" };
+}
+
+function typedError({ status, headers, body }: FailedAnswer): UpstreamError | null {
+  const code = textAt(body, "error_type") ?? (headers.get("X-Fal-Error-Type") || null);
+  if (code === null || REFUSED.includes(status)) return null;
+  return { code, text: textAt(body, "detail") ?? textAt(body, "error") };
 }
 
 /**
- * Returns the error of a job from its text, e.g. `Invalid status code: 502`. A text that ends with a status from
- * 500 to 599 is a fault of the provider. Without this rule the word "invalid" would make it a fault of the input.
+ * Returns an error with fal's own word on whether a retry helps, which stands in a header (an older name of it is
+ * `X-Fal-Needs-Retry`). Returns the same error when there is none.
+ */
+export function withRetryWord(error: UpstreamError, headers: Headers): UpstreamError {
+  const word = headers.get("X-Fal-Retryable") ?? headers.get("X-Fal-Needs-Retry") ?? "";
+  if (/^(?:true|1|yes)$/i.test(word)) return { ...error, isRetryable: true };
+  return /^(?:false|0|no)$/i.test(word) ? { ...error, isRetryable: false } : error;
+}
+
+/**
+ * Returns the error of a job from its text, e.g. `Invalid status code: 502`, and from its code where it has one. A text that
+ * ends with a status from 500 to 599 is a fault of the provider. Without this rule the word "invalid" would make it a fault
+ * of the input.
  */
 export function statusError(text: string | null, code: string | null = null): UpstreamError {
-  const isServerError = /\b5\d\d$/.test(text ?? "");
+  const isServerError = code === null && (statusIn(text) ?? 0) >= 500;
   return isServerError ? { code, text, category: "provider" } : { code, text };
+}
+
+/** Returns the HTTP status from 400 to 599 at the end of a text. Null when there is none. */
+export function statusIn(text: string | null): number | null {
+  const status = /\b[45]\d\d$/.exec(text ?? "")?.[0];
+  return status === undefined ? null : Number(status);
 }
 
 /**

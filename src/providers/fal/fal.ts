@@ -3,7 +3,7 @@ import { isRecent } from "../../security/signature.ts";
 import type { Job } from "../../core/record/upstream.ts";
 import type { Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
-import { errorOf, explained, statusError } from "./fal-errors.ts";
+import { errorOf, explained, statusError, statusIn, withRetryWord } from "./fal-errors.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, leavesOf, listAt, numberAt, seedAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
@@ -140,9 +140,16 @@ function readHook(body: unknown, { headers }: Hook): Observation | null {
     state: textAt(body, "status"),
     ...outputOf(payload),
     completedAt: seconds === null ? null : seconds * SECOND_MS,
-    error:
-      errorOf(payload) ?? explained(statusError(textAt(body, "error")), textAt(payload, "detail")),
+    error: hookErrorOf(body, payload),
   };
+}
+
+/** Returns the error that a hook states: in the answer of the app, which is its payload, or beside it. */
+function hookErrorOf(body: unknown, payload: unknown): UpstreamError {
+  const text = textAt(body, "error");
+  const answer = { status: statusIn(text), headers: new Headers(), body: payload };
+  const error = statusError(text, textAt(body, "error_type"));
+  return errorOf(answer) ?? explained(error, textAt(payload, "detail"));
 }
 
 function readStatus({ body }: Answer, job: Job): Reading {
@@ -163,16 +170,18 @@ function readStatus({ body }: Answer, job: Job): Reading {
 /**
  * Returns what the result of a job says. The job has the status COMPLETED, but it may have failed. The result of a
  * failed job has the HTTP status of the failure, which can also be that of an outage (503) or a wrong key (403). It
- * counts as a failure of the job only if its body has an error in fal's form, or if the status of the job stated an
- * error.
+ * counts as a failure of the job only if its body or its headers have an error in fal's form, or if the status of the job
+ * stated an error.
  */
-function readResult({ status, body }: Answer, reported: UpstreamError | null): Reading {
+function readResult(answer: Answer, reported: UpstreamError | null): Reading {
+  const { status, body } = answer;
   if (status >= 200 && status < 300 && body !== undefined) {
     return { kind: "observed", observation: { ...observationOf("OK", null), ...outputOf(body) } };
   }
-  const named = status >= 400 ? errorOf(body) : null;
-  const error = named ?? refusal(status, textAt(body, "detail")) ?? reported;
-  if (error !== null) {
+  const named = status >= 400 ? errorOf(answer) : null;
+  const stated = named ?? refusal(status, textAt(body, "detail")) ?? reported;
+  if (stated !== null) {
+    const error = withRetryWord(stated, answer.headers);
     return { kind: "observed", observation: { ...observationOf("ERROR", null), error } };
   }
   return status === 429 ? { kind: "limited" } : UNCLEAR;

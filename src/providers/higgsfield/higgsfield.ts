@@ -3,7 +3,7 @@ import { isHmacSecret } from "../../security/hmac.ts";
 import { at, idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
-import { readingOf, type UpstreamProvider } from "../provider.ts";
+import { provenReadingOf, reportNamingJob, type UpstreamProvider } from "../provider.ts";
 import { standardWebhook } from "../shared/standard-webhook.ts";
 import { isModelSegment, membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
 
@@ -40,7 +40,7 @@ export const higgsfield = {
     parameter: "?hf_webhook",
     idParameter: null,
     authenticate: standardWebhook,
-    read: observe,
+    read: (body) => reportNamingJob(observe(body)),
   },
   // https://docs.higgsfield.ai/docs/enterprise/data-retention: seven days, or less if the account or the call says so.
   linkLife: { minMs: HOUR_MS, maxMs: 7 * DAY_MS },
@@ -51,7 +51,7 @@ export const higgsfield = {
     keyHeader: { name: "Authorization", schemes: ["Key"] },
     headers: async (key) => ({ Authorization: `Key ${key}` }),
     path: ({ id }) => `/requests/${encodeURIComponent(id)}/status`,
-    read: ({ body }) => readingOf(observe(body)),
+    read: ({ body }) => provenReadingOf(observe(body)),
   },
   submits: {
     target: targetOf,
@@ -93,13 +93,13 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 function observe(body: unknown): Observation | null {
-  const jobId = idAt(body, "request_id");
-  if (jobId === null) return null;
+  const [jobId, state] = [idAt(body, "request_id"), textAt(body, "status")];
+  if (jobId === null && state === null) return null;
   const text = textAt(body, "error");
   const files = [...listAt(body, "images"), at(body, "video")];
   return {
     jobId,
-    state: textAt(body, "status"),
+    state,
     urls: urlsOf(files.map((file) => at(file, "url"))),
     metadata: {},
     completedAt: null,

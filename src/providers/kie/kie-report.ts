@@ -1,3 +1,4 @@
+import type { FailureCategory } from "../../core/record/upstream.ts";
 import type { UpstreamError } from "../failure.ts";
 import {
   at,
@@ -31,6 +32,16 @@ const FLAGS: ReadonlyMap<number, string> = new Map([
  * still running.
  */
 const STEPS: readonly string[] = ["text", "first"];
+/**
+ * Codes of the envelope with which the query API says that a job has failed, with its category where the code shows one:
+ * 501 is a generation that has failed, 408 one whose upstream has returned no result for ten minutes
+ * (https://docs.kie.ai/market/common/get-task-detail). All other codes are about the request: a job that is not known yet
+ * (404, 422), maintenance (455), a fault of the server (500).
+ */
+const ENDS: ReadonlyMap<number | null, FailureCategory | null> = new Map([
+  [408, "timeout"],
+  [501, null],
+]);
 /** Paths, below `data`, at which answers of kie.ai's APIs may contain the links to the outputs. */
 const OUTPUTS: readonly (readonly string[])[] = [
   ["response", "resultUrls"],
@@ -71,6 +82,25 @@ export function observe(body: unknown): Observation | null {
     completedAt: completedAt === 0 ? null : completedAt,
     error: errorOf(job),
     usage: { consumeCredits: firstAt(job, CREDITS, numberAt) },
+  };
+}
+
+/**
+ * Returns the end of a job that the code of an envelope states, where the envelope has no report on the job. Null when it
+ * states none.
+ */
+export function endOf(body: unknown): Observation | null {
+  const code = numberAt(body, "code");
+  const category = ENDS.get(code);
+  if (category === undefined || stateOf(at(body, "data"), []) !== null) return null;
+  const error = { code: String(code), text: textAt(body, "msg") };
+  return {
+    jobId: jobIdOf(body),
+    state: "fail",
+    urls: [],
+    metadata: {},
+    completedAt: null,
+    error: category === null ? error : { ...error, category },
   };
 }
 

@@ -1,8 +1,8 @@
 import { DAY_MS } from "../../core/time.ts";
 import { isRecent } from "../../security/signature.ts";
 import { jsonAt } from "../json-fields.ts";
-import { jobIdOf, observe, observeHook } from "./kie-report.ts";
-import { refusalIn } from "../poll-answer.ts";
+import { endOf, jobIdOf, observe, observeHook } from "./kie-report.ts";
+import { readingOfStatus, refusalIn } from "../poll-answer.ts";
 import type { Answer } from "../provider-answer.ts";
 import {
   type Authenticity,
@@ -106,6 +106,7 @@ export const kie = {
     headers: bearer,
     path: ({ id, endpoint }) =>
       `/api/v1/${QUERIES.get(endpoint ?? "") ?? "jobs/recordInfo"}?taskId=${encodeURIComponent(id)}`,
+    readsEveryStatus: true,
     read: readAnswer,
     namesTask: true,
   },
@@ -148,6 +149,10 @@ async function authenticate(
   return (await verifyWithText(webhookSecret, [signature], content)) ? "unsigned" : "refused";
 }
 
-function readAnswer({ body }: Answer): Reading {
-  return refusalIn(body) ?? readingOf(observe(body));
+function readAnswer(answer: Answer): Reading {
+  const { body } = answer;
+  // The envelope decides, because its code may also be the HTTP status.
+  const end = endOf(body);
+  if (end !== null) return readingOf(end);
+  return readingOfStatus(answer) ?? refusalIn(body) ?? readingOf(observe(body));
 }

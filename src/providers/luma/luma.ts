@@ -3,7 +3,13 @@ import type { FailureCategory } from "../../core/record/upstream.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, integerAt, listAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
-import { bearer, noSignature, type UpstreamProvider, readingOf } from "../provider.ts";
+import {
+  bearer,
+  noSignature,
+  provenReadingOf,
+  reportNamingJob,
+  type UpstreamProvider,
+} from "../provider.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
 
 const DREAM_MACHINE = "https://api.lumalabs.ai/dream-machine/v1";
@@ -68,7 +74,7 @@ export const luma = {
     parameter: "callback_url",
     idParameter: null,
     authenticate: noSignature,
-    read: observe,
+    read: (body) => reportNamingJob(observe(body)),
   },
   // https://docs.agents.lumalabs.ai: links of Luma Agents work for an hour. Dream Machine documents no time.
   linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
@@ -78,7 +84,7 @@ export const luma = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `/generations/${encodeURIComponent(id)}`,
-    read: ({ body }) => readingOf(observe(body)),
+    read: ({ body }) => provenReadingOf(observe(body)),
   },
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
@@ -87,13 +93,13 @@ export const luma = {
 } as const satisfies UpstreamProvider;
 
 function observe(body: unknown): Observation | null {
-  const jobId = idAt(body, "id");
-  if (jobId === null) return null;
+  const [jobId, state] = [idAt(body, "id"), textAt(body, "state")];
+  if (jobId === null && state === null) return null;
   // The image of a video generation is only its thumbnail.
   const asset = at(body, "generation_type") === "image" ? "image" : "video";
   return {
     jobId,
-    state: textAt(body, "state"),
+    state,
     urls: urlsOf([
       ...listAt(body, "assets", asset),
       ...listAt(body, "output").map((output) => at(output, "url")),

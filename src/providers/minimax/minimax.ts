@@ -181,7 +181,7 @@ function observe(body: unknown): Observation | null {
   const task = at(body, "task") ?? body;
   const error = errorOf(body, task);
   // A job that moderation stopped may have no status.
-  const state = error.category === "moderation" ? "Fail" : textAt(task, "status");
+  const state = error.category === "moderation" ? "failed" : textAt(task, "status");
   if (state === null) return null;
   const width = numberAt(task, "video_width");
   const height = numberAt(task, "video_height");

@@ -1,9 +1,9 @@
 import { isHttpUrl } from "../../core/url.ts";
 import { SECOND_MS } from "../../core/time.ts";
+import type { Job } from "../../core/record/upstream.ts";
 import { readArkTask } from "../ark/ark.ts";
 import type { UpstreamError } from "../failure.ts";
 import { keyedLinks, needsKey, openLinks } from "../shared/gateway-links.ts";
-import { readingOfGateway } from "../shared/gateway-state.ts";
 import {
   hasNoChannel,
   HIDDEN_IN_VIDEOS,
@@ -15,7 +15,14 @@ import {
 import { at, idAt, numberAt, percentAt, textAt } from "../json-fields.ts";
 import type { Metadata, Observation } from "../observation.ts";
 import type { Answer } from "../provider-answer.ts";
-import { bearer, noSignature, type Reading, UNCLEAR, type UpstreamProvider } from "../provider.ts";
+import {
+  bearer,
+  noSignature,
+  type Reading,
+  provenReadingOf,
+  UNCLEAR,
+  type UpstreamProvider,
+} from "../provider.ts";
 import { firstStated, statedMetadata } from "../shared/stated-metadata.ts";
 import { membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
@@ -79,7 +86,7 @@ export const newapi = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `/v1/video/generations/${encodeURIComponent(id)}`,
-    read: (answer, _job, baseUrl) => readAnswer(answer, baseUrl),
+    read: readAnswer,
   },
   submits: {
     target: targetOf,
@@ -111,15 +118,15 @@ function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitR
  * Returns what an answer says. When a gateway could not ask its own upstream, it may answer with HTTP 200 and a
  * `code`.
  */
-function readAnswer({ body }: Answer, baseUrl: string): Reading {
+function readAnswer({ body }: Answer, job: Job, baseUrl: string): Reading {
   const code = textAt(body, "code") ?? "success";
   if (code.toLowerCase() !== "success") return { kind: "unclear", word: code };
   const task = taskIn(body);
-  // Only `task_id` is read, because the field `id` may be the number of a row in the gateway's database.
-  const jobId = idAt(task, "task_id");
+  // The field `id` may be the number of a row in the gateway's database, and `task_id` the id at the gateway's upstream.
+  const jobId = idAt(task, "id") === job.id ? job.id : idAt(task, "task_id");
   const state = textAt(task, "status");
   if (jobId === null && state === null) return UNCLEAR;
-  return readingOfGateway({ ...observe(body, task, baseUrl), jobId, state });
+  return provenReadingOf({ ...observe(body, task, baseUrl), jobId, state });
 }
 
 /**
@@ -195,7 +202,8 @@ function errorIn(body: unknown, task: unknown): UpstreamError | null {
   const [inTask, inBody] = [at(task, "error"), at(body, "error")];
   const code = textAt(inTask, "code") ?? textAt(inBody, "code");
   const message = textAt(inTask, "message") ?? textAt(inBody, "message");
-  const text = textAt(task, "fail_reason") ?? message ?? reasonInUrl(task);
+  const reason = textAt(task, "fail_reason") ?? textAt(task, "failReason");
+  const text = reason ?? message ?? reasonInUrl(task);
   return code === null && text === null ? null : { code, text };
 }
 

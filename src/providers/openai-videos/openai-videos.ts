@@ -1,7 +1,6 @@
 import { SECOND_MS } from "../../core/time.ts";
 import type { UpstreamError } from "../failure.ts";
 import { keyedLinks, needsKey, openLinks } from "../shared/gateway-links.ts";
-import { readingOfGateway } from "../shared/gateway-state.ts";
 import {
   hasNoChannel,
   HIDDEN_IN_VIDEOS,
@@ -12,7 +11,7 @@ import {
 } from "../shared/gateway-submits.ts";
 import { at, idAt, listAt, numberAt, percentAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
-import { bearer, type UpstreamProvider } from "../provider.ts";
+import { bearer, provenReadingOf, type UpstreamProvider } from "../provider.ts";
 import { standardWebhookWithText } from "../shared/standard-webhook.ts";
 import { membersAt, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
@@ -59,7 +58,7 @@ export const openaiVideos = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `${VIDEOS}/${encodeURIComponent(id)}`,
-    read: ({ body }, _job, baseUrl) => readingOfGateway(observe(body, stateIn(body), baseUrl)),
+    read: ({ body }, _job, baseUrl) => provenReadingOf(observe(body, stateIn(body), baseUrl)),
   },
   submits: {
     target: targetOf,
@@ -84,17 +83,21 @@ function readHook(body: unknown): Observation | null {
   const event = /^video\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   if (event === null) return null;
   const video = at(body, "data");
-  return observe(video, textAt(video, "status") ?? event, null);
+  const observation = observe(video, textAt(video, "status") ?? event, null);
+  // Where the job has a member of its own, `id` is the id of the event.
+  const jobId = idAt(video, "video_id");
+  return observation === null || jobId === null ? observation : { ...observation, jobId };
 }
 
 /**
- * Returns the state of a job. A video without a state, an error and a link has just been submitted and counts as
- * queued.
+ * Returns the state of a job. Some gateways state it only in the one element of a list. A video without a state, an error
+ * and a link has just been submitted and counts as queued.
  */
 function stateIn(body: unknown): string | null {
   const isNew = at(body, "object") === "video" && at(body, "error") == null;
   return (
     textAt(body, "status") ??
+    textAt(body, "data", 0, "status") ??
     (isNew && linksIn(body, (values) => openLinks(values, null)).length === 0 ? "queued" : null)
   );
 }

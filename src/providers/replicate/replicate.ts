@@ -7,7 +7,7 @@ import type { UpstreamError } from "../failure.ts";
 import { at, idAt, integerAt, isoMsAt, leavesOf, seedAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { phaseOf } from "../phase.ts";
-import { bearer, type UpstreamProvider, readingOf } from "../provider.ts";
+import { bearer, provenReadingOf, reportNamingJob, type UpstreamProvider } from "../provider.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 import { standardWebhook } from "../shared/standard-webhook.ts";
 import { membersAt, type ModelPlace, submitReadingOf, type SubmitTarget } from "../submit.ts";
@@ -57,7 +57,7 @@ export const replicate = {
     parameter: "webhook",
     idParameter: null,
     authenticate: standardWebhook,
-    read: observe,
+    read: (body) => reportNamingJob(observe(body)),
   },
   // https://replicate.com/docs/topics/predictions/data-retention: outputs are removed after an hour.
   linkLife: { minMs: HOUR_MS, maxMs: HOUR_MS },
@@ -72,7 +72,7 @@ export const replicate = {
     keyHeader: { name: "Authorization", schemes: ["Bearer", "Token"] },
     headers: bearer,
     path: ({ id }) => `/v1/predictions/${encodeURIComponent(id)}`,
-    read: ({ body }) => readingOf(observe(body)),
+    read: ({ body }) => provenReadingOf(observe(body)),
   },
   submits: {
     target: targetOf,
@@ -133,13 +133,12 @@ function readCancellation(answer: Answer): CancelReading {
 }
 
 function observe(body: unknown): Observation | null {
-  const jobId = idAt(body, "id");
-  if (jobId === null) return null;
+  const [jobId, state] = [idAt(body, "id"), textAt(body, "status")];
+  if (jobId === null && state === null) return null;
   const metadata = statedMetadata(at(body, "metrics"), at(body, "input"));
   const logs = textAt(body, "logs") ?? "";
   // Each model has its own form of output: a URL, a list of URLs, or an object that contains some.
   const urls = urlsOf(leavesOf(at(body, "output"), MAX_OUTPUT_DEPTH));
-  const state = textAt(body, "status");
   const isLost = state === "succeeded" && urls.length === 0 && at(body, "data_removed") === true;
   const loggedSeed = /Using seed: (\d+)/.exec(logs)?.[1];
   return {

@@ -206,7 +206,7 @@ export const examples: Examples = {
       ),
       poll("a task that was cancelled", inState("CANCELLED"), endedAs("canceled", "CANCELLED")),
       poll("a task that was deleted", { error: "Task not found" }, "unclear", 404),
-      poll("fields of wrong types", { id: [ID], status: "SUCCEEDED" }, "unclear"),
+      poll("fields of wrong types", { id: [ID], status: ["SUCCEEDED"] }, "unclear"),
     ],
   },
   cancels,

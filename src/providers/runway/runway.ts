@@ -4,7 +4,7 @@ import { isSuccess } from "../provider-answer.ts";
 import type { UpstreamError } from "../failure.ts";
 import { idAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
-import { bearer, type UpstreamProvider, readingOf } from "../provider.ts";
+import { bearer, type UpstreamProvider, provenReadingOf } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 
@@ -78,7 +78,7 @@ export const runway = {
     endpoint: null,
     headers: async (key) => ({ ...(await bearer(key)), "X-Runway-Version": "2024-11-06" }),
     path: ({ id }) => `/v1/tasks/${encodeURIComponent(id)}`,
-    read: ({ body }) => readingOf(observe(body)),
+    read: ({ body }) => provenReadingOf(observe(body)),
   },
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
@@ -100,12 +100,12 @@ function recipeTarget(recipe: string): SubmitTarget {
 }
 
 function observe(body: unknown): Observation | null {
-  const jobId = idAt(body, "id");
-  if (jobId === null) return null;
+  const [jobId, state] = [idAt(body, "id"), textAt(body, "status")];
+  if (jobId === null && state === null) return null;
   const progress = numberAt(body, "progress");
   return {
     jobId,
-    state: textAt(body, "status"),
+    state,
     urls: urlsOf(listAt(body, "output")),
     metadata: {},
     completedAt: null,

@@ -11,7 +11,8 @@ import {
   type Hook,
   type HookContext,
   type UpstreamProvider,
-  readingOf,
+  reportNamingJob,
+  provenReadingOf,
 } from "../provider.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
 import { bytesOf } from "../../security/encoding.ts";
@@ -57,7 +58,7 @@ export const vidu = {
     parameter: "callback_url",
     idParameter: "payload",
     authenticate,
-    read: observe,
+    read: (body) => reportNamingJob(observe(body)),
   },
   // https://platform.vidu.com/docs: some pages state an hour, others 24 hours.
   linkLife: { minMs: HOUR_MS, maxMs: DAY_MS },
@@ -70,7 +71,7 @@ export const vidu = {
     keyHeader: { name: "Authorization", schemes: ["Token"] },
     headers: async (key) => ({ Authorization: `Token ${key}` }),
     path: ({ id }) => `/tasks/${encodeURIComponent(id)}/creations`,
-    read: ({ body }) => readingOf(observe(body)),
+    read: ({ body }) => provenReadingOf(observe(body)),
   },
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
@@ -148,11 +149,12 @@ function contentOf({ path, headers }: Hook, query: string, names: readonly strin
 
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id") ?? idAt(body, "task_id");
-  if (jobId === null) return null;
+  const state = textAt(body, "state");
+  if (jobId === null && state === null) return null;
   return {
     jobId,
     taskId: textAt(body, "payload"),
-    state: textAt(body, "state"),
+    state,
     urls: urlsOf(listAt(body, "creations").map((creation) => at(creation, "url"))),
     // `duration` and others beside the state repeat the call.
     metadata: statedMetadata(at(body, "creations", 0), at(body, "usage"), body),

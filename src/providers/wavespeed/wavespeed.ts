@@ -10,7 +10,8 @@ import {
   type Hook,
   type HookContext,
   type UpstreamProvider,
-  readingOf,
+  reportNamingJob,
+  provenReadingOf,
 } from "../provider.ts";
 import { bytesOf, fromHex } from "../../security/encoding.ts";
 import { verifyWithText } from "../../security/hmac.ts";
@@ -65,7 +66,7 @@ export const wavespeed = {
     parameter: "?webhook",
     idParameter: null,
     authenticate,
-    read: observe,
+    read: (body) => reportNamingJob(observe(body)),
   },
   // https://wavespeed.ai/docs: predictions and their outputs are stored for 7 days.
   linkLife: { minMs: 7 * DAY_MS, maxMs: 7 * DAY_MS },
@@ -76,7 +77,7 @@ export const wavespeed = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `/api/v3/predictions/${encodeURIComponent(id)}/result`,
-    read: ({ body }) => readingOf(observe(at(body, "data"))),
+    read: ({ body }) => provenReadingOf(observe(at(body, "data"))),
   },
   submits: {
     target: targetOf,
@@ -135,11 +136,11 @@ async function authenticate(
 }
 
 function observe(body: unknown): Observation | null {
-  const jobId = idAt(body, "id");
-  if (jobId === null) return null;
+  const [jobId, state] = [idAt(body, "id"), textAt(body, "status")];
+  if (jobId === null && state === null) return null;
   return {
     jobId,
-    state: textAt(body, "status"),
+    state,
     urls: urlsOf(listAt(body, "outputs")),
     metadata: statedMetadata(at(body, "input")),
     completedAt: null,

@@ -10,6 +10,7 @@ import {
   failed,
   NO_OUTPUT,
   PROCESSING,
+  QUEUED,
   using,
 } from "../shared/examples/meanings.ts";
 
@@ -138,7 +139,8 @@ export const examples: Examples = {
     unknownState: poll("an unknown state", { status: "paused", video }, null),
     others: [
       poll("a success without a state", { video }, completed([URL], { duration: 5 })),
-      poll("a waiting job, with HTTP 200", { status: "pending" }, PROCESSING),
+      poll("a waiting job, with HTTP 200", { status: "pending" }, QUEUED),
+      poll("a job at work", { status: "pending", progress: 20 }, PROCESSING),
       poll("an empty answer with HTTP 202", undefined, PROCESSING, 202),
       poll("an answer with HTTP 202 and without a state", { request_id: ID }, PROCESSING, 202),
       poll("a success without a video", { status: "done" }, moderated),

@@ -117,7 +117,8 @@ function readRefusal(body: unknown): Reading | null {
 function stateIn({ status, body }: Answer): string | null {
   const state = textAt(body, "status");
   // xAI uses the word "pending" for all jobs that have not ended, whether they wait or run.
-  if (state === "pending" || (state === null && status === 202)) return "processing";
+  const isAtWork = (numberAt(body, "progress") ?? 0) > 0;
+  if (state === "pending" ? isAtWork : state === null && status === 202) return "processing";
   return state ?? (linksIn(body).length > 0 ? DONE : null);
 }
 

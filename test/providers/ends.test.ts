@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import type { Job } from "../../src/core/record/upstream.ts";
+import { toNews } from "../../src/providers/observation.ts";
+import { readPollAnswer } from "../../src/providers/poll-answer.ts";
+import { PROVIDERS } from "../../src/providers/registry.ts";
+import type { AnswerReader } from "../../src/providers/provider.ts";
+import type { ExampleAnswer } from "../../src/providers/shared/examples/report-examples.ts";
+import { anAnswer } from "./answer.ts";
+
+const ERROR_TEXT = { isGeneric: false, secrets: [] };
+const JOB: Job = { id: "job-1", endpoint: null };
+const BASE = "https://upstream.example.com";
+
+/** Returns what the relay reads in the last of the answers to a poll, in short. */
+function readAnswers(name: string, answers: readonly ExampleAnswer[]): unknown {
+  const polls = PROVIDERS.get(name)?.polls;
+  if (polls == null) throw new Error(`${name} is not polled`);
+  let reader: AnswerReader = polls;
+  for (const answer of answers) {
+    const reading = readPollAnswer(reader, anAnswer(answer), { ...JOB, endpoint: "a/b" }, BASE);
+    if (reading.kind === "observed") {
+      const news = toNews(reading.observation, ERROR_TEXT);
+      return news?.status === "failed" ? news.failure : (news?.status ?? "unknown state");
+    }
+    if (reading.kind !== "next") return reading.kind;
+    reader = reading;
+  }
+  return "next";
+}
+
+/** Builds the body with which fal states a fault of a type. */
+function listed(type: string, msg: string) {
+  return { detail: [{ loc: ["body"], msg, type }] };
+}
+
+describe("an answer of kie.ai whose envelope has a code", () => {
+  it.each([
+    [501, "generation failed", "provider"],
+    [501, "the prompt was flagged by the content policy", "moderation"],
+    [408, "no result", "timeout"],
+  ])("with the code %i and the text %j is the end of the job: %s", (code, msg, category) => {
+    const retryable = category !== "moderation";
+    for (const data of [null, {}, { taskId: "job-1" }]) {
+      for (const status of [200, code]) {
+        const read = readAnswers("kie", [{ status, body: { code, msg, data } }]);
+        expect(read).toEqual({ category, retryable });
+      }
+    }
+  });
+
+  it.each([400, 402, 404, 422, 433, 455, 500, 505])(
+    "with the code %i is about the request, and leaves the job open",
+    (code) => {
+      expect(readAnswers("kie", [{ status: 200, body: { code, msg: "no", data: null } }])).toBe(
+        "unclear",
+      );
+    },
+  );
+
+  it("with the code of an end beside the state of a job is read by that state", () => {
+    const body = { code: 501, msg: "no", data: { taskId: "job-1", state: "generating" } };
+    expect(readAnswers("kie", [{ status: 200, body }])).toBe("processing");
+  });
+});
+
+describe("the answer about the result of a job at fal", () => {
+  const COMPLETED = { status: 200, body: { status: "COMPLETED" } };
+  const read = (answer: ExampleAnswer) => readAnswers("fal", [COMPLETED, answer]);
+
+  it.each([
+    [504, { "X-Fal-Error-Type": "request_timeout" }, "timeout", true],
+    [503, { "X-Fal-Error-Type": "runner_disconnected" }, "provider", true],
+    [500, { "X-Fal-Error-Type": "client_cancelled" }, "canceled", false],
+    [504, { "X-Fal-Error-Type": "startup_timeout", "X-Fal-Retryable": "false" }, "timeout", false],
+    [504, { "X-Fal-Error-Type": "startup_timeout", "X-Fal-Needs-Retry": "0" }, "timeout", false],
+  ])(
+    "with HTTP %i and the headers %j ends the job as %s, retryable: %s",
+    (status, headers, category, retryable) => {
+      for (const body of [undefined, { detail: "no" }]) {
+        expect(read({ status, headers, body })).toEqual({ category, retryable });
+      }
+    },
+  );
+
+  it.each([
+    [422, "some_new_type", "no", {}, "invalid_input", false],
+    [422, "some_new_type", "flagged as unsafe", {}, "moderation", false],
+    [422, "some_new_type", "no", { "X-Fal-Retryable": "true" }, "invalid_input", true],
+    [500, "some_new_type", "no", {}, "provider", true],
+    [500, "some_new_type", "no", { "X-Fal-Retryable": "false" }, "provider", false],
+    [422, "content_policy_violation", "no", {}, "moderation", false],
+  ])(
+    "with HTTP %i, the error type %s, the text %j and the headers %j ends the job as %s, retryable: %s",
+    (status, type, msg, headers, category, retryable) => {
+      const failure = read({ status, headers, body: listed(type, msg) });
+      expect(failure).toEqual({ category, retryable });
+    },
+  );
+
+  it.each([
+    [401, "unclear"],
+    [403, "unclear"],
+    [429, "limited"],
+  ])(
+    "with HTTP %i and an error type is about the request, and leaves the job open",
+    (status, kind) => {
+      const headers = { "X-Fal-Error-Type": "unauthorized", "X-Fal-Retryable": "true" };
+      expect(read({ status, headers, body: { detail: "no", error_type: "x" } })).toBe(kind);
+    },
+  );
+
+  it("without an error of fal's form leaves the job open, whatever the header says about a retry", () => {
+    for (const status of [500, 502, 503]) {
+      expect(read({ status, headers: { "X-Fal-Retryable": "false" }, body: {} })).toBe("unclear");
+    }
+  });
+});
+
+describe("an answer with an HTTP status from 400 on", () => {
+  const failed = { id: "job-1", status: "failed", error: "width must be a multiple of 64" };
+
+  it.each([400, 402, 409, 422, 500])(
+    "that names the job and says that it has failed ends the job with HTTP %i",
+    (status) => {
+      expect(readAnswers("replicate", [{ status, body: failed }])).toMatchObject({
+        category: "provider",
+      });
+    },
+  );
+
+  it.each([
+    [404, failed, "unclear"],
+    [408, failed, "unclear"],
+    [502, failed, "unclear"],
+    [503, failed, "unclear"],
+    [401, failed, "unauthorized"],
+    [403, failed, "unauthorized"],
+    [429, failed, "limited"],
+    [400, { ...failed, id: "job-2" }, "unclear"],
+    [400, { ...failed, id: undefined }, "unclear"],
+    [400, { ...failed, status: "error" }, "unclear"],
+    [400, { ...failed, error: "Invalid API key" }, "unclear"],
+    [400, { ...failed, status: "succeeded", output: `${BASE}/a.png` }, "unclear"],
+    [400, { ...failed, status: "processing" }, "unclear"],
+  ])("%i with the body %j says nothing about the job: %s", (status, body, kind) => {
+    expect(readAnswers("replicate", [{ status, body }])).toBe(kind);
+  });
+});
+
+describe.each([
+  ["ark", (state: string, error?: unknown) => ({ status: state, error })],
+  ["luma", (state: string, error?: unknown) => ({ state, failure_reason: error })],
+  ["vidu", (state: string, error?: unknown) => ({ state, err_msg: error })],
+  ["wavespeed", (state: string, error?: unknown) => ({ data: { status: state, error } })],
+  ["runway", (state: string, error?: unknown) => ({ status: state, failure: error })],
+  [
+    "dashscope",
+    (state: string, error?: unknown) => ({ output: { task_status: state, message: error } }),
+  ],
+  ["replicate", (state: string, error?: unknown) => ({ status: state, error })],
+  ["higgsfield", (state: string, error?: unknown) => ({ status: state, error })],
+  ["atlascloud", (state: string, error?: unknown) => ({ data: { status: state, error } })],
+])("an answer of %s that names no job", (name, body) => {
+  it(`an answer of ${name} that names no job is about the one that was asked for when its state is that of a job`, () => {
+    const read = ["failed", "processing", "queued"].map((state) =>
+      readAnswers(name, [{ status: 200, body: body(state) }]),
+    );
+    expect(read).toEqual([{ category: "provider", retryable: true }, "processing", "queued"]);
+  });
+
+  it.each(["ok", "error", "fail", "success"])(
+    `an answer of ${name} that names no job and has the state %s, as servers have, is not understood`,
+    (state) => {
+      expect(readAnswers(name, [{ status: 200, body: body(state) }])).toBe("unclear");
+    },
+  );
+
+  it(`an answer of ${name} that names no job and says that the key is wrong ends no task`, () => {
+    const text = name === "ark" ? { code: "Unauthorized", message: "no" } : "Invalid API key";
+    expect(readAnswers(name, [{ status: 200, body: body("failed", text) }])).toBe("unclear");
+  });
+});
