@@ -5,9 +5,9 @@ import {
   type DeclaredOutput,
   HTTP_STATUS,
 } from "../../src/providers/generic/declaration.ts";
+import { endIn, errorPlaces } from "../../src/providers/generic/declared-ends.ts";
 import {
   endPlaces,
-  errorPlaces,
   type GivenReport,
   jobIdIn,
   outputsIn,
@@ -41,6 +41,7 @@ export function examinePoll(
   return [
     ...(poll.id == null ? [] : [member("poll.id", poll.id, jobIdIn(report, poll))]),
     stateMember(report, declaration),
+    ...endMembers(report, declaration),
     ...poll.outputs.map((output, i) => outputMember(output, i, report, declaration)),
     ...errorMembers(report, declaration),
     ...progressMember(report, declaration),
@@ -110,12 +111,20 @@ function outputMember(
   return member(`poll.outputs.${index}`, [place], parts.length > 0 ? parts.join(", ") : other);
 }
 
+function endMembers(report: GivenReport, { poll }: Declaration): readonly ExaminedMember[] {
+  if (poll.ends == null) return [];
+  const end = endIn(report, poll, jobIdIn(report, poll));
+  const found = end === null ? null : `${end.word ?? "a value"} at ${end.pointer}: ${end.meaning}`;
+  return [member("poll.ends", Object.keys(poll.ends), found)];
+}
+
 function errorMembers(report: GivenReport, { poll }: Declaration): readonly ExaminedMember[] {
   if (poll.error == null) return [];
-  const { code, message } = errorPlaces(poll.error);
+  const { code, message, retryable } = errorPlaces(poll.error);
   return [
     ...(code.length > 0 ? [valueMember("poll.error.code", code, report)] : []),
     ...(message.length > 0 ? [valueMember("poll.error", message, report)] : []),
+    ...(retryable.length > 0 ? [valueMember("poll.error.retryable", retryable, report)] : []),
   ];
 }
 

@@ -3,6 +3,7 @@ import { numberAt, textAt } from "./json-fields.ts";
 import { phaseIn } from "./observation.ts";
 import type { Answer } from "./provider-answer.ts";
 import { type AnswerReader, isOfServer, type Reading } from "./provider.ts";
+import { withReason } from "./stated-reason.ts";
 
 /** HTTP statuses from 400 on that say nothing about a job: whatever the body has beside them, the request is at fault. */
 const OF_REQUESTS: readonly number[] = [401, 403, 404, 407, 408, 425, 429];
@@ -19,10 +20,14 @@ export function readPollAnswer(
   baseUrl: string,
 ): Reading {
   const refusal = readsEveryStatus === true ? null : readingOfStatus(answer);
-  if (refusal === null) return read(answer, job, baseUrl);
-  if (!canStateFailure(answer)) return refusal;
-  const reading = read(answer, job, baseUrl);
-  return isFailureOf(job, reading) ? reading : refusal;
+  if (refusal !== null && !canStateFailure(answer)) return refusal;
+  const reading = explained(read(answer, job, baseUrl), answer);
+  return refusal === null || isFailureOf(job, reading) ? reading : refusal;
+}
+
+function explained(reading: Reading, { body }: Answer): Reading {
+  if (reading.kind !== "observed") return reading;
+  return { ...reading, observation: withReason(reading.observation, body) };
 }
 
 /** Tells whether an answer with this error status may be the report of a job that has failed. */

@@ -85,13 +85,13 @@ describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
         return body === null ? [] : [{ ...exchange, answer: { ...exchange.answer, body } }];
       });
       // The error code alone ends the task: the report has no word for the state.
-      if (renamed.length === 0 || kindOf(means) === "moderation") return [];
+      if (renamed.length === 0 || isEndedByError(name, means)) return [];
       return [meaningOfPoll(provider, { ...example, means, exchanges: renamed })];
     });
     const reports = hooks.flatMap((example) => {
       const json = withUnknownState(parseJson(example.body));
       const observation = json === null ? null : readHook(provider, example, json);
-      if (observation === null || kindOf(example.means) === "moderation") return [];
+      if (observation === null || isEndedByError(name, example.means)) return [];
       return [toNews(observation, ERROR_TEXT)];
     });
     expect(answers.length).toBeGreaterThan(0);
@@ -174,6 +174,12 @@ function kindOf(means: HookExample["means"] | PollExample["means"]): string {
     case "failed":
       return means.failure.category === "moderation" ? "moderation" : "failure";
   }
+}
+
+/** Tells whether a report may end its task by its error alone: one of moderation, and of Runware any failure. */
+function isEndedByError(provider: string, means: HookExample["means"] | PollExample["means"]) {
+  const kind = kindOf(means);
+  return kind === "moderation" || (kind === "failure" && provider === "runware");
 }
 
 /** Tells whether an example or report means a status of the task: not so an answer that was not understood. */

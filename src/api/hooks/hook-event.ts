@@ -9,6 +9,7 @@ import {
   toNews,
 } from "../../providers/observation.ts";
 import type { Hook } from "../../providers/provider.ts";
+import { withReason } from "../../providers/stated-reason.ts";
 import { saysRunning } from "../../providers/unread-hook.ts";
 import { TaskId } from "../http/fields.ts";
 import type { HookTarget } from "./hook-url.ts";
@@ -25,7 +26,8 @@ export function hookEvent(
   isSigned: boolean,
   config: NewsConfig,
 ): HookEvent | Extract<HookRefusal, "other_task"> {
-  const observation = json === undefined ? null : adapter.read(json, hook);
+  const read = json === undefined ? null : adapter.read(json, hook);
+  const observation = read && withReason(read, json);
   // Another value than a task id is ignored: the operator may use this field for other purposes.
   const named = TaskId.safeParse(observation?.taskId);
   if (named.success && named.data !== taskId) return "other_task";

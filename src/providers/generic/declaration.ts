@@ -30,6 +30,11 @@ export const WORD_MEANINGS = [
 ] as const;
 export type WordMeaning = (typeof WORD_MEANINGS)[number];
 
+/** Meanings of the values that end a job where an answer has them beside its state, or states none. */
+const END_MEANINGS = ["failed", "moderated", "canceled"] as const satisfies WordMeaning[];
+/** In place of such a value: any value, in an answer that names the job. */
+export const ANY_VALUE = "*";
+
 /** In place of a pointer: the HTTP status of an answer states the state of the job. */
 export const HTTP_STATUS = "http_status";
 /** HTTP statuses that mean the same for every upstream, and state no job's state. */
@@ -140,12 +145,21 @@ const Output = z.lazy(() =>
   ),
 );
 
+/** Values that say that the job has ended, by the pointer to their place. */
+const Ends = z.lazy(() =>
+  named(/^\//, named(/^[^]{1,64}$/, oneOf(END_MEANINGS), ENDS_MESSAGE), ENDS_MESSAGE),
+);
+
 const ErrorPlace = z.lazy(() =>
   either(
     (value) => typeof value !== "object" || Array.isArray(value),
     Pointers,
     members(
-      { code: z.nullish(Pointers), message: z.nullish(Pointers) },
+      {
+        code: z.nullish(Pointers),
+        message: z.nullish(Pointers),
+        retryable: z.nullish(Pointers),
+      },
       'must be a pointer, or an object like {"code": "/error/code", "message": "/error/message"}',
     ),
   ),
@@ -196,6 +210,7 @@ const Poll = z.lazy(() =>
       id: z.nullish(Pointers),
       state: either((value) => value === HTTP_STATUS, z.literal(HTTP_STATUS), Pointers),
       otherwise: z.nullish(oneOf(["queued", "processing"])),
+      ends: z.nullish(Ends),
       outputs: z
         .array(Output, "must be a list of pointers")
         .check(z.minLength(1, "must have a pointer")),
@@ -382,6 +397,7 @@ function conflicts(entry: Combined): readonly DeclarationFault[] {
   ];
 }
 
+const ENDS_MESSAGE = `must be an object like {"/code": {"501": "failed"}}: values at a pointer that say that the job has ended, each with ${END_MEANINGS.join(", ")}`;
 const NO_ID = "must contain {id}, or the body must";
 const AUTH_NEEDED = "is required with a key, like Authorization: Bearer {key}";
 const SIGNATURE_NEEDED = "is required with webhook_secret or secret_field";

@@ -1,6 +1,4 @@
-import { firstChars } from "../../core/text.ts";
 import { isHttpUrl } from "../../core/url.ts";
-import type { UpstreamError } from "../failure.ts";
 import {
   booleanAt,
   idAt,
@@ -17,12 +15,12 @@ import type { Amounts } from "../usage.ts";
 import { pathFrom } from "./call-template.ts";
 import {
   type Declaration,
-  type DeclaredError,
   type DeclaredOutput,
   type DeclaredPoll,
   HTTP_STATUS,
   type WordMeaning,
 } from "./declaration.ts";
+import { endIn, errorIn } from "./declared-ends.ts";
 import { findAll, findFirst } from "./json-pointer.ts";
 
 /** Where a report on a job states what; the members are those of `poll` or, for a hook, of `hook` before these. */
@@ -31,6 +29,7 @@ export type ReportPlaces = Pick<
   | "id"
   | "state"
   | "otherwise"
+  | "ends"
   | "outputs"
   | "error"
   | "progress"
@@ -67,7 +66,6 @@ export interface ReadOutputs {
 
 /** Number of characters by which a text in base64 is recognised. Shorter texts may be words or names of files. */
 const BASE64_CHARS = 256;
-const MAX_ERROR_CHARS = 8_192;
 const FIRST_MS = 100_000_000_000;
 
 /** Returns a report on a job in the relay's fields. Null when it states neither the id nor the state of a job. */
@@ -77,9 +75,14 @@ export function readReport(
   declaration: Declaration,
 ): Observation | null {
   const jobId = jobIdIn(report, places);
-  const { word, meaning } = stateIn(report, places, declaration);
-  if (jobId === null && word === null && meaning === null) return null;
   const { urls, keyedUrls } = outputsIn(report, places, declaration);
+  const hasOutput = urls.length + keyedUrls.length > 0;
+  const end = endIn(report, places, jobId);
+  // Where answers name the job, one that does not is about something else.
+  const isOther = places.id != null && jobId === null;
+  const stated = stateIn(report, isOther ? { ...places, otherwise: null } : places, declaration);
+  const { word, meaning } = end ?? withOutput(stated, hasOutput);
+  if (jobId === null && word === null && meaning === null) return null;
   return {
     jobId,
     state: word,
@@ -88,10 +91,15 @@ export function readReport(
     keyedUrls,
     metadata: metadataIn(report, places),
     completedAt: completedAtIn(report, places),
-    error: errorIn(report, places, meaning),
+    error: errorIn(report, places.error, meaning, end?.pointer ?? null),
     progress: progressIn(report, places),
     usage: usageIn(report, places),
   };
+}
+
+/** Returns the state of a job that states none, and has an output: it has succeeded, whatever such an answer means without. */
+function withOutput(state: ReadState, hasOutput: boolean): ReadState {
+  return state.word === null && hasOutput ? { word: null, meaning: "completed" } : state;
 }
 
 /** Returns the phase of a job whose state means this. */
@@ -192,40 +200,6 @@ function isBase64(value: unknown): boolean {
   if (typeof value !== "string") return false;
   if (/^data:[^,]{0,100};base64,/i.test(value)) return true;
   return value.length >= BASE64_CHARS && /^[A-Za-z\d+/\r\n]+$/.test(value.slice(0, BASE64_CHARS));
-}
-
-function errorIn(
-  { body, jobId }: GivenReport,
-  { error }: ReportPlaces,
-  meaning: WordMeaning | null,
-): UpstreamError | null {
-  const { code, message } = errorPlaces(error ?? []);
-  const found = {
-    code: textOf(findFirst(body, code, jobId)[0]),
-    text: textOf(findFirst(body, message, jobId)[0]),
-  };
-  if (meaning === "moderated") return { ...found, category: "moderation" };
-  if (meaning === "canceled") return { ...found, category: "canceled" };
-  return found.code === null && found.text === null ? null : found;
-}
-
-/** Returns where the code and the text of an error stand. */
-export function errorPlaces(error: DeclaredError | readonly string[]) {
-  if (!("code" in error || "message" in error)) {
-    return { code: [], message: isList(error) ? error : [] };
-  }
-  return { code: error.code ?? [], message: error.message ?? [] };
-}
-
-function isList(value: object): value is readonly string[] {
-  return Array.isArray(value);
-}
-
-/** Returns a value of an error as text: objects and lists as JSON. Null for none. */
-function textOf(value: unknown): string | null {
-  if (value === undefined || value === null || value === "" || value === false) return null;
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return firstChars(text, MAX_ERROR_CHARS);
 }
 
 function progressIn({ body, jobId }: GivenReport, { progress }: ReportPlaces): number | null {

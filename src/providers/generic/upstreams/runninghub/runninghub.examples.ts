@@ -52,7 +52,11 @@ export const examples: Examples = {
     unknownState: hook("an unknown state", { ...success, eventData: inState("WARMING") }, null),
     unreadable: hook("a text", '"TASK_END"', "nothing"),
     others: [
-      hook("the end of a job of API v1", ended({ code: 0, data: [{ fileUrl: url }] }), null),
+      hook(
+        "the end of a job of API v1",
+        ended({ code: 0, data: [{ fileUrl: url }] }),
+        completed([url]),
+      ),
     ],
   },
   submits: {

@@ -39,7 +39,7 @@ export const examples: Examples = {
     running: hook("a job at work", inState("processing"), PROCESSING),
     unknownState: hook("an unknown state", inState("warming"), null),
     unreadable: hook("a number", "7", "nothing"),
-    others: [hook("an item without a state", { data: [item] }, null)],
+    others: [hook("an item without a state", { data: [item] }, done)],
   },
   submits: {
     calls: [
@@ -86,7 +86,26 @@ export const examples: Examples = {
         },
         PROCESSING,
       ),
-      poll("one of two items has failed", { data: success.data, errors: broken.errors }, done),
+      poll(
+        "one of two items has failed",
+        { data: success.data, errors: broken.errors },
+        using({ cost: 0.18 }, failed("timeout", "The external provider did not respond.")),
+      ),
+      poll(
+        "an error without a state",
+        { errors: [{ code: "timeoutProvider", message: "No answer.", taskUUID: id }] },
+        failed("timeout", "No answer."),
+      ),
+      poll(
+        "an error about the key",
+        { errors: [{ code: "invalidApiKey", message: "No.", taskType: "authentication" }] },
+        "unclear",
+      ),
+      poll(
+        "an error about the rate of requests, with the id of the job",
+        { errors: [{ code: "rateLimitExceeded", message: "No.", taskUUID: id }] },
+        PROCESSING,
+      ),
     ],
   },
 };
