@@ -14,20 +14,24 @@ type Sign = readonly [FailureCategory, (words: string) => boolean];
 /** Words for content that the upstream does not make or give out. */
 const MODERATION: readonly RegExp[] = [
   /sensitive|moderat|polic(y|ies).?violat|content.?polic|nsfw|safety|unsafe|inappropriate|prohibited|risk.?control|copyright|flagged/i,
-  /content.?(is.?|was.?|has.?been.?)?(filter|block|reject|refus|restrict)/i,
+  /(usage|community|content|safety|service|our|its).?(guideline|standard|polic|rules)|terms.?of.?(use|service)/i,
+  /guardrail|responsible.?ai|\brai\b/i,
+  /content.?(is.?|was.?|has.?been.?)?(filter|block|reject|refus|restrict)|(banned|forbidden|blocked|blacklisted).?(prompt|word|term|content|image)/i,
+  /(prompt|image|video|request|input|output|generation|result).?(was.?|is.?|has.?been.?)?blocked|(public|real|celebrity).?(figure|person|people|likeness)/i,
+  /\b(sexual|nudity|nude|porn\w{0,9}|gore|hateful|child abuse|self.?harm)\b/i,
   /(content|security|safety).?(security.?)?(audit|verification|inspection|review|check)/i,
-  /审核|审查|敏感|违规|违禁|违反|风控|内容安全|安全(检查|检测|协议|策略|政策)|色情|涉黄|暴力|侵权|版权/,
-  /審核|審查|違規|違禁|違反|風控|內容安全|侵權|版權/,
-  /不適切|ポリシー|センシティブ|モデレーション|コンテンツ審査|著作権|安全(フィルタ|性|基準)|有害な|わいせつ/,
-  /정책(을|에)? ?위반|정책에 (의해|따라)|부적절|민감한|유해|선정적|음란|검열|검수|저작권|안전 ?(필터|기준)/,
+  /审核|审查|敏感|违规|违禁|违反|违法|风控|内容(安全|非法|不合法|不当)|不合规|安全(检查|检测|协议|策略|政策)|色情|涉黄|涉政|低俗|血腥|暴力|侵权|版权|肖像|真人/,
+  /審核|審查|違規|違禁|違反|違法|風控|內容安全|不當內容|侵權|版權/,
+  /不適切|ポリシー|ガイドライン|センシティブ|モデレーション|コンテンツ審査|著作権|安全(フィルタ|性|基準)|有害な|わいせつ|性的|暴力的|禁止され/,
+  /정책(을|에)? ?위반|정책에 (의해|따라)|가이드라인|부적절|민감한|유해|선정적|음란|폭력적|금지된|검열|검수|저작권|안전 ?(필터|기준)/,
 ];
 
 /** Words for an account at the provider that has no credit left. A retry does not help then. */
 const UNPAID: readonly RegExp[] = [
-  /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?|user.?)?(credit|balance|fund|budget)/i,
-  /(credit|balance|fund|budget)s?.?(is.?|are.?)?(insufficient|not.?enough|exhausted)/i,
-  /insufficient.?(user.?)?quota|payment.?required|in.?arrears/i,
-  /(余额|额度|积分|点数|餘額|額度|積分|點數)(已)?(不足|不够|不夠|耗尽|耗盡|用完|用尽)|欠费|欠費|请充值|請儲值/,
+  /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?|user.?)?(credit|balance|fund|budget|point|coin)/i,
+  /(credit|balance|fund|budget|point|coin|resource.?pack)s?.?(is.?|are.?|has.?been.?)?(insufficient|not.?enough|exhausted|depleted|used.?up)/i,
+  /insufficient.?(user.?)?quota|payment.?required|\bstatus(.?code)?:? ?402\b|in.?arrears|overdue|billing.?(hard.?)?limit|spend(ing)?.?limit|\b(recharge|top.?up)\b/i,
+  /(余额|额度|积分|点数|资源包|餘額|額度|積分|點數)(已)?(不足|不够|不夠|耗尽|耗盡|用完|用尽)|欠费|欠費|请充值|請儲值/,
   /(残高|クレジット|ポイント)(が|は)?(不足|足り|ありません)/,
   /(잔액|잔고|크레딧|포인트)(이|가)? ?(부족|없|소진)/,
 ];
@@ -35,30 +39,35 @@ const UNPAID: readonly RegExp[] = [
 /** Words for an upstream that takes no more jobs at the moment. */
 const LIMITED: readonly RegExp[] = [
   /rate.?limit|too.?many|quota|throttl|\b429\b|overload|\b(is|are|too|currently).?busy|server.?busy|at.?capacity|queue.?(is.?)?full|concurren(t|cy)/i,
-  /限流|频率|频繁|配额|并发|排队|队列|过载|繁忙|拥堵|请求过多|请求数过多|負載過高|頻率|頻繁|配額|排隊|壅塞/,
-  /混雑|混み合|過負荷|レート(制限|リミット)|(リクエスト|要求)が多すぎ|同時(実行|接続)|順番待ち|キュー|割り当て|クォータ/,
+  /resource.?exhausted|high.?(demand|load|traffic)|(insufficient|no|out.?of|lack.?of).?(available.?|free.?)?(capacity|slots?|gpus?|runners?|machines?|instances?)\b/i,
+  /queue.?(is.?)?(length|limit|overflow|too.?long)/i,
+  /限流|频率|频繁|配额|并发|排队|队列|过载|繁忙|拥堵|高峰|请求过多|请求数过多|(资源|算力)(不足|紧张)|負載過高|頻率|頻繁|配額|排隊|壅塞/,
+  /混雑|混み合|過負荷|高負荷|アクセスが?集中|レート(制限|リミット)|(リクエスト|要求)が多すぎ|同時(実行|接続)|順番待ち|キュー|割り当て|クォータ/,
   /혼잡|과부하|요청이 ?너무|요청 ?(한도|제한|횟수)|사용량 ?(한도|초과|제한)|할당량|동시 ?(요청|실행)|대기열/,
 ];
 
 /** Words for a job that took too long. */
 const TIMED_OUT: readonly RegExp[] = [
-  /time(d)?.?out|deadline.?exceeded/i,
-  /超时|超時|逾时|逾時|タイムアウト|時間切れ|制限時間|시간 ?초과|타임아웃|시간이 ?초과/,
+  /time(d)?.?out|deadline.?exceeded|\b(took|taken|takes|taking).?too.?long|(time|runtime).?limit.?(was.?)?(exceeded|reached)/i,
+  /(max|maximum|allowed).?(execution|processing|run|generation|inference).?time|(execution|processing|generation|inference).?time.?(limit|exceeded)/i,
+  /超时|超時|逾时|逾時|(耗时|时间)过长|タイムアウト|時間切れ|制限時間|時間がかかりすぎ|시간 ?초과|타임아웃|시간이 ?(초과|너무)/,
 ];
 
-const CANCELED = /cancell?ed|取消|キャンセル|취소/i;
+const CANCELED =
+  /cancell?ed|(abort|stopp|terminat|interrupt)\w{0,4} by (the )?(user|client)|取消|キャンセル|취소/i;
 
 const EXPIRED = /expired|过期|過期|期限切れ|만료/i;
-const LINK = /\b(link|ur[il])s?\b|链接|鏈接|連結|网址|網址|リンク|링크|주소/i;
+const LINK = /\b(link|ur[il]|file)s?\b|链接|鏈接|連結|网址|網址|リンク|링크|주소/i;
 
 /** Links in a text. In Chinese, the sentence goes on directly behind a link. */
 const LINKS = /https?:\/\/[!-~]+/gi;
 
 /** Words for a fault of a device or inside the upstream, which often has a word such as "invalid" beside it. */
 const INSIDE: readonly RegExp[] = [
-  /\b(cuda|cudnn|cublas|nccl|vram|oom)\b|\bgpu.?(error|fault|memory)|out.?of.?memory|device.?side|illegal.?memory/i,
+  /\b(cuda|cudnn|cublas|nccl|rocm|vram|oom)\b|\bgpu.?(error|fault|memory)|out.?of.?memory|device.?side|illegal.?memory/i,
   /internal.?(server.?|service.?|system.?)?(error|fail|fault)|server.?error|service.?(is.?)?(temporarily.?)?unavailable|bad.?gateway/i,
-  /\b(Type|Attribute|Key|Index|Name|Import|Assertion) ?Error\b|[Tt]raceback|[Nn]ull ?[Pp]ointer|positional argument/,
+  /worker.?(has.?)?(exited|crashed|died)|\bcrash(ed)?\b|segmentation.?fault|\bsig(kill|segv|abrt)\b|no.?space.?left|connection.?(reset|refused|lost|aborted)|\beconn/i,
+  /\b(Type|Attribute|Key|Index|Name|Import|Assertion|Runtime|Memory) ?Error\b|[Tt]raceback|[Nn]ull ?[Pp]ointer|positional argument/,
   /显存|内存不足|顯存|記憶體不足|(内部|系统|服务|服务器|內部|系統|伺服器)(出现)?(错误|异常|故障|錯誤|異常)/,
   /メモリ(が)?不足|(内部|サーバー?|システム)(で)?(の)?エラー|메모리 ?부족|(내부|서버|시스템) ?오류/,
 ];
@@ -81,6 +90,7 @@ const UNANSWERED: readonly RegExp[] = [
 /** Words for a request or an input that the upstream cannot use. */
 const INVALID: readonly RegExp[] = [
   /invalid|unsupported|not.?supported|validation|malformed|\b422\b|bad.?request|inaccessible|(prompt|input|request).?(was.?|is.?)?(rejected|refused)/i,
+  /(fail(ed|ure)?|unable) to (download|fetch|access|decode) (the |your |an? )?(input|image|video|audio|file|media|ur[il])/i,
   /参数(错误|有误|异常)|參數(錯誤|有誤)|无效|無效|不支持|不支援|不合法|非法|格式(错误|有误|不正确|不正確|錯誤)/,
   /無効|不正な|サポートされて|サポートして|対応していない|対応していません|잘못된|유효하지|지원하지|지원되지|올바르지/,
 ];

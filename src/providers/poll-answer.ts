@@ -1,6 +1,7 @@
 import { isAbout, type Job } from "../core/record/upstream.ts";
+import { isAboutRequest } from "./failure-words.ts";
 import { numberAt, textAt } from "./json-fields.ts";
-import { phaseIn } from "./observation.ts";
+import { type Observation, phaseIn } from "./observation.ts";
 import type { Answer } from "./provider-answer.ts";
 import { type AnswerReader, isOfServer, type Reading } from "./provider.ts";
 import { withReason } from "./stated-reason.ts";
@@ -21,13 +22,26 @@ export function readPollAnswer(
 ): Reading {
   const refusal = readsEveryStatus === true ? null : readingOfStatus(answer);
   if (refusal !== null && !canStateFailure(answer)) return refusal;
-  const reading = explained(read(answer, job, baseUrl), answer);
+  const reading = explained(read(answer, job, baseUrl), answer, job);
   return refusal === null || isFailureOf(job, reading) ? reading : refusal;
 }
 
-function explained(reading: Reading, { body }: Answer): Reading {
+function explained(reading: Reading, { body }: Answer, job: Job): Reading {
   if (reading.kind !== "observed") return reading;
-  return { ...reading, observation: withReason(reading.observation, body) };
+  const { observation } = reading;
+  const ended = isErrorOf(job, observation) ? { ...observation, state: "failed" } : observation;
+  return { ...reading, observation: withReason(ended, body) };
+}
+
+/**
+ * Tells whether a report names this job and states, in place of a state, an error which is not about the request. Where a
+ * declaration reads the report, it says itself what an error means.
+ */
+function isErrorOf(job: Job, { jobId, state, phase, urls, error }: Observation): boolean {
+  const isStateless = state === null && phase === undefined && urls.length === 0;
+  const isNamed = jobId !== null && isAbout(job, jobId);
+  const { code, text } = { code: error?.code ?? "", text: error?.text ?? "" };
+  return isStateless && isNamed && code + text !== "" && !isAboutRequest({ code, text });
 }
 
 /** Tells whether an answer with this error status may be the report of a job that has failed. */

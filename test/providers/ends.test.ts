@@ -180,3 +180,45 @@ describe.each([
     expect(readAnswers(name, [{ status: 200, body: body("failed", text) }])).toBe("unclear");
   });
 });
+
+describe("an answer that names the job and has an error in place of a state", () => {
+  const OPENAI = { id: "job-1", object: "video" };
+
+  it.each([
+    [{ ...OPENAI, error: { code: "moderation_blocked", message: "no" } }, "moderation", false],
+    [{ ...OPENAI, error: { code: null, message: "timed out" } }, "timeout", true],
+    [{ ...OPENAI, error: { code: "late", message: "no", retryable: false } }, "provider", false],
+  ])("ends the job with the answer %j as %s, retryable: %s", (body, category, retryable) => {
+    expect(readAnswers("openai-videos", [{ status: 200, body }])).toEqual({ category, retryable });
+  });
+
+  it.each([
+    [{ ...OPENAI, error: { code: "invalid_api_key", message: "no" } }],
+    [{ ...OPENAI, error: { code: "rate_limit_exceeded", message: "no" } }],
+    [{ ...OPENAI, error: { code: null, message: "Service temporarily unavailable" } }],
+    [{ ...OPENAI, id: "job-2", error: { code: "late", message: "no" } }],
+    [{ error: { code: "late", message: "no" } }],
+  ])("does not end the job with the answer %j, which may be about something else", (body) => {
+    expect(readAnswers("openai-videos", [{ status: 200, body }])).toMatch(/unknown state|unclear/);
+  });
+
+  it("is open while it has a state too", () => {
+    const body = { ...OPENAI, status: "in_progress", error: { message: "a worker was lost" } };
+    expect(readAnswers("openai-videos", [{ status: 200, body }])).toBe("processing");
+  });
+});
+
+it("the word of an upstream on whether a retry helps decides wherever the report of a failure has it, but not within its input", () => {
+  const failed = { id: "job-1", status: "failed", error: "no" };
+  const read = (members: object) =>
+    readAnswers("replicate", [{ status: 200, body: { ...failed, ...members } }]);
+  expect(read({ meta: { is_retryable: "false" } })).toMatchObject({ retryable: false });
+  expect(read({ input: { retryable: false } })).toMatchObject({ retryable: true });
+});
+
+it("a task of Vidu that names no job has succeeded where it has the list of its creations", () => {
+  expect(readAnswers("vidu", [{ status: 200, body: { state: "success", creations: [] } }])).toBe(
+    "no_output",
+  );
+  expect(readAnswers("vidu", [{ status: 200, body: { state: "success" } }])).toBe("unclear");
+});

@@ -13,6 +13,7 @@ import {
   type UpstreamProvider,
   reportNamingJob,
   provenReadingOf,
+  readingOf,
 } from "../provider.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
 import { bytesOf } from "../../security/encoding.ts";
@@ -71,7 +72,11 @@ export const vidu = {
     keyHeader: { name: "Authorization", schemes: ["Token"] },
     headers: async (key) => ({ Authorization: `Token ${key}` }),
     path: ({ id }) => `/tasks/${encodeURIComponent(id)}/creations`,
-    read: ({ body }) => provenReadingOf(observe(body)),
+    // `success` is a word of Vidu for a task, which has `creations`.
+    read: ({ body }) =>
+      Array.isArray(at(body, "creations"))
+        ? readingOf(observe(body))
+        : provenReadingOf(observe(body)),
   },
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
