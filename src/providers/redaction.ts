@@ -1,4 +1,5 @@
 import { firstChars } from "../core/text.ts";
+import { hideSecrets } from "../security/spellings.ts";
 import { withoutRequestIds } from "./request-ids.ts";
 
 /** A kind of text that clients must not read, with the function that removes it. The function takes linear time. */
@@ -55,12 +56,8 @@ export const MAX_CHARS_READ = 8192;
  * @param secrets credentials of the connection.
  */
 export function publicText(text: string, secrets: readonly string[]): string {
-  const longestFirst = secrets.filter(Boolean).toSorted((a, b) => b.length - a.length);
-  const withoutSecrets = firstChars(
-    longestFirst.reduce((rest, secret) => rest.replaceAll(secret, "…"), text),
-    MAX_CHARS_READ,
-  );
-  const redacted = REDACTIONS.reduce((rest, { redact }) => redact(rest), withoutSecrets);
+  const examined = firstChars(hideSecrets(text, secrets), MAX_CHARS_READ);
+  const redacted = REDACTIONS.reduce((rest, { redact }) => redact(rest), examined);
   return firstBytes(redacted.trim(), MAX_BYTES);
 }
 

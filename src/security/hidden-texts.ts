@@ -2,12 +2,10 @@
 const MIN_SECRET_CHARS = 8;
 
 /**
- * Returns the texts that nobody may read in what an upstream says: these secrets, longest first, and the parts of a key of
- * two parts (`access:secret`).
+ * Returns the texts that nobody may read in what an upstream says: these secrets, and the parts of a key of two parts
+ * (`access:secret`).
  */
 export function hiddenTexts(...secrets: readonly (string | null | undefined)[]): readonly string[] {
   const parts = secrets.flatMap((secret) => (secret ? [secret, ...secret.split(":")] : []));
-  return [...new Set(parts)]
-    .filter(({ length }) => length >= MIN_SECRET_CHARS)
-    .toSorted((a, b) => b.length - a.length);
+  return [...new Set(parts)].filter(({ length }) => length >= MIN_SECRET_CHARS);
 }

@@ -96,8 +96,9 @@ export function extensionOf(source: string): string {
 
 /** Returns the known extension of the name of a file, also before a size or style (`a.png!small`). Null for none. */
 function extensionIn(name: string): string | null {
-  const [, extension = ""] = /\.([a-z\d]{1,5})(?:[!@:~"';&][^/]*)?$/i.exec(name) ?? [];
-  return known(extension);
+  const parts = name.split(/[!@:~"';&]/);
+  const extensions = parts.map((part) => known(/\.([a-z\d]{1,5})$/i.exec(part)?.[1] ?? ""));
+  return extensions.find((each) => each !== null) ?? null;
 }
 
 /** Returns the extension for the format or media type that a parameter names. Null for any other value. */

@@ -29,6 +29,9 @@ useClock();
 const MINUTE = 60_000;
 /** The customer's own key at the upstream. */
 const OWN = "sk-test-only-customer-4711";
+/** The relay's own key as a query writes it that escapes every character. */
+const SPELLED = [...OPERATOR_KEY].map((char) => `%${char.charCodeAt(0).toString(16)}`).join("");
+const OWN_KEY = { Authorization: `Bearer ${OWN}` };
 const WITH_OWN = { Authorization: `Bearer ${OWN}`, "Relay-Key": OPERATOR_KEY };
 /** A relay without a key of its own for Ark. */
 const KEYLESS = { ...BINDINGS, ARK_API_KEY: "" };
@@ -388,6 +391,37 @@ it("a relay's key in place of a customer's key is refused, with its header named
   const response = await submit({ headers: both, key: null });
   expect(await refusal(response)).toEqual(invalid("/Authorization"));
   expect(outside.sentTo(ARK)).toEqual([]);
+});
+
+it.each([
+  ["in quotes", "/Authorization", { Authorization: `Bearer "${OPERATOR_KEY}"` }],
+  ["before a comma", "/Authorization", { Authorization: `Bearer ${OPERATOR_KEY},` }],
+  ["after a semicolon", "/Authorization", { Authorization: `Bearer x;${OPERATOR_KEY}` }],
+  ["percent-encoded", "/Authorization", { Authorization: `Bearer ${SPELLED}` }],
+  ["in base64", "/Authorization", { Authorization: `Bearer ${btoa(`u:${OPERATOR_KEY}`)}` }],
+  ["in a header for no key", "/user-agent", { ...OWN_KEY, "User-Agent": `a/1 (${OPERATOR_KEY})` }],
+  ["in a header of its own", "/x-key", { ...OWN_KEY, "X-Key": `key=${OPERATOR_KEY}` }],
+  [
+    "that is not the caller's, in quotes",
+    "/Authorization",
+    { Authorization: 'Bearer "test-only-older-operator-key"' },
+  ],
+])(
+  "a submission with Relay-Key and a key of the relay %s is refused, and the refusal names %s",
+  async (_, path, headers) => {
+    const text = await expectRefused({ "Relay-Key": OPERATOR_KEY, ...headers }, path);
+    expect(text).not.toContain(OPERATOR_KEY);
+  },
+);
+
+it("a submission with the relay's key in the query too is refused, and one with it in each header for keys is sent without it", async () => {
+  const inQuery = { path: `/v1/submit/ark${ARK_PATH}?key=${SPELLED}`, headers: {} };
+  expect(await refusal(await submit(inQuery))).toEqual(invalid("/query"));
+  const outside = anArk();
+  const both = { "x-api-key": OPERATOR_KEY, "api-key": OPERATOR_KEY };
+  expect((await submit({ headers: both })).status).toBe(200);
+  const [sent] = outside.sentTo(ARK);
+  expect(JSON.stringify(sent?.headers)).not.toContain(OPERATOR_KEY);
 });
 
 it("a submission with Relay-Key to the sandbox, which takes no key, is refused, and the refusal names the header", async () => {

@@ -135,6 +135,23 @@ it("an account gets an upstream's answer that repeats the call without hook toke
   expect(seen).toHaveLength(1);
 });
 
+it.each([
+  ["the escapes of JSON", (key: string) => key.replace("t", "\\u0074").replaceAll("/", "\\/")],
+  ["percent signs", encodeURIComponent],
+  ["base64", (key: string) => btoa(`user:${key}`)],
+])(
+  "an account gets an upstream's answer without the connection's key where it is spelled with %s",
+  async (_, spelled) => {
+    const key = "test/only+ark=key";
+    anArk(() => new Response(`{"id": "${JOB}", "seen": "a ${spelled(key)}"}`));
+    const { response } = await asAccount(100, { bindings: { ...OFFERED, ARK_API_KEY: key } });
+    const { id, seen } = z
+      .object({ id: z.string(), seen: z.string() })
+      .parse(await response.json());
+    expect([id, seen]).toEqual([JOB, expect.stringMatching(/^a .{0,8}….{0,4}$/)]);
+  },
+);
+
 it("an account gets an upstream's answer with all its words, even if one equals a connection's key of less than 8 characters", async () => {
   const body = { id: JOB, status: "none", error: null, note: "none of them" };
   anArk(answering(body));

@@ -1,5 +1,6 @@
 import { hiddenTexts } from "../../security/hidden-texts.ts";
 import { bytesOf } from "../../security/encoding.ts";
+import { hideSecrets } from "../../security/spellings.ts";
 import type { SubmitAnswer } from "../../outbound/http.ts";
 import { hookParametersOf, type SubmitPlace } from "./prepared-call.ts";
 
@@ -22,13 +23,12 @@ export function answerSecrets(
 }
 
 /**
- * Returns an answer in which `…` stands for each secret. An upstream may repeat the call in its answer: predictions of
- * Replicate have a member `webhook` (type `Prediction` of the npm package `replicate`).
+ * Returns an answer in which `…` stands for each secret, in whatever spelling. An upstream may repeat the call in its
+ * answer: predictions of Replicate have a member `webhook` (type `Prediction` of the npm package `replicate`).
  */
 export function withoutSecrets(answer: SubmitAnswer, secrets: readonly string[]): SubmitAnswer {
   if (secrets.length === 0) return answer;
   const text = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(answer.bytes);
-  if (!secrets.some((secret) => text.includes(secret))) return answer;
-  const bytes = bytesOf(secrets.reduce((rest, secret) => rest.replaceAll(secret, "…"), text));
-  return { ...answer, bytes };
+  const shown = hideSecrets(text, secrets);
+  return shown === text ? answer : { ...answer, bytes: bytesOf(shown) };
 }

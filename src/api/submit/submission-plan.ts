@@ -4,12 +4,10 @@ import type { SubmissionStart } from "../../core/record/submission.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
-import type { CustomerCredential } from "./customer-credential.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { sealKey } from "../../security/sealed-key.ts";
 import { refusalOf } from "../callbacks/callback-url.ts";
 import { canHooksArrive, hookUrl } from "../hooks/hook-url.ts";
-import { isKeyOfRelay } from "../http/auth.ts";
 import { invalidRequest } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
 import { idOfKey } from "../tasks/idempotency-key.ts";
@@ -25,6 +23,7 @@ import {
   type SubmitPlace,
 } from "./prepared-call.ts";
 import { readRelayHeaders, type RelayHeaders } from "./relay-headers.ts";
+import { refuseRelayKeys } from "./relay-key-refusal.ts";
 import { requireSubmitPlace } from "./submit-place.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
@@ -63,7 +62,7 @@ export async function planSubmission(
   const { body: call, caller, env, idempotencyKey: key, origin, params, runtime } = submitCall;
   const isOperator = accountOf(caller) === null;
   const place = requireSubmitPlace(params.connection, call, runtime.config, isOperator);
-  if (place.credential !== null) await requireForeignKey(place.credential, call, runtime);
+  await refuseRelayKeys(call, runtime);
   const asked = readRelayHeaders(call.headers, caller);
   const offers = requireOffers(place, call, caller, runtime);
   if (offers.length > 0 && offers.every(({ price }) => price !== null)) {
@@ -131,22 +130,6 @@ function askedPrice({ price }: RelayHeaders, { connection }: SubmitPlace): Price
   const { header, value } = price ?? { header: "", value: null };
   requireUsageName(value, connection, `/${header}/per/usage`);
   return value;
-}
-
-/**
- * Checks that the key for the upstream is none of the relay's, which no upstream may get: a caller may have put it into the
- * wrong header, or into both.
- */
-async function requireForeignKey(
-  { key, headers }: CustomerCredential,
-  call: UpstreamCall,
-  runtime: Runtime,
-): Promise<void> {
-  const isOwn = call.headers.get("Relay-Key")?.split(/\s+/).includes(key) === true;
-  if (!isOwn && !(await isKeyOfRelay(key, runtime))) return;
-  const [name = ""] = Object.keys(headers);
-  const message = "must have your own key of the upstream, and not the relay's";
-  throw invalidRequest([{ path: `/${name}`, message }]);
 }
 
 /**
