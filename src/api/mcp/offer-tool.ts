@@ -1,6 +1,7 @@
 import type { Offer, OfferedTool } from "../../config/offers.ts";
 import { firstChars, wellFormed } from "../../core/text.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
+import { at } from "../../providers/json-fields.ts";
 import { submitTargetOf } from "../../providers/submit-target.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { validate } from "../http/body.ts";
@@ -105,21 +106,36 @@ function knownTaskOf(error: unknown): Start {
 
 const KNOWN_TASKS: readonly string[] = ["submit_unknown", "task_exists"];
 
-/** Returns the upstream's call with these arguments and the model of the tool. @throws Problem `invalid_request`. */
+/**
+ * Returns the upstream's call with these arguments. The model is that of the tool, whatever the arguments say, because the
+ * price is that of the model.
+ * @throws Problem `invalid_request`.
+ */
 function callOf({ path, model, input }: OfferedTool, connection: Connection, given: unknown) {
   const members = validate(input.parser, given);
   const target = submitTargetOf(connection, path);
   const isInBody = target !== null && "pointer" in target.model;
-  const set = isInBody ? memberAt(target.model.pointer, model) : {};
+  const job = isInBody ? withMember(members, namesIn(target.model.pointer), model) : members;
   const headers = new Headers({ "Content-Type": "application/json" });
-  const { body } = new Response(JSON.stringify({ ...set, ...members }));
+  const { body } = new Response(JSON.stringify(target?.isListOfOne === true ? [job] : job));
   return new UpstreamCall(path, "", headers, body, "connection");
 }
 
-/** Returns an object with one value at the place to which a JSON Pointer without escapes leads. */
-function memberAt(pointer: string, value: string): object {
+/** Returns the names in a JSON Pointer (RFC 6901). */
+function namesIn(pointer: string): readonly string[] {
   const names = pointer.split("/").slice(1);
-  return Object(names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value));
+  return names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** Returns an object with one value set at the place to which the names lead. What is no object on the way is replaced. */
+function withMember(
+  members: unknown,
+  [name = "", ...inner]: readonly string[],
+  value: string,
+): object {
+  const isObject = typeof members === "object" && members !== null && !Array.isArray(members);
+  const set = inner.length === 0 ? value : withMember(at(members, name), inner, value);
+  return Object.fromEntries([...(isObject ? Object.entries(members) : []), [name, set]]);
 }
 
 /** Returns the result of a call whose job the upstream has refused. Its task is erased and its price returned. */

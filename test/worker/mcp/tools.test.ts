@@ -4,9 +4,10 @@ import { aKey, anAccount, balanceOf, booksOf } from "../accounts.ts";
 import { callWith, refusal } from "../client.ts";
 import { useClock } from "../clock.ts";
 import { restart } from "../objects.ts";
-import { answering } from "../outside.ts";
+import { connectionsWith, DECLARATIONS } from "../../providers/declarations.ts";
+import { answering, anOutside } from "../outside.ts";
 import { aRateLimit } from "../rate-limits.ts";
-import { anArk, ARK, JOB, MODEL, readSubmitted, sentToArk } from "../submitted.ts";
+import { anArk, ARK, ARK_PATH, JOB, MODEL, readSubmitted, sentToArk } from "../submitted.ts";
 import { aCompletion, finish, VIDEO } from "../tasks.ts";
 import {
   ARK_TOOL,
@@ -104,6 +105,68 @@ it("a call of an MCP tool submits the job once, with the model of its offer and 
   });
   expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`]);
   expect(await readSubmitted(id)).toMatchObject({ account, submission: { state: "accepted" } });
+});
+
+it("a call of an MCP tool that takes any member, and that names another model, gets the model and the price of the tool", async () => {
+  const outside = anArk();
+  const { account, key } = await aTenant(1_000);
+  const offer = { connection: "ark", path: ARK_PATH };
+  const body = { type: "object", additionalProperties: true };
+  const OFFERS = JSON.stringify([
+    { ...offer, models: [MODEL], price: { credits: 10 }, body },
+    { ...offer, models: ["expensive"], price: { credits: 900 } },
+  ]);
+  const given = { content: CONTENT, model: "expensive" };
+  await callTool(ARK_TOOL, given, { key, bindings: { ...OFFERED, OFFERS } });
+  expect(JSON.parse(sentToArk(outside).body)).toMatchObject({ model: MODEL, content: CONTENT });
+  expect(await booksOf(account)).toEqual(["grant 1000", "charge 10"]);
+});
+
+it.each([
+  ["a member of an object", { input: { prompt: "a fox" } }, "/input/model"],
+  ["a member of what is no object", { input: "a fox" }, "/input/model"],
+  ["a member with a slash in its name", {}, "/input~1model"],
+])(
+  "a call of an MCP tool has the model where the declared upstream takes it: in %s",
+  async (_, given, pointer) => {
+    const outside = anOutside();
+    outside.on("https://api.example.net", answering({ id: "job-1" }));
+    const api = {
+      provider: "generic",
+      base_url: "https://api.example.net",
+      key: "test-only-key",
+      auth: "Authorization: Bearer {key}",
+      submit: { path: "/jobs", id: "/id", model: pointer },
+      poll: { path: "/jobs/{id}", id: "/id", state: "/status", outputs: ["/url"] },
+      words: { running: "processing", done: "completed", failed: "failed" },
+    };
+    const body = { type: "object", additionalProperties: true };
+    const offer = { connection: "api", path: "/jobs", models: ["small"], tool: "draw", body };
+    const OFFERS = JSON.stringify([offer]);
+    const bindings = { ...OFFERED, OFFERS, CONNECTIONS: JSON.stringify({ api }) };
+    const { key } = await aTenant();
+    await callTool("draw", given, { key, bindings });
+    const [sent] = outside.sentTo("https://api.example.net");
+    const model =
+      pointer === "/input/model" ? { input: { model: "small" } } : { "input/model": "small" };
+    expect(JSON.parse(sent?.body ?? "")).toMatchObject(model);
+  },
+);
+
+it("a call of an MCP tool of an upstream whose body is a list submits a list with the one job", async () => {
+  const outside = anOutside();
+  const taskUUID = crypto.randomUUID();
+  outside.on(DECLARATIONS.runware.base_url, answering({ data: [{ taskUUID }] }));
+  const body = { type: "object", additionalProperties: true };
+  const offer = { connection: "runware", path: "/v1", models: ["civitai:1@2"], tool: "draw", body };
+  const CONNECTIONS = connectionsWith("runware", { key: "test-only-runware-key" });
+  const bindings = { ...OFFERED, OFFERS: JSON.stringify([offer]), CONNECTIONS };
+  const { key } = await aTenant();
+  const job = { taskType: "imageInference", taskUUID, positivePrompt: "a fox" };
+  const result = await callTool("draw", job, { key, bindings });
+  expect(result.isError).not.toBe(true);
+  const [sent] = outside.sentTo(DECLARATIONS.runware.base_url);
+  expect(JSON.parse(sent?.body ?? "")).toMatchObject([{ ...job, model: "civitai:1@2" }]);
 });
 
 it("a call of an MCP tool by an operator submits the job without an account, and charges nobody", async () => {
