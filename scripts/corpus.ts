@@ -6,6 +6,7 @@ import { failure, type Result, success } from "../src/core/result.ts";
 import { GivenBody } from "./corpus/body-file.ts";
 import { type CorpusAdapter, corpusAdapter, CORPUS_NAMES } from "./corpus/corpus-adapters.ts";
 import { type BodyReading, playBody } from "./corpus/play.ts";
+import { printHelp } from "./help.ts";
 
 const USAGE = `Usage: npm run corpus -- FILE
 Prints what the relay reads in a body, without a request. FILE is JSON like this:
@@ -20,7 +21,9 @@ const EXIT = { understood: 0, notUnderstood: 1, notRead: 2 };
 
 process.exitCode = await main(process.argv.slice(2));
 
-async function main([file, ...others]: readonly string[]): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  if (printHelp(args, USAGE)) return EXIT.understood;
+  const [file, ...others] = args;
   if (file === undefined || others.length > 0) {
     console.error(USAGE);
     return EXIT.notRead;

@@ -4,10 +4,14 @@ import { deployFirst } from "./deploy/deploy-first.ts";
 import { optionsOf, USAGE } from "./deploy/options.ts";
 import { Refusal } from "./deploy/refusal.ts";
 import { lineOf } from "./doctor/finding.ts";
+import { printHelp } from "./help.ts";
 import { NoAnswer } from "./doctor/relay.ts";
 
-const options = optionsOf(process.argv.slice(2));
-if (options === null) {
+const args = process.argv.slice(2);
+const options = optionsOf(args);
+if (printHelp(args, USAGE)) {
+  process.exitCode = 0;
+} else if (options === null) {
   console.error(USAGE);
   process.exitCode = 1;
 } else {

@@ -8,6 +8,7 @@ import { lineOf } from "./doctor/finding.ts";
 import { keyFile, operatorKey } from "./doctor/operator-key.ts";
 import { NoAnswer, Relay } from "./doctor/relay.ts";
 import { type Environment, ENVIRONMENTS, isEnvironmentName } from "./environments.ts";
+import { printHelp } from "./help.ts";
 
 interface Options {
   readonly url: URL;
@@ -24,7 +25,9 @@ const EXIT = { healthy: 0, findings: 1, unreachable: 2 };
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const options = optionsOf(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  if (printHelp(args, USAGE)) return EXIT.healthy;
+  const options = optionsOf(args);
   if (options === null) {
     console.error(USAGE);
     return EXIT.unreachable;

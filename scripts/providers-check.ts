@@ -9,6 +9,7 @@ import { failure, type Result, success } from "../src/core/result.ts";
 import { type Answered, askProvider, pollAnswer } from "../src/outbound/ask-upstream.ts";
 import { endpointFault } from "../src/providers/endpoint.ts";
 import { isDeadlinePassed, POLL_TIMEOUT_MS, withDeadline } from "../src/lib/timeout.ts";
+import { printHelp } from "./help.ts";
 import { examinationLines, examinePoll } from "./providers-check/examination.ts";
 import { reportLines } from "./providers-check/report.ts";
 import { type Asking, readConnection } from "./providers-check/settings.ts";
@@ -47,7 +48,9 @@ interface Options {
 process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const options = optionsOf(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  if (printHelp(args, USAGE)) return EXIT.understood;
+  const options = optionsOf(args);
   if (options === null) {
     console.error(USAGE);
     return EXIT.notAsked;

@@ -9,6 +9,7 @@ import { DECLARED_PROVIDER } from "../src/providers/generic/declaration.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../src/providers/registry.ts";
 import { FILES_OF_SIGNED_HOOKS, filesOf, LISTS, UnexpectedFile } from "./providers-new/edits.ts";
 import { declarationOf } from "./providers-new/declaration-text.ts";
+import { printHelp } from "./help.ts";
 import { type NewProvider, newProvider } from "./providers-new/names.ts";
 
 const USAGE = `Usage: npm run providers:new -- NAME [--code] [--no-hooks]
@@ -21,8 +22,11 @@ const TESTS = `npm run check
 npx vitest run --project core --project smoke test/providers test/lint/new-provider`;
 const root = join(import.meta.dirname, "..");
 
-const asked = askedFor(process.argv.slice(2));
-if (!asked.ok) {
+const args = process.argv.slice(2);
+const asked = askedFor(args);
+if (printHelp(args, USAGE)) {
+  process.exitCode = 0;
+} else if (!asked.ok) {
   console.error(asked.error);
   process.exitCode = 2;
 } else if (asked.value.isCode) {
@@ -38,11 +42,11 @@ interface Asked {
   readonly isCode: boolean;
 }
 
-function askedFor(args: string[]): Result<Asked, string> {
+function askedFor(given: string[]): Result<Asked, string> {
   try {
     const flag = { type: "boolean", default: false } as const;
     const options = { code: flag, "no-hooks": flag };
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+    const { values, positionals } = parseArgs({ args: given, options, allowPositionals: true });
     const [name, ...others] = positionals;
     if (name === undefined || others.length > 0) return failure(USAGE);
     const taken = [...PROVIDERS.values(), ...SIMULATED_PROVIDERS].map((known) => known.name);

@@ -8,6 +8,7 @@ import { outputsBucketOf, prepareBucket } from "./deploy/outputs-bucket.ts";
 import { Refusal } from "./deploy/refusal.ts";
 import { lineOf } from "./doctor/finding.ts";
 import { ENVIRONMENTS } from "./environments.ts";
+import { printHelp } from "./help.ts";
 import { reportSecrets } from "./secrets-files.ts";
 import { edit, presentOptions, warnings } from "./setup/edit.ts";
 import { optionsOf, type SetupOptions, USAGE, WrongOption } from "./setup/options.ts";
@@ -28,7 +29,7 @@ try {
 }
 
 async function setUp(args: readonly string[]): Promise<void> {
-  if (args.includes("--help")) return console.log(USAGE);
+  if (printHelp(args, USAGE)) return;
   const options = args.length > 0 || !isTerminal() ? optionsOf(args) : await askOnTerminal();
   const { environment = "production", ...settings } = options;
   if (environment === "production") apply(settings);

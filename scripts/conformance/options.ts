@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { schemeOf } from "./keys.ts";
 import type { ConformanceTarget } from "./run.ts";
 
-const USAGE =
+export const USAGE =
   "Usage: npm run conformance -- --to https://client.example.com/hook --secret whsec_… [--timeout-s 10]";
 
 /** Error for a wrong command line; its message tells the person who has typed it what is wrong. */

@@ -10,10 +10,7 @@ function buttonOf(repository: string | null): string {
   return `[![Deploy to Cloudflare](${image})](https://deploy.workers.cloudflare.com/?url=${repository})`;
 }
 
-/**
- * Returns `README.md` with the button of the repository that `package.json` names.
- * @param measured what the page says about the builds of its figures.
- */
-export function readmeDoc(readme: string, manifest: object, measured: string): string {
-  return fillRegions(readme, { "deploy-button": buttonOf(repositoryUrl(manifest)), measured });
+/** Returns `README.md` with the button of the repository that `package.json` names. */
+export function readmeDoc(readme: string, manifest: object): string {
+  return fillRegions(readme, { "deploy-button": buttonOf(repositoryUrl(manifest)) });
 }

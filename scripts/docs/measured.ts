@@ -12,9 +12,6 @@ export const Builds = z.record(
   }),
 );
 
-/** Figures of `docs/promises.md` that `README.md` repeats beside the promises. */
-export const IN_README = ["simulation", "chaos", "load", "polls", "upgrade", "forbidden URLs"];
-
 const SHOWN_DIGITS = 7;
 
 /** Returns a sentence about each build: which figures were measured at it, and whether the core or the simulation has changed since. */
@@ -30,13 +27,6 @@ function sentences(builds: Builds, present: string) {
     const at = commit.slice(0, SHOWN_DIGITS);
     return { hash, sentence: `Figures of ${names}: measured at ${at}${since}.` };
   });
-}
-
-/** Returns what `README.md` says about the builds of its figures. */
-export function readmeBuilds(builds: Builds, present: string): string {
-  const shown = Object.entries(builds).filter(([name]) => IN_README.includes(name));
-  const said = sentences(Object.fromEntries(shown), present);
-  return said.map(({ sentence }) => sentence).join(" ");
 }
 
 /** Returns `docs/promises.md` with the builds of its figures. */

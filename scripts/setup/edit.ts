@@ -16,8 +16,8 @@ const isIndexConsumer = (block: string) => /^queue\s*=\s*"task-relay-index"/m.te
 /**
  * Applies the options of `npm run setup` to the text of `wrangler.toml`, and returns the new text. Applying
  * the same options again changes nothing.
- * @throws WrongOption when the options ask for a queue and there is no index, or for outputs and the relay has no
- * address; UnexpectedToml when the text has another form than this code can edit.
+ * @throws WrongOption when the options ask for a queue and there is no index; UnexpectedToml when the text has another form
+ * than this code can edit.
  */
 export function edit(toml: string, options: SetupOptions): string {
   let text = toml;
@@ -57,7 +57,17 @@ export function presentOptions(toml: string): SetupOptions {
 
 /** Returns warnings for the user about the settings in a finished `wrangler.toml`. */
 export function warnings(toml: string): readonly string[] {
-  return [...domainWarnings(toml), ...databaseWarnings(toml)];
+  return [...domainWarnings(toml), ...outputWarnings(toml), ...databaseWarnings(toml)];
+}
+
+/** Warns when outputs are kept and a deployment has no address yet with which their links could begin. */
+function outputWarnings(toml: string): readonly string[] {
+  const hasAddress = ["OUTPUTS_URL", "PUBLIC_URL"].some((name) => textOf(toml, name) !== "");
+  if (hasAddress || !hasBlock(toml, BUCKETS, isOutputs)) return [];
+  return [
+    "Outputs are kept, on this machine at once (npm start). A deployment needs an address for their links: " +
+      "npm run deploy:first stores PUBLIC_URL, --domain or --outputs-domain sets one of your own",
+  ];
 }
 
 function domainWarnings(toml: string): readonly string[] {
@@ -117,19 +127,9 @@ function textOf(toml: string, name: string): string {
   return (readKey(toml, name) ?? "").replaceAll('"', "");
 }
 
-/**
- * Switches the bucket of outputs on or off. It stands in the jurisdiction of the objects.
- * @throws WrongOption when outputs are to be kept and the relay has no address for their links.
- */
+/** Switches the bucket of outputs on or off. It stands in the jurisdiction of the objects. */
 function withOutputs(toml: string, { outputs, jurisdiction }: SetupOptions): string {
   if (outputs === undefined && jurisdiction === undefined) return toml;
-  const hasAddress = ["OUTPUTS_URL", "PUBLIC_URL"].some((name) => textOf(toml, name) !== "");
-  if (outputs === true && !hasAddress) {
-    throw new WrongOption(
-      "--outputs needs an address for the links: add --domain or --outputs-domain, " +
-        "or run npm run deploy:first before, which stores PUBLIC_URL",
-    );
-  }
   const switched = outputs === undefined ? toml : switchBlocks(toml, BUCKETS, outputs, isOutputs);
   const place = readKey(toml, "JURISDICTION");
   return setBlockKey(switched, BUCKETS, isOutputs, "jurisdiction", place);

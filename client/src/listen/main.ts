@@ -9,7 +9,12 @@ async function run(): Promise<string | null> {
   if (typeof WebSocket === "undefined") {
     return `Listening needs Node 22 or later, because earlier versions have no WebSocket. This is ${process.version}.`;
   }
-  const settings = settingsOf(process.argv.slice(2), process.env);
+  const args = process.argv.slice(2);
+  if (args.includes("--help")) {
+    console.log(USAGE);
+    return null;
+  }
+  const settings = settingsOf(args, process.env);
   if ("fault" in settings) return `${settings.fault}\n${USAGE}`;
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());

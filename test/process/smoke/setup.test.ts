@@ -300,7 +300,6 @@ it.each([
   ["an unknown --jurisdiction", ["--jurisdiction", "cn"], "--jurisdiction"],
   ["an unknown --location", ["--location", "moon"], "--location"],
   ["an --outputs-domain with a path", ["--outputs-domain", "a.example.net/b"], "--outputs-domain"],
-  ["--outputs without an address for the links", ["--outputs"], "--outputs needs an address"],
   ["an unknown value of --index", ["--index", "maybe"], "--index"],
   ["an unknown --plan", ["--plan", "gold"], "--plan"],
   ["--queue without an index", ["--index", "off", "--queue"], "--queue needs the index"],
@@ -309,6 +308,15 @@ it.each([
   ["an unknown option", ["--region", "weur"], "--region"],
 ])("npm run setup refuses %s", (_, args, named) => {
   expect(() => edit(toml(), optionsOf(args))).toThrow(named);
+});
+
+it("npm run setup --outputs keeps outputs on this machine before any deployment, and says that a deployment needs an address for their links", () => {
+  const changed = edit(toml(), optionsOf(["--outputs"]));
+  expect(changed).toMatch(/^\[\[r2_buckets\]\]\nbinding = "OUTPUTS"\n/m);
+  const needed = expect.stringMatching(/^Outputs are kept, on this machine at once.+ an address/);
+  expect(warnings(changed)).toContainEqual(needed);
+  const addressed = edit(changed, optionsOf(["--outputs-domain", "outputs.example.net"]));
+  for (const text of [toml(), addressed]) expect(warnings(text)).not.toContainEqual(needed);
 });
 
 it("npm run setup says in one line what is wrong with an option, and changes nothing", () => {
