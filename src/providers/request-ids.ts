@@ -5,10 +5,11 @@
 
 /**
  * Pattern of the name of such an id, in the spellings of upstreams and gateways, and of the id: a word with a digit, which
- * tells it from what a sentence says about ids.
+ * tells it from what a sentence says about ids. Behind a colon it may be short; behind a blank alone it has four characters,
+ * because a sentence may go on with a number there.
  */
 const NAMED =
-  /((?<![a-z\d])(?:(?:x-)?(?:extended[ _-])?(?:request|req|trace|log|correlation|ray)[ _-]?id|tid|请求 ?id)(?:["']?\s{0,3}[:=：]\s{0,3}["']?|\s{1,3}))(?=[\w-]{0,127}?\d)([\w-]{8,})/gi;
+  /((?<![a-z\d])(?:(?:x-)?(?:extended[ _-])?(?:request|req|trace|log|correlation|ray)[ _-]?id|tid|请求 ?id)(?:["']?\s{0,3}[:=：]\s{0,3}["']?|\s{1,3}(?=[\w-]{4})))(?=[\w-]{0,127}?\d)([\w-]+)/gi;
 /** Pattern of an id that tells by itself what it is, as those of OpenAI and Anthropic do. */
 const PREFIXED = /\breq_[A-Za-z0-9]{12,}/g;
 /** Characters for private use, between which the name of an id stands after the id was removed. */

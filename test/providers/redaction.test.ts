@@ -58,6 +58,9 @@ const EXAMPLES: Readonly<Record<string, readonly (readonly [string, string])[]>>
       "The parameter is not valid. Request id: 021748512345678901234567890abcdef0123456789",
       "The parameter is not valid.",
     ],
+    ["Blocked. Request id: 02174", "Blocked."],
+    ["Blocked (request_id=7)", "Blocked"],
+    ["The request id 02174 was refused.", "The request id … was refused."],
     // OpenAI.
     [
       "Please include the request ID 05db48fb-224e-4ff7-8266-b72865ef4f1f in your message.",
@@ -92,6 +95,7 @@ it.each([
   ["a question with a ratio and a URL", "Is 16:9 supported? See https://docs.example/ratios"],
   ["the word token", "token limit exceeded"],
   ["what is said of request ids", "The request id must be unique (request_id: missing)."],
+  ["a number behind what is said of request ids", "Every request id 404 is refused."],
   ["an id of a job", "The task cgt-20260101120000-abcde was not found"],
   ["a word that ends like the name of an id", "outid: 1234567890, stid=1234567890"],
   ["letters beyond ASCII", "Ungültige Eingabe: 画像が大きすぎます 🦊"],

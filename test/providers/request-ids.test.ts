@@ -13,6 +13,7 @@ it.each<[string, readonly string[]]>([
     ["a1", "b2", "c3", "d4", "e5"].map((id) => `request id: ${id.repeat(4)}`).join(", "),
     ["a1a1a1a1", "b2b2b2b2", "c3c3c3c3", "d4d4d4d4"],
   ],
+  ["Request id: 02174, trace id 0217, log id 404", ["02174", "0217"]],
   [`request id: 1${"x".repeat(200)}`, [`1${"x".repeat(127)}`]],
 ])("requestIdsIn finds the ids of an upstream's requests in %j", (text, ids) => {
   expect(requestIdsIn(text)).toEqual(ids);
