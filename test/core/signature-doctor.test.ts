@@ -26,6 +26,7 @@ const SENT: Sent = {
   taskId: ID,
   body: BODY,
   attempts: [1, 2].map((number) => ({ number, startedAt: NOW + (number - 1) * 180_000 })),
+  account: ACCOUNT.id,
   signers: await signersOf(ACCOUNT, PRESENT, config, keyring),
   others: keyring.callbackSecrets.map(({ key }) => {
     return {
@@ -176,8 +177,8 @@ const BROKEN: readonly Broken[] = [
     { headers: await signed({ keys: only([...keyring.callbackSecrets]) }) },
     {
       code: "wrong_secret",
-      message:
-        "No signature of the header was made with a secret of this task, but with a secret of the relay itself.",
+      message: `No signature of the header was made with a secret of the account ${ACCOUNT.id}, which signs the callbacks of its tasks, but with a secret of the relay itself.`,
+      cure: `Read them again with GET /v1/accounts/${ACCOUNT.id}/signing-secrets. Test and production relays have different ones.`,
     },
   ],
   [
@@ -209,6 +210,7 @@ it("the signature doctor finds a callback valid that arrives unchanged, and name
   expect(await verdictOn({})).toEqual({
     verdict: "valid",
     signed_by: [...SECRETS, KEY],
+    account: ACCOUNT.id,
     attempt: 1,
     age_s: 1,
     faults: [],
@@ -261,6 +263,7 @@ it("the signature doctor verifies each signature only once with each secret, eve
     body: "{}",
     attempts: [{ number: 1, startedAt: NOW }],
     signers: [{ name: { scheme: "v1", age: "current" }, key }] as const,
+    account: null,
     others: [],
     sign: () => Promise.resolve("v1,AAAA"),
   };

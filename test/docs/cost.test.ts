@@ -97,6 +97,7 @@ it("the README rounds the prices of docs/cost.md to dollars", () => {
     "event, index",
     "registered, index",
     "Ark with hooks, index",
+    "Ark polled six times, index",
     "Ark with hooks, index, receiver hangs 3 times",
   ];
   const bills = new Map(lifeBills());

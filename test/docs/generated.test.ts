@@ -78,7 +78,7 @@ it.each([
 ])(
   "when package.json names the repository %j, the part of README.md about the deploy button is generated with the text: %s",
   (named, expected) => {
-    expect(readmeDoc(README, { repository: named }, "")).toContain(expected);
+    expect(readmeDoc(README, { repository: named })).toContain(expected);
   },
 );
 

@@ -3,16 +3,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { coreHash, lifeFiles } from "../../scripts/docs/core-hash.ts";
-import { readmeDoc } from "../../scripts/docs/deploy-button.ts";
-import { Builds, IN_README, promisesDoc, readmeBuilds } from "../../scripts/docs/measured.ts";
+import { Builds, promisesDoc } from "../../scripts/docs/measured.ts";
 import { ROOT } from "../process/harness/child.ts";
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const builds = Builds.parse(JSON.parse(read("docs/measured.json")));
 const present = coreHash(ROOT);
 const pages = {
-  "README.md": (hash: string) =>
-    readmeDoc(read("README.md"), JSON.parse(read("package.json")), readmeBuilds(builds, hash)),
   "docs/promises.md": (hash: string) => promisesDoc(read("docs/promises.md"), builds, hash),
 };
 const SENTENCE = "; the core or the simulation has changed since.";
@@ -26,11 +23,10 @@ it.each(Object.entries(pages))(
 
 it.each(Object.entries(pages))(
   "the generated part of %s says which figures were measured with an earlier core or simulation, by their core hash",
-  (path, generated) => {
+  (_, generated) => {
     for (const [name, { commit, hash }] of Object.entries(builds)) {
       const lineIn = (page: string) =>
         page.match(/Figures of [^:]+: [^.]+\./g)?.find((line) => line.includes(name));
-      if (path === "README.md" && !IN_README.includes(name)) continue;
       const measured = `: measured at ${commit.slice(0, 7)}`;
       expect(lineIn(generated("0"))).toContain(measured + SENTENCE);
       expect(lineIn(generated(hash))).toContain(

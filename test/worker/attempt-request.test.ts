@@ -149,8 +149,11 @@ it("POST /v1/tasks/{id}/verify says so when a received callback is signed with t
   const forged = { ...headers, "webhook-signature": signature };
   const answer = await post(`/v1/tasks/${id}/verify`, { headers: forged, body });
   const message =
-    "No signature of the header was made with a secret of this task, but with the secret for events of upstreams.";
-  expect(await answer.json()).toMatchObject({ faults: [{ code: "wrong_secret", message }] });
+    "No signature of the header was made with a secret of the relay itself, which signs callbacks of tasks without an account, but with the secret for events of upstreams.";
+  const cure = expect.stringContaining("GET /v1/signing-secrets");
+  const verdict = await answer.json();
+  expect(verdict).toMatchObject({ faults: [{ code: "wrong_secret", message, cure }] });
+  expect(verdict).not.toHaveProperty("account");
 });
 
 it("the second callback attempt of a task is shown with its delay after its planned time and its time after the end of the task", async () => {

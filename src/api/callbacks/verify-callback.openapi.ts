@@ -26,6 +26,10 @@ const Verdict = named(
   z.strictObject({
     verdict: described(z.enum(["valid", "stale", "invalid"]), "`stale`: valid but for its age."),
     signed_by: described(z.array(Signer), "The secrets and keys under which it is valid."),
+    account: maybe(
+      z.string(),
+      "The account whose secrets sign callbacks of this task, if it has one.",
+    ),
     attempt: described(z.nullable(z.int()), "Number of the attempt that has this timestamp."),
     age_s: described(z.nullable(z.int()), "Age of the timestamp in seconds."),
     faults: described(z.array(Fault), "What is wrong, gravest first."),

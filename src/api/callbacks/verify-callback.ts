@@ -63,6 +63,7 @@ export async function verdictOn(
     taskId,
     body,
     attempts,
+    account: account?.id ?? null,
     signers: await signersOfMessage(message, runtime, env),
     others: [
       ...(account === null ? [] : named(callbackSecrets, "a secret of the relay itself")),

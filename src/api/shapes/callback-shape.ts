@@ -79,7 +79,10 @@ export const Callback = named(
   "Callback",
   z.strictObject({
     url: z.string(),
-    status: described(z.enum(["sending", "delivered", "failed"]), "State of the latest series."),
+    status: described(
+      z.enum(["sending", "delivered", "failed"]),
+      "State of the latest series. `sending` until it ends: an attempt is under way, or waits until `next_attempt_at`.",
+    ),
     attempts: described(z.array(Attempt), "The last 20 attempts, oldest first."),
     waits_for: maybe(z.literal("refund"), "The first attempt waits until credits are refunded."),
     paused: maybe(z.literal(true), "The relay is paused, which holds the next attempt back."),

@@ -63,7 +63,7 @@ function doctorAnswer(
 
 /** Shows whether the signature of a received callback is valid, and each fault that was found, with advice. */
 export function VerdictView({
-  verdict: { verdict, faults, signed_by, attempt, age_s },
+  verdict: { verdict, faults, signed_by, account, attempt, age_s },
 }: {
   readonly verdict: Verdict;
 }) {
@@ -78,7 +78,7 @@ export function VerdictView({
         <Notice
           tone={verdict === "valid" && faults.length === 0 ? "ok" : "warn"}
           icon={verdict === "valid" ? "check" : "clock"}
-          title={`The signature is valid: ${signed_by.map(signerText).join(", ")}.`}
+          title={`The signature is valid: ${signed_by.map((name) => signerText(name, account)).join(", ")}.`}
         >
           <p>
             {attempt === null ? "It is of no stored attempt" : `It is attempt ${attempt}`}
@@ -105,19 +105,19 @@ export function VerdictView({
   );
 }
 
-/** Returns a description of a secret or key, e.g. `secret no. 2 (current)`. */
-export function signerText({
-  scheme,
-  age,
-  generation,
-  relay_secret: place,
-  kid,
-}: SignerName): string {
+/**
+ * Returns a description of a secret or key, e.g. `secret no. 2 of acme (current)`.
+ * @param account account that the secret belongs to, where it is to be named.
+ */
+export function signerText(
+  { scheme, age, generation, relay_secret: place, kid }: SignerName,
+  account?: string,
+): string {
   if (scheme === "v1a") return `the Ed25519 key that begins with ${kid?.slice(0, 8) ?? ""}`;
   const old = place === undefined ? "" : ` of relay secret ${place}`;
   return generation === undefined
     ? `the relay's ${age} secret`
-    : `secret no. ${generation}${old} (${age})`;
+    : `secret no. ${generation}${account === undefined ? "" : ` of ${account}`}${old} (${age})`;
 }
 
 function FaultView({

@@ -66,7 +66,9 @@ export function SeenPanel({ seen, taskId }: { readonly seen: Seen; readonly task
         </nav>
       )}
       <Tabs name="seen" label="Form of the request" tabs={requestTabs(sent, fresh)} />
-      <p class="small muted">Signed with {sent.signed_by.map(signerText).join(", ")}.</p>
+      <p class="small muted">
+        Signed with {sent.signed_by.map((name) => signerText(name)).join(", ")}.
+      </p>
       <div class="help-columns">
         <Panel title="Verify it in your server">
           <Tabs

@@ -4,7 +4,7 @@ import { TOLERANCE_S } from "../signature.ts";
 import { type BodyDifference, bodyDifference } from "./body-difference.ts";
 import { type PastedHeaders, readPastedHeaders } from "./pasted-headers.ts";
 import { entriesOf, repaired, validSigners } from "./signature-check.ts";
-import { type Fault, fault, type Verdict } from "./verdict.ts";
+import { type Fault, fault, type Verdict, wrongSecret } from "./verdict.ts";
 
 /** A callback as a server has received it. */
 export interface Received {
@@ -20,6 +20,8 @@ export interface Sent {
   readonly attempts: readonly { readonly number: number; readonly startedAt: number }[];
   /** Returns the header `webhook-signature` of the callback as it was sent, for a timestamp in Unix seconds. */
   readonly sign: (timestamp: string) => Promise<string>;
+  /** Account whose secrets sign the callback; null when those of the relay itself do. */
+  readonly account: string | null;
   /** Secrets and keys that sign the callback. */
   readonly signers: readonly Signer[];
   /** Secrets with which the relay signs other messages than callbacks. `what` names these messages. */
@@ -70,6 +72,7 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
     return {
       verdict: time.faults.length === 0 ? "valid" : "stale",
       signed_by: signedBy.map(({ name }) => name),
+      ...ownerOf(sent),
       ...time,
       faults: [...otherTask(given, sent), ...onlyV1a(given), ...time.faults],
     };
@@ -77,7 +80,12 @@ export async function examine(received: Received, sent: Sent, now: number): Prom
   const signed = await closest(given, sent);
   const time = timeOf(signed?.timestamp ?? inSeconds(given.timestamp), sent, now);
   const faults = [...headerFaults(headers), ...(await changesOf(given, signed, sent))];
-  return { verdict: "invalid", signed_by: [], ...time, faults: [...faults, ...time.faults] };
+  const all = [...faults, ...time.faults];
+  return { verdict: "invalid", signed_by: [], ...ownerOf(sent), ...time, faults: all };
+}
+
+function ownerOf({ account }: Sent): Pick<Verdict, "account"> {
+  return account === null ? {} : { account };
 }
 
 /**
@@ -211,9 +219,9 @@ async function foreignSignature(given: Parts, truth: Parts, sent: Sent): Promise
       ...(await validSigners(entries, given, [signer])),
       ...(await validSigners(entries, truth, [signer])),
     ];
-    if (found.length > 0) return fault("wrong_secret", `, but with ${what}`);
+    if (found.length > 0) return wrongSecret(sent.account, what);
   }
-  return fault("wrong_secret", "");
+  return wrongSecret(sent.account, null);
 }
 
 function signatureFault(): Fault {

@@ -60,6 +60,8 @@ export interface Verdict {
    * body.
    */
   readonly signed_by: readonly SignerName[];
+  /** Account whose secrets sign the callbacks of the task. Absent for a task without an account. */
+  readonly account?: string;
   /** Number of the attempt that has this timestamp. Null when no stored attempt has it. */
   readonly attempt: number | null;
   /** Age of the timestamp at the time of the receipt, in seconds. Null when the timestamp cannot be read. */
@@ -107,8 +109,8 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
     "Pass the header on as text, without URL decoding, lower-casing or base64url.",
   ],
   wrong_secret: [
-    "No signature of the header was made with a secret of this task%.",
-    "Read the secrets again with GET /v1/accounts/{account}/signing-secrets or GET /v1/signing-secrets. Test and production relays have different ones.",
+    "No signature of the header was made with a secret of %.",
+    "Read them again with %. Test and production relays have different ones.",
   ],
   only_v1a: [
     "The header has only Ed25519 signatures (v1a).",
@@ -140,6 +142,25 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
   body_not_json: ["The body is not JSON any more: it looks like a printed object.", RAW],
   body_changed: ["The body was changed after signing.", RAW],
 };
+
+/**
+ * Returns the fault of a callback that no secret of its signer has signed.
+ * @param account account whose secrets sign the callback; null when those of the relay itself do.
+ * @param found what has signed it instead; null when that is not known.
+ */
+export function wrongSecret(account: string | null, found: string | null): Fault {
+  const [signer, path] =
+    account === null
+      ? ["the relay itself, which signs callbacks of tasks without an account", "signing-secrets"]
+      : [
+          `the account ${account}, which signs the callbacks of its tasks`,
+          `accounts/${account}/signing-secrets`,
+        ];
+  const but = found === null ? "" : `, but with ${found}`;
+  const { message } = fault("wrong_secret", `${signer}${but}`);
+  const { cure } = fault("wrong_secret", `GET /v1/${path}`);
+  return { code: "wrong_secret", message, cure };
+}
 
 /**
  * Returns the description of one reason why a server refuses a callback.
