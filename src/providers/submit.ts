@@ -64,6 +64,11 @@ export interface SubmitTarget {
    * can read. A request without it is not sent.
    */
   readonly required?: Readonly<Record<string, string | boolean>>;
+  /**
+   * Members with which a call asks for the output itself in the answer, in place of a link to it. Absent when the upstream
+   * documents none. Calls whose answer is the result have them in `unreadable`.
+   */
+  readonly inline?: InlineMembers;
   /** Other places from which the upstream reads parameters. Absent when it reads them from their own members alone. */
   readonly hidden?: HiddenParameters;
   /**
@@ -94,6 +99,15 @@ export interface SubmitTarget {
 export type ModelPlace =
   | { readonly name: string }
   | { readonly pointer: string; readonly otherwise?: string };
+
+/**
+ * Members of a call, by JSON Pointers, that decide whether the answer has the output itself: it has with one of the values
+ * of `asked`, and without the value of `linked`. An absent list means that there are none.
+ */
+export interface InlineMembers {
+  readonly asked?: Readonly<Record<string, readonly (string | number | boolean)[]>>;
+  readonly linked?: Readonly<Record<string, string | boolean>>;
+}
 
 /**
  * Fields of a submit call for hooks. `?name` stands for a query parameter, `a.b` for the field `b` of the object `a`, and

@@ -2,9 +2,12 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { connectionsWith, DECLARATIONS } from "../providers/declarations.ts";
 import { useClock } from "../worker/clock.ts";
+import { untilIdle, wake } from "../worker/objects.ts";
 import { anOutside, type Site } from "../worker/outside.ts";
+import { submit } from "../worker/submitted.ts";
+import { CALLBACK_URL } from "../worker/tasks.ts";
 import { VIDEO_BYTES } from "./copied.ts";
-import { openRaw, polledTask } from "./keyed.ts";
+import { FIRST_POLL_MS, keyedLinkOf, openRaw, polledTask } from "./keyed.ts";
 
 useClock();
 
@@ -71,3 +74,53 @@ it.each<[string, Site, number]>([
     expect(response.status).toBe(status);
   },
 );
+
+const FAL = "https://queue.fal.run/fal-ai/flux";
+const FAL_BINDINGS = { ...env, FAL_KEY: "test-only-fal-key" };
+
+/** Submits a job to fal that asks for the output itself, and returns the task's id and the URL of the call. */
+async function submittedToFal(query: string, callback: Readonly<Record<string, string>>) {
+  const fal = anOutside();
+  fal.on("https://client.example.net/", () => new Response());
+  fal.on(FAL, ({ url }) => {
+    if (url.includes("/dev")) return Response.json({ request_id: "job-1" });
+    if (url.endsWith("/status")) return Response.json({ status: "COMPLETED" });
+    return Response.json({ images: [{ url: `data:video/mp4;base64,${FILE}` }] });
+  });
+  const id = crypto.randomUUID();
+  const path = `/v1/submit/fal/fal-ai/flux/dev${query}`;
+  const headers = { "Relay-Task-Id": id, ...callback };
+  const body = JSON.stringify({ prompt: "a fox", sync_mode: true });
+  const response = await submit({ path, headers, body, bindings: FAL_BINDINGS });
+  expect(response.status).toBe(200);
+  return { id, url: fal.sentTo(`${FAL}/dev`)[0]?.url };
+}
+
+it("a submission that asks for the output itself is sent without a hook URL where outputs are kept, and the relay's link opens the output", async () => {
+  const { id, url } = await submittedToFal("", { "Relay-Callback-Url": CALLBACK_URL });
+  expect(url).toBe(`${FAL}/dev`);
+  await wake(id, FIRST_POLL_MS);
+  await untilIdle(id);
+  const response = await openRaw(await keyedLinkOf(id, FAL_BINDINGS), FAL_BINDINGS);
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "video/mp4"]);
+  expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO_BYTES);
+});
+
+it("the hook URL of a submission that asks for the output itself is replaced by the relay's, because the upstream would call it", async () => {
+  const { id, url } = await submittedToFal(`?fal_webhook=${encodeURIComponent(CALLBACK_URL)}`, {});
+  expect(new URL(url ?? "").searchParams.get("fal_webhook")).toContain(`/hooks/fal/${id}/`);
+});
+
+it("a submission that asks for the output itself is refused also where outputs are kept when its upstream is polled by POST", async () => {
+  const bindings = { ...env, CONNECTIONS: connectionsWith("runware", { key: "test-only-key" }) };
+  const call = { taskUUID: crypto.randomUUID(), model: "m", outputType: "dataURI" };
+  const response = await submit({
+    path: "/v1/submit/runware/v1",
+    body: JSON.stringify([call]),
+    bindings,
+  });
+  expect([response.status, await response.json()]).toEqual([
+    422,
+    expect.objectContaining({ code: "output_needs_store" }),
+  ]);
+});

@@ -27,7 +27,7 @@ export interface KeyedTask {
 }
 
 /** Time after which a job of which no hook came is polled for the first time, in milliseconds. */
-const FIRST_POLL_MS = 150_000;
+export const FIRST_POLL_MS = 150_000;
 const Read = z.looseObject({ output: z.object({ urls: z.tuple([z.string()]) }) });
 
 /** A job of a provider, and its server, whose answer to a poll has the result. */
@@ -64,7 +64,7 @@ export async function aKeyedTask(
 }
 
 /** Returns the path of the link to the only output of a task. */
-async function keyedLinkOf(id: string, bindings: object): Promise<string> {
+export async function keyedLinkOf(id: string, bindings: object): Promise<string> {
   const task = await (await callWith(bindings, `/v1/tasks/${id}`)).json();
   return pathOfLink(Read.parse(task).output.urls[0]);
 }

@@ -130,8 +130,6 @@ it.each<[string, string, SubmitTarget["unreadable"]]>([
   ],
   ["xai", "/v1/images/edits", { "/response_format": ["b64_json"] }],
   ["minimax", "/v1/image_generation", { "/response_format": ["base64"] }],
-  ["atlascloud", "/api/v1/model/generateImage", { "/enable_base64_output": [true] }],
-  ["wavespeed", "/api/v3/google/veo3", { "/enable_base64_output": [true] }],
 ])(
   "a submission to %s at %s must not ask for base64 or a stream, because such answers have no links: %j",
   (provider, path, unreadable) => {

@@ -125,6 +125,8 @@ const PROVOKED = {
   no_callback: async () => redeliver(await completed({ callback_url: null })),
   output_gone: expiredLink,
   payload_too_large: () => post("/v1/tasks", " ".repeat(256 * 1024 + 1)),
+  output_needs_store: () =>
+    submit({ path: "/v1/submit/fal/fal-ai/flux/dev", body: '{"sync_mode": true}' }),
   idempotency_key_reused: keyReused,
   rate_limited: () => callWith({ ...env, LIMIT_REFUSALS: aRateLimit(0) }, "/hooks/ark/x/y", HOOK),
   internal_error: async () => call(`/v1/tasks/${await unreadable()}`),
@@ -195,7 +197,7 @@ it.each(Object.entries(PROVOKED))(
       type: response.headers.get("Content-Type"),
     }).toEqual({
       task: CONFLICTS.includes(code) || code === "idempotency_key_reused",
-      issues: code.startsWith("invalid_"),
+      issues: code.startsWith("invalid_") || code === "output_needs_store",
       challenge: response.status === 401,
       allow: response.status === 405,
       retryAfter: WITH_RETRY.includes(code) || response.status === 503,

@@ -8,7 +8,7 @@ import type {
   SubmitExample,
   SubmitExamples,
 } from "../../src/providers/shared/examples/submit-examples.ts";
-import { invalid, refusal } from "./client.ts";
+import { callWith, invalid, refusal } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { NOTHING, stored, untilIdle } from "./objects.ts";
 import { anOutside, answering, type Outside, type Sent } from "./outside.ts";
@@ -223,21 +223,6 @@ it.each<[string, object, string]>([
   ],
   ["has a hook URL that is no text", { webhook_config: { uris: [7] } }, "/webhook_config/uris"],
   ["does not run in the background", { background: false }, "/background"],
-  [
-    "does not say how the file is delivered",
-    { response_format: { type: "video" } },
-    "/response_format/delivery",
-  ],
-  [
-    "asks for the file as base64",
-    { response_format: { delivery: "inline" } },
-    "/response_format/delivery",
-  ],
-  [
-    "has a list of formats",
-    { response_format: [{ delivery: "uri" }] },
-    "/response_format/delivery",
-  ],
   ["is not to be stored", { store: false }, "/store"],
   ["asks for a stream", { stream: true }, "/stream"],
 ])(
@@ -247,5 +232,58 @@ it.each<[string, object, string]>([
     const body = JSON.stringify(geminiCall(members));
     const response = await submit({ path: `/v1/submit/gemini${GEMINI_PATH}`, body, bindings });
     expect(await refusal(response)).toEqual(invalid(path));
+  },
+);
+
+const RUNWARE_CALL = { taskUUID: "50836053-a0ee-4cf5-b9d6-ae7c5d140ada", model: "m" };
+
+it.each<[string, string, object, string]>([
+  ["fal", "/fal-ai/flux/dev", { prompt: "a fox", sync_mode: true }, "/sync_mode"],
+  ["wavespeed", "/api/v3/google/veo3", { enable_base64_output: true }, "/enable_base64_output"],
+  [
+    "atlascloud",
+    "/api/v1/model/generateImage",
+    { model: "m", enable_base64_output: true },
+    "/enable_base64_output",
+  ],
+  [
+    "gemini",
+    GEMINI_PATH,
+    geminiCall({ response_format: { type: "video" } }),
+    "/response_format/delivery",
+  ],
+  [
+    "gemini",
+    GEMINI_PATH,
+    geminiCall({ response_format: { delivery: "inline" } }),
+    "/response_format/delivery",
+  ],
+  [
+    "gemini",
+    GEMINI_PATH,
+    geminiCall({ response_format: [{ delivery: "uri" }] }),
+    "/response_format/delivery",
+  ],
+  ["runware", "/v1", [{ ...RUNWARE_CALL, outputType: "base64Data" }], "/outputType"],
+])(
+  "a submission to %s at %s that asks for the output itself in the answer is 422 without a bucket, and is not sent: %j",
+  async (provider, path, call, member) => {
+    const bindings = { ...env, ...keyVarsOf(provider, "test-only-key") };
+    const { id, headers } = named();
+    const body = JSON.stringify(call);
+    const response = await submit({
+      path: `/v1/submit/${provider}${path}`,
+      body,
+      headers,
+      bindings,
+    });
+    expect([response.status, await response.json()]).toEqual([
+      422,
+      expect.objectContaining({
+        code: "output_needs_store",
+        issues: [expect.objectContaining({ path: member })],
+      }),
+    ]);
+    expect((await callWith(bindings, `/v1/tasks/${id}`)).status).toBe(404);
   },
 );

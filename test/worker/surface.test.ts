@@ -7,7 +7,7 @@ import { ROUTES } from "../../src/api/routes.ts";
 const SURFACE = [
   "POST /v1/tasks | operate | 200 201 | idempotency_key_reused insufficient_credits not_found task_exists",
   "POST /v1/tasks/{id}/upstream | operate | 200 | task_settled unknown_task",
-  "POST /v1/submit/{connection}/{+path} | submit |  | body_timeout idempotency_key_reused insufficient_credits invalid_json not_found payload_too_large submission_running submit_unknown task_exists",
+  "POST /v1/submit/{connection}/{+path} | submit |  | body_timeout idempotency_key_reused insufficient_credits invalid_json not_found output_needs_store payload_too_large submission_running submit_unknown task_exists",
   "GET /v1/submit/{connection}/{+path} | anyone |  | not_found",
   "GET /v1/tasks | read | 200 | index_disabled",
   "GET /v1/tasks/{id} | read | 200 304 | unknown_task",
@@ -85,6 +85,7 @@ it("the problem codes and their statuses are exactly those of the list in this t
     body_timeout: 408,
     output_gone: 410,
     payload_too_large: 413,
+    output_needs_store: 422,
     idempotency_key_reused: 422,
     rate_limited: 429,
     internal_error: 500,

@@ -112,6 +112,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
       "The upstream has not answered the submission in time, or with an answer that states neither a job nor a refusal, so that it may have started a job.",
     cure: "Do not submit again. The task stays open: a hook that names the job brings its result. Without one the task fails with submit_unknown after SUBMIT_UNKNOWN_MINUTES and is refunded. Its failure.retryable is then true: a new submission may succeed. This does not say that the first one has started no job, so a new submission may pay the upstream for a second job; look at the upstream's own list of jobs first where that matters.",
   },
+  output_needs_store: {
+    cause:
+      "The submission asks for the output itself in the upstream's answer (as a data: URL or in base64), in place of a link to it, and this relay could not keep such an output. The member issues names the field. Nothing was sent or charged.",
+    cure: "Ask for a link: leave the field out, or give it the value that the upstream documents for links. The operator can bind the bucket OUTPUTS and set PUBLIC_URL, so that the relay keeps outputs; a connection that is polled by POST cannot have them kept.",
+  },
   idempotency_key_reused: {
     cause:
       "A task was registered under this Idempotency-Key with another request (a submission also with another path, query or Relay header), or the task has had an order for a redelivery with another callback_url under it. The member task is that task.",

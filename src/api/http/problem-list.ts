@@ -89,6 +89,10 @@ export const PROBLEMS = {
     status: 424,
     title: "It is not known whether the upstream has started a job",
   },
+  output_needs_store: {
+    status: 422,
+    title: "The output could not be kept",
+  },
   idempotency_key_reused: {
     status: 422,
     title: "Idempotency-Key was used for another request",

@@ -16,6 +16,7 @@ import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { Model } from "../http/fields.ts";
 import { invalidJson } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
+import { asksForOutput, inlinePointers } from "./inline-request.ts";
 import { editBody, listIn, type NewValue, type ScannedBody, scanBody } from "./json-body.ts";
 import { decideOffer, watchedPointers } from "./offer.ts";
 import { readSubmittedBody } from "./submitted-body.ts";
@@ -96,6 +97,7 @@ export async function prepareCall(
   const watched = watchedBy(place, isOfAccount ? config.offers : []);
   const scanned = scanOrThrow(bytes, watched, place.target.isListOfOne === true);
   requireReadableAnswer(place.target, scanned);
+  const isOutputAsked = asksForOutput(place, scanned, config);
   const model = modelIn(place, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
   const asked = { ...requestOf(call, place, query), model, isMultipart: false, member };
@@ -107,7 +109,8 @@ export async function prepareCall(
     parameters: parametersIn(place.target, scanned),
     requestDigest: await digestOf(call, bytes),
     ownHookUrl,
-    takesHookUrl: takesHookUrl(place, ownHookUrl),
+    // A hook with whole files may be too large, and WaveSpeed refuses the call (https://wavespeed.ai/docs/base64-output).
+    takesHookUrl: takesHookUrl(place, ownHookUrl) && !(isOutputAsked && ownHookUrl === null),
     jobId: jobIdIn(place.target, scanned),
     price,
     withFields: (fields) => ({
@@ -208,6 +211,7 @@ function watchedBy(place: SubmitPlace, offers: Runtime["config"]["offers"]): rea
       ...Object.keys(target.unreadable ?? {}),
       ...(target.jobId === undefined ? [] : [target.jobId]),
       ...Object.keys(target.required ?? {}),
+      ...inlinePointers(target),
       ...(target.hidden?.pointers ?? []),
       ...watchedPointers(offers, connection.name),
     ]),

@@ -37,6 +37,7 @@ export const submitJobDescription = {
     "task_exists",
     "submission_running",
     "submit_unknown",
+    "output_needs_store",
     "idempotency_key_reused",
   ],
 } as const satisfies RouteDescription;

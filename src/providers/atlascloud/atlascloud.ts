@@ -45,8 +45,12 @@ const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
   ["/api/v1/model/generateAudio", TARGET],
   [
     "/api/v1/model/generateImage",
-    // With `enable_sync_mode` the answer is the finished prediction. An output in base64 has no link.
-    { ...TARGET, answer: "job-or-result", unreadable: { "/enable_base64_output": [true] } },
+    // With `enable_sync_mode` the answer is the finished prediction.
+    {
+      ...TARGET,
+      answer: "job-or-result",
+      inline: { asked: { "/enable_base64_output": [true] } },
+    },
   ],
 ]);
 

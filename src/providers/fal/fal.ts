@@ -91,7 +91,13 @@ export const fal = {
 function targetOf(path: string): SubmitTarget | null {
   const endpoint = endpointIn(path);
   if (endpoint === null) return null;
-  return { model: { name: endpoint }, endpoint, parameters: PARAMETERS, answer: "job" };
+  return {
+    model: { name: endpoint },
+    endpoint,
+    parameters: PARAMETERS,
+    answer: "job",
+    inline: { asked: { "/sync_mode": [true, "true"] } },
+  };
 }
 
 /**

@@ -25,9 +25,10 @@ const TARGET: SubmitTarget = {
   endpoint: null,
   parameters: membersAt("/response_format", ["aspect_ratio", "duration", "resolution"]),
   answer: "job",
-  // Only an interaction in the background answers with its id at once, and only stored ones can be asked for. Without
-  // `delivery` the file stands in the answer as base64.
-  required: { "/background": true, "/response_format/delivery": "uri" },
+  // Only an interaction in the background answers with its id at once, and only stored ones can be asked for.
+  required: { "/background": true },
+  // Without `delivery` the file stands in the answer as base64.
+  inline: { linked: { "/response_format/delivery": "uri" } },
   unreadable: { "/store": [false], "/stream": [true] },
   // Google's JSON takes both spellings of a name (https://protobuf.dev/programming-guides/json).
   hidden: {

@@ -83,6 +83,16 @@ const PathPattern = textThat(
 // A schema with members is lazy: it is made when a connection first declares its upstream, so that the start of all other
 // relays is shorter.
 
+const valuesAtPointers = (message: string) =>
+  named(
+    /^\//,
+    z.array(
+      z.union([z.string(), z.number(), z.boolean()], "must be a text, a number, true or false"),
+      "must be a list of values",
+    ),
+    message,
+  );
+
 const Submit = z.lazy(() =>
   members(
     {
@@ -112,16 +122,13 @@ const Submit = z.lazy(() =>
       ),
       answer: z.nullish(oneOf(["job", "job-or-result"])),
       refused: z.nullish(
-        named(
-          /^\//,
-          z.array(
-            z.union(
-              [z.string(), z.number(), z.boolean()],
-              "must be a text, a number, true or false",
-            ),
-            "must be a list of values",
-          ),
+        valuesAtPointers(
           'must be an object like {"/code": [433]}: the values at a pointer that prove that no job was started',
+        ),
+      ),
+      inline: z.nullish(
+        valuesAtPointers(
+          'must be an object like {"/sync_mode": [true]}: the values at a pointer into the call that ask for the file itself',
         ),
       ),
     },

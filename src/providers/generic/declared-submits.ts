@@ -56,6 +56,7 @@ function targetOf(submit: DeclaredSubmit, name: string): SubmitTarget {
     parameters: submit.parameters ?? {},
     answer: submit.answer ?? "job",
     ...(submit.list === true && { isListOfOne: true }),
+    ...(submit.inline != null && { inline: { asked: submit.inline } }),
     ...("request" in submit.id && { jobId: submit.id.request }),
   };
 }

@@ -110,9 +110,10 @@ function targetOf(path: string): SubmitTarget | null {
     model: { name },
     endpoint: null,
     parameters: PARAMETERS,
-    // With `enable_sync_mode` the answer is the finished prediction. An output in base64 has no link.
+    // With `enable_sync_mode` the answer is the finished prediction.
     answer: "job-or-result",
-    unreadable: { "/enable_base64_output": [true] },
+    // https://wavespeed.ai/docs/base64-output
+    inline: { asked: { "/enable_base64_output": [true] } },
     // WaveSpeed resells Seedance, and does not document that it removes these parameters.
     hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
   };
