@@ -54,7 +54,8 @@ const TEXT_WORDS = setOf(
 /** Last words of names of members that are no output although they stand within one. */
 const NOTE_WORDS = setOf(
   "id ids uuid status state type kind model version message msg time date at name format size ratio resolution seed " +
-    "code progress action mode quality reason object extension mime path filename subfolder language languages",
+    "code progress action mode quality reason object extension mime path filename subfolder language languages " +
+    "title titles tags detail details",
 );
 /** Last words of names of members that have files or links. */
 const FILE_WORDS = setOf(

@@ -57,6 +57,7 @@ it.each<[string, unknown]>([
   ["a prompt and an id alone", { id: "1", prompt: "a fox", output: { task_id: "1" } }],
   ["a message and a state within the output", { output: { status: "success", message: "Done" } }],
   ["a state as the output", { result: "success" }],
+  ["a title within the output", { response: { songs: [{ title: "A fox", tags: "calm" }] } }],
   ["a path as the output", { output: "videos/1.mp4" }],
   ["a word for something else", { code: "success", model: "fox-1", logs: "Text was made." }],
   ["text beside an empty list of files", { text: "A fox", images: [] }],
