@@ -1,6 +1,5 @@
 import { parseJson } from "../core/json.ts";
 import { mediaTypeOf, OTHER_TYPE, TYPE_BYTES } from "../core/output-metadata/media-type.ts";
-import { isHttpUrl } from "../core/url.ts";
 import { fromBase64 } from "../security/encoding.ts";
 import { phaseOf } from "./phase.ts";
 
@@ -66,6 +65,8 @@ const FILE_WORDS = setOf(
 const DATA_WORDS = setOf("data content value file body bytes image audio video blob payload");
 /** Words before `id` in names of things that a job has made for use in later calls. */
 const MADE_WORDS = setOf("voice speaker template character avatar element persona cameo");
+/** Beginning of a link, also of one that the relay cannot deliver, e.g. `s3://`. */
+const SCHEME = /^\s*[a-z][a-z\d+.-]{1,20}:\/\//i;
 const MEDIA_TYPES = setOf("image video audio file model");
 
 /** Finds the output in an answer about a finished job that has no link to it. */
@@ -191,7 +192,7 @@ function hasSignature(text: string): boolean {
 function isPlaceOfLink({ value, words, isOutput }: Leaf): boolean {
   const isNamed = FILE_WORDS.has(lastOf(words));
   if (isEmpty(value)) return isNamed;
-  return (isNamed || isOutput) && typeof value === "string" && isHttpUrl(value);
+  return (isNamed || isOutput) && typeof value === "string" && SCHEME.test(value);
 }
 
 function isTextOutput({ value, words, isOutput }: Leaf): boolean {
@@ -206,7 +207,7 @@ function isTextOutput({ value, words, isOutput }: Leaf): boolean {
 
 /** Tells whether a text is a link, a path of a file or the state of a job, which are no output. */
 function isNote(text: string): boolean {
-  return isHttpUrl(text) || /^\S+\.\w{2,5}$/.test(text) || phaseOf(text) !== null;
+  return SCHEME.test(text) || /^\S+\.\w{2,5}$/.test(text) || phaseOf(text) !== null;
 }
 
 /** Tells whether a value has no content, e.g. `""`, `[]` and, as JSON text, `"{}"`. */

@@ -64,6 +64,7 @@ it.each<[string, unknown]>([
   ["text beside an empty link", { text: "A fox", audio_url: "" }],
   ["text beside a file that is null", { text: "A fox", video: null }],
   ["text beside a link that no adapter has read", { results: [{ content: "A fox", media: LINK }] }],
+  ["a link that is not of the web", { output: ["s3://bucket/video"] }],
   ["an empty JSON text", { resultJson: "{}" }],
   ["a JSON text that is broken", { resultJson: "{]" }],
 ])("an answer with %s has no output yet", (_, body) => {
