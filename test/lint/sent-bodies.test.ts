@@ -15,7 +15,10 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["src/api/outputs/stream-source.ts: body", "a stream of client-stream.ts"],
   ["src/api/outputs/serve-copy.ts: body", "the platform pipes the bucket to the client"],
   ["src/api/outputs/serve-copy.ts: read.body", "the platform pipes the bucket to the client"],
-  ["src/api/mcp/offer-tool.ts: JSON.stringify({ ...set, ...members })", "a body of a call"],
+  [
+    "src/api/mcp/offer-tool.ts: JSON.stringify(target?.isListOfOne === true ? [job] : job)",
+    "a body of a call",
+  ],
   ["src/api/mcp/offer-tool.ts: body", "the answer to a tool, which is read at once"],
   ["src/console/http/forms.ts: page.body", "the body of a page, of html-answer.ts"],
 ]);
@@ -33,7 +36,7 @@ function bodiesIn(file: string): readonly string[] {
 /** Returns the text of a list of arguments up to the end of the first. */
 function firstArgument(text: string): string {
   let depth = 0;
-  for (const [at, character] of [...text].entries()) {
+  for (const [at, character] of Array.from(text).entries()) {
     if (depth === 0 && (character === "," || character === ")")) return text.slice(0, at).trim();
     if ("([{".includes(character)) depth++;
     if (")]}".includes(character)) depth--;

@@ -30,7 +30,7 @@ const MINUTE = 60_000;
 /** The customer's own key at the upstream. */
 const OWN = "sk-test-only-customer-4711";
 /** The relay's own key as a query writes it that escapes every character. */
-const SPELLED = [...OPERATOR_KEY].map((char) => `%${char.charCodeAt(0).toString(16)}`).join("");
+const SPELLED = Array.from(OPERATOR_KEY, (char) => `%${char.charCodeAt(0).toString(16)}`).join("");
 const OWN_KEY = { Authorization: `Bearer ${OWN}` };
 const WITH_OWN = { Authorization: `Bearer ${OWN}`, "Relay-Key": OPERATOR_KEY };
 /** A relay without a key of its own for Ark. */

@@ -211,7 +211,7 @@ it("GET /v1/accounts/{account}/entries?format=csv begins with a byte order mark 
   const account = await anAccount();
   const start = async (query: string) =>
     [...new Uint8Array(await (await download(account, query)).arrayBuffer())].slice(0, 4);
-  const kind = [..."kind"].map((letter) => letter.charCodeAt(0));
+  const kind = Array.from("kind", (letter) => letter.charCodeAt(0));
   expect(await start("format=csv&bom=true")).toEqual([0xef, 0xbb, 0xbf, kind[0]]);
   expect(await start("format=csv&bom=false")).toEqual(kind);
   expect(await start("format=csv")).toEqual(kind);

@@ -73,7 +73,9 @@ export async function exportEntries(
     "Content-Disposition": `attachment; filename="${call.params.account}-entries.${name}"`,
   });
   if (next !== null) headers.set("Next-Cursor", String(next));
-  return new Response(contentToClient(hasByteOrderMark ? BYTE_ORDER_MARK + text : text), { headers });
+  return new Response(contentToClient(hasByteOrderMark ? BYTE_ORDER_MARK + text : text), {
+    headers,
+  });
 }
 
 async function pageOf(

@@ -74,10 +74,8 @@ const moderated = task({
   },
 });
 
-const moderation = failed(
-  "moderation",
-  "The request failed because the output video may be unsafe. Request id: 0217",
-);
+const unsafe = failed("moderation", "The request failed because the output video may be unsafe.");
+const moderation = { ...unsafe, failure: { ...unsafe.failure, requestIds: ["0217"] } };
 const { hook, poll } = examplesOf(ID, PATH);
 const inState = (status: string) => task({ status });
 
