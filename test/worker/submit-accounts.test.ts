@@ -9,6 +9,7 @@ import { aRateLimit, LIMITED } from "./rate-limits.ts";
 import {
   anArk,
   ARK,
+  ARK_PATH,
   BINDINGS,
   BODY,
   JOB,
@@ -159,6 +160,23 @@ it("an account gets an upstream's answer with all its words, even if one equals 
   const { key, headers, response } = await asAccount(100, { bindings });
   const again = await submit({ bindings, key, headers });
   expect([await response.json(), await again.json()]).toEqual([body, body]);
+});
+
+it("an account that submits to a path which starts no job reads which paths are offered, and nothing of the operator's files", async () => {
+  anArk();
+  const offer = { connection: "ark", models: ["*"] };
+  const path = "/v1/submit/ark/models";
+  const refused = async (...offers: readonly object[]) => {
+    const bindings = { ...BINDINGS, OFFERS: JSON.stringify(offers) };
+    const { response } = await asAccount(0, { bindings, path });
+    expect(response.status).toBe(404);
+    return z.object({ detail: z.string() }).parse(await response.json()).detail;
+  };
+  const one = await refused({ ...offer, path: ARK_PATH }, { ...offer, path: ARK_PATH });
+  expect(one).toMatch(new RegExp(`Offered to you: ${ARK_PATH}\\.$`));
+  const any = await refused(offer);
+  expect(any).toMatch(/The documentation of the upstream has the paths that do\.$/);
+  expect(one + any).not.toMatch(/repository|\.md/);
 });
 
 it("the upstream gets only those headers of an account's submission that cannot ask for what an offer limits", async () => {

@@ -42,7 +42,7 @@ export function requireSubmitPlace(
   const { provider } = connection;
   const target = submitTargetOf(connection, path);
   if (provider.polls === null) {
-    if (target === null) throw startsNoJob(connection);
+    if (target === null) throw startsNoJob(connection, config, isOperator);
     requireNoCustomerKey(name, call);
     return { connection, credential: null, adapter: SIMULATED_ADAPTER, target };
   }
@@ -51,7 +51,7 @@ export function requireSubmitPlace(
     const detail = `Jobs of ${provider.name} cannot be submitted through the relay: register the task and submit the job yourself.`;
     throw new Problem("not_found", { detail });
   }
-  if (target === null) throw startsNoJob(connection);
+  if (target === null) throw startsNoJob(connection, config, isOperator);
   if (provider.polls.takesNoKey === true) requireNoCustomerKey(name, call);
   if (call.keyOwner === "customer") {
     return { ...customerPlace(connection, provider, call), adapter, target };
@@ -85,12 +85,24 @@ function customerPlace(
   throw invalidRequest([{ path: `/${header}`, message }]);
 }
 
-function startsNoJob({ provider }: Connection): Problem {
+function startsNoJob(connection: Connection, config: Config, isOperator: boolean): Problem {
+  const { provider } = connection;
   const known =
     provider.polls === null
       ? `Its only path is ${provider.simulation.submitPath}.`
-      : "docs/providers.md in the repository of the relay has the calls of each provider.";
+      : isOperator
+        ? "docs/providers.md in the repository of the relay has the calls of each provider."
+        : offeredPaths(connection, config);
   return new Problem("not_found", {
     detail: `A POST to this path of ${provider.name} starts no job that the relay knows. ${known}`,
   });
+}
+
+/** Returns a sentence about the paths at which accounts may submit, because they do not know the files of the operator. */
+function offeredPaths({ name }: Connection, { offers }: Config): string {
+  const ofConnection = offers.filter(({ connection }) => connection === name);
+  const paths = [...new Set(ofConnection.flatMap(({ path }) => path ?? []))];
+  return paths.length === 0
+    ? "The documentation of the upstream has the paths that do."
+    : `Offered to you: ${paths.join(", ")}.`;
 }
