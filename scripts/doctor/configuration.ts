@@ -6,6 +6,7 @@ import { outputFindings } from "./outputs.ts";
 import type { Answer } from "./relay.ts";
 
 const Health = z.looseObject({
+  version: z.optional(z.nullable(z.string())),
   configuration: z.looseObject({
     ALLOW_LOCAL_CALLBACKS: z.boolean(),
     PAUSED: z.boolean(),
@@ -58,6 +59,14 @@ export function unconfigured({ json }: Answer): readonly Finding[] {
   );
 }
 
+/**
+ * Tells whether a relay runs in plain workerd, which names no version of the Worker: nothing of it is set with wrangler.
+ * One on the machine of the doctor counts as that of `npm start`.
+ */
+export function isOnPlainWorkerd({ version }: Health, { isLocal }: Deployment): boolean {
+  return version === null && !isLocal;
+}
+
 /** The relay whose settings are checked. */
 interface Deployment {
   readonly url: URL;
@@ -81,14 +90,16 @@ export function configurationFindings(health: Health, deployment: Deployment): F
       : []),
   ];
   const findings = problems.length > 0 ? problems : [ok("configuration: valid")];
+  const isPlain = isOnPlainWorkerd(health, deployment);
   return [
+    ...(isPlain ? [PLAIN_WORKERD] : []),
     ...findings,
     secretsFinding(health),
     ...connectionFindings(health),
     ...disabledFindings(health),
     ...offerFindings(health.configuration.OFFERS, health.without_key),
-    ...outputFindings(health.configuration, !isLocal && !isPreview),
-    limitsFinding(health),
+    ...outputFindings(health.configuration, !isLocal && !isPreview, isPlain),
+    limitsFinding(health, isPlain),
   ];
 }
 
@@ -168,12 +179,18 @@ function connectionProblems(name: string, connection: Health["connections"][stri
   ];
 }
 
+/** Says what a cure that names a deployment means where nothing is deployed. */
+const PLAIN_WORKERD = ok(
+  "host: plain workerd; to deploy means to set the variable in /etc/task-relay.env and to restart (docs/self-host.md)",
+);
+
 /** Names the rate limits that are not bound: they limit nothing. */
-function limitsFinding({ configuration }: Health): Finding {
+function limitsFinding({ configuration }: Health, isPlain: boolean): Finding {
   const missing = RATE_LIMITS.filter((name) => configuration[name] !== true);
   if (missing.length === 0) return ok(`limits: ${RATE_LIMITS.join(", ")}`);
   const verb = missing.length === 1 ? "is" : "are";
-  return unchecked(
-    `limits: ${missing.join(", ")} ${verb} not bound and limit nothing ([[ratelimits]] in wrangler.toml)`,
-  );
+  const cure = isPlain
+    ? "the proxy limits requests: docs/self-host.md"
+    : "[[ratelimits]] in wrangler.toml";
+  return unchecked(`limits: ${missing.join(", ")} ${verb} not bound and limit nothing (${cure})`);
 }

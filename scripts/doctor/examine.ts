@@ -1,7 +1,13 @@
 import { type OutputsBucket, uploadRuleOf } from "../deploy/outputs-bucket.ts";
 import { callbackFinding, noCallback } from "./callback.ts";
 import { clockFinding } from "./clock.ts";
-import { configurationFindings, healthOf, keyFinding, unconfigured } from "./configuration.ts";
+import {
+  configurationFindings,
+  healthOf,
+  isOnPlainWorkerd,
+  keyFinding,
+  unconfigured,
+} from "./configuration.ts";
 import type { Finding } from "./finding.ts";
 import { hookFinding } from "./hooks.ts";
 import { indexFindings } from "./index-state.ts";
@@ -47,7 +53,8 @@ export async function examine(examination: Examination): Promise<readonly Findin
   }
   const { ALLOW_LOCAL_CALLBACKS } = health.configuration;
   const { callback, times } = await sendCallback(examination, ALLOW_LOCAL_CALLBACKS);
-  const index = indexFindings(await relay.ask("/v1/stats"), await relay.ask("/metrics"));
+  const isPlain = isOnPlainWorkerd(health, examination);
+  const index = indexFindings(await relay.ask("/v1/stats"), await relay.ask("/metrics"), isPlain);
   const settings = configurationFindings(health, examination);
   const rules = await bucketFindings(examination, health.configuration.OUTPUTS);
   return [...settings, ...rules, clockFinding(answer, times), hooks, callback, ...index];

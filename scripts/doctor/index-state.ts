@@ -17,17 +17,19 @@ const MAX_LAG_MS = 60_000;
  * Checks the index of the relay: how long after a change of a task its row is written, how many tasks are
  * overdue for a change that their alarm should have made, and the size of the largest database.
  * @param metrics the answer of `GET /metrics`.
+ * @param isPlain true for a relay in plain workerd, which has no index.
  */
-export function indexFindings(stats: Answer, metrics: Answer): readonly Finding[] {
+export function indexFindings(stats: Answer, metrics: Answer, isPlain = false): readonly Finding[] {
   const found = Stats.safeParse(stats.json).data;
-  if (found === undefined) return [withoutStats(stats)];
+  if (found === undefined) return [withoutStats(stats, isPlain)];
   return [lagFinding(found), overdueFinding(found.index.overdue), sizeFinding(metrics.text)];
 }
 
-function withoutStats({ status, json }: Answer): Finding {
+function withoutStats({ status, json }: Answer, isPlain: boolean): Finding {
   const code = Refusal.safeParse(json).data?.code;
   if (code === "index_disabled") {
-    return unchecked("late alarms: there is no index (npm run setup -- --index on)");
+    const how = isPlain ? "plain workerd has none" : "npm run setup -- --index on";
+    return unchecked(`late alarms: there is no index (${how})`);
   }
   return problem(
     `index: the relay answered ${status} ${code ?? ""}`.trim(),

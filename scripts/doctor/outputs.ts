@@ -14,11 +14,17 @@ const SETUP = "npm run setup -- --outputs";
 /**
  * Checks where the relay keeps outputs (the files that tasks generate), and where its links to them lead.
  * @param isExposed true for a relay that others reach, whose console should have another host than the outputs.
+ * @param isPlain true for a relay in plain workerd, which has no bucket.
  */
-export function outputFindings(settings: OutputSettings, isExposed: boolean): Finding[] {
+export function outputFindings(
+  settings: OutputSettings,
+  isExposed: boolean,
+  isPlain = false,
+): Finding[] {
   const { OUTPUTS, OUTPUTS_URL, OUTPUT_DAYS, PUBLIC_URL } = settings;
   if (!OUTPUTS) {
-    return [ok(`outputs: not kept, links are the upstream's unless they need its key (${SETUP})`)];
+    const how = isPlain ? "plain workerd has no bucket" : SETUP;
+    return [ok(`outputs: not kept, links are the upstream's unless they need its key (${how})`)];
   }
   if (OUTPUTS_URL === null) {
     const text =

@@ -129,6 +129,8 @@ const SETTINGS = {
 };
 
 interface Examined {
+  /** Version of the Worker; undefined stands for one that the answer does not have. */
+  readonly version?: string | null;
   readonly connections?: object;
   readonly without_key?: object;
   readonly isPreview?: boolean;
@@ -148,6 +150,18 @@ function findings(
 }
 
 const OWN = "https://relay.example.com";
+
+it("npm run doctor names no command of wrangler to a relay in plain workerd, whose /healthz has no version, and says what to deploy means there", () => {
+  const plain = findings(OWN, {}, { version: null });
+  expect(plain).toMatch(/^ok +host: plain workerd; to deploy means .+\/etc\/task-relay\.env/m);
+  expect(plain).not.toMatch(/wrangler|npm run setup/);
+  const deployed = findings(OWN, {}, { version: "8f3a" });
+  expect(deployed).not.toContain("plain workerd");
+  expect(deployed).toContain("[[ratelimits]] in wrangler.toml");
+  const disabled = { ...anAnswer({ code: "index_disabled" }), status: 501 };
+  const [late] = indexFindings(disabled, anAnswer(""), true).map(lineOf);
+  expect(late).toContain("there is no index (plain workerd has none)");
+});
 const HTTP = "http://relay.example.com";
 const WORKERS_DEV = "https://relay.me.workers.dev";
 
