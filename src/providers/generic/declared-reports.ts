@@ -11,6 +11,7 @@ import {
 } from "../json-fields.ts";
 import type { Metadata, Observation } from "../observation.ts";
 import { type Phase, phaseOf, spelling } from "../phase.ts";
+import { unlinkedOutputIn } from "../unlinked-output.ts";
 import type { Amounts } from "../usage.ts";
 import { pathFrom } from "./call-template.ts";
 import {
@@ -75,13 +76,13 @@ export function readReport(
   declaration: Declaration,
 ): Observation | null {
   const jobId = jobIdIn(report, places);
-  const { urls, keyedUrls } = outputsIn(report, places, declaration);
-  const hasOutput = urls.length + keyedUrls.length > 0;
+  const outputs = outputsIn(report, places, declaration);
+  const { urls, keyedUrls } = outputs;
   const end = endIn(report, places, jobId);
   // Where answers name the job, one that does not is about something else.
   const isOther = places.id != null && jobId === null;
   const stated = stateIn(report, isOther ? { ...places, otherwise: null } : places, declaration);
-  const { word, meaning } = end ?? withOutput(stated, hasOutput);
+  const { word, meaning } = end ?? withOutput(stated, outputs, report.body, jobId);
   if (jobId === null && word === null && meaning === null) return null;
   return {
     jobId,
@@ -98,8 +99,21 @@ export function readReport(
 }
 
 /** Returns the state of a job that states none, and has an output: it has succeeded, whatever such an answer means without. */
-function withOutput(state: ReadState, hasOutput: boolean): ReadState {
-  return state.word === null && hasOutput ? { word: null, meaning: "completed" } : state;
+function withOutput(
+  state: ReadState,
+  outputs: ReadOutputs,
+  body: unknown,
+  jobId: string | null,
+): ReadState {
+  if (state.word !== null || !hasOutput(outputs, body, jobId)) return state;
+  return { word: null, meaning: "completed" };
+}
+
+/** Tells whether a report has an output: a link, a file or, where it names its job, text. */
+function hasOutput({ urls, keyedUrls }: ReadOutputs, body: unknown, jobId: string | null): boolean {
+  if (urls.length + keyedUrls.length > 0) return true;
+  const { files, isText } = unlinkedOutputIn(body);
+  return files.length > 0 || (isText && jobId !== null);
 }
 
 /** Returns the phase of a job whose state means this. */

@@ -250,3 +250,17 @@ it("a hook of a declared upstream that states no state names at least its job; o
   expect(read({ id: "job-1" })).toMatchObject({ jobId: "job-1", state: null, urls: [] });
   expect([read({ ended: true }), read([{ id: "job-1" }])]).toEqual([null, null]);
 });
+
+it("a declared upstream's answer without a state is a success with a file in it, and with text where it names its job", () => {
+  const { polls } = declared("a", {
+    ...COMFY,
+    poll: { path: "/q/{id}", id: "/id", state: "/state", outputs: ["/url"] },
+  });
+  const phaseOf = (body: object) => {
+    const reading = readPollAnswer(polls, anAnswer({ status: 200, body }), JOB, BASE);
+    return reading.kind === "observed" ? reading.observation.phase : reading.kind;
+  };
+  expect(phaseOf({ image: "data:image/png;base64,iVBORw0KGgo=" })).toBe("completed");
+  expect(phaseOf({ id: "job-1", text: "A fox runs." })).toBe("completed");
+  expect(phaseOf({ text: "A fox runs." })).toBe("unclear");
+});
