@@ -124,7 +124,10 @@ function mustBeDropped({ after, setting, now }: Change): boolean {
  */
 function neededUntil(task: TerminalTask, setting: Setting): number {
   const { outputs } = task;
-  const isCopying = outputs?.list.some(({ state }) => state.kind === "copying") === true;
+  // The links of a result that others may have made up are fetched without a key.
+  const isProven = outputs?.isUnproven !== true;
+  const isCopying =
+    isProven && outputs?.list.some(({ state }) => state.kind === "copying") === true;
   const copiedUntil = outputs !== null && isCopying ? outputs.expiresAt : -Infinity;
   return Math.max(copiedUntil, polledUntil(task, setting));
 }
