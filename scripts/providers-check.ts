@@ -6,7 +6,7 @@ import { newsRulesOf } from "../src/config/news-rules.ts";
 import type { PollAnswer } from "../src/core/events/event.ts";
 import type { Job } from "../src/core/record/upstream.ts";
 import { failure, type Result, success } from "../src/core/result.ts";
-import { type Answered, askProvider, pollAnswer } from "../src/outbound/ask-upstream.ts";
+import { type Answered, askForResult, pollAnswer } from "../src/outbound/ask-upstream.ts";
 import { endpointFault } from "../src/providers/endpoint.ts";
 import { isDeadlinePassed, POLL_TIMEOUT_MS, withDeadline } from "../src/lib/timeout.ts";
 import { printHelp } from "./help.ts";
@@ -105,9 +105,10 @@ async function ask(asking: Asking, job: Job): Promise<number> {
 }
 
 /** Sends the requests of one poll; returns why there was no answer, as the rest of a sentence. */
-function answerOf({ connection, provider, key }: Asking, job: Job) {
+function answerOf({ connection, config, provider, key }: Asking, job: Job) {
+  const asked = { job, isInput: () => false };
   return withDeadline(POLL_TIMEOUT_MS, async (signal): Promise<Answered | string> => {
-    const answered = await askProvider(job, connection, key, provider.polls, signal);
+    const answered = await askForResult(asked, connection, key, provider.polls, config, signal);
     if (answered !== null) return answered;
     return isDeadlinePassed(signal)
       ? `did not answer within ${POLL_TIMEOUT_MS / 1000} s`

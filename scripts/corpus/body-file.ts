@@ -21,6 +21,8 @@ const received = {
   task: z.optional(z.string()),
   /** Answer to the first request of a poll that needs two. */
   first: z.optional(FirstAnswer),
+  /** Answer at the content path of the job, if that is asked. Absent for a file that opens there. */
+  content: z.optional(FirstAnswer),
   /** The call that has started the job, where its input matters. */
   submitted: z.optional(z.strictObject({ path: z.string(), body: z.unknown() })),
   http_status: HttpStatus,
@@ -90,5 +92,15 @@ export type CorpusBody = z.infer<typeof CorpusFile>;
 export type Expectation = z.infer<typeof Expected>;
 export type ReceivedBody = Pick<
   CorpusBody,
-  "transport" | "endpoint" | "job" | "task" | "first" | "http_status" | "headers" | "body" | "text"
+  | "transport"
+  | "endpoint"
+  | "job"
+  | "task"
+  | "first"
+  | "content"
+  | "submitted"
+  | "http_status"
+  | "headers"
+  | "body"
+  | "text"
 >;

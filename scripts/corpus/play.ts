@@ -4,7 +4,10 @@ import type { PollAnswer } from "../../src/core/events/event.ts";
 
 import { type JsonObject, parseJson } from "../../src/core/json.ts";
 import { isAbout, type Job, type UpstreamNews } from "../../src/core/record/upstream.ts";
+import { scanBody } from "../../src/api/submit/json-body.ts";
+import { isInputLink, withoutInputLinks } from "../../src/core/record/input-links.ts";
 import { askProvider, pollAnswer } from "../../src/outbound/ask-upstream.ts";
+import { contentAnswer, withContent } from "../../src/outbound/content-proof.ts";
 import { readProviderAnswer } from "../../src/outbound/http.ts";
 import type { Connection, Hook, UpstreamProvider } from "../../src/providers/provider.ts";
 import type { ReceivedBody } from "./body-file.ts";
@@ -45,6 +48,8 @@ const CONFIG: Omit<NewsConfig, "areOutputsKept"> = {
 };
 const KEY = "access-of-the-player:secret-of-the-player";
 const TASK_ID = "0c3f8a52-5d0e-4b6c-9b2e-3a1f5d7e9c11";
+/** Answer at a content path that opens. */
+const A_FILE = { http_status: 206, headers: { "content-type": "video/mp4" }, text: "f" };
 /** Statuses of HTTP that have no body. */
 const WITHOUT_BODY = [204, 205, 304];
 
@@ -91,8 +96,16 @@ async function playPoll(
   };
   const answered = await askProvider(job, connection, KEY, provider.polls, signal, ask);
   if (answered === null) return { status: "open", because: "one more request is needed" };
-  const answer = pollAnswer(answered.reading, answered.head, newsRulesOf(config, connection));
-  return answer.kind === "news" ? readingOf(answer.news) : openReading(answer);
+  const inputLinks = inputLinksOf(given);
+  const isInput = (link: string) => isInputLink(link, { inputLinks });
+  const reading = await withContent(answered.reading, isInput, async () =>
+    contentAnswer(responseOf(given.content ?? A_FILE)),
+  );
+  if (reading === null) return { status: "open", because: "the content path has not answered" };
+  const answer = pollAnswer(reading, answered.head, newsRulesOf(config, connection));
+  return answer.kind === "news"
+    ? readingOf(withoutInputLinks(answer.news, { inputLinks }))
+    : openReading(answer);
 }
 
 function playHook(
@@ -114,10 +127,17 @@ function playHook(
   if (event.unread !== undefined) {
     return { status: "open", needs_poll: true, because: event.unread };
   }
-  const reading = readingOf(event.news);
+  const reading = readingOf(withoutInputLinks(event.news, { inputLinks: inputLinksOf(given) }));
   const isEnd = reading.error !== undefined || reading.urls !== undefined;
   const isDecided = !isEnd || adapter.assurance === "body-signed";
   return isDecided ? reading : { ...reading, needs_poll: true };
+}
+
+/** Returns the digests of the links in the call that has started the job. */
+function inputLinksOf({ submitted }: ReceivedBody): readonly string[] {
+  if (submitted === undefined) return [];
+  const scanned = scanBody(new TextEncoder().encode(JSON.stringify(submitted.body)), []);
+  return scanned.ok ? scanned.value.linkDigests : [];
 }
 
 function readingOf(news: UpstreamNews): BodyReading {

@@ -42,7 +42,7 @@ export function examinePoll(
     ...(poll.id == null ? [] : [member("poll.id", poll.id, jobIdIn(report, poll))]),
     stateMember(report, declaration),
     ...endMembers(report, declaration),
-    ...poll.outputs.map((output, i) => outputMember(output, i, report, declaration)),
+    ...(poll.outputs ?? []).map((output, i) => outputMember(output, i, report, declaration)),
     ...errorMembers(report, declaration),
     ...progressMember(report, declaration),
     ...Object.entries(poll.usage ?? {}).map(([name, pointers]) => {

@@ -106,7 +106,9 @@ const UNSERVED =
   ": its link opens only with the key, and the relay can give none of its own without PUBLIC_URL or OUTPUTS_URL, or for a base URL that no callback_url may name";
 
 function hasKeyedLink(reading: Answered["reading"]): boolean {
-  return reading.kind === "observed" && (reading.observation.keyedUrls ?? []).length > 0;
+  if (reading.kind !== "observed") return false;
+  const { keyedUrls = [], contentUrl = null } = reading.observation;
+  return keyedUrls.length > 0 || contentUrl !== null;
 }
 
 /**

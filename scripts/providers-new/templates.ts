@@ -14,8 +14,9 @@ const HOOKS = `hooks: {
 
 /** Writes the adapter of a new provider, which compiles; what the author has to find out is marked. */
 export function adapterOf({ name, identifier, prefix, hasHooks }: NewProvider): string {
-  return `import { idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+  return `import { at, idAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { bearer, ${hasHooks ? "noSignature, " : ""}readingOf, type UpstreamProvider } from "../provider.ts";
 
 /** Adapter for MISSING: the name of the service, and the URL of its documentation. */
@@ -50,7 +51,8 @@ function observe(body: unknown): Observation | null {
   return {
     jobId,
     state: textAt(body, "status"),
-    urls: urlsOf(listAt(body, "output")),
+    // MISSING: the places of outputs that are documented, the main one first, and the part of the report that is output.
+    urls: outputLinks({ main: [at(body, "output")], part: at(body, "output") }),
     metadata: {},
     completedAt: null,
     error: error === null ? null : { code: null, text: error },

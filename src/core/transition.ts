@@ -24,6 +24,7 @@ import { endNotice } from "./events/operator-notice-end.ts";
 import { deleteOutput, endCopies, endCopyOrder } from "./events/output-copies.ts";
 import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
+import { withoutRepeatedInput } from "./events/repeated-input.ts";
 import { endLostSubmission, endSubmission } from "./events/submission-end.ts";
 import { endCharge, endRefund, endRelease } from "./events/charge-refund-end.ts";
 import { OF_A_LATER_RELEASE } from "./other-format.ts";
@@ -43,7 +44,7 @@ export function transition(
   policy: Policy,
   now: number,
 ): Decision {
-  const decision = decide(record, event, policy, now);
+  const decision = decide(record, withoutRepeatedInput(event, record), policy, now);
   if (decision.kind !== "changed") return decision;
   const after = withoutUnneededKey(withoutOldAnswer(decision.record), policy, now);
   return { ...decision, record: noteIndexRow(record, after, policy, now) };

@@ -2,6 +2,7 @@ import type { PollAnswer } from "../core/events/event.ts";
 import type { Poll } from "../core/duties/poll.ts";
 import { firstChars } from "../core/text.ts";
 import { HOUR_MS, SECOND_MS } from "../core/time.ts";
+import { isInputLink } from "../core/record/input-links.ts";
 import { isAbout, type Job } from "../core/record/upstream.ts";
 import { type GivenAnswer, withOutputOf } from "../providers/inline-output.ts";
 import { type NewsRules, progressIn, toNews } from "../providers/observation.ts";
@@ -13,9 +14,10 @@ import {
   type PollAdapter,
   UNCLEAR,
 } from "../providers/provider.ts";
-import { newsRulesOf } from "../config/news-rules.ts";
+import { type NewsConfig, newsRulesOf } from "../config/news-rules.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { POLL_TIMEOUT_MS, withDeadline } from "../lib/timeout.ts";
+import { askForFile, withContent } from "./content-proof.ts";
 import { get } from "./http.ts";
 import { type FinalReading, namesTask } from "./named-task.ts";
 
@@ -52,7 +54,8 @@ export async function askUpstream(
   return withDeadline(
     POLL_TIMEOUT_MS,
     async (signal) => {
-      const answer = await askProvider(poll.job, connection, key, polls, signal);
+      const asked = { job: poll.job, isInput: (link: string) => isInputLink(link, poll) };
+      const answer = await askForResult(asked, connection, key, polls, config, signal);
       if (answer === null) return UNANSWERED;
       const { reading, head } = answer;
       const isOurs =
@@ -67,6 +70,29 @@ export async function askUpstream(
 export interface Answered {
   readonly reading: FinalReading;
   readonly head: Answer;
+}
+
+/**
+ * Sends the requests of a poll, and asks the content path of the job where the outcome depends on it and the relay can give
+ * clients links to it. Null when one of them gets no answer, or when the poll would need more than `MAX_REQUESTS`.
+ * @param asked the job, and whether a link is one that it got as input.
+ */
+export async function askForResult(
+  { job, isInput }: { readonly job: Job; readonly isInput: (link: string) => boolean },
+  connection: Connection,
+  key: string,
+  adapter: PollAdapter,
+  config: NewsConfig,
+  signal: AbortSignal,
+): Promise<Answered | null> {
+  const answered = await askProvider(job, connection, key, adapter, signal);
+  if (answered === null || newsRulesOf(config, connection).areKeyedLinksServed !== true) {
+    return answered;
+  }
+  const reading = await withContent(answered.reading, isInput, async (url) =>
+    askForFile(url, await adapter.headers(key, Date.now()), config, signal),
+  );
+  return reading === null ? null : { ...answered, reading };
 }
 
 /**

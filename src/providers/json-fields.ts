@@ -115,16 +115,6 @@ export function urlsOf(values: readonly unknown[]): readonly string[] {
 }
 
 /**
- * Returns the values in nested lists and objects that are themselves neither lists nor objects, down to `depth`
- * levels.
- */
-export function leavesOf(value: unknown, depth: number): readonly unknown[] {
-  if (typeof value !== "object" || value === null) return [value];
-  if (depth === 0) return [];
-  return Object.values(value).flatMap((part) => leavesOf(part, depth - 1));
-}
-
-/**
  * Returns the ISO 8601 time at a path in Unix milliseconds. Null when it is absent, and when it states no zone: in that of
  * Greenwich it could be wrong by half a day.
  */

@@ -22,12 +22,19 @@ export interface Observation {
    * knows of all providers (`phase.ts`).
    */
   readonly phase?: Phase | null;
+  /** Links to the outputs, the main one first. */
   readonly urls: readonly string[];
   /**
-   * Links to the output that open only with the API key. They are used when there are no others. Absent when the adapter
-   * reads none.
+   * Those of `urls` that open only with the API key. They count only where the relay gives clients links of its own. Absent
+   * when the adapter reads none.
    */
   readonly keyedUrls?: readonly string[];
+  /**
+   * Link at which the upstream serves the file of the job to whoever has the API key, if it has one; its answer does not
+   * prove it. The poll asks there first (`outbound/content-proof.ts`) where the link is one of `urls`, or where these have
+   * no output. Absent or null when nothing is to be asked.
+   */
+  readonly contentUrl?: string | null;
   /**
    * Links behind which the relay finds the outputs that stand in the report itself (`inline-output.ts`). Null for one that
    * it cannot find again. Absent when there are none, and when the report has links.
@@ -162,12 +169,19 @@ function successOf(observation: Observation, rules: NewsRules): UpstreamEnd {
 
 /** Returns the links to the output, or those behind which the relay finds an output that it keeps. */
 function usableUrls(
-  { urls, keyedUrls = [], inlineOutputs = [] }: Observation,
+  observation: Observation,
   { areKeyedLinksServed = false, areInlineOutputsKept = false }: NewsRules,
 ): readonly string[] {
-  const linked = urls.length === 0 && areKeyedLinksServed ? keyedUrls : urls;
+  const { keyedUrls = [], inlineOutputs = [] } = observation;
+  const urls = provenUrls(observation);
+  const linked = areKeyedLinksServed ? urls : urls.filter((url) => !keyedUrls.includes(url));
   if (linked.length > 0 || !areInlineOutputsKept) return linked;
   return inlineOutputs.filter((source) => source !== null);
+}
+
+/** Returns the links to the outputs. None where it is still to be asked whether the main one opens. */
+export function provenUrls({ urls, contentUrl = null }: Observation): readonly string[] {
+  return contentUrl !== null && urls.includes(contentUrl) ? [] : urls;
 }
 
 /**

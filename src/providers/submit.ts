@@ -1,6 +1,6 @@
 import type { Job } from "../core/record/upstream.ts";
 import { numberAt } from "./json-fields.ts";
-import { type Observation, phaseIn } from "./observation.ts";
+import { type Observation, phaseIn, provenUrls } from "./observation.ts";
 
 /** Largest length of a job id, in characters. */
 const MAX_JOB_ID_CHARS = 512;
@@ -197,8 +197,7 @@ export function membersAt(object: "" | `/${string}`, names: readonly string[]): 
 
 function hasEnded(observation: Observation): boolean {
   const phase = phaseIn(observation);
-  const { urls } = observation;
-  return phase === "failed" || (phase === "completed" && urls.length > 0);
+  return phase === "failed" || (phase === "completed" && provenUrls(observation).length > 0);
 }
 
 /**

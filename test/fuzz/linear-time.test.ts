@@ -10,6 +10,7 @@ import type { JsonObject } from "../../src/core/json.ts";
 import { callbackBody, sameResult } from "../../src/core/record/callback-body.ts";
 import { metadataOf } from "../../src/core/output-metadata/metadata.ts";
 import { storedBytes } from "../../src/core/stored-bytes.ts";
+import { outputLinks } from "../../src/providers/output-search.ts";
 import { openLinks } from "../../src/providers/shared/gateway-links.ts";
 import { numberAt, percentAt, urlsOf } from "../../src/providers/json-fields.ts";
 import { hasPromptParameters } from "../../src/providers/shared/prompt-parameters.ts";
@@ -170,6 +171,16 @@ it.each(withNames(["1", "1.", "0", " ", "s"]))(
     }, 16_384);
   },
 );
+
+it.each(
+  withNames([",", " ,", "http", "https://a,", "[", '{"a":', '\\"', "_", "aB", "AB", "cover", "s"]),
+)("an answer whose texts and names repeat %s is searched for outputs in linear time", (_, part) => {
+  expectLinear((length) => {
+    const text = repeated(part, length);
+    const answer = { a: text, b: `https://a.example/${text}`, [text]: "https://a.example/b" };
+    return () => outputLinks({ main: [answer.b], part: [answer, { type: text }] });
+  }, 16_384);
+});
 
 it.each(["/v1/videos/", "/v1/tasks/a", "/content", "/", "?access="])(
   "an output URL from a gateway, in which %j is repeated, is examined in linear time",

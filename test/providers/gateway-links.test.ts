@@ -1,36 +1,77 @@
 import { describe, expect, it } from "vitest";
-import { keyedLinks, needsKey, openLinks } from "../../src/providers/shared/gateway-links.ts";
+import { gatewayOutputs, needsKey } from "../../src/providers/shared/gateway-links.ts";
 import { toNews } from "../../src/providers/observation.ts";
 import { completed } from "../../src/providers/shared/examples/meanings.ts";
 
 const BASE = "https://gateway.example.com/api";
-const KEYED = "https://gateway.example.com/v1/videos/7/content";
+const ORIGIN = "https://gateway.example.com";
+const KEYED = `${ORIGIN}/v1/videos/7/content`;
+const outputsOf = (main: readonly unknown[], baseUrl: string | null = BASE, part?: unknown) =>
+  gatewayOutputs({ main, part }, { id: "7", baseUrl });
 
 describe("a link that opens only with the key of its gateway", () => {
-  it("is told apart from links that open without the key, by path and query", () => {
-    const values = [KEYED, "/v1/videos/8/content", `${KEYED}?signature=1`, "/files/9.mp4", 7, null];
-    expect(keyedLinks(values, BASE)).toEqual([
-      KEYED,
-      "https://gateway.example.com/v1/videos/8/content",
-    ]);
-    expect(openLinks(values, BASE)).toEqual([
-      `${KEYED}?signature=1`,
-      "https://gateway.example.com/files/9.mp4",
-    ]);
+  it("is one of the outputs, and marked as such beside a picture that everybody can open", () => {
+    const outputs = outputsOf([KEYED], BASE, { last_frame_url: "https://cdn.example.com/7.png" });
+    const urls = [KEYED, "https://cdn.example.com/7.png"];
+    expect(outputs).toEqual({ urls, keyedUrls: [KEYED], contentUrl: KEYED });
   });
 
   it.each([
-    ["another host", "https://other.example.com/v1/videos/7/content", BASE],
-    ["another port", "https://gateway.example.com:8443/v1/videos/7/content", BASE],
-    ["the host without encryption", "http://gateway.example.com/v1/videos/7/content", BASE],
-    ["the host, when the base URL is not known", KEYED, null],
-  ])(
-    "is not used when it leads to %s, because the key must not be sent there",
-    (_, link, baseUrl) => {
-      expect(keyedLinks([link], baseUrl)).toEqual([]);
-      expect(openLinks([link], baseUrl)).toEqual([]);
-    },
-  );
+    ["at a documented place", [KEYED, "https://cdn.example.com/7"], undefined],
+    ["with the name of a video", [KEYED], { result: { video_link: "https://cdn.example.com/7" } }],
+    ["with the extension of a video", [KEYED], ["https://cdn.example.com/7.mp4?a=1"]],
+  ])("is left out beside an open link %s, which is to the same file", (_, main, part) => {
+    const { urls, keyedUrls } = outputsOf(main, BASE, part);
+    expect(urls).toEqual([expect.stringContaining("https://cdn.example.com/7")]);
+    expect(keyedUrls).toEqual([]);
+  });
+
+  it.each([
+    ["a path on the gateway", "/v1/videos/7/content", KEYED],
+    [
+      "another path of this job",
+      "/v1/tasks/7/artifacts/0/content",
+      `${ORIGIN}/v1/tasks/7/artifacts/0/content`,
+    ],
+    [
+      "this job's path at another host",
+      "https://public.example.com/x/v1/videos/7/content",
+      `${BASE}/v1/videos/7/content`,
+    ],
+    [
+      "this job's path without encryption",
+      "http://gateway.example.com/v1/videos/7/content?variant=video",
+      `${BASE}/v1/videos/7/content?variant=video`,
+    ],
+  ])("is read from %s", (_, text, link) => {
+    expect(outputsOf([text]).urls).toEqual([link]);
+    expect(outputsOf([text]).keyedUrls).toEqual([link]);
+  });
+
+  it.each([
+    ["another job elsewhere", "https://other.example.com/v1/videos/8/content", BASE],
+    ["the job, when the base URL is not known", KEYED, null],
+    [
+      "a file that opens only with Google's key",
+      "https://generativelanguage.googleapis.com/v1beta/files/7",
+      BASE,
+    ],
+  ])("is not used when it leads to %s", (_, link, baseUrl) => {
+    expect(outputsOf([link], baseUrl).urls).toEqual([]);
+  });
+
+  it("opens for everybody where its query has a signature", () => {
+    const link = `${KEYED}?signature=1`;
+    expect(outputsOf([link, "/files/9.mp4", 7, null])).toMatchObject({
+      urls: [link, `${ORIGIN}/files/9.mp4`],
+      keyedUrls: [],
+    });
+  });
+
+  it("is that of the job where an answer has no link", () => {
+    const contentUrl = `${BASE}/v1/videos/7/content`;
+    expect(outputsOf([])).toEqual({ urls: [], keyedUrls: [], contentUrl });
+  });
 
   it.each(["/v1/videos/7/content", "/v1/video/generations/7/content/", "/api/v1/tasks/7/content"])(
     "is recognised by its path %s",
@@ -42,7 +83,7 @@ describe("a link that opens only with the key of its gateway", () => {
 
 describe("a report on a job with a link that opens only with the key", () => {
   const report = { jobId: "7", state: "completed", metadata: {}, completedAt: null, error: null };
-  const keyed = { ...report, urls: [], keyedUrls: [KEYED] };
+  const keyed = { ...report, urls: [KEYED], keyedUrls: [KEYED] };
   const rules = { isGeneric: false, secrets: [] };
 
   it("is a success when the relay gives clients links of its own, and otherwise a success without output", () => {
@@ -50,9 +91,15 @@ describe("a report on a job with a link that opens only with the key", () => {
     expect(toNews(keyed, rules)).toEqual({ status: "no_output" });
   });
 
-  it("is read without this link when another one opens without the key", () => {
-    const open = ["https://cdn.example.com/7.mp4"];
-    const both = { ...keyed, urls: open };
-    expect(toNews(both, { ...rules, areKeyedLinksServed: true })).toEqual(completed(open));
+  it("has its other links alone where the relay gives clients no links of its own", () => {
+    const open = "https://cdn.example.com/7.png";
+    const both = { ...keyed, urls: [KEYED, open] };
+    expect(toNews(both, { ...rules, areKeyedLinksServed: true })).toEqual(completed([KEYED, open]));
+    expect(toNews(both, rules)).toEqual(completed([open]));
+  });
+
+  it("is no success while it is not known whether the link opens", () => {
+    const asked = { ...keyed, contentUrl: KEYED };
+    expect(toNews(asked, { ...rules, areKeyedLinksServed: true })).toEqual({ status: "no_output" });
   });
 });

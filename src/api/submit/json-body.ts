@@ -4,6 +4,8 @@
  * tree, because many small values take many times the memory of their text.
  */
 import { isLongInteger, type JsonValue } from "../../core/json.ts";
+import { linkDigest, MAX_INPUT_LINKS } from "../../core/record/input-links.ts";
+import { MAX_OUTPUT_URL_CHARS } from "../../core/record/upstream.ts";
 import { failure, type Result, success } from "../../core/result.ts";
 import { JsonTokens, maxSpelledLength, type TokenKind } from "./json-tokens.ts";
 
@@ -11,6 +13,8 @@ import { JsonTokens, maxSpelledLength, type TokenKind } from "./json-tokens.ts";
 const MAX_LEVELS = 256;
 /** Length in characters up to which the value of a member is read. */
 const MAX_SCALAR_CHARS = 1_024;
+/** Beginning of a text that is a link, as bodies spell it. */
+const LINK = "http";
 
 type Scalar = string | number | boolean | null;
 
@@ -40,6 +44,8 @@ export interface ScannedBody {
    * upstreams take such a name for the member, e.g. those that are written in Go.
    */
   readonly lookalikes: ReadonlySet<string>;
+  /** Digests of the first 64 links in the body, each once (`linkDigest`). */
+  readonly linkDigests: readonly string[];
   /** The object, with the places of the watched members, for `editBody`. */
   readonly root: Member;
 }
@@ -117,8 +123,9 @@ export function scanBody(
   }
   if (fault !== null) return failure(fault);
   if (text.length !== bytes.length) convertPlaces(bytes, root);
-  const { lookalikes } = scan;
-  return success({ members: foundMembers(bytes, root, watched), lookalikes, root });
+  const { lookalikes, linkDigests } = scan;
+  const members = foundMembers(bytes, root, watched);
+  return success({ members, lookalikes, linkDigests: [...linkDigests], root });
 }
 
 /** Value to which a member is set: a text, or a list of texts. */
@@ -171,6 +178,7 @@ export function listIn(
 /** Reads the tokens of a text in one pass, and fills in the places of the watched members. */
 class Scan {
   readonly lookalikes = new Set<string>();
+  readonly linkDigests = new Set<string>();
   readonly #tokens: JsonTokens;
   /** The member whose value comes next. Null for one that is not watched. */
   #next: ScannedMember | null;
@@ -279,7 +287,14 @@ class Scan {
     if (token === "{" || token === "[") return this.#enter(token);
     if (token !== "string" && token !== "number" && token !== "word") return "syntax";
     if (this.#next !== null) this.#next.place = this.#placeOf("scalar");
+    if (token === "string") this.#noteLink();
     return this.#afterValue();
+  }
+
+  #noteLink(): void {
+    if (this.linkDigests.size >= MAX_INPUT_LINKS || !this.#tokens.beginsWith(LINK)) return;
+    const link = this.#tokens.stringUpTo(MAX_OUTPUT_URL_CHARS);
+    if (link !== null) this.linkDigests.add(linkDigest(link));
   }
 
   #placeOf(kind: Place["kind"]): Place {

@@ -70,6 +70,11 @@ export class JsonTokens {
     return error === 0 ? kind : "wrong";
   }
 
+  /** Tells whether the present token, a string, begins with these characters, which need no escape. */
+  beginsWith(text: string): boolean {
+    return this.#text.startsWith(text, this.#start + 1);
+  }
+
   /** Returns what the present token, a string, stands for. Null when that may have more than `maxChars` characters. */
   stringUpTo(maxChars: number): string | null {
     if (this.#end - this.#start > maxSpelledLength(maxChars)) return null;

@@ -44,6 +44,8 @@ export interface PreparedCall {
   readonly takesHookUrl: boolean;
   /** Id of the job that the call itself names; null where the upstream's answer names it. */
   readonly jobId: string | null;
+  /** Digests of the links in the body (`linkDigest`). Empty for a body that the relay does not read. */
+  readonly linkDigests: readonly string[];
   /** Price of the call by the offer for an account; null when it costs nothing. */
   readonly price: Price | null;
   /**
@@ -112,6 +114,7 @@ export async function prepareCall(
     // A hook with whole files may be too large, and WaveSpeed refuses the call (https://wavespeed.ai/docs/base64-output).
     takesHookUrl: takesHookUrl(place, ownHookUrl) && !(isOutputAsked && ownHookUrl === null),
     jobId: jobIdIn(place.target, scanned),
+    linkDigests: scanned.linkDigests,
     price,
     withFields: (fields) => ({
       path: pathWith(call, fields),
@@ -145,6 +148,7 @@ async function prepareMultipart(
     ownHookUrl: null,
     takesHookUrl: false,
     jobId: null,
+    linkDigests: [],
     price,
     withFields: (fields) => ({
       path: pathWith(call, fields),

@@ -1,7 +1,9 @@
 import type { Runtime } from "../../config/runtime.ts";
+import { linkDigest } from "../../core/record/input-links.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { SubmissionStart } from "../../core/record/submission.ts";
 import { SECOND_MS } from "../../core/time.ts";
+import { isHttpUrl } from "../../core/url.ts";
 import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
@@ -86,7 +88,13 @@ export async function planSubmission(
     registration,
     ...simulatedJobOf(model, place.connection),
     ...(await billingOf(accountId, credits !== null, env, runtime)),
-    submission: { id: submissionId, endpoint, isByOwner: !isOperator, ...identity },
+    submission: {
+      id: submissionId,
+      endpoint,
+      isByOwner: !isOperator,
+      ...inputLinksOf(prepared, fields),
+      ...identity,
+    },
     ...(!isOperator && { isPriceOffered: true }),
   };
   const isHookExpected = fields.size > 0 && canHooksArrive(runtime);
@@ -94,6 +102,16 @@ export async function planSubmission(
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
+}
+
+/** Returns the digests of the links in the call as it is sent: the caller's, and those that the relay sets. */
+function inputLinksOf(
+  { linkDigests }: PreparedCall,
+  fields: ReadonlyMap<string, string>,
+): Pick<SubmissionStart, "inputLinks"> {
+  const own = [...fields.values()].filter(isHttpUrl).map(linkDigest);
+  const all = [...own, ...linkDigests];
+  return all.length === 0 ? {} : { inputLinks: all };
 }
 
 /** Returns what is registered for a submission. An account pays the price of its offer, an operator states the credits. */

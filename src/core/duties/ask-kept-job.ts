@@ -2,6 +2,7 @@ import { type Policy, type PollLimits, startAt } from "../policy.ts";
 import { canPoll } from "../polls/next-poll.ts";
 import { limitsOf } from "../polls/task-poll-limits.ts";
 import { sealedKeyOf } from "../record/customer-key.ts";
+import { inputOf } from "../record/input-links.ts";
 import { isSending, unknownOutcomeOf } from "../record/submission.ts";
 import { isOpen, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { keptJobIds } from "../record/tracking.ts";
@@ -31,7 +32,7 @@ export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
     startedAt: submission.startedAt,
   };
   const customerKey = sealedKeyOf(record);
-  const about = { taskId, ...asked, createdAt, customerKey, submitted };
+  const about = { taskId, ...asked, createdAt, customerKey, submitted, ...inputOf(submission) };
   const question = { ...about, purpose: "kept_job" } as const;
   const dueAt = Math.max(startAt(plannedAt, policy, createdAt), policy.pollDeferredTo);
   return { dueAt, step: () => ({ kind: "poll", poll: { ...question, isUrgent: true } }) };

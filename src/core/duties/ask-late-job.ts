@@ -1,6 +1,7 @@
 import { MAX_CALLBACK_TIMEOUT_MS, type Policy, startAt } from "../policy.ts";
 import { latePollAt } from "../polls/late-poll.ts";
 import { sealedKeyOf } from "../record/customer-key.ts";
+import { inputOf } from "../record/input-links.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 import { SECOND_MS } from "../time.ts";
 import type { Duty } from "./duty.ts";
@@ -36,6 +37,7 @@ export function askLateJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
     customerKey: sealedKeyOf(record),
     isUrgent: false,
     submitted: null,
+    ...inputOf(record.submission),
     purpose: "late_result",
   } as const;
   return { dueAt, step: () => ({ kind: "poll", poll }) };

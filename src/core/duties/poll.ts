@@ -1,4 +1,5 @@
 import type { Policy } from "../policy.ts";
+import { inputOf } from "../record/input-links.ts";
 import { isOpen, type TaskRecord } from "../record/task.ts";
 import { nextPoll } from "../polls/next-poll.ts";
 import { isUrgent } from "../polls/next-poll.ts";
@@ -30,6 +31,8 @@ export interface Poll {
    * submitted.
    */
   readonly submitted: (Pick<Submission, "id" | "startedAt"> & { readonly model: string }) | null;
+  /** Digests of the links that the job got as input (see `Submission`). Absent when none are known. */
+  readonly inputLinks?: readonly string[];
 }
 
 export interface PollStep {
@@ -50,7 +53,9 @@ export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null 
   const { job, dueAt } = next;
   const { connection } = upstream;
   const customerKey = sealedKeyOf(record);
-  const question = { taskId, connection, job, createdAt, customerKey, submitted: null } as const;
+  const input = inputOf(record.submission);
+  const about = { taskId, connection, job, createdAt, customerKey, ...input };
+  const question = { ...about, submitted: null } as const;
   const step = (now: number): PollStep => {
     const asked = {
       ...question,

@@ -266,6 +266,7 @@ const Submission = z.looseObject({
   ]),
   answer: z.nullable(z.looseObject({ status: Int, contentType: TextOrNull, body: z.string() })),
   customerKey: z.nullable(CustomerKey),
+  inputLinks: z.exactOptional(z.array(z.string())),
 });
 
 const Cancellation = z.looseObject({

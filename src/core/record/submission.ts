@@ -31,6 +31,11 @@ export interface Submission {
   readonly answer: SubmissionAnswer | null;
   /** Key of the customer with which the job is submitted and polled. Null when the key of the connection is used. */
   readonly customerKey: CustomerKey | null;
+  /**
+   * Digests of the links in the call, at most 64 (`input-links.ts`), which are no outputs where the upstream repeats them.
+   * Absent when the call has none, or was not read.
+   */
+  readonly inputLinks?: readonly string[];
 }
 
 export type SubmissionState =
@@ -71,7 +76,10 @@ export interface SubmissionAnswer {
 }
 
 /** Identity of a submission that begins with the registration of its task. */
-export interface SubmissionStart extends Pick<Submission, "id" | "requestDigest" | "endpoint"> {
+export interface SubmissionStart extends Pick<
+  Submission,
+  "id" | "requestDigest" | "endpoint" | "inputLinks"
+> {
   /** See `Submission`. Absent for a submission of the operator. */
   readonly isByOwner?: boolean;
   /** Key of the customer, sealed. Absent when the key of the connection is used. */
@@ -83,7 +91,7 @@ export const SUBMIT_UNKNOWN_CODE = "submit_unknown";
 
 /** Returns the submission of a task whose call may be sent from `now` on. */
 export function startSubmission(
-  { id, requestDigest, endpoint, isByOwner = false, customerKey }: SubmissionStart,
+  { id, requestDigest, endpoint, isByOwner = false, customerKey, inputLinks }: SubmissionStart,
   policy: Policy,
   now: number,
 ): Submission {
@@ -92,7 +100,8 @@ export function startSubmission(
     ? ({ ...customerKey, kind: "sealed", unreadableSince: null } as const)
     : null;
   const times = { startedAt: now, state: sendingFrom(now, policy) };
-  return { ...identity, ...times, answer: null, customerKey: key };
+  const input = inputLinks === undefined ? {} : { inputLinks };
+  return { ...identity, ...times, answer: null, customerKey: key, ...input };
 }
 
 /** Returns the submission of a task whose price is charged now, so that its call may be sent from `now` on. */

@@ -5,8 +5,9 @@ import type { Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
 import { errorOf, explained, statusError, statusIn, withRetryWord } from "./fal-errors.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, leavesOf, listAt, numberAt, seedAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, numberAt, seedAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import {
   type Authenticity,
   type Connection,
@@ -32,8 +33,8 @@ const PARAMETERS = membersAt("", [
   "generate_audio",
   "fps",
 ]);
-const MAX_OUTPUT_DEPTH = 4;
-const MEDIA = ["video", "videos", "image", "images", "audio"] as const;
+/** Members that usually are the main output, which stands before all others. */
+const MAIN = ["video", "videos", "image", "images", "audio"] as const;
 /** Meanings of the word `status` in fal's answer to a cancellation. */
 const CANCEL_READINGS: ReadonlyMap<string, CancelReading> = new Map([
   ["OK", "canceled"],
@@ -225,11 +226,10 @@ function observationOf(state: string, jobId: string | null): Observation {
 }
 
 function outputOf(payload: unknown): Pick<Observation, "urls" | "metadata"> {
-  const files = MEDIA.flatMap((name) => listAt(payload, name));
-  const known = urlsOf(files.map((file) => at(file, "url")));
+  const main = MAIN.map((name) => at(payload, name));
   return {
     // Each model has its own names for its outputs.
-    urls: known.length > 0 ? known : urlsOf(leavesOf(payload, MAX_OUTPUT_DEPTH)),
+    urls: outputLinks({ main, part: payload }),
     metadata: { seed: seedAt(payload, "seed") },
   };
 }

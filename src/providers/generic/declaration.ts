@@ -218,9 +218,8 @@ const Poll = z.lazy(() =>
       state: either((value) => value === HTTP_STATUS, z.literal(HTTP_STATUS), Pointers),
       otherwise: z.nullish(oneOf(["queued", "processing"])),
       ends: z.nullish(Ends),
-      outputs: z
-        .array(Output, "must be a list of pointers")
-        .check(z.minLength(1, "must have a pointer")),
+      outputs: z.nullish(z.array(Output, "must be a list of pointers")),
+      outputs_in: z.nullish(Pointers),
       error: z.nullish(ErrorPlace),
       progress: z.nullish(Progress),
       usage: z.nullish(
@@ -433,7 +432,7 @@ export type DeclaredSubmit = Declaration["submit"];
 export type DeclaredPoll = Declaration["poll"];
 export type DeclaredHook = NonNullable<Declaration["hook"]>;
 export type DeclaredCancel = NonNullable<Declaration["cancel"]>;
-export type DeclaredOutput = DeclaredPoll["outputs"][number];
+export type DeclaredOutput = NonNullable<DeclaredPoll["outputs"]>[number];
 export type DeclaredError = NonNullable<DeclaredPoll["error"]>;
 
 /** Reads a connection that declares its upstream. Every fault names its place, and none contains a value. */

@@ -10,10 +10,11 @@ import {
   textAt,
 } from "../json-fields.ts";
 import type { Metadata, Observation } from "../observation.ts";
+import { isLink, isNoOutputByKind, outputTexts } from "../output-search.ts";
 import { type Phase, phaseOf, spelling } from "../phase.ts";
 import { unlinkedOutputIn } from "../unlinked-output.ts";
 import type { Amounts } from "../usage.ts";
-import { pathFrom } from "./call-template.ts";
+import { namesJob, pathFor, pathFrom } from "./call-template.ts";
 import {
   type Declaration,
   type DeclaredOutput,
@@ -32,6 +33,7 @@ export type ReportPlaces = Pick<
   | "otherwise"
   | "ends"
   | "outputs"
+  | "outputs_in"
   | "error"
   | "progress"
   | "usage"
@@ -59,9 +61,9 @@ export interface ReadState {
 
 /** Outputs in a report. */
 export interface ReadOutputs {
-  /** Links that everybody can open. */
+  /** Links, those at the declared places first. */
   readonly urls: readonly string[];
-  /** Links on the host of the connection that open only with its key. */
+  /** Those of them on the host of the connection that open only with its key. */
   readonly keyedUrls: readonly string[];
 }
 
@@ -76,13 +78,16 @@ export function readReport(
   declaration: Declaration,
 ): Observation | null {
   const jobId = jobIdIn(report, places);
-  const outputs = outputsIn(report, places, declaration);
-  const { urls, keyedUrls } = outputs;
+  const outputs = placesOfOutputs(report, places);
+  const { urls, keyedUrls } = outputsIn(report, outputs, declaration);
   const end = endIn(report, places, jobId);
   // Where answers name the job, one that does not is about something else.
   const isOther = places.id != null && jobId === null;
   const stated = stateIn(report, isOther ? { ...places, otherwise: null } : places, declaration);
-  const { word, meaning } = end ?? withOutput(stated, outputs, report.body, jobId);
+  // Without a state, only a link at a declared place says that the job has succeeded.
+  const declared = places.outputs_in == null ? { outputs: outputs.outputs } : outputs;
+  const atPlaces = outputsIn(report, declared, declaration);
+  const { word, meaning } = end ?? withOutput(stated, atPlaces, report.body, jobId);
   if (jobId === null && word === null && meaning === null) return null;
   return {
     jobId,
@@ -110,8 +115,8 @@ function withOutput(
 }
 
 /** Tells whether a report has an output: a link, a file or, where it names its job, text. */
-function hasOutput({ urls, keyedUrls }: ReadOutputs, body: unknown, jobId: string | null): boolean {
-  if (urls.length + keyedUrls.length > 0) return true;
+function hasOutput({ urls }: ReadOutputs, body: unknown, jobId: string | null): boolean {
+  if (urls.length > 0) return true;
   const { files, isText } = unlinkedOutputIn(body);
   return files.length > 0 || (isText && jobId !== null);
 }
@@ -172,20 +177,42 @@ function meaningOf(word: string, { words, poll }: Declaration): WordMeaning | nu
   return poll.state === HTTP_STATUS ? null : phaseOf(word);
 }
 
-/** Returns the outputs that a report states, in their order and each once. */
+/**
+ * Returns the outputs that a report states, in their order and each once: those at the declared places, then all other
+ * links in the part of the report that is output.
+ * @param part the part of the report that is output; undefined for none.
+ */
 export function outputsIn(
   { body, jobId, baseUrl }: GivenReport,
-  { outputs }: Pick<ReportPlaces, "outputs">,
-  { outputs_need_key: areKeyed }: Declaration,
+  { outputs, part }: { readonly outputs: readonly DeclaredOutput[]; readonly part?: unknown },
+  { outputs_need_key: areKeyed, poll }: Declaration,
 ): ReadOutputs {
   const found = outputs.flatMap((output) => valuesOf(output, body, jobId, baseUrl));
-  const links = [...new Set(found.flatMap(({ value }) => linkOf(value, baseUrl) ?? []))];
+  const main = found.map(({ value }) => value);
+  const texts = outputTexts({ main, part }, isLinkOrPath);
+  const isOfJob = jobId !== null && namesJob(poll.path);
+  const ofJob = isOfJob ? `${baseUrl}${pathFor(poll.path, jobId)}` : null;
+  const links = texts.flatMap(({ text, isMain }) => {
+    const link = linkOf(text, baseUrl);
+    return link === null || (!isMain && isCall(link, ofJob)) ? [] : link;
+  });
   const own = URL.parse(baseUrl)?.origin;
   const isKeyed = (link: string) => areKeyed === true && URL.parse(link)?.origin === own;
-  return {
-    urls: links.filter((link) => !isKeyed(link)),
-    keyedUrls: links.filter(isKeyed),
-  };
+  const urls = [...new Set(links)];
+  return { urls, keyedUrls: urls.filter(isKeyed) };
+}
+
+/** Returns where a report has outputs: at the declared places, and in the declared part of it or, without one, anywhere. */
+function placesOfOutputs(
+  { body, jobId }: GivenReport,
+  { outputs, outputs_in: parts }: Pick<ReportPlaces, "outputs" | "outputs_in">,
+) {
+  return { outputs: outputs ?? [], part: parts == null ? body : findFirst(body, parts, jobId) };
+}
+
+/** Tells whether a link is to the job itself at the upstream, or to a call about it, e.g. one that cancels it. */
+function isCall(link: string, ofJob: string | null): boolean {
+  return ofJob !== null && (link === ofJob || link.startsWith(`${ofJob}/`));
 }
 
 /** Returns the values of one output of a declaration, with links made of the members of an object where it says so. */
@@ -197,16 +224,19 @@ export function valuesOf(
 ) {
   if (typeof output === "string") return findAll(body, output, jobId);
   return findAll(body, output.at, jobId).flatMap(({ pointer, value }) => {
-    const path = pathFrom(output.url, value);
+    const path = isNoOutputByKind(value) ? null : pathFrom(output.url, value);
     return path === null ? [] : [{ pointer, value: `${baseUrl}${path}` }];
   });
 }
 
-/** Returns the link that a value is: an http(s) URL, or a path on the host of the connection. Null for anything else. */
-function linkOf(value: unknown, baseUrl: string): string | null {
-  if (typeof value !== "string" || isBase64(value)) return null;
-  if (isHttpUrl(value)) return value;
-  return /^\/(?!\/)/.test(value) ? (URL.parse(value, baseUrl)?.href ?? null) : null;
+/** Returns an http(s) URL, or a path on the host of the connection, as a link. Null for a path that leads nowhere. */
+function linkOf(text: string, baseUrl: string): string | null {
+  return isHttpUrl(text) ? text : (URL.parse(text, baseUrl)?.href ?? null);
+}
+
+/** Tells whether a text is a link or, at a declared place, a path on the host of the connection and no file in base64. */
+function isLinkOrPath(text: string, isPlace: boolean): boolean {
+  return isLink(text) || (isPlace && /^\/(?!\/)/.test(text) && !isBase64(text));
 }
 
 /** Tells whether a value is a file in base64, perhaps as a `data:` URL. Only its beginning is looked at. */

@@ -1,9 +1,13 @@
 import { isHttpUrl } from "../../core/url.ts";
 import { SECOND_MS } from "../../core/time.ts";
-import type { Job } from "../../core/record/upstream.ts";
 import { readArkTask } from "../ark/ark.ts";
 import type { UpstreamError } from "../failure.ts";
-import { keyedLinks, needsKey, openLinks } from "../shared/gateway-links.ts";
+import {
+  type GatewayJob,
+  gatewayOutputs,
+  type GatewayPlaces,
+  needsKey,
+} from "../shared/gateway-links.ts";
 import {
   hasNoChannel,
   HIDDEN_IN_VIDEOS,
@@ -40,6 +44,9 @@ const VIDEO_TARGET: SubmitTarget = {
   takesMultipart: true,
   hidden: HIDDEN_IN_VIDEOS,
 };
+
+/** Gateway of a hook, whose sender is not known: paths lead nowhere, and no content path can be asked. */
+const ELSEWHERE: GatewayJob = { id: null, baseUrl: null };
 
 /** Paths at which gateways take the calls of Kling's own API. Their jobs are polled like all others. */
 const KLING_PATHS: readonly string[] = [
@@ -86,7 +93,7 @@ export const newapi = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `/v1/video/generations/${encodeURIComponent(id)}`,
-    read: readAnswer,
+    read: (answer, { id }, baseUrl) => readAnswer(answer, { id, baseUrl }),
   },
   submits: {
     target: targetOf,
@@ -111,22 +118,23 @@ function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitR
   if (path === IMAGES_PATH) return readImages(body, baseUrl);
   const task = taskIn(body);
   const jobId = idAt(task, "task_id") ?? textAt(body, "id");
-  return readVideo({ ...observe(body, task, baseUrl), jobId, state: textAt(task, "status") });
+  const job = { id: jobId, baseUrl };
+  return readVideo({ ...observe(body, task, job), jobId, state: stateOf(task) });
 }
 
 /**
  * Returns what an answer says. When a gateway could not ask its own upstream, it may answer with HTTP 200 and a
  * `code`.
  */
-function readAnswer({ body }: Answer, job: Job, baseUrl: string): Reading {
+function readAnswer({ body }: Answer, job: GatewayJob): Reading {
   const code = textAt(body, "code") ?? "success";
   if (code.toLowerCase() !== "success") return { kind: "unclear", word: code };
   const task = taskIn(body);
   // The field `id` may be the number of a row in the gateway's database, and `task_id` the id at the gateway's upstream.
   const jobId = idAt(task, "id") === job.id ? job.id : idAt(task, "task_id");
-  const state = textAt(task, "status");
+  const state = stateOf(task);
   if (jobId === null && state === null) return UNCLEAR;
-  return provenReadingOf({ ...observe(body, task, baseUrl), jobId, state });
+  return provenReadingOf({ ...observe(body, task, job), jobId, state });
 }
 
 /**
@@ -135,27 +143,32 @@ function readAnswer({ body }: Answer, job: Job, baseUrl: string): Reading {
  */
 function readHook(body: unknown): Observation | null {
   const task = taskIn(body);
-  const state = textAt(task, "status") ?? textAt(body, "status") ?? textAt(body, "task_status");
-  return state === null ? null : { ...observe(body, task, null), jobId: null, state };
+  const state = stateOf(task) ?? stateOf(body);
+  return state === null ? null : { ...observe(body, task, ELSEWHERE), jobId: null, state };
 }
 
+/** Returns the task in an answer or a hook: in its envelope or, where the body itself names a task and its state, the body. */
 function taskIn(body: unknown): unknown {
+  if (idAt(body, "task_id") !== null && stateOf(body) !== null) return body;
   const data = at(body, "data");
   return typeof data === "object" && data !== null ? data : body;
+}
+
+/** Returns the state of a task, which calls of Kling's own API name in another way. */
+function stateOf(task: unknown): string | null {
+  return textAt(task, "status") ?? textAt(task, "task_status");
 }
 
 function observe(
   body: unknown,
   task: unknown,
-  baseUrl: string | null,
+  job: GatewayJob,
 ): Omit<Observation, "jobId" | "state"> {
   // This is the answer of the gateway's own upstream. Its status may be outdated and is not read.
   const raw = readArkTask(at(task, "data"));
-  const links = [...linksIn(body, task), ...(raw?.urls ?? [])];
   const finishedAt = numberAt(task, "finish_time") ?? 0;
   return {
-    urls: openLinks(links, baseUrl).slice(0, 1),
-    keyedUrls: keyedLinks(links, baseUrl).slice(0, 1),
+    ...gatewayOutputs(outputsOf(body, task), job),
     metadata: metadataIn(task, raw),
     completedAt: finishedAt > 0 ? finishedAt * SECOND_MS : null,
     error: errorIn(body, task),
@@ -183,11 +196,11 @@ function metadataIn(task: unknown, ark: Observation | null): Metadata {
 }
 
 /**
- * Returns the values of the fields that may contain the link, the best first. Older new-api servers write the link into
- * `fail_reason`.
+ * Returns where a task has its links: those of the gateway first, then those in the answer of its own upstream. Older new-api
+ * servers write the link into `fail_reason`.
  */
-function linksIn(body: unknown, task: unknown): readonly unknown[] {
-  return [
+function outputsOf(body: unknown, task: unknown): GatewayPlaces {
+  const main = [
     at(task, "result_url"),
     at(task, "fail_reason"),
     at(task, "url"),
@@ -195,7 +208,15 @@ function linksIn(body: unknown, task: unknown): readonly unknown[] {
     at(task, "metadata", "url"),
     at(task, "output", "video_url"),
     at(task, "content", "video_url"),
+    at(task, "videoUrl"),
+    at(task, "videoUrls"),
   ];
+  return { main, part: body, inner: at(task, "data"), isLeftOut: isCoverOfSong };
+}
+
+/** Tells whether a picture stands beside a sound in the result of Suno, which makes one as the cover of each song. */
+function isCoverOfSong(name: string, owner: object): boolean {
+  return /^image_(?:large_)?url$/.test(name) && textAt(owner, "audio_url") !== null;
 }
 
 function errorIn(body: unknown, task: unknown): UpstreamError | null {

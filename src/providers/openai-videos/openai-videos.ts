@@ -1,6 +1,6 @@
 import { SECOND_MS } from "../../core/time.ts";
 import type { UpstreamError } from "../failure.ts";
-import { keyedLinks, needsKey, openLinks } from "../shared/gateway-links.ts";
+import { type GatewayJob, gatewayOutputs, needsKey } from "../shared/gateway-links.ts";
 import {
   hasNoChannel,
   HIDDEN_IN_VIDEOS,
@@ -11,6 +11,7 @@ import {
 } from "../shared/gateway-submits.ts";
 import { at, idAt, listAt, numberAt, percentAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { isNoOutputByKind, type OutputPlaces } from "../output-search.ts";
 import { bearer, provenReadingOf, type UpstreamProvider } from "../provider.ts";
 import { standardWebhookWithText } from "../shared/standard-webhook.ts";
 import { membersAt, type SubmitTarget } from "../submit.ts";
@@ -18,6 +19,8 @@ import { amountsAt } from "../usage.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const VIDEOS = "/v1/videos";
+/** Gateway of a report whose sender is not known: paths lead nowhere, and no content path can be asked. */
+const ELSEWHERE: GatewayJob = { id: null, baseUrl: null };
 const VIDEO_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
   endpoint: null,
@@ -58,7 +61,8 @@ export const openaiVideos = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `${VIDEOS}/${encodeURIComponent(id)}`,
-    read: ({ body }, _job, baseUrl) => provenReadingOf(observe(body, stateIn(body), baseUrl)),
+    read: ({ body }, { id }, baseUrl) =>
+      provenReadingOf(observe(body, stateIn(body), { id, baseUrl })),
   },
   submits: {
     target: targetOf,
@@ -66,7 +70,7 @@ export const openaiVideos = {
     readAnswer: (body, path, baseUrl) =>
       path === IMAGES_PATH
         ? readImages(body, baseUrl)
-        : readVideo(observe(body, stateIn(body), baseUrl)),
+        : readVideo(observe(body, stateIn(body), { id: idAt(body, "id"), baseUrl })),
   },
 } as const satisfies UpstreamProvider;
 
@@ -83,34 +87,31 @@ function readHook(body: unknown): Observation | null {
   const event = /^video\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   if (event === null) return null;
   const video = at(body, "data");
-  const observation = observe(video, textAt(video, "status") ?? event, null);
+  const observation = observe(video, textAt(video, "status") ?? event, ELSEWHERE);
   // Where the job has a member of its own, `id` is the id of the event.
   const jobId = idAt(video, "video_id");
   return observation === null || jobId === null ? observation : { ...observation, jobId };
 }
 
 /**
- * Returns the state of a job. Some gateways state it only in the one element of a list. A video without a state, an error
+ * Returns the state of a job, which some gateways state only in the first item of `data`. A video without a state, an error
  * and a link has just been submitted and counts as queued.
  */
 function stateIn(body: unknown): string | null {
+  const stated = textAt(body, "status") ?? textAt(body, "data", 0, "status");
   const isNew = at(body, "object") === "video" && at(body, "error") == null;
-  return (
-    textAt(body, "status") ??
-    textAt(body, "data", 0, "status") ??
-    (isNew && linksIn(body, (values) => openLinks(values, null)).length === 0 ? "queued" : null)
-  );
+  const hasLinks = () => gatewayOutputs(outputsOf(body), ELSEWHERE).urls.length > 0;
+  return stated ?? (isNew && !hasLinks() ? "queued" : null);
 }
 
-function observe(video: unknown, state: string | null, baseUrl: string | null): Observation | null {
+function observe(video: unknown, state: string | null, job: GatewayJob): Observation | null {
   const jobId = idAt(video, "id");
   if (jobId === null && state === null) return null;
   const completedAt = numberAt(video, "completed_at");
   return {
     jobId,
     state,
-    urls: linksIn(video, (values) => openLinks(values, baseUrl)),
-    keyedUrls: linksIn(video, (values) => keyedLinks(values, baseUrl)),
+    ...gatewayOutputs(outputsOf(video), job),
     // `seconds` and `size` of the job are those that were asked for.
     metadata: statedMetadata(
       at(video, "video"),
@@ -125,25 +126,19 @@ function observe(video: unknown, state: string | null, baseUrl: string | null): 
   };
 }
 
-/**
- * Returns the links of a video. Each gateway may write them in another field. The first field with a usable link
- * counts.
- * @param usable returns the usable links among the values of a field.
- */
-function linksIn(
-  video: unknown,
-  usable: (values: readonly unknown[]) => readonly string[],
-): readonly string[] {
-  const fields = [
-    [at(video, "url")],
-    [at(video, "metadata", "url")],
-    [at(video, "video", "url")],
-    [at(video, "video_url")],
-    [at(video, "output_url")],
-    listAt(video, "urls"),
-    listAt(video, "content").map((part) => at(part, "url")),
+/** Returns where a video has its links. Each gateway may write them in another field. */
+function outputsOf(video: unknown): OutputPlaces {
+  const contents = listAt(video, "content").filter((part) => !isNoOutputByKind(part));
+  const main = [
+    at(video, "url"),
+    at(video, "metadata", "url"),
+    at(video, "video", "url"),
+    at(video, "video_url"),
+    at(video, "output_url"),
+    at(video, "urls"),
+    ...contents.map((part) => at(part, "url")),
   ];
-  return fields.map(usable).find(({ length }) => length > 0) ?? [];
+  return { main, part: video };
 }
 
 function errorIn(video: unknown): UpstreamError | null {

@@ -4,8 +4,9 @@ import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { FailureCategory } from "../../core/record/upstream.ts";
 import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, integerAt, isoMsAt, leavesOf, seedAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, integerAt, isoMsAt, seedAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { phaseOf } from "../phase.ts";
 import { bearer, provenReadingOf, reportNamingJob, type UpstreamProvider } from "../provider.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
@@ -13,7 +14,6 @@ import { standardWebhook } from "../shared/standard-webhook.ts";
 import { membersAt, type ModelPlace, submitReadingOf, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 
-const MAX_OUTPUT_DEPTH = 4;
 /** Error of a job that has succeeded, but whose output Replicate removed before the relay could read it. */
 const REMOVED: UpstreamError = {
   code: "data_removed",
@@ -138,7 +138,7 @@ function observe(body: unknown): Observation | null {
   const metadata = statedMetadata(at(body, "metrics"), at(body, "input"));
   const logs = textAt(body, "logs") ?? "";
   // Each model has its own form of output: a URL, a list of URLs, or an object that contains some.
-  const urls = urlsOf(leavesOf(at(body, "output"), MAX_OUTPUT_DEPTH));
+  const urls = outputLinks({ main: [at(body, "output")] });
   const isLost = state === "succeeded" && urls.length === 0 && at(body, "data_removed") === true;
   const loggedSeed = /Using seed: (\d+)/.exec(logs)?.[1];
   return {

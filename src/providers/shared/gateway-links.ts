@@ -1,4 +1,6 @@
 import { isHttpUrl } from "../../core/url.ts";
+import type { Observation } from "../observation.ts";
+import { type FoundText, isLink, type OutputPlaces, outputTexts } from "../output-search.ts";
 
 /**
  * Two patterns. A path that matches both is the path of a file that a gateway serves only with the gateway's API
@@ -7,42 +9,139 @@ import { isHttpUrl } from "../../core/url.ts";
 const CONTENT_PATH = [/\/v1\/(?:videos|video\/generations|tasks)\//, /\/content\/?$/];
 /** Pattern of the names of query parameters that make a link work without an API key, e.g. a signature. */
 const ACCESS = /access|token|signature|^sig$/i;
+/** Hosts whose files open only with a key of the gateway's own upstream. */
+const FOREIGN_KEYS: readonly string[] = ["generativelanguage.googleapis.com"];
+/** Pattern of the names of members, and of the ends of paths, that say that a link is to a video. */
+const VIDEO_NAME = /video/i;
+const VIDEO_PATH = /\.(?:m4v|mkv|mov|mp4|webm)$/i;
+/** Pattern of the ends of paths to files that are no videos. */
+const OTHER_PATH = /\.(?:avif|gif|glb|jpe?g|json|m4a|mp3|png|txt|wav|webp|zip)$/i;
+
+/** The job of which the outputs are looked for, and the gateway that answers about it. */
+export interface GatewayJob {
+  /** Id of the job; null when it is not known. */
+  readonly id: string | null;
+  /** Base URL of the gateway; null when it is not known, e.g. for a hook. */
+  readonly baseUrl: string | null;
+}
+
+/** Where a gateway has the links to the outputs of a job. */
+export interface GatewayPlaces extends OutputPlaces {
+  /**
+   * Answer of the gateway's own upstream within that of the gateway. The first video in it is the same file as the video
+   * that the gateway links. Absent when there is none.
+   */
+  readonly inner?: unknown;
+}
+
+/** Links to the outputs of a job, as an observation has them. */
+export type GatewayOutputs = Pick<Observation, "urls"> &
+  Required<Pick<Observation, "keyedUrls" | "contentUrl">>;
+
+/** A link among the outputs, with what decides whether it counts. */
+interface Output {
+  readonly link: string;
+  readonly isKeyed: boolean;
+  /** True when the link may be to the main output, so that a content path beside it leads to the same file. */
+  readonly canBeMain: boolean;
+}
 
 /**
- * Returns those values of an answer that are links which a client can open: http(s) URLs, and paths on the gateway,
- * made absolute. A link to a file that the gateway serves only with its API key is left out.
- * @param baseUrl base URL of the gateway; null leaves paths out.
+ * Returns the links to the outputs in an answer of a gateway: http(s) URLs, and paths on the gateway where links are
+ * documented. The content path of the job (`contentPath`, on the gateway) stands for a link that names the path of this job
+ * at another origin, e.g. the gateway's public name, and is asked where the answer has no link. A content path of another
+ * job elsewhere opens for nobody here and is left out, and so is one beside another link to the video.
  */
+export function gatewayOutputs(places: GatewayPlaces, job: GatewayJob): GatewayOutputs {
+  const texts = outputTexts(places, (text, isPlace) => isLink(text) || isPath(text, isPlace, job));
+  const repeated = repeatedVideo(texts, places.inner);
+  const all = texts.flatMap((found) =>
+    found.text === repeated && !found.isMain ? [] : (outputOf(found, job) ?? []),
+  );
+  const hasMain = all.some(({ isKeyed, canBeMain }) => !isKeyed && canBeMain);
+  const counted = all.filter(({ isKeyed }) => !isKeyed || !hasMain);
+  const keyedUrls = linksOf(counted.filter(({ isKeyed }) => isKeyed));
+  return { urls: linksOf(counted), keyedUrls, contentUrl: keyedUrls[0] ?? contentUrlOf(job) };
+}
+
+/** Returns those values of an answer that are links which a client can open, also paths on the gateway at `baseUrl`. */
 export function openLinks(values: readonly unknown[], baseUrl: string | null): readonly string[] {
-  return values.flatMap((value) => {
-    const link = typeof value === "string" ? absolute(value, baseUrl) : null;
-    const url = link === null ? null : URL.parse(link);
-    return link === null || (url !== null && needsKey(url)) ? [] : link;
-  });
-}
-
-/**
- * Returns those values of an answer that are links on the gateway itself to files which it serves only with its API key.
- * @param baseUrl base URL of the gateway; null when it is not known, which gives none.
- */
-export function keyedLinks(values: readonly unknown[], baseUrl: string | null): readonly string[] {
-  const own = URL.parse(baseUrl ?? "")?.origin;
-  return values.flatMap((value) => {
-    const link = typeof value === "string" ? absolute(value, baseUrl) : null;
-    const url = URL.parse(link ?? "");
-    return link !== null && url !== null && url.origin === own && needsKey(url) ? link : [];
-  });
-}
-
-/** Returns an http(s) URL unchanged, and makes a path absolute. Null for any other text. */
-function absolute(text: string, baseUrl: string | null): string | null {
-  if (isHttpUrl(text)) return text;
-  const origin = /^\/(?!\/)/.test(text) ? URL.parse(baseUrl ?? "")?.origin : undefined;
-  return origin === undefined ? null : (URL.parse(`${origin}${text}`)?.href ?? null);
+  const { urls, keyedUrls } = gatewayOutputs({ main: values }, { id: null, baseUrl });
+  return urls.filter((url) => !keyedUrls.includes(url));
 }
 
 /** Tells whether a link is to a file that a gateway serves only with the gateway's API key. */
 export function needsKey({ pathname, searchParams }: URL): boolean {
   if (!CONTENT_PATH.every((part) => part.test(pathname))) return false;
   return ![...searchParams.keys()].some((name) => ACCESS.test(name));
+}
+
+/** Returns the link of the upstream to the video that the gateway links too. Null when there is none. */
+function repeatedVideo(texts: readonly FoundText[], inner: unknown): string | null {
+  const own = texts.find(({ text, isMain }) => isMain && isOpenVideo(text));
+  if (own === undefined || inner === undefined) return null;
+  const videos = outputTexts({ main: [], part: inner }, isLink).filter(isVideo);
+  return videos[0]?.text ?? null;
+}
+
+/** Tells whether a link that a gateway gives for the main output can be to a video that everybody can open. */
+function isOpenVideo(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && !needsKey(url) && !OTHER_PATH.test(url.pathname);
+}
+
+function isVideo({ text, name }: FoundText): boolean {
+  return VIDEO_NAME.test(name) || VIDEO_PATH.test(URL.parse(text)?.pathname ?? "");
+}
+
+function linksOf(outputs: readonly Output[]): readonly string[] {
+  return [...new Set(outputs.map(({ link }) => link))];
+}
+
+/** Tells whether a text is a path on the gateway: at a documented place any, elsewhere the content path of the job. */
+function isPath(text: string, isPlace: boolean, { id, baseUrl }: GatewayJob): boolean {
+  if (!/^\/(?!\/)/.test(text) || baseUrl === null) return false;
+  const url = URL.parse(text, baseUrl);
+  return url !== null && (isPlace || (needsKey(url) && namesJob(url, id)));
+}
+
+/** Returns the output that a text of an answer leads to. Null when it leads to a file that nobody here can open. */
+function outputOf(found: FoundText, job: GatewayJob): Output | null {
+  const link = absolute(found.text, job.baseUrl);
+  const url = URL.parse(link);
+  if (url === null || FOREIGN_KEYS.includes(url.hostname)) return null;
+  const canBeMain = found.isMain || isVideo(found);
+  if (!needsKey(url)) return { link, isKeyed: false, canBeMain };
+  const keyed = url.origin === originOf(job.baseUrl) ? link : ownLink(url, job);
+  return keyed === null ? null : { link: keyed, isKeyed: true, canBeMain };
+}
+
+/** Returns an http(s) URL unchanged, and makes a path absolute. Empty for a path that leads nowhere. */
+function absolute(text: string, baseUrl: string | null): string {
+  return isHttpUrl(text) ? text : (URL.parse(text, originOf(baseUrl))?.href ?? "");
+}
+
+/** Returns the link on the gateway that stands for one to the job's content path elsewhere. Null for any other link. */
+function ownLink(url: URL, { id, baseUrl }: GatewayJob): string | null {
+  if (baseUrl === null || !namesJob(url, id)) return null;
+  const tail = url.pathname.slice(url.pathname.lastIndexOf("/v1/"));
+  return `${baseUrl}${tail}${url.search}`;
+}
+
+function originOf(baseUrl: string | null): string | undefined {
+  return URL.parse(baseUrl ?? "")?.origin;
+}
+
+/** Returns the link to the file of a job at its gateway. Null when the job or the gateway is not known. */
+function contentUrlOf({ id, baseUrl }: GatewayJob): string | null {
+  if (id === null || baseUrl === null || !id.isWellFormed()) return null;
+  return `${baseUrl}/v1/videos/${encodeURIComponent(id)}/content`;
+}
+
+/** Tells whether a segment of a link's path is the id of the job. */
+function namesJob({ pathname }: URL, id: string | null): boolean {
+  if (id === null || !id.isWellFormed()) return false;
+  return pathname
+    .split("/")
+    .some((segment) => segment === id || segment === encodeURIComponent(id));
 }

@@ -54,7 +54,7 @@ const FAULTS: readonly (readonly [place: string, declaration: unknown])[] = [
   ["poll.state", withPoll({ state: ["/a", "/b~2"] })],
   ["poll.state", withPoll({ state: [] })],
   ["poll.otherwise", withPoll({ otherwise: "failed" })],
-  ["poll.outputs", withPoll({ outputs: [] })],
+  ["poll.outputs_in", withPoll({ outputs_in: "output" })],
   ["poll.outputs.1", withPoll({ outputs: ["/a", "b"] })],
   ["poll.outputs.0.url", withPoll({ outputs: [{ at: "/a", url: "view/{name}" }] })],
   ["poll.outputs.0.href", withPoll({ outputs: [{ at: "/a", url: "/a", href: "/b" }] })],

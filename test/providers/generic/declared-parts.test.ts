@@ -183,7 +183,7 @@ it("relative links in a declared upstream's answer lead to the connection's host
   const body = { state: "done", urls: ["/files/a.mp4", other, "//evil.example/c.mp4", "x", 7] };
   const reading = readPollAnswer(polls, anAnswer({ status: 200, body }), JOB, BASE);
   expect(reading).toMatchObject({
-    observation: { urls: [other], keyedUrls: [`${BASE}/files/a.mp4`] },
+    observation: { urls: [`${BASE}/files/a.mp4`, other], keyedUrls: [`${BASE}/files/a.mp4`] },
   });
   expect(needsKey?.(new URL(`${BASE}/files/a.mp4`))).toBe(true);
 });

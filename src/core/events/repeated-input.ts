@@ -1,0 +1,20 @@
+import type { TaskEvent } from "./event.ts";
+import { withoutInputLinks } from "../record/input-links.ts";
+import type { TaskRecord } from "../record/task.ts";
+
+/** Returns an event without those links among the outputs in it that the task's job got as input, as the relay sent it. */
+export function withoutRepeatedInput(event: TaskEvent, record: TaskRecord | null): TaskEvent {
+  const submission = record?.submission ?? null;
+  if (event.type === "hook") {
+    return { ...event, news: withoutInputLinks(event.news, submission) };
+  }
+  if (event.type === "poll_ended" && event.answer.kind === "news") {
+    const news = withoutInputLinks(event.answer.news, submission);
+    return { ...event, answer: { ...event.answer, news } };
+  }
+  if (event.type === "submit_ended" && event.outcome.kind === "result") {
+    const news = withoutInputLinks(event.outcome.news, submission);
+    return { ...event, outcome: { ...event.outcome, news } };
+  }
+  return event;
+}

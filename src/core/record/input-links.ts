@@ -1,0 +1,53 @@
+import type { Submission } from "./submission.ts";
+import type { UpstreamNews } from "./upstream.ts";
+
+/** Largest number of links of a submitted call that are recognised in its result. */
+export const MAX_INPUT_LINKS = 64;
+
+/** Multipliers and starts of the two halves of `linkDigest`. */
+const PRIMES = [0x9e3779b1, 0x85ebca77] as const;
+const STARTS = [0x811c9dc5, 0x27d4eb2f] as const;
+
+/**
+ * Returns a short digest by which a link of a submitted call is recognised when the upstream repeats it: 64 bits, as at most
+ * 14 characters. It keeps nothing secret.
+ */
+export function linkDigest(link: string): string {
+  let [first, second]: [number, number] = [STARTS[0], STARTS[1]];
+  for (let at = 0; at < link.length; at++) {
+    const unit = link.charCodeAt(at);
+    first = Math.imul(first ^ unit, PRIMES[0]);
+    first ^= first >>> 15;
+    second = Math.imul(second ^ unit, PRIMES[1]);
+    second ^= second >>> 13;
+  }
+  return `${(first >>> 0).toString(36)}${(second >>> 0).toString(36).padStart(7, "0")}`;
+}
+
+/** Returns the digests of the links that the job of a submission got as input. No member when none are known. */
+export function inputOf(submission: Submission | null): Pick<Submission, "inputLinks"> {
+  return submission?.inputLinks === undefined ? {} : { inputLinks: submission.inputLinks };
+}
+
+/** Tells whether a link is one that the job got as input with the call that the relay has submitted. */
+export function isInputLink(
+  link: string,
+  { inputLinks = [] }: Pick<Submission, "inputLinks">,
+): boolean {
+  return inputLinks.length > 0 && inputLinks.includes(linkDigest(link));
+}
+
+/**
+ * Returns news of a job whose outputs are without the links that the job got as input, because some upstreams repeat these
+ * beside the outputs. A success with no other link is one without output.
+ */
+export function withoutInputLinks<News extends UpstreamNews>(
+  news: News,
+  submission: Pick<Submission, "inputLinks"> | null,
+): News | Extract<UpstreamNews, { readonly status: "no_output" }> {
+  if (submission?.inputLinks === undefined || news.status !== "completed") return news;
+  const urls = news.urls.filter((link) => !isInputLink(link, submission));
+  if (urls.length === news.urls.length) return news;
+  if (urls.length > 0) return { ...news, urls };
+  return { status: "no_output", ...(news.usage !== undefined && { usage: news.usage }) };
+}

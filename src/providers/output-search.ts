@@ -1,0 +1,223 @@
+import { parseJson } from "../core/json.ts";
+import { isHttpUrl } from "../core/url.ts";
+import { at } from "./json-fields.ts";
+
+/** Where the outputs of a job stand in an answer of its provider. */
+export interface OutputPlaces {
+  /**
+   * Values at the places that the vendor documents for outputs, the main output first: links, or lists and objects that
+   * contain links. A link that stands here directly counts whatever its member is called.
+   */
+  readonly main: readonly unknown[];
+  /**
+   * The part of the answer that is output, and not the job's envelope. Every further link in it counts too, in the order
+   * of the answer. Absent when all outputs stand in `main`.
+   */
+  readonly part?: unknown;
+  /**
+   * Tells whether a member is no output although its name does not say so, e.g. because the vendor's documents call it a
+   * preview.
+   * @param owner the object whose member it is.
+   */
+  readonly isLeftOut?: (name: string, owner: object) => boolean;
+}
+
+/** A text among the outputs of an answer. */
+export interface FoundText {
+  readonly text: string;
+  /** Name of the member that contains the text, directly or in lists. Empty when there is none. */
+  readonly name: string;
+  /** True for a text in `main`, false for one in `part`. */
+  readonly isMain: boolean;
+}
+
+/**
+ * Tells whether a text is looked for.
+ * @param isPlace true for a text that stands itself at a documented place, and in no object there.
+ */
+export type IsWanted = (text: string, isPlace: boolean) => boolean;
+
+/** Number of levels of lists and objects below which nothing is looked for. */
+const MAX_DEPTH = 16;
+/** Largest number of texts that are found. It is above the largest number of outputs of a task. */
+const MAX_FOUND = 2_000;
+/** Length in characters up to which a text is read as JSON, and up to which a name is read. */
+const MAX_JSON_CHARS = 262_144;
+const MAX_NAME_CHARS = 64;
+/** Separator between two links in a text that is a list of them, and what is left of it at the end of the first one. */
+const BETWEEN_LINKS = /[\s,;|](?=https?:\/\/)/i;
+const REST_OF_SEPARATOR = /[\s,;|]{1,4}$/;
+
+/** Words with which vendors name a picture or clip that only shows what an output is like. */
+const PREVIEW =
+  /^(?:image|img|photo|pic|video)?(?:cover|placeholder|poster|preview|thumb(?:nail)?)s?(?:frame|gif|image|img|link|photo|pic|uri|url|video)*s?$/;
+/** Words of names and kinds of which the member repeats the request, belongs to the job or a person, or is a page. */
+const NO_OUTPUT: ReadonlySet<string> = new Set(
+  [
+    // The request, and files that it names.
+    "arg args argument arguments init input inputs kwargs param parameter parameters params parent",
+    "prompt prompts reference references request requests",
+    // Calls about the job.
+    "callback callbacks cancel delete poll polling webhook webhooks",
+    // Reasons and pages.
+    "dashboard docs documentation error errors help homepage license licenses log logs permalink share terms warning",
+    "warnings website",
+    // Persons.
+    "author creator owner user",
+  ].flatMap((line) => line.split(" ")),
+);
+/** Word that is no output as the name of a text, and as that of an object may contain the outputs (`{"status": {"files": …}}`). */
+const STATUS = "status";
+/** Words after `source` with which a member is a file of the request. */
+const MEDIA = /^(?:audio|file|image|img|photo|picture|video)s?$/;
+/** Whole names of links to the upstream's API. */
+const API_LINKS: readonly string[] = ["api_url", "base_url", "get", "response_url", "self"];
+/** Names of which one link shows that all links beside it are calls of the API too, e.g. `{"get": …, "cancel": …}`. */
+const CALLS: readonly string[] = ["cancel", "get", "self", "status"];
+/** Members in which objects state what kind of file they are. */
+const KINDS: readonly string[] = ["kind", "purpose", "role", "type"];
+/** Relations of a link to the answer (`rel`) with which it may lead to an output. */
+const OUTPUT_RELATIONS =
+  /^(?:audio|content|download|enclosure|file|image|media|output|result|video)s?$/;
+/** Words of the kind of an object that is no output: a file for the upstream's own pages (ComfyUI), or one of the request. */
+const NO_OUTPUT_KIND = /^(?:inputs?|prompts?|references?|requests?|temp|user)$/;
+/** Name of a list that is the output itself when the answer has no other, e.g. of voices to choose from. */
+const PREVIEWS = "previews";
+
+/**
+ * Returns the links to the outputs in an answer, the main one first, each once: those in `main`, and then all others in
+ * `part` in the order of the answer. Left out are covers, previews and thumbnails, what repeats the request, and links that are
+ * no files, by the names of their members and by the kinds that objects state (`type`). A text that is a list or an object
+ * as JSON, or a list of links, is read too.
+ */
+export function outputLinks(places: OutputPlaces): readonly string[] {
+  const links = outputTexts(places, isLink).map(({ text }) => text);
+  return [...new Set(links)];
+}
+
+/**
+ * Returns those texts among the outputs of an answer that are wanted, in the order of `outputLinks`. A text is found once
+ * in `main` and once in `part` if it stands in both.
+ */
+export function outputTexts(
+  { main, part, isLeftOut = () => false }: OutputPlaces,
+  isWanted: IsWanted,
+): readonly FoundText[] {
+  const searched = (isOut: Search["isOut"]) => {
+    const found: FoundText[] = [];
+    const search = { found, isOut, isWanted };
+    for (const value of main) collect(value, "", true, MAX_DEPTH, { ...search, isMain: true });
+    collect(part, "", false, MAX_DEPTH, { ...search, isMain: false });
+    return found;
+  };
+  const isOut: Search["isOut"] = (name, owner) =>
+    isNoOutputName(name, at(owner, name)) || isLeftOut(name, owner);
+  const found = searched(isOut);
+  if (found.length > 0) return found;
+  return searched((name, owner) => name !== PREVIEWS && isOut(name, owner));
+}
+
+/**
+ * Tells whether an object says of itself that it is no output: a preview, a temporary file, a part of the request, or a link
+ * with another relation (`rel`), e.g. `self`.
+ */
+export function isNoOutputByKind(value: unknown): boolean {
+  const relation = at(value, "rel");
+  if (typeof relation === "string" && !OUTPUT_RELATIONS.test(relation)) return true;
+  return KINDS.some((name) => {
+    const kind = at(value, name);
+    if (typeof kind !== "string" || kind.length > MAX_NAME_CHARS) return false;
+    return wordsOf(kind).some((word) => NO_OUTPUT_KIND.test(word) || PREVIEW.test(word));
+  });
+}
+
+/** Tells whether a text is an http(s) URL as a whole, and not a sentence that begins with one. */
+export function isLink(text: string): boolean {
+  return isHttpUrl(text) && !/\s/.test(text.trim());
+}
+
+interface Search {
+  readonly found: FoundText[];
+  readonly isOut: (name: string, owner: object) => boolean;
+  readonly isWanted: IsWanted;
+  readonly isMain: boolean;
+}
+
+/** Adds the wanted texts in a value. @param name name of the member that the value is. */
+function collect(
+  value: unknown,
+  name: string,
+  isPlace: boolean,
+  depth: number,
+  search: Search,
+): void {
+  if (search.found.length >= MAX_FOUND || depth === 0) return;
+  if (typeof value === "string") {
+    collectFromText(value, name, isPlace, depth, search);
+  } else if (Array.isArray(value)) {
+    for (const item of value) collect(item, name, isPlace, depth - 1, search);
+  } else if (typeof value === "object" && value !== null) {
+    // The whole of an answer states no kind of file: its type is that of an event, or of the API's object.
+    const isOut = depth < MAX_DEPTH && isNoOutputByKind(value);
+    if (!isOut) collectFromObject(value, depth, search);
+  }
+}
+
+function collectFromObject(object: object, depth: number, search: Search): void {
+  const areCalls = hasCalls(object);
+  for (const [name, member] of Object.entries(object)) {
+    const isOut = search.isOut(name, object) || (areCalls && typeof member === "string");
+    if (!isOut) collect(member, name, false, depth - 1, search);
+  }
+}
+
+/** Adds a text, or what is in it: some vendors write a list of links as JSON into a text, or with commas between them. */
+function collectFromText(
+  text: string,
+  name: string,
+  isPlace: boolean,
+  depth: number,
+  search: Search,
+): void {
+  if (/^\s*[[{]/.test(text) && text.length <= MAX_JSON_CHARS) {
+    collect(parseJson(text), name, isPlace, depth - 1, search);
+    return;
+  }
+  const parts = /^\s*http/i.test(text) ? text.trim().split(BETWEEN_LINKS) : [text];
+  for (const part of parts) {
+    const each = parts.length === 1 ? part : part.replace(REST_OF_SEPARATOR, "");
+    if (!search.isWanted(each, isPlace)) continue;
+    search.found.push({ text: each, name, isMain: search.isMain });
+  }
+}
+
+/** Tells whether the links in an object are calls of the API, because the name of one of them is that of a call. */
+function hasCalls(object: object): boolean {
+  return CALLS.some((name) => {
+    const link = at(object, name);
+    return typeof link === "string" && isHttpUrl(link);
+  });
+}
+
+/** Tells whether the name of a member says that it is no output. */
+function isNoOutputName(name: string, value: unknown): boolean {
+  if (name.length > MAX_NAME_CHARS) return false;
+  const words = wordsOf(name);
+  if (API_LINKS.includes(words.join("_"))) return true;
+  if (words.some((word) => NO_OUTPUT.has(word) || PREVIEW.test(word))) return true;
+  if (words.includes(STATUS)) return words.length > 1 || typeof value === "string";
+  return words[0] === "source" && MEDIA.test(words[1] ?? "");
+}
+
+/** Returns the words of a name in lower case, e.g. `cover`, `image`, `url` of `coverImageURL` and of `cover_image_url`. */
+function wordsOf(name: string): readonly string[] {
+  return name
+    .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[\s_.:/-]+/)
+    .filter((word) => word !== "")
+    .join(" ")
+    .replaceAll(/\b(call|web) (back|hook)\b/g, "$1$2")
+    .split(" ");
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { outputLinks } from "../../src/providers/output-search.ts";
+
+const A = "https://cdn.example.com/a.mp4";
+const B = "https://cdn.example.com/b.png";
+const C = "https://cdn.example.com/c.wav";
+
+const wordsIn = (...lines: readonly string[]) => lines.flatMap((line) => line.split(" "));
+
+const isCover = (name: string, owner: object) => name === "image_url" && "a" in owner;
+
+describe("the search for outputs in an answer", () => {
+  it("finds the documented places first, then every other link in the order of the answer, each once", () => {
+    const part = { sound: C, frames: [{ url: B }, { url: A }], deep: { er: [[{ file: B }]] } };
+    expect(outputLinks({ main: [undefined, null, [A]], part })).toEqual([A, C, B]);
+    expect(outputLinks({ main: [], part })).toEqual([C, B, A]);
+    expect(outputLinks({ main: [{ b: B }, A] })).toEqual([B, A]);
+  });
+
+  it.each([
+    ["a list as JSON", `["${A}", "${B}"]`],
+    ["an object as JSON, in another one", JSON.stringify({ x: JSON.stringify({ urls: [A, B] }) })],
+    ["links with commas between them", `${A},${B}`],
+    ["links with commas and blanks between them", `${A}, ${B}`],
+    ["links in lines", `${A}\n${B}\n`],
+  ])("reads a text that is %s", (_, text) => {
+    expect(outputLinks({ main: [], part: { result: text } })).toEqual([A, B]);
+  });
+
+  it.each([
+    ["a sentence that begins with a link", `${B} was made`],
+    ["a sentence that contains a link", `made: ${B}`],
+    ["a path", "/srv/output/b.png"],
+    ["a path without a scheme", "//cdn.example.com/b.png"],
+    ["another scheme", "s3://bucket/b.png"],
+    ["broken JSON", `["${B}"`],
+  ])("takes no output from %s", (_, text) => {
+    expect(outputLinks({ main: [], part: { a: text, b: A } })).toEqual([A]);
+  });
+
+  it.each(
+    wordsIn(
+      "cover_url coverUrl cover_image_url preview previewVideo video_preview_url thumbnail",
+      "thumbnails thumbnailurl THUMBNAIL_URL thumb posterURL poster input input_image",
+      "inputImageURL request params parameters arguments prompt_image reference_images",
+      "source_image_url paramJson init_image status_url cancelUrl polling_url webhook",
+      "callBackUrl callback_url self response_url docs_url documentation error nodeErrors logs",
+      "user",
+    ),
+  )("leaves out the member %s, with all that is in it", (name) => {
+    const part = { [name]: B, inner: { [name]: { url: B }, a: A }, list: [{ [name]: [B] }] };
+    expect(outputLinks({ main: [], part })).toEqual([A]);
+  });
+
+  it.each(
+    wordsIn(
+      "recovered_video discovery last_frame_url first_video_url mask_url message watermark_url",
+      "origin_url source download_url source_separated_audio file model_urls config_file transcription_url",
+      "streamAudioUrl base_color 封面图",
+    ),
+  )("takes the member %s, whose name does not say that it is no output", (name) => {
+    expect(outputLinks({ main: [], part: { [name]: B } })).toEqual([B]);
+  });
+
+  it.each(["preview", "THUMBNAIL", "temp", "input", "user_input", "cover_image", "reference"])(
+    "leaves out an object that says by its type or role that it is %s",
+    (kind) => {
+      const part = {
+        files: [
+          { type: kind, url: B },
+          { role: kind, url: C },
+          { type: "video", a: A },
+        ],
+      };
+      expect(outputLinks({ main: [], part })).toEqual([A]);
+    },
+  );
+
+  it("takes a member that is named as a state only where it is an object, and a link of an object only by its relation", () => {
+    const status = { phase: "done", files: [{ url: B }] };
+    const links = [
+      { rel: "self", href: C },
+      { rel: "output", href: A },
+      { rel: "cancel", href: C },
+    ];
+    expect(outputLinks({ main: [], part: { status, links } })).toEqual([B, A]);
+    expect(
+      outputLinks({ main: [], part: [{ status: C }, { status_file: { url: C } }, A] }),
+    ).toEqual([A]);
+  });
+
+  it("takes no link beside one that is named as a call, e.g. those to get and to cancel a job", () => {
+    const part = { urls: { get: B, cancel: B, web: C }, result: { url: A, status: "done" } };
+    expect(outputLinks({ main: [], part })).toEqual([A]);
+  });
+
+  it("takes a documented place whatever its name, and what an adapter does not leave out", () => {
+    const part = { cover: B, image_url: C, a: A };
+    expect(outputLinks({ main: [part.cover], part, isLeftOut: isCover })).toEqual([B, A]);
+  });
+
+  it("takes a list of previews only where the answer has no other output", () => {
+    const previews = [{ audio: { url: C } }];
+    expect(outputLinks({ main: [], part: { previews } })).toEqual([C]);
+    expect(outputLinks({ main: [], part: { previews, a: A } })).toEqual([A]);
+    expect(outputLinks({ main: [], part: { cover: B } })).toEqual([]);
+  });
+
+  it("ends in an answer that is nested without end, and after very many links", () => {
+    let deep: unknown = A;
+    for (let i = 0; i < 10_000; i++) deep = [deep];
+    expect(outputLinks({ main: [deep], part: deep })).toEqual([]);
+    const many = Array.from({ length: 3_000 }, (_, i) => `${A}?${i}`);
+    expect(outputLinks({ main: [many] })).toHaveLength(2_000);
+  });
+});

@@ -1,0 +1,176 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { call, callWith } from "./client.ts";
+import { useClock } from "./clock.ts";
+import { restart, untilIdle, wake } from "./objects.ts";
+import { anOutside, answering, type Site } from "./outside.ts";
+import { BINDINGS, named, submit } from "./submitted.ts";
+
+useClock();
+
+const GATEWAY = "https://gateway.example.net";
+const POLL = `${GATEWAY}/v1/videos/video_7`;
+const CONTENT = `${POLL}/content`;
+const CDN = "https://cdn.example.net/7.mp4";
+const KEY = "sk-test-only-gateway";
+const CONNECTIONS = JSON.stringify({
+  gateway: { provider: "openai-videos", key: KEY, base_url: GATEWAY },
+});
+const DONE = { id: "video_7", object: "video", status: "completed", progress: 100 };
+const FILE: Site = () => new Response("\0", { status: 206 });
+const LINK = expect.stringMatching(/^https:\/\/relay\.example\.com\/outputs\//);
+const WITHOUT_OUTPUT = { status: "pending", tracking: { answer: "no_output" } };
+const Task = z.looseObject({ status: z.string() });
+
+function bindings(vars: object = {}) {
+  return { ...env, CONNECTIONS, ...vars };
+}
+
+/** Lets one poll find this answer of the gateway, with this site at the content path of the job. */
+async function polled(content: Site, answer: object = DONE, vars: object = {}) {
+  const outside = anOutside();
+  outside.on(POLL, answering(answer));
+  outside.on(CONTENT, content);
+  const id = crypto.randomUUID();
+  await restart(id, bindings());
+  await callWith(bindings(), "/v1/tasks", { body: { id, model: "m", provider: "gateway" } });
+  const job = { provider: "gateway", id: "video_7" };
+  await callWith(bindings(), `/v1/tasks/${id}/upstream`, { body: job });
+  await restart(id, bindings(vars));
+  const poll = async () => {
+    await wake(id, 150_000);
+    await untilIdle(id);
+    return Task.parse(await (await call(`/v1/tasks/${id}`)).json());
+  };
+  return { ...outside, poll, task: await poll() };
+}
+
+describe("a success whose answer has no link, of an upstream with a content path", () => {
+  it.each<[string, Site]>([
+    ["a part of a file", FILE],
+    ["a whole file", () => new Response("\0\0\0\x18ftyp")],
+    [
+      "a file of a type that says HTML",
+      () => new Response("\0", { headers: { "Content-Type": "text/html" } }),
+    ],
+  ])(
+    "completes its task with a link of the relay when this path answers with %s",
+    async (_, site) => {
+      const { task, sentTo } = await polled(site);
+      expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
+      const [asked, ...others] = sentTo(CONTENT);
+      expect(others).toEqual([]);
+      const headers = { authorization: `Bearer ${KEY}`, range: "bytes=0-0" };
+      expect(asked).toMatchObject({ method: "GET", headers });
+    },
+  );
+
+  it.each<[string, Site]>([
+    ["HTTP 404", answering({ error: "not found" }, 404)],
+    ["HTTP 401", answering(null, 401)],
+    ["HTTP 500", answering(null, 500)],
+    ["nothing", () => new Response(null, { status: 204 })],
+    ["an empty file", () => new Response("")],
+    ["an error with HTTP 200", answering({ error: { message: "not ready" } })],
+    ["a page", () => new Response("<!doctype html>", { headers: { "Content-Type": "text/html" } })],
+    ["a redirect to this machine", answering(null, 302, { Location: "http://127.0.0.1:1/" })],
+  ])(
+    "has no output when this path answers with %s, and a later poll asks again",
+    async (_, site) => {
+      const { task, poll, on, sentTo } = await polled(site);
+      expect(task).toMatchObject(WITHOUT_OUTPUT);
+      expect(sentTo("http://127.0.0.1")).toEqual([]);
+      on(CONTENT, FILE);
+      expect(await poll()).toMatchObject({ status: "completed", output: { urls: [LINK] } });
+    },
+  );
+
+  it("is found through a redirect, to which the key does not go", async () => {
+    const { task, poll, on, sentTo } = await polled(answering(null, 404));
+    expect(task.status).toBe("pending");
+    on(CONTENT, answering(null, 302, { Location: CDN }));
+    on(CDN, FILE);
+    expect(await poll()).toMatchObject({ status: "completed", output: { urls: [LINK] } });
+    expect(Object.keys(sentTo(CDN)[0]?.headers ?? {})).not.toContain("authorization");
+  });
+
+  it.each<[string, Site, string]>([
+    ["HTTP 429", answering(null, 429), "limited"],
+    ["a lost connection", () => Promise.reject(new Error("lost")), "unanswered"],
+  ])("is not known when this path answers with %s", async (_, site, answer) => {
+    const { task } = await polled(site);
+    expect(task.status).toBe("pending");
+    expect(JSON.stringify(task["tracking"])).toContain(answer === "limited" ? answer : "");
+    expect(JSON.stringify(task["tracking"])).not.toContain("no_output");
+  });
+
+  it("is not asked for a file where the relay has no address for links", async () => {
+    const { task, sentTo } = await polled(FILE, DONE, { PUBLIC_URL: "" });
+    expect(task).toMatchObject(WITHOUT_OUTPUT);
+    expect(sentTo(CONTENT)).toEqual([]);
+  });
+
+  it("is not asked for a file while the job runs, and when the answer has another link", async () => {
+    const running = await polled(FILE, { ...DONE, status: "in_progress" });
+    expect(running.sentTo(CONTENT)).toEqual([]);
+    const { task, sentTo } = await polled(FILE, { ...DONE, url: CDN });
+    expect(task).toMatchObject({ status: "completed", output: { urls: [CDN] } });
+    expect(sentTo(CONTENT)).toEqual([]);
+  });
+});
+
+describe("a success whose link is the content path of its job at another origin", () => {
+  const frame = "https://cdn.example.net/last.png";
+  const metadata = { url: "https://public.example.org/v1/videos/video_7/content", frame };
+
+  it("is asked for at the base URL of the connection, and the link stands before the other outputs", async () => {
+    const { task, sentTo } = await polled(FILE, { ...DONE, metadata });
+    expect(task).toMatchObject({ status: "completed", output: { urls: [LINK, frame] } });
+    expect(sentTo(CONTENT)).toHaveLength(1);
+    expect(sentTo("https://public.example.org")).toEqual([]);
+  });
+
+  it("has no output while the path does not open, although the answer has another file", async () => {
+    const { task } = await polled(answering(null, 404), { ...DONE, metadata });
+    expect(task).toMatchObject(WITHOUT_OUTPUT);
+  });
+});
+
+describe("a link that a job got as input with its submission", () => {
+  const input = "https://client.example.net/in.png?a=1&b=2";
+  const upstream = BINDINGS.OPENAI_VIDEOS_BASE_URL;
+  const job = `${upstream}/v1/videos/video_7`;
+
+  /** Submits a job with the link, and lets one poll find an answer with this member that repeats the link. */
+  async function repeated(repeating: object) {
+    const outside = anOutside();
+    outside.on("https://client.example.net/", () => new Response());
+    outside.on(`${upstream}/v1/videos`, answering({ ...DONE, status: "queued" }));
+    const { id, headers } = named();
+    const spelt = JSON.stringify({ model: "m", image: input }).replaceAll("/", String.raw`\/`);
+    await submit({ path: "/v1/submit/openai-videos/v1/videos", headers, body: spelt });
+    outside.on(job, answering({ ...DONE, ...repeating }));
+    outside.on(`${job}/content`, FILE);
+    await wake(id, 150_000);
+    await untilIdle(id);
+    const task = Task.parse(await (await callWith(BINDINGS, `/v1/tasks/${id}`)).json());
+    return { task, ...outside };
+  }
+
+  it("is no output where the upstream repeats it beside the output", async () => {
+    const { task } = await repeated({ picture: input, url: CDN });
+    expect(task).toMatchObject({ status: "completed", output: { urls: [CDN] } });
+  });
+
+  it("leaves an answer without a link, so that the content path of the job is asked", async () => {
+    const { task, sentTo } = await repeated({ picture: input });
+    expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
+    expect(sentTo(`${job}/content`)).not.toEqual([]);
+  });
+
+  it("is an output of a job that got another link", async () => {
+    const { task } = await repeated({ picture: `${input}&c=3` });
+    expect(task).toMatchObject({ output: { urls: [`${input}&c=3`] } });
+  });
+});
