@@ -61,22 +61,16 @@ async function register(env: Env, { config, ...keys }: Runtime, key: string): Pr
   await answerRequest(preflight, rehearsed);
   const url = new URL(URL_OF_TASKS);
   const request = requestWith(key);
-  const call = { request, env: rehearsed, url, params: {}, callerWithoutKey: null };
+  const readBody = async () => bytesOf(JSON.stringify(TASK));
+  const call = { request, env: rehearsed, url, params: {}, callerWithoutKey: null, readBody };
   await registerTaskRoute.handle(call).catch(() => null);
   return isApplied;
 }
 
-/**
- * Returns a request that registers the sample task with an operator key. It has only those members of a `Request`
- * that the route uses.
- */
+/** Returns a request with an operator key. It has only that member of a `Request` which the route uses. */
 function requestWith(key: string): Request {
-  const { buffer, length } = bytesOf(JSON.stringify(TASK));
-  const headers = { Authorization: `Bearer ${key}`, "Content-Length": String(length) };
-  return Object.create(null, {
-    headers: { value: new Headers(headers) },
-    arrayBuffer: { value: async () => buffer },
-  });
+  const headers = new Headers({ Authorization: `Bearer ${key}` });
+  return Object.create(null, { headers: { value: headers } });
 }
 
 /** Applies an event to a task as the task's Durable Object does, but with a storage in memory (see `contextWith`). */

@@ -17,7 +17,7 @@ import {
   Unread,
 } from "../operation.ts";
 import { authenticate, type Access, requireValidKey } from "./auth.ts";
-import { bodyReader, readJson } from "./body.ts";
+import { type BodyReader, bodyReader, readJson } from "./body.ts";
 import { unavailable, UnknownObjectError, UNREACHABLE } from "./object-call.ts";
 import { type ParamName, type PathParams, paramsReader } from "./path.ts";
 import type { AccountLimit } from "./rate-limit.ts";
@@ -70,6 +70,11 @@ export interface RouteRequest<P> {
   readonly params: P;
   /** Caller of a request without a credential. Null means that such a request is refused. */
   readonly callerWithoutKey: KeyHolder | null;
+  /**
+   * Returns the body, where it is there already. Absent for the request of a client, whose body is waited for with a
+   * timer: the platform permits none at module scope.
+   */
+  readonly readBody?: BodyReader;
 }
 
 /** A request after its operation has been performed, with the identified caller. The response is made from it. */
@@ -142,7 +147,7 @@ export function routeOf<
     const { request, env, url, params, callerWithoutKey } = call;
     const { headers } = request;
     const runtime = requireRuntime(env);
-    const rawBody = bodyReader(request, runtime.config.maxBodyBytes);
+    const rawBody = call.readBody ?? bodyReader(request, runtime.config.maxBodyBytes);
     const credentials = { headers, body: rawBody, callerWithoutKey };
     const caller = await authenticate(access, credentials, runtime, env);
     const inPath = readParams(params);
