@@ -67,8 +67,14 @@ function pointerOf(names: Path): string {
   return names.map((name) => `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
+/** A body that is an object, and its text. */
+interface Body {
+  readonly value: JsonObject;
+  readonly text: string;
+}
+
 /** Returns the object that the bytes are as JSON, read by JSON.parse; null when they are none with at most 256 levels. */
-function objectOf(bytes: Uint8Array): { readonly value: JsonObject; readonly text: string } | null {
+function objectOf(bytes: Uint8Array): Body | null {
   try {
     const text = strict.decode(bytes);
     const value: JsonValue = JSON.parse(text);
@@ -114,20 +120,33 @@ function memberOf(object: JsonObject, names: Path): JsonValue | undefined {
   );
 }
 
-/** Returns what a scan must find of a member with this value. */
-function foundOf(value: JsonValue): Found {
+/**
+ * Returns what a scan must find of a member with this value.
+ * @param spelled the value as the text spells it.
+ */
+function foundOf(value: JsonValue, spelled: string): Found {
   if (Array.isArray(value)) return { kind: "array" };
   if (typeof value === "string" && value.length > MAX_SCALAR_CHARS) return { kind: "long" };
-  return typeof value === "object" && value !== null
-    ? { kind: "object" }
-    : { kind: "scalar", value };
+  if (typeof value === "object" && value !== null) return { kind: "object" };
+  const isRounded = typeof value === "number" && !Number.isSafeInteger(value);
+  const hasDigits = isRounded && /^-?\d+$/.test(spelled);
+  return { kind: "scalar", value, ...(hasDigits && { digits: spelled }) };
 }
 
-/** Requires that what the scan has found of a member is what JSON.parse reads. */
-function requireFound(scanned: ScannedBody, object: JsonObject, names: Path): void {
+/** Returns a member as the text spells it, from a tree of the whole text; empty when the text does not have it. */
+function spellingOf(text: string, names: Path): string {
+  const found = names.reduce<Node | undefined>(
+    (object, name) => namedIn(object, name).at(-1),
+    parseTree(text),
+  );
+  return found === undefined ? "" : text.slice(found.offset, found.offset + found.length);
+}
+
+/** Requires that what the scan has found of a member is what JSON.parse reads, with the digits that JSON.parse rounds. */
+function requireFound(scanned: ScannedBody, { value: object, text }: Body, names: Path): void {
   const found = scanned.members.get(pointerOf(names));
   const value = memberOf(object, names);
-  const expected = value === undefined ? undefined : foundOf(value);
+  const expected = value === undefined ? undefined : foundOf(value, spellingOf(text, names));
   expect(found).toStrictEqual(expected);
 }
 
@@ -195,7 +214,7 @@ fuzz(
         if (twice.length > 0 && !twice.includes(scan.error.pointer)) throw new Error("other fault");
         return false;
       }
-      if (body !== null) for (const names of paths) requireFound(scan.value, body.value, names);
+      if (body !== null) for (const names of paths) requireFound(scan.value, body, names);
       return true;
     },
   },
