@@ -15,6 +15,7 @@ const ID = "cgt-20260101000000-abcde";
 const PATH = `/contents/generations/tasks/${ID}`;
 const UPDATED_AT = 1767225720000;
 const URL = "https://x.tos-cn-beijing.volces.com/a.mp4?X-Tos-Algorithm=TOS4-HMAC-SHA256";
+const LAST_FRAME = "https://x.tos-cn-beijing.volces.com/a.png";
 const FILE = "https://x.tos-cn-beijing.volces.com/a.zip";
 
 function task(fields: object) {
@@ -30,7 +31,7 @@ function task(fields: object) {
 const succeeded = task({
   status: "succeeded",
   error: null,
-  content: { video_url: URL, last_frame_url: "https://x.tos-cn-beijing.volces.com/a.png" },
+  content: { video_url: URL, last_frame_url: LAST_FRAME },
   seed: 41485,
   resolution: "720p",
   ratio: "16:9",
@@ -46,7 +47,7 @@ const succeeded = task({
 const done = using(
   { completion_tokens: 108900, total_tokens: 108900 },
   completed(
-    [URL],
+    [URL, LAST_FRAME],
     {
       seed: 41485,
       ratio: "16:9",
@@ -220,6 +221,22 @@ export const examples: Examples = {
         "a success with a file of a 3D model, and with a ratio left to the model",
         task({ status: "succeeded", content: { file_url: FILE }, ratio: "adaptive" }),
         completed([FILE], {}, UPDATED_AT),
+      ),
+      poll(
+        "files as objects, and a picture before the video",
+        task({
+          status: "succeeded",
+          content: { mask: { url: LAST_FRAME }, video_url: { url: URL } },
+        }),
+        completed([URL, LAST_FRAME], {}, UPDATED_AT),
+      ),
+      poll(
+        "a success without output that repeats the content of the call",
+        task({
+          status: "succeeded",
+          content: [{ type: "image_url", image_url: { url: LAST_FRAME } }],
+        }),
+        NO_OUTPUT,
       ),
       poll(
         "an id that Ark does not know",

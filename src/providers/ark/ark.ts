@@ -1,17 +1,9 @@
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
-import {
-  booleanAt,
-  idAt,
-  integerAt,
-  listAt,
-  numberAt,
-  seedAt,
-  textAt,
-  urlsOf,
-} from "../json-fields.ts";
+import { at, booleanAt, idAt, integerAt, numberAt, seedAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { amountsAt } from "../usage.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
 import {
@@ -99,7 +91,7 @@ export function readArkTask(body: unknown): Observation | null {
   return {
     jobId,
     state,
-    urls: urlsOf([...listAt(body, "content", "video_url"), ...listAt(body, "content", "file_url")]),
+    urls: linksIn(at(body, "content")),
     metadata: {
       seed: seedAt(body, "seed"),
       ratio: textAt(body, "ratio"),
@@ -114,6 +106,13 @@ export function readArkTask(body: unknown): Observation | null {
     model: textAt(body, "model"),
     submittedAt: createdAt === null ? null : createdAt * SECOND_MS,
   };
+}
+
+/** Returns the links in the `content` of a task. A list is no output: it is the `content` of the call, which a gateway may repeat. */
+function linksIn(content: unknown): readonly string[] {
+  if (Array.isArray(content)) return [];
+  const main = [at(content, "video_url"), at(content, "file_url")];
+  return outputLinks({ main, part: content });
 }
 
 /**

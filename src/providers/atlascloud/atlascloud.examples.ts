@@ -11,6 +11,7 @@ import {
   NO_OUTPUT,
   PROCESSING,
   QUEUED,
+  using,
 } from "../shared/examples/meanings.ts";
 
 const id = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
@@ -178,6 +179,25 @@ export const examples: Examples = {
     others: [
       ...["created", "queued", "starting"].map((state) =>
         poll(`the state ${state}`, answer(inState(state)), QUEUED),
+      ),
+      poll(
+        "a success with its video in another member, its id in task_id, and its cost",
+        {
+          task_id: id,
+          status: "completed",
+          output: { video_url: url, duration: 10 },
+          usage: { cost: 0.222, model: "seedance-v1.5-pro" },
+        },
+        using({ cost: 0.222 }, completed([url], { duration: 10 })),
+      ),
+      poll(
+        "a success whose outputs are a list as JSON, beside calls about it",
+        answer({
+          ...success,
+          outputs: JSON.stringify([url, `${url}?2`]),
+          urls: { result: `${url}?3` },
+        }),
+        completed([url, `${url}?2`]),
       ),
       poll("the state timeout", answer(inState("timeout")), endedAs("timeout", "timeout")),
       poll("the state canceled", answer(inState("canceled")), endedAs("canceled", "canceled")),

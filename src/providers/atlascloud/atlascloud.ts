@@ -1,7 +1,8 @@
 import { bytesOf, fromBase64Url } from "../../security/encoding.ts";
 import { isRecent } from "../../security/signature.ts";
-import { at, firstAt, idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, firstAt, idAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { refusalIn } from "../poll-answer.ts";
 import type { Answer } from "../provider-answer.ts";
 import {
@@ -18,11 +19,12 @@ import { hasPromptParameters } from "../shared/prompt-parameters.ts";
 import { verifyPublished } from "../shared/published-keys.ts";
 import { isRefusedByCode, membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
+import { amountsAt } from "../usage.ts";
 
 const JWKS_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
 const ED25519_BYTES = 64;
 /** Names of the id of a prediction, the documented one first. */
-const JOB_IDS = ["id", "request_id"];
+const JOB_IDS = ["id", "request_id", "task_id"];
 const TARGET: SubmitTarget = {
   model: { pointer: "/model" },
   endpoint: null,
@@ -71,6 +73,7 @@ export const atlascloud = {
     read: readHook,
   },
   linkLife: null,
+  usageNames: ["cost"],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,
@@ -133,11 +136,23 @@ function observe(prediction: unknown): Observation {
   return {
     jobId: null,
     state: textAt(prediction, "status"),
-    urls: urlsOf(listAt(prediction, "outputs")),
-    metadata: statedMetadata(prediction),
+    urls: linksIn(prediction),
+    metadata: statedMetadata(at(prediction, "output"), prediction),
     completedAt: null,
     error: errorOf(prediction),
+    usage: amountsAt(prediction, "usage"),
   };
+}
+
+/** Returns the links to the outputs of a prediction. Beside the documented list, models have members of their own. */
+function linksIn(prediction: unknown): readonly string[] {
+  return outputLinks({
+    main: [at(prediction, "outputs"), at(prediction, "output"), at(prediction, "video_url")],
+    part: prediction,
+    // This object has the calls about the prediction.
+    isLeftOut: (name, owner) =>
+      owner === prediction && name === "urls" && !Array.isArray(at(owner, name)),
+  });
 }
 
 function errorOf(value: unknown): Observation["error"] {

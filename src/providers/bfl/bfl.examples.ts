@@ -151,6 +151,15 @@ export const examples: Examples = {
         completed([url, `${url}2`]),
       ),
       hook(
+        "a success with a mask, as the object of a file, before the main output",
+        {
+          id,
+          status: "Ready",
+          result: { mask: { url: `${url}2` }, sample: url, input_image: `${url}3` },
+        },
+        completed([url, `${url}2`]),
+      ),
+      hook(
         "a failure whose code names moderation",
         inState("Error", { error: "content_policy_violation", message: "The prompt is refused" }),
         failed("moderation", "The prompt is refused"),

@@ -1,7 +1,8 @@
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, listAt, numberAt, seedAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, listAt, numberAt, seedAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { noSignature, readingOf, type UpstreamProvider } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
 
@@ -73,7 +74,7 @@ function observe(body: unknown): Observation | null {
   return {
     jobId: idAt(body, "id"),
     state: state === OPEN ? "processing" : state,
-    urls: urlsOf(listAt(result, "sample")),
+    urls: outputLinks({ main: [at(result, "sample")], part: result }),
     // The field `duration` of the result is not used, because it is the time of the computation.
     metadata: { seed: seedAt(result, "seed") },
     completedAt: endS === null ? null : endS * SECOND_MS,

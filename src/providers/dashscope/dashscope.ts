@@ -3,8 +3,9 @@ import { DAY_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, integerAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, integerAt, listAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { bearer, type Reading, provenReadingOf, type UpstreamProvider } from "../provider.ts";
 import { membersAt, type SubmitReading, submitReadingOf, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
@@ -179,12 +180,23 @@ function observationOf(
 function linksIn(output: unknown): readonly string[] {
   const results = listAt(output, "results");
   const parts = listAt(output, "choices").flatMap((choice) => listAt(choice, "message", "content"));
-  return urlsOf([
+  const main = [
     at(output, "video_url"),
     at(output, "output_video_url"),
     ...results.flatMap((result) => [at(result, "video_url"), at(result, "url")]),
     ...parts.flatMap((part) => [at(part, "video"), at(part, "image")]),
-  ]);
+  ];
+  return outputLinks({ main, part: output, isLeftOut: isEchoOrPreview });
+}
+
+/**
+ * Tells whether a member is a recording that the call has named, in the result of its transcription, or the picture of a 3D
+ * model beside the model itself.
+ */
+function isEchoOrPreview(name: string, owner: object): boolean {
+  if (name === "file_url") return "subtask_status" in owner || "transcription_url" in owner;
+  const isPicture = /^rendered_(?:image|video)(?:_url)?$/.test(name);
+  return isPicture && Object.keys(owner).some((other) => /model(?:_url)?$/.test(other));
 }
 
 function errorOf(report: unknown): UpstreamError {

@@ -19,6 +19,8 @@ const request = `https://api.higgsfield.ai/requests/${id}`;
 const path = `/requests/${id}/status`;
 const video = "https://video.url/example.mp4";
 const image = "https://image.url/example.jpg";
+const model = "https://model.url/example.glb";
+const sound = "https://audio.url/example.mp3";
 const { hook, poll } = examplesOf(id, path);
 
 const inState = (status: string) => ({
@@ -104,7 +106,18 @@ export const examples: Examples = {
     running: { exempt: "A hook is sent at the end of a request only." },
     unknownState: hook("an unknown state", inState("dreamt"), null),
     unreadable: hook("another kind of event", '{"event":"ping"}', "nothing"),
-    others: [hook("images", images, completed([image, `${image}?n=2`]))],
+    others: [
+      hook("images", images, completed([image, `${image}?n=2`])),
+      hook(
+        "a 3D model and a sound, beside the thumbnail of the model",
+        {
+          ...ended("completed"),
+          model_glb: { url: model, thumbnail_url: image },
+          audios: [{ url: sound }],
+        },
+        completed([model, sound]),
+      ),
+    ],
   },
   submits,
   polls: {
@@ -116,6 +129,11 @@ export const examples: Examples = {
     unknownState: poll("an unknown state", inState("dreamt"), null),
     others: [
       poll("images", images, completed([image, `${image}?n=2`])),
+      poll(
+        "images and a video",
+        { ...images, ...success },
+        completed([video, image, `${image}?n=2`]),
+      ),
       poll("the state queued", inState("queued"), QUEUED),
       poll("a request that was canceled", ended("canceled"), endedAs("canceled", "canceled")),
       poll("a failure without a text", ended("failed"), endedAs("provider", "failed")),

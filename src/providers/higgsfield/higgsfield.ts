@@ -1,7 +1,8 @@
 import { DAY_MS, HOUR_MS } from "../../core/time.ts";
 import { isHmacSecret } from "../../security/hmac.ts";
-import { at, idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
 import { provenReadingOf, reportNamingJob, type UpstreamProvider } from "../provider.ts";
 import { standardWebhook } from "../shared/standard-webhook.ts";
@@ -96,11 +97,11 @@ function observe(body: unknown): Observation | null {
   const [jobId, state] = [idAt(body, "request_id"), textAt(body, "status")];
   if (jobId === null && state === null) return null;
   const text = textAt(body, "error");
-  const files = [...listAt(body, "images"), at(body, "video")];
   return {
     jobId,
     state,
-    urls: urlsOf(files.map((file) => at(file, "url"))),
+    // The outputs stand beside the members of the job, each kind of file in a member of its own.
+    urls: outputLinks({ main: [at(body, "video"), at(body, "images")], part: body }),
     metadata: {},
     completedAt: null,
     error: text === null ? null : { code: null, text },

@@ -1,17 +1,8 @@
 import type { FailureCategory } from "../../core/record/upstream.ts";
 import type { UpstreamError } from "../failure.ts";
-import {
-  at,
-  firstAt,
-  idAt,
-  isoMsAt,
-  jsonAt,
-  listAt,
-  numberAt,
-  textAt,
-  urlsOf,
-} from "../json-fields.ts";
+import { at, firstAt, idAt, isoMsAt, jsonAt, listAt, numberAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 
 /** Spellings of states that only kie.ai uses, each with another spelling of the same state that the relay knows. */
@@ -42,17 +33,16 @@ const ENDS: ReadonlyMap<number | null, FailureCategory | null> = new Map([
   [408, "timeout"],
   [501, null],
 ]);
-/** Paths, below `data`, at which answers of kie.ai's APIs may contain the links to the outputs. */
-const OUTPUTS: readonly (readonly string[])[] = [
-  ["response", "resultUrls"],
-  ["response", "resultImageUrl"],
-  ["response", "resultVideoUrl"],
-  ["videoInfo", "videoUrl"],
-  ["info", "resultUrls"],
-  ["info", "result_urls"],
-  ["info", "resultImageUrl"],
-  ["result_video_url"],
-  ["video_url"],
+/** Members in which answers of kie.ai's APIs have the main outputs, in the objects of `resultsOf`. */
+const MAIN: readonly string[] = [
+  "resultUrls",
+  "result_urls",
+  "resultVideoUrl",
+  "result_video_url",
+  "videoUrl",
+  "video_url",
+  "resultImageUrl",
+  "result_image_url",
 ];
 /** Paths, below `data`, at which answers of kie.ai's APIs may contain lists of songs. */
 const SONGS: readonly (readonly string[])[] = [
@@ -138,11 +128,32 @@ function stateOf(job: unknown, urls: readonly string[]): string | null {
 }
 
 function outputsOf(job: unknown): readonly string[] {
-  return urlsOf([
-    ...listAt(jsonAt(job, "resultJson"), "resultUrls"),
-    ...OUTPUTS.flatMap((path) => listAt(job, ...path)),
-    ...songsOf(job).map((song) => textAt(song, "audioUrl") ?? textAt(song, "audio_url")),
-  ]);
+  const results = resultsOf(job).flatMap((result) =>
+    MAIN.filter((name) => !isNoOutput(name, result)).map((name) => at(result, name)),
+  );
+  const songs = songsOf(job).map((song) => textAt(song, "audioUrl") ?? textAt(song, "audio_url"));
+  return outputLinks({ main: [...results, ...songs], part: job, isLeftOut: isNoOutput });
+}
+
+/** Returns the values in which answers of kie.ai's APIs may have the main outputs. */
+function resultsOf(job: unknown): readonly unknown[] {
+  const result = jsonAt(job, "resultJson") ?? at(job, "resultJson");
+  return [result, at(job, "response"), at(job, "info"), at(job, "videoInfo"), job];
+}
+
+/**
+ * Tells whether a member of an answer is no output by kie.ai's documents: the picture of a song or a video, which stands beside
+ * it, the place from which kie.ai has a song, or the song whose voices were separated.
+ */
+function isNoOutput(name: string, owner: unknown): boolean {
+  const names = typeof owner === "object" && owner !== null ? Object.keys(owner) : [];
+  if (/^(?:result_?)?image_?(?:large_?)?url$/i.test(name)) {
+    const isOfSong = names.some((other) => /audio_?url$/i.test(other));
+    const isOfVideo = names.some((other) => /video_?url$/i.test(other) && textAt(owner, other));
+    return isOfSong || isOfVideo;
+  }
+  if (/^source_?stream_?audio/i.test(name)) return true;
+  return /^origin_?url$/i.test(name) && names.some((other) => /^vocal_?url$/i.test(other));
 }
 
 function songsOf(job: unknown): readonly unknown[] {

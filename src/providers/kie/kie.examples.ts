@@ -67,6 +67,14 @@ const sung = (status: string, response: unknown) =>
   answer({ taskId: id, status, response, errorCode: null, errorMessage: null });
 const song = (callbackType: string) =>
   answer({ callbackType, task_id: id, data: [{ audio_url: url, image_url: `${url}.png` }] });
+const songAt = (link: string) => ({
+  audio_url: link,
+  source_audio_url: `${link}.source`,
+  stream_audio_url: `${link}.stream`,
+  source_stream_audio_url: `${link}.source.stream`,
+  image_url: `${link}.png`,
+  source_image_url: `${link}.source.png`,
+});
 
 const CREATE_TASK = "/api/v1/jobs/createTask";
 const submitted = answersAt(CREATE_TASK);
@@ -233,6 +241,15 @@ export const examples: Examples = {
       hook("the state waiting", answer(inState("waiting")), QUEUED),
       hook("the state queuing", answer(inState("queuing")), QUEUED),
       hook("Runway: a success", answer({ task_id: id, video_url: url }), completed([url])),
+      hook(
+        "a video with its last frame, in a result that is no text",
+        answer({
+          ...success,
+          param: "",
+          resultJson: { lastFrameUrl: `${url}?l`, resultUrls: [url] },
+        }),
+        completed([url, `${url}?l`], {}, doneAt),
+      ),
       hook("Veo: a success", answer({ taskId: id, info: { resultUrls: [url] } }), completed([url])),
       hook(
         "Veo: a stop by moderation",
@@ -258,6 +275,23 @@ export const examples: Examples = {
       hook("Suno: the step text", song("text"), PROCESSING),
       hook("Suno: the step first", song("first"), PROCESSING),
       hook("Suno: the step complete", song("complete"), completed([url])),
+      hook(
+        "Suno: two songs with their streams, their places at Suno and their covers",
+        answer({ callbackType: "complete", task_id: id, data: [songAt(url), songAt(`${url}?2`)] }),
+        completed([url, `${url}?2`, `${url}.stream`, `${url}?2.stream`]),
+      ),
+      hook(
+        "Suno: separated voices beside the song that they are from",
+        answer({
+          task_id: id,
+          vocal_removal_info: {
+            instrumental_url: `${url}?i`,
+            origin_url: url,
+            vocal_url: `${url}?v`,
+          },
+        }),
+        completed([`${url}?i`, `${url}?v`]),
+      ),
       hook("Suno: an unknown step", song("encore"), null),
       hook(
         "Suno: audio that matches an existing work",
