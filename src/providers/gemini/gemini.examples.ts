@@ -205,9 +205,9 @@ export const examples: Examples = {
         "limited",
       ),
       pollWithFile(
-        "two images in the last output of the model",
+        "two images in the last output of the model, and one in an earlier output",
         ofFile("ACTIVE"),
-        completed([url, `${url}&n=2`], {}, endedAt),
+        completed([url, `${url}&n=2`, "https://example.com/draft.png"], {}, endedAt),
         withSteps(
           "completed",
           output({ type: "image", mime_type: "image/png", uri: "https://example.com/draft.png" }),
@@ -217,6 +217,12 @@ export const examples: Examples = {
           ),
           { type: "thought", summary: [] },
         ),
+      ),
+      pollWithFile(
+        "a video in outputs, which interactions had before steps",
+        ofFile("ACTIVE"),
+        completed([url], {}, endedAt),
+        { ...inState("completed"), outputs: [{ type: "text", text: "Here." }, video] },
       ),
       poll(
         "a sound at another place than Google's files",

@@ -2,8 +2,9 @@ import { DAY_MS, HOUR_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, isoMsAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, isoMsAt, listAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { phaseOf } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
 import {
@@ -43,6 +44,8 @@ const TARGET: SubmitTarget = {
 const FILE_PATH = /^\/v1(?:beta)?\/files\/([A-Za-z0-9_-]{1,128})(?::download)?$/;
 /** Kinds of content that are files. */
 const MEDIA: readonly unknown[] = ["video", "image", "audio"];
+/** Members that repeat the last file of each kind beside the steps. */
+const REPEATED: readonly string[] = ["output_video", "output_image", "output_audio"];
 /** States in which an interaction waits for its client, who would have to send another one. The relay sends none. */
 const WAITING: readonly (string | null)[] = ["requires_action", "requires_continuation"];
 const WITHHELD: UpstreamError = {
@@ -160,8 +163,13 @@ function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id");
   if (jobId === null) return null;
   const state = textAt(body, "status");
-  const files = filesIn(body);
-  const urls = urlsOf(files.map((file) => at(file, "uri")));
+  const outputs = outputsIn(body);
+  const files = outputs.flat();
+  const urls = outputLinks({
+    // What the model has made last is its answer.
+    main: (outputs.at(-1) ?? []).map((file) => at(file, "uri")),
+    part: files,
+  });
   const lack = phaseOf(state) === "completed" && urls.length === 0 ? lackOf(body, files) : null;
   const hasFailed = lack !== null || WAITING.includes(state);
   return {
@@ -177,11 +185,22 @@ function observe(body: unknown): Observation | null {
   };
 }
 
-/** Returns the files in the last output of the model that has any. */
-function filesIn(body: unknown): readonly unknown[] {
-  const outputs = listAt(body, "steps").filter((step) => at(step, "type") === "model_output");
-  const lists = outputs.map((step) => listAt(step, "content").filter(isMedia));
-  return lists.findLast(({ length }) => length > 0) ?? [];
+/**
+ * Returns the files in each output of the model that has any: in its steps, in `outputs`, which interactions had until June
+ * 2026, and in the members that repeat the last file. Other steps repeat the request, or are thoughts and calls of tools.
+ */
+function outputsIn(body: unknown): readonly (readonly unknown[])[] {
+  const older = listAt(body, "outputs");
+  const made = [...older, ...listAt(body, "steps")].filter(isModelOutput);
+  const repeated = REPEATED.map((name) => at(body, name));
+  const contents = made.map((step) => listAt(step, "content"));
+  return [repeated, older, ...contents]
+    .map((files) => files.filter(isMedia))
+    .filter(({ length }) => length > 0);
+}
+
+function isModelOutput(step: unknown): boolean {
+  return at(step, "type") === "model_output";
 }
 
 function isMedia(content: unknown): boolean {

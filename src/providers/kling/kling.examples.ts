@@ -58,6 +58,7 @@ const successOf2026 = of2026({
 });
 
 const done = completed([URL], { duration: 5 }, 1767225720000);
+const doneOf2026 = completed([URL, `${URL}?w=1`], { duration: 5 }, 1767225720000);
 
 const charged = using({ final_unit_deduction: 1 }, done);
 
@@ -237,7 +238,7 @@ export const examples: Examples = {
             audios: [{ id: "a1", url_mp3: MP3, url_wav: WAV, duration_mp3: "5.04" }],
           },
         }),
-        completed([URL, MP3], { duration: 5 }, 1767225720000),
+        completed([URL, MP3, WAV], { duration: 5 }, 1767225720000),
       ),
       hook(
         "classic API: a success with speech",
@@ -247,13 +248,27 @@ export const examples: Examples = {
         }),
         speech,
       ),
-      hook("classic API: the state submitted", classicIn("submitted"), QUEUED),
-      hook("2026 API: a success", successOf2026, done),
-      hook("2026 API: a success in an envelope", data(successOf2026), done),
       hook(
-        "2026 API: an image is not the video",
+        "classic API: a success with a series of images beside their copies with a watermark, and the images of the call",
+        classic({
+          task_status: "succeed",
+          task_info: { images: [{ url: `${URL}?asked` }] },
+          task_result: {
+            series_images: [
+              { watermark_url: `${URL}?w=1`, url: `${URL}?n=1` },
+              { watermark_url: `${URL}?w=2`, url: `${URL}?n=2` },
+            ],
+          },
+        }),
+        completed([`${URL}?n=1`, `${URL}?n=2`, `${URL}?w=1`, `${URL}?w=2`], {}, 1767225720000),
+      ),
+      hook("classic API: the state submitted", classicIn("submitted"), QUEUED),
+      hook("2026 API: a success", successOf2026, doneOf2026),
+      hook("2026 API: a success in an envelope", data(successOf2026), doneOf2026),
+      hook(
+        "2026 API: a success with an output without a type",
         of2026({ status: "succeeded", outputs: [{ url: URL }] }),
-        NO_OUTPUT,
+        completed([URL], {}, 1767225720000),
       ),
       hook(
         "2026 API: a failure",
@@ -305,7 +320,7 @@ export const examples: Examples = {
       pollOf2026(
         "2026 API: the job among others",
         data([of2026({ id: "1", status: "failed" }), successOf2026]),
-        done,
+        doneOf2026,
       ),
       pollOf2026(
         "2026 API: a success with audio in two formats",
@@ -315,7 +330,7 @@ export const examples: Examples = {
             outputs: [{ type: "audio", mp3_url: MP3, wav_url: WAV, mp3_duration: "3.2" }],
           }),
         ]),
-        speech,
+        completed([MP3, WAV], { duration: 3 }, 1767225720000),
       ),
       pollOf2026("2026 API: the state queued", data([in2026("submitted")]), QUEUED),
       pollOf2026(

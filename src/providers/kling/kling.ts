@@ -1,8 +1,9 @@
 import { DAY_MS, toSeconds } from "../../core/time.ts";
 import { bytesOf, toBase64Url } from "../../security/encoding.ts";
 import { hmacKey, isHmacSecret, signWithNewest } from "../../security/hmac.ts";
-import { at, firstAt, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, firstAt, idAt, integerAt, listAt, numberAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { isNoOutputByKind, outputLinks } from "../output-search.ts";
 import { bearer, type UpstreamProvider, readingOf } from "../provider.ts";
 import { standardWebhook } from "../shared/standard-webhook.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
@@ -99,11 +100,15 @@ export const kling = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Names of the fields of an output that may contain its link. For an audio file the names contain the format; one
- * generation of the API writes it before, the other behind the rest of the name.
+ * Names of the fields of an output that may contain its main link. For an audio file the names contain the format; one
+ * generation of the API writes it before, the other behind the rest of the name. The sound for a video has the video beside it.
  */
-const URLS = ["url", "mp3_url", "url_mp3"];
-/** Names of the fields of an output that may contain its duration in seconds, formed like those in `URLS`. */
+const MAIN_URLS = ["url", "video_url", "mp3_url", "url_mp3"];
+/** Lists of the results of the classic API, the main ones first. */
+const CLASSIC_LISTS = ["videos", "images", "series_images", "audios"];
+/** Types of the outputs of the API of 2026, the main ones first. */
+const TYPES_OF_2026: readonly unknown[] = ["video", "image", "audio"];
+/** Names of the fields of an output that may contain its duration in seconds, formed like those in `MAIN_URLS`. */
 const DURATIONS = ["duration", "mp3_duration", "duration_mp3", "wav_duration", "duration_wav"];
 
 /** Returns what a call to a path starts, in either generation of the API. */
@@ -156,18 +161,21 @@ async function tokenOf(key: string, now: number): Promise<string> {
 function observe(task: unknown): Observation | null {
   const state = textAt(task, "task_status") ?? textAt(task, "status");
   if (state === null) return null;
+  const outputs2026 = outputsOf2026(task);
   const outputs = [
-    ...listAt(task, "task_result", "videos"),
-    ...listAt(task, "task_result", "images"),
-    ...listAt(task, "task_result", "audios"),
-    ...mainOutputs(listAt(task, "outputs")),
+    ...CLASSIC_LISTS.flatMap((list) => listAt(task, "task_result", list)),
+    ...outputs2026,
   ];
   const text = textAt(task, "task_status_msg") ?? textAt(task, "message");
   return {
     jobId: idOf(task),
     taskId: textAt(task, "task_info", "external_task_id") ?? textAt(task, "external_id"),
     state,
-    urls: urlsOf(outputs.map((output) => firstAt(output, URLS, textAt))),
+    // `task_info` beside the results repeats the request.
+    urls: outputLinks({
+      main: outputs.map((output) => firstAt(output, MAIN_URLS, textAt)),
+      part: [at(task, "task_result"), outputs2026],
+    }),
     metadata: { duration: firstAt(outputs[0], DURATIONS, integerAt) },
     completedAt: numberAt(task, "updated_at") ?? numberAt(task, "update_time"),
     error: text === null ? null : { code: null, text },
@@ -190,14 +198,16 @@ function unitsOf(task: unknown): number | null {
 }
 
 /**
- * Returns the results among the outputs of a job: its videos; without a video, its images; without these, its audio
- * files. An image next to a video is left out, because it is only the cover of the video.
+ * Returns the results among the outputs of a job of the API of 2026: videos, images, audio files, and then those of other
+ * types. An image next to a video is left out, because it is only the cover of the video.
  */
-function mainOutputs(outputs: readonly unknown[]): readonly unknown[] {
-  const byType = ["video", "image", "audio"].map((type) =>
-    outputs.filter((output) => at(output, "type") === type),
-  );
-  return byType.find(({ length }) => length > 0) ?? [];
+function outputsOf2026(task: unknown): readonly unknown[] {
+  const outputs = listAt(task, "outputs").filter((output) => !isNoOutputByKind(output));
+  const hasVideo = outputs.some((output) => at(output, "type") === "video");
+  const results = outputs.filter((output) => !hasVideo || at(output, "type") !== "image");
+  const ofType = TYPES_OF_2026.map((type) => results.filter((one) => at(one, "type") === type));
+  const others = results.filter((output) => !TYPES_OF_2026.includes(at(output, "type")));
+  return [...ofType, others].flat();
 }
 
 function idOf(task: unknown): string | null {

@@ -192,6 +192,11 @@ export const examples: Examples = {
     ),
     others: [
       hook(
+        "an image of a generation whose type is not stated",
+        generation({ generation_type: undefined, state: "completed", assets: { image: IMAGE } }),
+        completed([IMAGE], { ratio: "16:9", duration: 5, resolution: "720p" }),
+      ),
+      hook(
         "an image",
         generation({
           generation_type: "image",
@@ -218,7 +223,13 @@ export const examples: Examples = {
       poll("the state queued", inState("queued"), QUEUED),
       poll(
         "Luma Agents: a success",
-        agents({ state: "completed", output: [{ type: "video", url: VIDEO }] }),
+        agents({
+          state: "completed",
+          output: [
+            { type: "video", thumbnail_url: IMAGE, url: VIDEO },
+            { type: "preview", url: `${VIDEO}?preview` },
+          ],
+        }),
         completed([VIDEO]),
       ),
       poll("Luma Agents: a success without output", agents({ state: "completed" }), NO_OUTPUT),

@@ -1,8 +1,9 @@
 import { HOUR_MS } from "../../core/time.ts";
 import type { FailureCategory } from "../../core/record/upstream.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, integerAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, integerAt, listAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { isNoOutputByKind, outputLinks, type OutputPlaces } from "../output-search.ts";
 import {
   bearer,
   noSignature,
@@ -95,15 +96,10 @@ export const luma = {
 function observe(body: unknown): Observation | null {
   const [jobId, state] = [idAt(body, "id"), textAt(body, "state")];
   if (jobId === null && state === null) return null;
-  // The image of a video generation is only its thumbnail.
-  const asset = at(body, "generation_type") === "image" ? "image" : "video";
   return {
     jobId,
     state,
-    urls: urlsOf([
-      ...listAt(body, "assets", asset),
-      ...listAt(body, "output").map((output) => at(output, "url")),
-    ]),
+    urls: outputLinks(outputsOf(body)),
     metadata: {
       ratio: textAt(body, "request", "aspect_ratio"),
       duration: integerAt(body, "request", "duration"),
@@ -111,6 +107,22 @@ function observe(body: unknown): Observation | null {
     },
     completedAt: null,
     error: errorOf(textAt(body, "failure_code"), textAt(body, "failure_reason")),
+  };
+}
+
+/** Returns where a generation has its links: the assets of Dream Machine, the output of Luma Agents. */
+function outputsOf(body: unknown): OutputPlaces {
+  const [assets, output] = [at(body, "assets"), at(body, "output")];
+  const type = textAt(body, "generation_type");
+  const isImage = type === null ? textAt(assets, "video") === null : type === "image";
+  const files = listAt(output).filter((file) => !isNoOutputByKind(file));
+  const main = [at(assets, isImage ? "image" : "video"), ...files.map((file) => at(file, "url"))];
+  return {
+    main,
+    part: [assets, output],
+    // The image of a video generation is only its thumbnail, and the other video shows how far the generation is.
+    isLeftOut: (name, owner) =>
+      owner === assets && (name === "progress_video" || (name === "image" && !isImage)),
   };
 }
 

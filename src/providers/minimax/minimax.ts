@@ -3,8 +3,9 @@ import { ratioOf, resolutionOf } from "../../core/output-metadata/pixels.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, integerAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, integerAt, numberAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { phaseOf } from "../phase.ts";
 import {
   bearer,
@@ -135,7 +136,7 @@ function readImages(body: unknown): SubmitReading {
   const observation: Observation = {
     jobId: null,
     state: "success",
-    urls: urlsOf(listAt(body, "data", "image_urls")),
+    urls: outputLinks({ main: [at(body, "data", "image_urls")], part: at(body, "data") }),
     metadata: {},
     completedAt: null,
     error: null,
@@ -166,8 +167,10 @@ function needsFile({ state, urls }: Observation): boolean {
 function readFile({ body }: Answer, observation: Observation): Reading {
   const refusal = refusalOf(body);
   if (refusal !== null) return refusal;
-  if (errorCodeOf(body) !== null || at(body, "file") == null) return UNCLEAR;
-  const urls = urlsOf(listAt(body, "file", "download_url"));
+  const file = at(body, "file") ?? body;
+  const urls = outputLinks({ main: [at(file, "download_url")], part: file });
+  const isOther = at(body, "file") == null && urls.length === 0;
+  if (errorCodeOf(body) !== null || isOther) return UNCLEAR;
   return { kind: "observed", observation: { ...observation, urls } };
 }
 
@@ -183,12 +186,13 @@ function observe(body: unknown): Observation | null {
   // A job that moderation stopped may have no status.
   const state = error.category === "moderation" ? "failed" : textAt(task, "status");
   if (state === null) return null;
+  const content = at(task, "content");
   const width = numberAt(task, "video_width");
   const height = numberAt(task, "video_height");
   return {
     jobId: idAt(task, "task_id") ?? idAt(task, "id"),
     state,
-    urls: urlsOf([...listAt(task, "video_url"), ...listAt(task, "content", "url")]),
+    urls: outputLinks({ main: [at(task, "video_url"), at(content, "url")], part: content }),
     metadata: {
       ratio: textAt(task, "ratio") ?? ratioOf(width, height),
       duration: integerAt(task, "duration"),

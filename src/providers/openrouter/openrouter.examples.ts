@@ -1,4 +1,4 @@
-import { type Examples, examplesOf } from "../shared/examples/report-examples.ts";
+import { type Examples, examplesOf, GATEWAY } from "../shared/examples/report-examples.ts";
 import { answersAt, type SubmitExamples } from "../shared/examples/submit-examples.ts";
 import {
   completed,
@@ -161,7 +161,16 @@ export const examples: Examples = {
     unknownState: poll("an unknown state", inState("dreamt"), null),
     others: [
       poll("the state pending", inState("pending"), QUEUED),
-      poll("a success without signed URLs", success, completed([url])),
+      poll(
+        "a success without signed URLs",
+        success,
+        completed([`${GATEWAY}${path}/content?index=0`]),
+      ),
+      poll(
+        "two videos behind paths that need the key",
+        { ...success, unsigned_urls: [`${path}/content?index=0`, `${path}/content?index=1`] },
+        completed([`${GATEWAY}${path}/content?index=0`, `${GATEWAY}${path}/content?index=1`]),
+      ),
       poll("no such job", { error: { code: 404, message: "Not found" } }, "unclear", 404),
     ],
   },

@@ -1,5 +1,5 @@
 import { isRecent } from "../../security/signature.ts";
-import { needsKey } from "../shared/gateway-links.ts";
+import { type GatewayJob, gatewayOutputs, needsKey } from "../shared/gateway-links.ts";
 import { at, idAt, isoMsAt, jsonAt, listAt, textAt, urlsOf } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { phaseOf } from "../phase.ts";
@@ -19,6 +19,11 @@ import { bytesOf, fromHex } from "../../security/encoding.ts";
 import { verifyWithText } from "../../security/hmac.ts";
 
 const VIDEOS = "/api/v1/videos";
+const ADDRESS = "https://openrouter.ai";
+/** Base path of the API, below which a job has its content path (`/v1/videos/{id}/content`). */
+const API = "/api";
+/** Job of a hook. A hook does not say where it comes from, so paths in it are those of OpenRouter itself. */
+const OF_HOOK: GatewayJob = { id: null, baseUrl: `${ADDRESS}${API}` };
 const TARGET: SubmitTarget = {
   model: { pointer: "/model" },
   endpoint: null,
@@ -47,7 +52,7 @@ export const openrouter = {
     baseUrl: "OPENROUTER_BASE_URL",
     webhookSecret: "OPENROUTER_WEBHOOK_SECRET",
   },
-  baseUrls: ["https://openrouter.ai"],
+  baseUrls: [ADDRESS],
   hooks: {
     assurance: "body-signed",
     parameter: "callback_url",
@@ -65,11 +70,13 @@ export const openrouter = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `${VIDEOS}/${encodeURIComponent(id)}`,
-    read: ({ body }) => readingOf(nullIfEmpty(observe(body))),
+    read: ({ body }, { id }, baseUrl) =>
+      readingOf(nullIfEmpty(observe(body, { id, baseUrl: `${baseUrl}${API}` }))),
   },
   submits: {
     target: (path) => (path === VIDEOS ? TARGET : null),
-    readAnswer: (body) => submitReadingOf(observe(body)),
+    readAnswer: (body, _path, baseUrl) =>
+      submitReadingOf(observe(body, { id: idAt(body, "id"), baseUrl: `${baseUrl}${API}` })),
   },
 } as const satisfies UpstreamProvider;
 
@@ -103,7 +110,7 @@ function hasBetterLinks(body: unknown): boolean {
 /** Returns the event of a hook as a report on a job. A job that failed early has no id yet. */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.generation\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
-  const observation = observe(at(body, "data"));
+  const observation = observe(at(body, "data"), OF_HOOK);
   const state = observation.state ?? event;
   return nullIfEmpty({ ...observation, state, completedAt: isoMsAt(body, "created_at") });
 }
@@ -113,17 +120,27 @@ function nullIfEmpty(observation: Observation): Observation | null {
   return observation.jobId === null && observation.state === null ? null : observation;
 }
 
-function observe(job: unknown): Observation {
-  const signed = urlsOf(listAt(job, "urls"));
+/**
+ * Returns a report on a job. Links of the content path need the account's API key, and count where there is no signed one.
+ * A job that names no link has its file at that path all the same, which the poll asks.
+ */
+function observe(job: unknown, asked: GatewayJob): Observation {
+  const main = [at(job, "urls"), at(job, "unsigned_urls")];
+  const { urls, contentUrl } = gatewayOutputs({ main, part: job, isLeftOut: isFrame }, asked);
   const text = textAt(job, "error") ?? textAt(job, "error", "message");
   return {
     jobId: idAt(job, "id"),
     state: textAt(job, "status"),
-    // Unsigned links can be opened only with the account's API key.
-    urls: signed.length > 0 ? signed : urlsOf(listAt(job, "unsigned_urls")),
+    urls,
+    contentUrl: urls.length === 0 ? contentUrl : null,
     metadata: {},
     completedAt: null,
     error: text === null ? null : { code: textAt(job, "error", "code"), text },
     usage: amountsAt(job, "usage"),
   };
+}
+
+/** Tells whether a member is the images of the call that begin or end the video. */
+function isFrame(name: string): boolean {
+  return name === "frame_images";
 }

@@ -2,8 +2,9 @@ import { DAY_MS } from "../../core/time.ts";
 import type { FailureCategory } from "../../core/record/upstream.ts";
 import { isSuccess } from "../provider-answer.ts";
 import type { UpstreamError } from "../failure.ts";
-import { idAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, numberAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { bearer, type UpstreamProvider, provenReadingOf } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
@@ -106,7 +107,7 @@ function observe(body: unknown): Observation | null {
   return {
     jobId,
     state,
-    urls: urlsOf(listAt(body, "output")),
+    urls: outputLinks({ main: outputsIn(at(body, "output")) }),
     metadata: {},
     completedAt: null,
     error: errorOf(textAt(body, "failureCode"), textAt(body, "failure")),
@@ -114,6 +115,12 @@ function observe(body: unknown): Observation | null {
     progress: progress === null ? null : progress * 100,
     usage: amountsAt(body, "cost"),
   };
+}
+
+/** Returns the outputs of a task. Those of a workflow stand by the node that made them, whose name says nothing about them. */
+function outputsIn(output: unknown): readonly unknown[] {
+  const isByNode = typeof output === "object" && output !== null && !Array.isArray(output);
+  return isByNode ? Object.values(output) : [output];
 }
 
 function errorOf(code: string | null, text: string | null): UpstreamError | null {

@@ -2,8 +2,9 @@ import { DAY_MS, HOUR_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, listAt, numberAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, listAt, numberAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { phaseOf } from "../phase.ts";
 import {
   type Authenticity,
@@ -154,13 +155,18 @@ function contentOf({ path, headers }: Hook, query: string, names: readonly strin
 
 function observe(body: unknown): Observation | null {
   const jobId = idAt(body, "id") ?? idAt(body, "task_id");
-  const state = textAt(body, "state");
+  // Resellers of the API name the state in another way (https://cloud.baidu.com/doc/qianfan-api/s/Jmwbl4dg3).
+  const state = textAt(body, "state") ?? textAt(body, "status");
   if (jobId === null && state === null) return null;
+  const creations = listAt(body, "creations");
   return {
     jobId,
     taskId: textAt(body, "payload"),
     state,
-    urls: urlsOf(listAt(body, "creations").map((creation) => at(creation, "url"))),
+    urls: outputLinks({
+      main: creations.map((creation) => at(creation, "url")),
+      part: creations,
+    }),
     // `duration` and others beside the state repeat the call.
     metadata: statedMetadata(at(body, "creations", 0), at(body, "usage"), body),
     completedAt: null,

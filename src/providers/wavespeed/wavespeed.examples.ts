@@ -158,7 +158,11 @@ export const examples: Examples = {
       hook("the state timeout", inState("timeout"), endedAs("timeout", "timeout")),
       hook("the state deleted", inState("deleted"), endedAs("provider", "deleted")),
       hook("the state created", inState("created"), QUEUED),
-      hook("outputs of the wrong type", { ...success, outputs: [{ url }] }, NO_OUTPUT),
+      hook(
+        "outputs that are objects",
+        { ...success, outputs: [{ thumbnail_url: `${url}.jpg`, url }] },
+        completed([url], metadata),
+      ),
     ],
   },
   submits,

@@ -1,8 +1,9 @@
 import { DAY_MS } from "../../core/time.ts";
 import { isRecent } from "../../security/signature.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, listAt, textAt, urlsOf } from "../json-fields.ts";
+import { at, idAt, listAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import {
   type Authenticity,
   bearer,
@@ -142,7 +143,7 @@ function observe(body: unknown): Observation | null {
   return {
     jobId,
     state,
-    urls: urlsOf(listAt(body, "outputs")),
+    urls: outputLinks({ main: [at(body, "outputs")] }),
     metadata: statedMetadata(at(body, "input")),
     completedAt: null,
     error: errorOf(body),

@@ -197,7 +197,12 @@ export const examples: Examples = {
       poll("a job that xAI gave up", { status: "expired" }, endedAs("timeout", "expired")),
       poll("an unknown state with HTTP 202", { status: "paused" }, null, 202),
       poll("neither a state nor a video", { model: "grok-imagine-video" }, "unclear"),
-      poll("fields of wrong types", { status: 7, video: [URL] }, "unclear"),
+      poll(
+        "a video that xAI has stored, with nothing but its lasting link",
+        { status: "done", video: { file_output: { public_url: URL } } },
+        completed([URL]),
+      ),
+      poll("fields of wrong types", { status: 7, video: [7] }, "unclear"),
     ],
   },
 };

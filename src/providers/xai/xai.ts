@@ -1,15 +1,7 @@
 import type { UpstreamError } from "../failure.ts";
-import {
-  at,
-  booleanAt,
-  idAt,
-  integerAt,
-  listAt,
-  numberAt,
-  textAt,
-  urlsOf,
-} from "../json-fields.ts";
+import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
+import { outputLinks } from "../output-search.ts";
 import { phaseOf } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
 import type { Answer } from "../provider-answer.ts";
@@ -85,7 +77,7 @@ function readImages(body: unknown): SubmitReading {
   const observation: Observation = {
     jobId: null,
     state: isModerated ? "failed" : DONE,
-    urls: urlsOf(kept.map((image) => at(image, "url"))),
+    urls: outputLinks({ main: kept.map((image) => at(image, "url")), part: kept }),
     metadata: {},
     completedAt: null,
     error: isModerated ? { code: null, text: null, category: "moderation" } : null,
@@ -126,7 +118,8 @@ function observe(body: unknown, state: string | null): Observation | null {
   if (state === null) return null;
   const urls = linksIn(body);
   // Another word for success would mean another format of the answer, in which the link may be elsewhere.
-  const isWithheld = state.toLowerCase() === DONE && textAt(body, "video", "url") === null;
+  const hasFile = urls.length > 0 || textAt(body, "video", "url") !== null;
+  const isWithheld = state.toLowerCase() === DONE && !hasFile;
   const isModerated = phaseOf(state) === "completed" && (isWithheld || isRejected(body));
   const error = errorOf(body);
   return {
@@ -141,8 +134,9 @@ function observe(body: unknown, state: string | null): Observation | null {
   };
 }
 
+/** Returns the links to the video: one for a short time, and then the lasting one of a copy that xAI was asked to store. */
 function linksIn(body: unknown): readonly string[] {
-  return urlsOf([at(body, "video", "url")]);
+  return outputLinks({ main: [at(body, "video", "url")], part: at(body, "video") });
 }
 
 function isRejected(body: unknown): boolean {
