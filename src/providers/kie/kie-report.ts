@@ -142,15 +142,13 @@ function resultsOf(job: unknown): readonly unknown[] {
 }
 
 /**
- * Tells whether a member of an answer is no output by kie.ai's documents: the picture of a song or a video, which stands beside
- * it, the place from which kie.ai has a song, or the song whose voices were separated.
+ * Tells whether a member of an answer is no output by kie.ai's documents: the picture of a song or a video, in the object with
+ * the link to it; the place from which kie.ai has a song; or the song whose voices were separated.
  */
 function isNoOutput(name: string, owner: unknown): boolean {
   const names = typeof owner === "object" && owner !== null ? Object.keys(owner) : [];
   if (/^(?:result_?)?image_?(?:large_?)?url$/i.test(name)) {
-    const isOfSong = names.some((other) => /audio_?url$/i.test(other));
-    const isOfVideo = names.some((other) => /video_?url$/i.test(other) && textAt(owner, other));
-    return isOfSong || isOfVideo;
+    return names.some((other) => /(?:audio|video)_?url$/i.test(other));
   }
   if (/^source_?stream_?audio/i.test(name)) return true;
   return /^origin_?url$/i.test(name) && names.some((other) => /^vocal_?url$/i.test(other));

@@ -326,6 +326,15 @@ export const examples: Examples = {
         completed([url]),
       ),
       family("runway", "runway/record-detail")(
+        "Runway: a success with the cover and without the video",
+        answer({
+          taskId: id,
+          state: "success",
+          videoInfo: { videoUrl: "", imageUrl: `${url}.png` },
+        }),
+        NO_OUTPUT,
+      ),
+      family("runway", "runway/record-detail")(
         "Runway: the state wait",
         answer({ taskId: id, state: "wait" }),
         QUEUED,
