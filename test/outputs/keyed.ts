@@ -5,7 +5,7 @@ import { attach, hooked } from "../worker/hooked.ts";
 import { untilIdle, wake } from "../worker/objects.ts";
 import { anOutside, answering, type Outside, type Site } from "../worker/outside.ts";
 import { answerFrom, isolateOf } from "../worker/started.ts";
-import { pathOfLink, received } from "./copied.ts";
+import { pathOfLink, received, VIDEO_BYTES } from "./copied.ts";
 import { aLinkRequest } from "./linked.ts";
 
 export const GATEWAY = "https://videos.example.org";
@@ -14,6 +14,8 @@ export const KEYED = `${GATEWAY}/v1/videos/video_1/content`;
 export const KEY = "test-only-videos-key";
 
 const CONNECTION = { OPENAI_VIDEOS_API_KEY: KEY, OPENAI_VIDEOS_BASE_URL: GATEWAY };
+/** Range with which a poll asks whether a file stands behind a content path. */
+const FIRST_BYTE = "bytes=0-0";
 /** Bindings of a relay that keeps outputs, with a gateway. */
 export const WITH_BUCKET = { ...env, ...CONNECTION };
 /** Bindings of a relay without a bucket, with a gateway. */
@@ -49,7 +51,10 @@ export async function polledTask({ provider, bindings, jobId, upstream }: Finish
   return { id: task.id, link: await keyedLinkOf(task.id, bindings) };
 }
 
-/** Completes a task whose only output is at a gateway that answers so, by a poll of the gateway. */
+/**
+ * Completes a task whose only output is at a gateway that answers so, by a poll of the gateway. The poll has asked for the
+ * first byte of the output, which the gateway has sent; `upstream.sentTo` leaves this request out.
+ */
 export async function aKeyedTask(
   site: Site,
   bindings: object = WITHOUT_BUCKET,
@@ -58,9 +63,13 @@ export async function aKeyedTask(
   const upstream = anOutside();
   const job = { id: "video_1", object: "video", status: "completed", url };
   upstream.on(`${GATEWAY}/v1/videos/video_1`, answering(job));
-  upstream.on(url, received(site));
+  upstream.on(url, () => new Response(VIDEO_BYTES.slice(0, 1), { status: 206 }));
   const task = { provider: "openai-videos", bindings, jobId: "video_1", upstream };
-  return { ...(await polledTask(task)), upstream };
+  const polled = await polledTask(task);
+  upstream.on(url, received(site));
+  const sentTo: Outside["sentTo"] = (prefix) =>
+    upstream.sentTo(prefix).filter(({ headers }) => headers["range"] !== FIRST_BYTE);
+  return { ...polled, upstream: { ...upstream, sentTo } };
 }
 
 /** Returns the path of the link to the only output of a task. */

@@ -14,7 +14,10 @@ useClock();
 const NOT_CONFIGURED = { status: 503, code: "not_configured" };
 const BINDINGS = { ...env, CONNECTIONS: connectionsWith("runpod", { key: "k" }) };
 /** The same relay after the declaration of the connection was damaged. */
-const DAMAGED = { ...env, CONNECTIONS: connectionsWith("runpod", { key: "k", poll: { path: 7 } }) };
+const DAMAGED = {
+  ...env,
+  CONNECTIONS: connectionsWith("runpod", { key: "k", poll: { path: 7, outputs: "/output" } }),
+};
 const RUNWARE = { ...env, CONNECTIONS: connectionsWith("runware", { key: "k" }) };
 const RUNWARE_URL = DECLARATIONS.runware.base_url;
 const CALL = { taskType: "videoInference", model: "klingai:5@3" };

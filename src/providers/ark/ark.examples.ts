@@ -67,16 +67,13 @@ const framed = task({
   framespersecond: 24,
 });
 
+const UNSAFE = "The request failed because the output video may be unsafe.";
 const moderated = task({
   status: "failed",
-  error: {
-    code: "OutputVideoSensitiveContentDetected",
-    message: "The request failed because the output video may be unsafe. Request id: 0217",
-  },
+  error: { code: "OutputVideoSensitiveContentDetected", message: UNSAFE },
 });
 
-const unsafe = failed("moderation", "The request failed because the output video may be unsafe.");
-const moderation = { ...unsafe, failure: { ...unsafe.failure, requestIds: ["0217"] } };
+const moderation = failed("moderation", UNSAFE);
 const { hook, poll } = examplesOf(ID, PATH);
 const inState = (status: string) => task({ status });
 

@@ -190,7 +190,8 @@ export function outputsIn(
   const found = outputs.flatMap((output) => valuesOf(output, body, jobId, baseUrl));
   const main = found.map(({ value }) => value);
   const texts = outputTexts({ main, part }, isLinkOrPath);
-  const isOfJob = jobId !== null && namesJob(poll.path);
+  // No path can contain an id with half of a character.
+  const isOfJob = jobId?.isWellFormed() === true && namesJob(poll.path);
   const ofJob = isOfJob ? `${baseUrl}${pathFor(poll.path, jobId)}` : null;
   const links = texts.flatMap(({ text, isMain }) => {
     const link = linkOf(text, baseUrl);
