@@ -262,6 +262,16 @@ export const examples: Examples = {
         }),
         completed([`${URL}?n=1`, `${URL}?n=2`, `${URL}?w=1`, `${URL}?w=2`], {}, 1767225720000),
       ),
+      hook(
+        "classic API: an element, which repeats the images of the call",
+        classic({
+          task_status: "succeed",
+          task_result: {
+            elements: [{ element_id: 1, element_image_list: { frontal_image: `${URL}?asked` } }],
+          },
+        }),
+        NO_OUTPUT,
+      ),
       hook("classic API: the state submitted", classicIn("submitted"), QUEUED),
       hook("2026 API: a success", successOf2026, doneOf2026),
       hook("2026 API: a success in an envelope", data(successOf2026), doneOf2026),

@@ -175,6 +175,8 @@ function observe(task: unknown): Observation | null {
     urls: outputLinks({
       main: outputs.map((output) => firstAt(output, MAIN_URLS, textAt)),
       part: [at(task, "task_result"), outputs2026],
+      // An element that a call has made repeats the images and videos of the call.
+      isLeftOut: (name) => name === "elements",
     }),
     metadata: { duration: firstAt(outputs[0], DURATIONS, integerAt) },
     completedAt: numberAt(task, "updated_at") ?? numberAt(task, "update_time"),

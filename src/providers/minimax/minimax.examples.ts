@@ -269,6 +269,16 @@ export const examples: Examples = {
         "unauthorized",
       ),
       filePoll("API v1: too many files", { base_resp: refused(1002, "rate limit") }, "limited"),
+      filePoll(
+        "API v1: a file with a second link",
+        { file: { file_id: FILE, other_url: `${URL}?b`, download_url: URL }, base_resp: OK },
+        completed([URL, `${URL}?b`], { ratio: "16:9", resolution: "768p" }),
+      ),
+      v1Poll(
+        "API v1: a success that has the link of its file",
+        v1({ status: "Success", file_id: FILE, download_url: URL }),
+        completed([URL]),
+      ),
       v1Poll(
         "API v1: a success with its URL",
         v1({ status: "Success", file_id: FILE, video_url: URL }),

@@ -5,7 +5,7 @@ import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, integerAt, numberAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
-import { outputLinks } from "../output-search.ts";
+import { outputLinks, type OutputPlaces } from "../output-search.ts";
 import { phaseOf } from "../phase.ts";
 import {
   bearer,
@@ -167,8 +167,7 @@ function needsFile({ state, urls }: Observation): boolean {
 function readFile({ body }: Answer, observation: Observation): Reading {
   const refusal = refusalOf(body);
   if (refusal !== null) return refusal;
-  const file = at(body, "file") ?? body;
-  const urls = outputLinks({ main: [at(file, "download_url")], part: file });
+  const urls = outputLinks(placesIn({ file: at(body, "file") ?? body }));
   const isOther = at(body, "file") == null && urls.length === 0;
   if (errorCodeOf(body) !== null || isOther) return UNCLEAR;
   return { kind: "observed", observation: { ...observation, urls } };
@@ -186,13 +185,12 @@ function observe(body: unknown): Observation | null {
   // A job that moderation stopped may have no status.
   const state = error.category === "moderation" ? "failed" : textAt(task, "status");
   if (state === null) return null;
-  const content = at(task, "content");
   const width = numberAt(task, "video_width");
   const height = numberAt(task, "video_height");
   return {
     jobId: idAt(task, "task_id") ?? idAt(task, "id"),
     state,
-    urls: outputLinks({ main: [at(task, "video_url"), at(content, "url")], part: content }),
+    urls: outputLinks(placesIn(task)),
     metadata: {
       ratio: textAt(task, "ratio") ?? ratioOf(width, height),
       duration: integerAt(task, "duration"),
@@ -202,6 +200,18 @@ function observe(body: unknown): Observation | null {
     error,
     usage: amountsAt(task, "usage"),
   };
+}
+
+/** Returns where a task or the answer about its file has its links. The link of the file may stand in either of them. */
+function placesIn(answer: unknown): OutputPlaces {
+  const [content, file] = [at(answer, "content"), at(answer, "file")];
+  const main = [
+    at(answer, "video_url"),
+    at(content, "url"),
+    at(answer, "download_url"),
+    at(file, "download_url"),
+  ];
+  return { main, part: [content, file] };
 }
 
 function errorOf(body: unknown, task: unknown): UpstreamError {

@@ -39,7 +39,11 @@ export const examples: Examples = {
     running: hook("a job at work", inState("processing"), PROCESSING),
     unknownState: hook("an unknown state", inState("warming"), null),
     unreadable: hook("a number", "7", "nothing"),
-    others: [hook("an item without a state", { data: [item] }, done)],
+    others: [
+      hook("an item without a state", { data: [item] }, done),
+      hook("an item without data around it", item, done),
+      hook("an item at work without data around it", { ...head, status: "processing" }, PROCESSING),
+    ],
   },
   submits: {
     calls: [
