@@ -286,6 +286,11 @@ describe("the row of a finished task", () => {
       { ...DELIVERED, submission: "unknown" },
     ],
     [
+      "that has ended before its submission was sent has no state of the submission",
+      aFinishedTask({ submission: aSending({ state: { kind: "unsent" } }) }),
+      DELIVERED,
+    ],
+    [
       "whose outputs are still being copied counts none of them",
       aFinishedTask({ outputs: someOutputs(COPYING, COPYING) }),
       DELIVERED,
@@ -457,3 +462,16 @@ it.each<[string, CreatedTask, readonly [number, number, number, number]]>([
   const { creditsHeld, creditsEarned, creditsReleased, creditsRefunded } = rowOf(task, POLICY);
   expect([creditsHeld, creditsEarned, creditsReleased, creditsRefunded]).toEqual(sums);
 });
+
+it.each([
+  ["whose callback is delivered", aCallback()],
+  ["without a callback URL", null],
+])(
+  "the index row of a completed task %s has the next try of the release of its credits as dueAt",
+  (_what, callback) => {
+    const state = { kind: "releasing", retryAt: NOW + 7_000, tries: 1 } as const;
+    const final = { credits: 13, basis: "usage" } as const;
+    const task = aReleasingTask({ callback, credits: credits(state, { final }) });
+    expect(rowOf(task, POLICY)).toMatchObject({ ...UNSETTLED, dueAt: NOW + 7_000 });
+  },
+);

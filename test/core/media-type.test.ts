@@ -47,6 +47,13 @@ it.each([
   ["an AAC", "\xff\xf1\x50\x80", "audio/aac"],
   ["an AAC of MPEG-2", "\xff\xf9\x50\x80", "audio/aac"],
   ["an M4A", iso("M4A ", "mp42"), "audio/mp4"],
+  ["an audio book", iso("M4B ", "mp42"), "audio/mp4"],
+  ["an MP4 with the word avif in its second box", `${iso("isom", "iso2")}avif`, "video/mp4"],
+  [
+    "an AVIF with more brands than the first 64 bytes hold",
+    `\0\0\x01\x04ftypmif1\0\0\0\0miafMA1Bavif${"mif1".repeat(57)}`,
+    "image/avif",
+  ],
   ["a WAV", "RIFF\x24\0\0\0WAVEfmt ", "audio/wav"],
   ["an AIFF", "FORM\0\0\0\x24AIFFCOMM", "audio/aiff"],
   ["an AVI", "RIFF\x24\0\0\0AVI LIST", "video/x-msvideo"],
@@ -79,6 +86,10 @@ it.each([
   ["JSON", '{"error":"gone"}', OTHER_TYPE],
   ["text in UTF-16", "\xff\xfe<\0h\0t\0m\0l\0", OTHER_TYPE],
   ["HTML behind one byte of an MP3", "\xff<html>", OTHER_TYPE],
+  ["an MP3 of which the first byte is another", "\xfe\xfb\x90\x44", OTHER_TYPE],
+  ["an MP3 of the reserved version", "\xff\xeb\x90\x44", OTHER_TYPE],
+  ["an MP3 of the reserved bit rate", "\xff\xfb\xf0\x44", OTHER_TYPE],
+  ["an MP3 of the reserved sample rate", "\xff\xfb\x9c\x44", OTHER_TYPE],
   ["HTML behind the name of a box", "<!--ftypx", OTHER_TYPE],
   ["a PNG behind a blank", " \x89PNG\r\n\x1a\n", OTHER_TYPE],
   ["a RIFF of another kind", "RIFF\x24\0\0\0XXXX", OTHER_TYPE],
@@ -106,3 +117,10 @@ it("only the first bytes of an output decide its media type: the beginning of an
   expect(mediaTypeOf(start)).toBe(OTHER_TYPE);
   expect(mediaTypeOf(bytes(`\x89PNG\r\n\x1a\n${"x".repeat(100_000)}`))).toBe("image/png");
 });
+
+it.each(["text/html;audio/mpeg", "application/video/mp4", "image/svg+xml; of=video/mp4"])(
+  "an output of the media type %s, which only contains that of a film or a sound, is not shown inline",
+  (type) => {
+    expect(isShownInline(type)).toBe(false);
+  },
+);

@@ -37,6 +37,7 @@ import {
   SECOND,
   VIDEO,
 } from "./builders.ts";
+import { aChargingTask } from "./credit-builders.ts";
 import { apply, expectUnchanged, finish } from "./decisions.ts";
 import { aSubmission, SEALED_KEY } from "./submission-builders.ts";
 import { anAttachedTask, aPollEnd, newsAnswer } from "./upstream-builders.ts";
@@ -124,6 +125,15 @@ describe("the order to copy the outputs of a task", () => {
     expectUnchanged(task, answers(false, NOW - MINUTE));
   });
 
+  it.each([
+    ["was erased", null],
+    ["was created again and is open", anOpenTask()],
+    ["was created again and has ended without outputs", aFinishedTask()],
+  ])("changes nothing by its answer when the task %s meanwhile", (_, record) => {
+    expectUnchanged(record, answers(true));
+    expectUnchanged(record, answers(false));
+  });
+
   it("waits when an attempt of the callback is planned within the next 2.5 s", () => {
     const [soon, later] = [2_499, 2_500].map((waitMs) => {
       const state = { kind: "due", nextAttemptAt: NOW + MINUTE + waitMs } as const;
@@ -189,6 +199,8 @@ describe("the order to delete an output", () => {
     ["an output that the task does not have", task, 9, "unknown_output"],
     ["an output of a task that is open", anOpenTask(), 1, "task_open"],
     ["an output of no task", null, 1, "unknown_task"],
+    ["an output of a task whose price is being charged", aChargingTask(), 1, "unknown_task"],
+    ["an output of a task without outputs", aFinishedTask(), 1, "unknown_output"],
   ])("is refused for %s", (_, record, number, code) => {
     const decision = transition(record, { type: "delete_output", number }, POLICY, NOW);
     expect(decision).toMatchObject({ kind: "reject", rejection: { code } });
@@ -240,6 +252,8 @@ describe("the report that copies have ended", () => {
     const lost = after(task, ends({ number: 1, state: KEPT }, { number: 3, state: LOST }), TOLD);
     const details = { outputs: [{ number: 3, reason: "refused" }] };
     expect(lost.notices).toMatchObject([{ kind: "output.lost", version: lost.version, details }]);
+    const unwanted = { ...TOLD, unwantedNotices: new Set(["output.lost"] as const) };
+    expect(after(task, ends({ number: 1, state: LOST }), unwanted).notices).toEqual([]);
     expect(after(task, ends({ number: 1, state: KEPT }), TOLD).notices).toEqual([]);
     expect(after(task, ends({ number: 1, state: LOST })).notices).toEqual([]);
   });

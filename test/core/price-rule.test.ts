@@ -69,6 +69,12 @@ it.each<[string, PriceRule, PricedResult, string]>([
   ["no resolution", BY_SECONDS, shown({ duration: 5 }), "no_rate"],
   ["a resolution without a rate", BY_SECONDS, shown({ duration: 5, resolution: "4k" }), "no_rate"],
   [
+    "a resolution that is a number, although a rate has its name",
+    { ...BY_SECONDS, rate: { "720": 5 } },
+    shown({ duration: 5, resolution: 720 }),
+    "no_rate",
+  ],
+  [
     "a resolution with a name of every object",
     BY_SECONDS,
     shown({ duration: 5, resolution: "constructor" }),

@@ -1,9 +1,17 @@
 import { expect, it } from "vitest";
 import records from "../kept-release/records.json" with { type: "json" };
-import { parseRecord } from "../../src/core/record/record-schema.ts";
-import { aFinishedTask, anOpenTask, aRedelivery, aReport, PROCESSING } from "./builders.ts";
+import { parseRecord, requireReadable } from "../../src/core/record/record-schema.ts";
+import {
+  aCompletion,
+  aFinishedTask,
+  anOpenTask,
+  aRedelivery,
+  aReport,
+  BODY,
+  PROCESSING,
+} from "./builders.ts";
 import { apply } from "./decisions.ts";
-import { anAttachedTask } from "./upstream-builders.ts";
+import { aKeptHook, anAttachedTask, aTracking } from "./upstream-builders.ts";
 
 const TASKS = [anOpenTask(), aFinishedTask(), ...Object.values(records)];
 
@@ -27,6 +35,52 @@ it.each([
 it("a task record with a creation time that is not a number is refused, and the message names the field", () => {
   const stored = { ...anOpenTask(), createdAt: "soon" };
   expect(() => parseRecord(stored)).toThrow(/^unreadable task record: createdAt$/);
+});
+
+it("the message about a task record with several unreadable fields names each of them", () => {
+  const stored = { ...anOpenTask(), createdAt: "soon", recordedAt: "later" };
+  expect(() => parseRecord(stored)).toThrow(/^unreadable task record: createdAt, recordedAt$/);
+});
+
+it.each([
+  ["a format number that is a text", { ...anOpenTask(), v: "3" }],
+  ["a text instead of an object", "3"],
+])("a task record with %s is refused without naming a build that knows it", (_, stored) => {
+  expect(() => parseRecord(stored)).toThrow(/^unreadable task record: v?$/);
+});
+
+it.each([["720p"], [null], [true]])(
+  "a task record that keeps a hook whose metadata is %j instead of an object is refused, and the message names the field",
+  (metadata) => {
+    const { jobId, news } = aKeptHook(aCompletion());
+    const tracking = { ...aTracking(), keptHooks: [{ jobId, news: { ...news, metadata } }] };
+    const message = /: tracking\.keptHooks\.0\.news\.metadata$/;
+    expect(() => parseRecord({ ...anAttachedTask(), tracking })).toThrow(message);
+  },
+);
+
+it.each([
+  ["has a blank behind its last brace", `${BODY} `],
+  ["is an object without the id of the task", '{"status":"completed"}'],
+  ["is no JSON", "{completed}"],
+  ["is a JSON text without braces", "1"],
+])(
+  "the record of a finished task whose callback body %s is refused each time it is read",
+  (_, body) => {
+    for (let times = 0; times < 2; times++) {
+      expect(() => parseRecord(aFinishedTask({ body }))).toThrow(/: body$/);
+      expect(parseRecord(aFinishedTask())).toEqual(aFinishedTask());
+      expect(() => parseRecord(aFinishedTask({ body }))).toThrow(/: body$/);
+    }
+  },
+);
+
+it("a task record that this release could not read again is refused before it is stored, and a readable one is not", () => {
+  for (const task of [anOpenTask(), aFinishedTask()]) {
+    requireReadable(task);
+    const broken = { ...task, recordedAt: -1 };
+    expect(() => requireReadable(broken)).toThrow(/^unreadable task record: recordedAt$/);
+  }
 });
 
 /** A member that a later release may have added. */

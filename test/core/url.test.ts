@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isHttpUrl, parseUrl } from "../../src/core/url.ts";
+import { isHttpUrl, parseUrl, withoutSlash } from "../../src/core/url.ts";
 
 it.each([
   ["https://cdn.example.com/video.mp4", true],
@@ -14,3 +14,11 @@ it("parseUrl accepts a host name of 512 characters, and refuses one of 513 witho
   const texts = [512, 513].map((chars) => `https://${"a".repeat(chars)}/`);
   expect(texts.map((text) => parseUrl(text)?.href ?? null)).toEqual([texts[0], null]);
 });
+
+it.each(["", "/", "//"])(
+  "a base URL that ends with the slashes '%s' is used without them, and slashes before its path stay",
+  (slashes) => {
+    const base = "https://relay.example.com//v1";
+    expect(withoutSlash(base + slashes)).toBe(base);
+  },
+);

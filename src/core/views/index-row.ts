@@ -256,6 +256,6 @@ function endedAt(attempt: Attempt): number {
   return attempt.startedAt + attempt.durationMs;
 }
 
-function durationMs(from: number | null, until: number | null): number | null {
-  return from === null || until === null ? null : Math.max(0, until - from);
+function durationMs(from: number, until: number | null): number | null {
+  return until === null ? null : Math.max(0, until - from);
 }

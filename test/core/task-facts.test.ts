@@ -1,0 +1,80 @@
+import { expect, it } from "vitest";
+import { taskFacts } from "../../src/core/views/task-facts.ts";
+import {
+  ACCOUNT,
+  aCallback,
+  aFinishedTask,
+  anAttempt,
+  anOpenTask,
+  aRegistration,
+  BODY,
+  HOUR,
+  ID,
+  NOW,
+  ORIGIN,
+  POLICY,
+  runningSince,
+  SECOND,
+  URL_A,
+  URL_B,
+} from "./builders.ts";
+import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "./stored-submissions.ts";
+
+const TIMES = { attachedAt: NOW, hookAt: null, askedAt: NOW + SECOND };
+
+it("the facts of an open task have no end, no times of the job and no callback", () => {
+  const facts = taskFacts(anOpenTask(), "operator", POLICY);
+  expect(facts).toMatchObject({ finishedAt: null, upstreamTimes: null, callback: null });
+});
+
+it("the facts of a finished task have the time of its end, and the times of its job only for the operator", () => {
+  const task = aFinishedTask({ finishedAt: NOW + 7, upstreamTimes: TIMES });
+  const ended = { finishedAt: NOW + 7, callback: { url: URL_A } };
+  expect(taskFacts(task, "operator", POLICY)).toMatchObject({ ...ended, upstreamTimes: TIMES });
+  expect(taskFacts(task, "account", POLICY)).toMatchObject({ ...ended, upstreamTimes: null });
+});
+
+it("the facts of a task have the deadline that its registration stated, and none when it stated none or is not kept", () => {
+  const { registration } = aRegistration();
+  const stated = registration && { ...registration, deadlineAt: NOW + HOUR };
+  const deadlines = [stated, registration && { ...registration, deadlineAt: null }, null].map(
+    (known) => taskFacts(anOpenTask({ registration: known }), "account", POLICY).statedDeadlineAt,
+  );
+  expect(deadlines).toEqual([NOW + HOUR, null, null]);
+});
+
+it("the facts of a task have no submission when it was never sent, as when the relay submits nothing", () => {
+  const unsent = aFinishedTask({ submission: aSending({ state: { kind: "unsent" } }) });
+  for (const task of [unsent, anOpenTask()]) {
+    expect(taskFacts(task, "operator", POLICY).submission).toBeNull();
+  }
+});
+
+it.each([
+  ["sending", aSending(), null, null, SENDING_ENDS],
+  ["accepted", anAccepted(NOW + SECOND), NOW + SECOND, 200, null],
+  ["unknown", anUnknown(502), NOW + SECOND, 502, FAILS_AT],
+] as const)(
+  "the facts of an open task whose submission is %s have the time and status of the answer, and until when the task waits",
+  (state, submission, answeredAt, statusCode, waitsUntil) => {
+    const facts = taskFacts(anOpenTask({ submission }), "operator", POLICY);
+    expect(facts.submission).toMatchObject({ state, answeredAt, statusCode, waitsUntil });
+    const ended = taskFacts(aFinishedTask({ submission }), "operator", POLICY);
+    expect(ended.submission).toMatchObject({ state, answeredAt, statusCode, waitsUntil: null });
+  },
+);
+
+it("the facts of a callback have what its message is made of, and for each attempt the URL to which it went", () => {
+  const attempts = [anAttempt({ url: URL_A }), anAttempt({ number: 2, url: null })];
+  const state = runningSince(NOW + HOUR, 3);
+  const callback = aCallback({ url: URL_B, attempts, lastNumber: 3, state });
+  const facts = taskFacts(aFinishedTask({ account: ACCOUNT, callback }), "account", POLICY);
+  const message = { taskId: ID, account: ACCOUNT, status: "completed", body: BODY, origin: ORIGIN };
+  expect(facts.callback).toMatchObject({ message, url: URL_B, nextAttemptAt: null });
+  const urls = facts.callback?.attempts.map(({ number, url }) => [number, url]);
+  expect(urls).toEqual([
+    [1, URL_A],
+    [2, URL_B],
+    [3, URL_B],
+  ]);
+});
