@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { cancelJob } from "../../src/core/duties/cancel-job.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { OpenTask, TaskRecord } from "../../src/core/record/task.ts";
@@ -243,4 +244,13 @@ describe("an order to cancel whose outcome is open at the deadline", () => {
 it("a task without a job fails at its deadline at once", () => {
   const end = finish(anOpenTask({ deadlineAt }), DEADLINE_STEP.event, deadlineAt, CANCELABLE);
   expect(end).toMatchObject({ body: TIMEOUT_BODY, cancellation: null });
+});
+
+it("an upstream is not asked again to cancel a job when the next try would not be before the end of the task", () => {
+  const endsAt = NOW + MINUTE;
+  const [before, at] = [endsAt - 1, endsAt].map((retryAt) =>
+    cancelJob(aCancelingTask({ endsAt, state: { kind: "asking", retryAt, tries: 1 } })),
+  );
+  expect(before?.dueAt).toBe(endsAt - 1);
+  expect(at).toBeNull();
 });

@@ -37,7 +37,14 @@ import {
   SENDING_ENDS_AT,
   withoutSecret,
 } from "./submission-builders.ts";
-import { anAttachedTask, aPollEnd, JOB, newsAnswer, UNAUTHORIZED } from "./upstream-builders.ts";
+import {
+  anAttachedTask,
+  aPollEnd,
+  JOB,
+  newsAnswer,
+  QUEUED,
+  UNAUTHORIZED,
+} from "./upstream-builders.ts";
 
 const LATER = NOW + MINUTE;
 const DROPPED = { kind: "dropped" };
@@ -51,6 +58,11 @@ const KEYLESS = aPolicy({
 function aCustomerTask(changes: Partial<OpenTask> = {}): OpenTask {
   const submission = aSubmission({ state: accepted(), customerKey: aCustomerKey() });
   return anAttachedTask({}, { submission, ...changes });
+}
+
+/** Builds a submission whose customer's key was dropped. */
+function dropped() {
+  return aSubmission({ state: accepted(), customerKey: { kind: "dropped" } });
 }
 
 function keyIn({ submission }: TaskRecord) {
@@ -98,8 +110,7 @@ describe("a task with a customer's key", () => {
   it("is not polled when its key was dropped, even if the connection has a key; a task without a customer's key is polled with the connection's", () => {
     const step = nextStep(anAttachedTask(), POLICY, LATER);
     expect(step).toMatchObject({ kind: "poll", poll: { customerKey: null } });
-    const dropped = aSubmission({ state: accepted(), customerKey: { kind: "dropped" } });
-    expect(nextStep(aCustomerTask({ submission: dropped }), POLICY, LATER)).toBeNull();
+    expect(nextStep(aCustomerTask({ submission: dropped() }), POLICY, LATER)).toBeNull();
   });
 
   it("has its job canceled with this key although the connection has none", () => {
@@ -200,6 +211,23 @@ describe("the sealed key of a customer in a task", () => {
     expect(keyIn(apply(failed, end, task.deadlineAt + HOUR))).toEqual(DROPPED);
   });
 
+  it("is dropped when the submission is not sent while its price is still being charged", () => {
+    const charging = apply(null, aPricedSubmission({ chargeId: "c" }, { customerKey: SEALED_KEY }));
+    const unsent = apply(charging, NOT_SENT, LATER);
+    expect([unsent.status, keyIn(unsent)]).toEqual(["charging", DROPPED]);
+  });
+
+  it.each([
+    ["was erased", null],
+    ["has no submission", anOpenTask()],
+    ["has no customer's key", anAttachedTask({}, { submission: aSubmission() })],
+    ["has dropped its key", aCustomerTask({ submission: dropped() })],
+    ["can still be polled with its key", aCustomerTask()],
+  ])("is neither dropped nor reported by a check of it when the task %s", (_, record) => {
+    const policy = aPolicy({ isOperatorNotified: true });
+    expectUnchanged(record, { type: "customer_key_checked" }, LATER, policy);
+  });
+
   it.each([
     ["is refused", aRefusal()],
     ["is not sent", NOT_SENT],
@@ -214,9 +242,14 @@ describe("the sealed key of a customer in a task", () => {
 
 describe("a customer's key that cannot be opened because its relay secret was removed", () => {
   const lost = withoutSecret(aPolicy({ isOperatorNotified: true }));
-  const told = settledAt(aCustomerTask(), LATER, lost);
+
+  /** Returns the task after the relay has found that it cannot open the key. */
+  function reported(): TaskRecord {
+    return settledAt(aCustomerTask(), LATER, lost);
+  }
 
   it("is reported to the operator once, with the time since when, and the job is not polled any more", () => {
+    const told = reported();
     expect(keyIn(told)).toEqual(aCustomerKey(LATER));
     expect("notices" in told && told.notices).toMatchObject([{ kind: "key.unreadable" }]);
     const step = nextStep(told, lost, LATER);
@@ -231,10 +264,12 @@ describe("a customer's key that cannot be opened because its relay secret was re
       [],
     ]);
     expect(nextStep(silent, withoutSecret(), LATER)).toBeNull();
+    const unwanted = { ...lost, unwantedNotices: new Set(["key.unreadable"] as const) };
+    expect(settledAt(aCustomerTask(), LATER, unwanted)).toEqual(silent);
   });
 
   it("leaves the task open until a hook ends it, as where the connection has no key", () => {
-    const ended = finish(told, aSubmissionHook(aCompletion()), LATER + SECOND, lost);
+    const ended = finish(reported(), aSubmissionHook(aCompletion()), LATER + SECOND, lost);
     expect(ended.status).toBe("completed");
   });
 
@@ -246,6 +281,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
   });
 
   it("is used again when the relay secret is back, and the task does not call it unreadable any more", () => {
+    const told = reported();
     const back = settledAt(told, LATER + HOUR, POLICY);
     expect(keyIn(back)).toEqual(aCustomerKey());
     expect(back.version).toBeGreaterThan(told.version);
@@ -265,9 +301,13 @@ describe("a customer's key that cannot be opened because its relay secret was re
 });
 
 describe("a customer's key that the upstream refuses", () => {
-  const refused = apply(aCustomerTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
+  /** Returns the task after the first poll whose key the upstream has refused. */
+  function refusedOnce(): TaskRecord {
+    return apply(aCustomerTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
+  }
 
   it("leaves the task open, is used for the next poll, and gives the task a new version only at the first refusal", () => {
+    const refused = refusedOnce();
     expect(refused).toMatchObject({
       status: "pending",
       tracking: { poll: { answer: { kind: "unauthorized" } } },
@@ -279,6 +319,7 @@ describe("a customer's key that the upstream refuses", () => {
   });
 
   it("is shown as refused to the operator and the account until an answer to a poll is understood", () => {
+    const refused = refusedOnce();
     const seconds = Math.floor(LATER / 1000);
     for (const reader of ["operator", "account"] as const) {
       expect(JSON.parse(taskView(refused, reader))).toMatchObject({
@@ -290,6 +331,14 @@ describe("a customer's key that the upstream refuses", () => {
     expect(JSON.parse(taskView(going, "account")).submission).not.toHaveProperty(
       "key_refused_since",
     );
+  });
+
+  it("gives the task a new version when an answer ends the refusals; an answer without a refusal before it does not", () => {
+    const [refused, task] = [refusedOnce(), aCustomerTask()];
+    const queued = aPollEnd(newsAnswer(QUEUED), { askedAt: LATER + MINUTE });
+    const going = apply(refused, queued, LATER + MINUTE);
+    expect([going.status, going.version]).toEqual(["pending", LATER + MINUTE]);
+    expect(apply(task, queued, LATER + MINUTE).version).toBe(task.version);
   });
 
   it("gives the task a new version; a refused key of the connection does not, because accounts do not see it", () => {

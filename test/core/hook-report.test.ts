@@ -130,6 +130,19 @@ describe("a task's report on whether a hook about its job has come", () => {
       aFinishedTask({ upstream: UPSTREAM }),
     ],
     [
+      "a poll that finds the job still queued at the deadline of the task",
+      expecting,
+      aPollEnd(newsAnswer({ status: "queued" })),
+      aFinishedTask({ upstream: UPSTREAM }),
+    ],
+    [
+      "an event that erased its task",
+      aFinishedTask({ upstream: UPSTREAM }),
+      { type: "erase" },
+      null,
+    ],
+    ["a hook whose task is erased by now", expecting, aHook(aCompletion()), null],
+    [
       "a late hook about a task without a provider",
       aFinishedTask(),
       aHook(aCompletion()),

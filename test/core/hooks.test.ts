@@ -4,6 +4,7 @@ import { transition } from "../../src/core/transition.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { UNREAD_HOOKS } from "../../src/core/record/tracking.ts";
+import { isAbout } from "../../src/core/record/upstream.ts";
 import { storedBytes } from "../../src/core/stored-bytes.ts";
 import {
   aCompletion,
@@ -472,3 +473,16 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     });
   });
 });
+
+it.each([
+  ["cgt=1", "cgt1", false],
+  ["cgt==1", "cgt1", false],
+  ["cgt1", "cgt1=", true],
+  ["cgt1==", "cgt1", true],
+  ["cgt1==", "cgt1===", false],
+])(
+  "a job id is compared without the padding at its end, of one or two '=', and with any other '=': for %s and %s that is %s",
+  (id, jobId, isSame) => {
+    expect(isAbout({ id, endpoint: null }, jobId)).toBe(isSame);
+  },
+);

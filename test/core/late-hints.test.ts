@@ -46,3 +46,12 @@ describe("an unsigned hook that claims success after its task has failed at the 
     expect(again.late?.hintAt).toBe(later + HOUR);
   });
 });
+
+it.each([later - 1, later, later + 5])(
+  "a hook that claims success at the time of a poll of the failed task's job, or just before it, causes a poll after that one (poll at %i)",
+  (polledAt) => {
+    const policy = aPolicy({ polledAt });
+    const hinted = finished(transition(timedOut, success, policy, later));
+    expect(nextStep(hinted, policy, polledAt + 1)).toMatchObject({ kind: "poll" });
+  },
+);

@@ -110,15 +110,18 @@ describe("the notice callback.failed", () => {
   it.each([
     [
       "a series of attempts that succeeds",
-      finish(reported(), anEndAs(1, "delivered"), NOW, NOTIFYING),
+      () => finish(reported(), anEndAs(1, "delivered"), NOW, NOTIFYING),
     ],
     [
       "a task of a relay that does not notify its operator",
-      refusedToTheEnd(reported(SILENT), SILENT),
+      () => refusedToTheEnd(reported(SILENT), SILENT),
     ],
-    ["an operator who does not want this kind of notice", refusedToTheEnd(reported(), UNWANTED)],
-  ])("the operator notice callback.failed is not created for %s", (_what, { notices }) => {
-    expect(notices).toEqual([]);
+    [
+      "an operator who does not want this kind of notice",
+      () => refusedToTheEnd(reported(), UNWANTED),
+    ],
+  ])("the operator notice callback.failed is not created for %s", (_what, end) => {
+    expect(end().notices).toEqual([]);
   });
 });
 
@@ -162,11 +165,11 @@ describe("the notice refund.delayed", () => {
   });
 
   it.each([
-    ["a refund that succeeded within 5 minutes", unrefunded(2 * MINUTE, NOTIFYING, true)],
-    ["a task of a relay that does not notify its operator", unrefunded(DAY, SILENT)],
-    ["an operator who does not want this kind of notice", unrefunded(DAY, UNWANTED)],
-  ])("the operator notice refund.delayed is not created for %s", (_what, { notices }) => {
-    expect(notices).toEqual([]);
+    ["a refund that succeeded within 5 minutes", () => unrefunded(2 * MINUTE, NOTIFYING, true)],
+    ["a task of a relay that does not notify its operator", () => unrefunded(DAY, SILENT)],
+    ["an operator who does not want this kind of notice", () => unrefunded(DAY, UNWANTED)],
+  ])("the operator notice refund.delayed is not created for %s", (_what, end) => {
+    expect(end().notices).toEqual([]);
   });
 });
 

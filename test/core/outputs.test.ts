@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { firstOrderOf } from "../../src/core/duties/copy-order.ts";
 import type { LinkableOutput } from "../../src/core/policy.ts";
-import { areUrlsInBounds, MAX_OUTPUT_URLS } from "../../src/core/record/upstream.ts";
+import {
+  areUrlsInBounds,
+  MAX_OUTPUT_URL_CHARS,
+  MAX_OUTPUT_URLS,
+} from "../../src/core/record/upstream.ts";
+import { areFetchedWithKey } from "../../src/core/record/outputs.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { outputPlaceOf } from "../../src/core/views/output-place.ts";
 import { taskView } from "../../src/core/views/task-view.ts";
@@ -13,6 +18,7 @@ import {
   anOpenTask,
   aPolicy,
   aReport,
+  CONNECTION,
   DAY,
   MINUTE,
   NOW,
@@ -26,6 +32,7 @@ import { aHook, anAttachedTask, aPollEnd, newsAnswer } from "./upstream-builders
 
 const KEEPING = aPolicy({ outputs: OUTPUT_LINKS });
 const IMAGE = "https://cdn.example.com/image.png?sig=1";
+const KEPT = { kind: "kept", bytes: 1, mediaType: "image/png" } as const;
 const COPYING = { kind: "copying" } as const;
 const PLAIN = "http://cdn.example.com/video.mp4";
 
@@ -183,4 +190,34 @@ describe("the origin of a task's outputs", () => {
 it("a record of a task with kept outputs is read from the storage unchanged", () => {
   const task = endedWith(VIDEO, IMAGE);
   expect(parseRecord(structuredClone(task))).toEqual(task);
+});
+
+it("the links of a result are out of bounds when one of them is too long, whatever the others are", () => {
+  const longest = VIDEO.padEnd(MAX_OUTPUT_URL_CHARS, "x");
+  expect(areUrlsInBounds([VIDEO, longest])).toBe(true);
+  expect(areUrlsInBounds([VIDEO, `${longest}x`])).toBe(false);
+});
+
+it.each([
+  ["one of them is still being copied", [KEPT, COPYING], true],
+  ["one of them is passed on", [KEPT, { kind: "streamed" } as const], true],
+  ["all of them are kept", [KEPT, KEPT], false],
+] as const)(
+  "the outputs of a task may still have to be fetched with a key unless each is kept or lost: here %s",
+  (_, states, isFetched) => {
+    const list = states.map((state, index) => ({ number: index + 1, source: IMAGE, state }));
+    expect(areFetchedWithKey({ expiresAt: NOW + DAY, list, order: null })).toBe(isFetched);
+  },
+);
+
+it("the links of the relay to outputs are made for the connection of the task, and for none when it has none", () => {
+  const seen: unknown[] = [];
+  const linkTo = ({ connection, source }: LinkableOutput) => {
+    seen.push(connection);
+    return source;
+  };
+  const policy = aPolicy({ outputs: { ...OUTPUT_LINKS, linkTo } });
+  finish(anAttachedTask(), aPollEnd(newsAnswer(aCompletion())), NOW + DAY, policy);
+  finish(anOpenTask(), aReport(aCompletion()), NOW, policy);
+  expect(seen).toEqual([CONNECTION, null]);
 });

@@ -148,6 +148,11 @@ describe("a poll that reports no end", () => {
     expectUnchanged(silent, aPollEnd(UNANSWERED), THEN);
   });
 
+  it("a shorter wait that the provider names later does not replace a longer one that is not over", () => {
+    const waiting = anAttachedTask({ answer: anAnswer("limited", NOW), notBefore: THEN + HOUR });
+    expectUnchanged(waiting, aPollEnd(rateLimited(MINUTE)), THEN);
+  });
+
   it("a poll that finds the job of a processing task back in the queue leaves the status of the task at processing", () => {
     const queued = after(newsAnswer(QUEUED), processing);
     expectUnchanged(queued, aPollEnd(newsAnswer(QUEUED)), THEN + SECOND);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { release } from "../../src/core/duties/release.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import type { TaskRecord, TerminalTask } from "../../src/core/record/task.ts";
@@ -172,6 +173,13 @@ describe("the end of a release", () => {
       expectUnchanged(record, aReleaseEnd(isReleased), later);
     }
   });
+});
+
+it("a task whose credits were released gives no further order to release them", () => {
+  const { credits: pending } = aReleasingTask();
+  const state = { kind: "released", at: later } as const;
+  expect(release(aReleasingTask(), POLICY)).not.toBeNull();
+  expect(release(aReleasingTask({ credits: pending && { ...pending, state } }), POLICY)).toBeNull();
 });
 
 describe("a task whose release is pending", () => {

@@ -178,6 +178,8 @@ describe("an upstream's answer that comes after the outcome of a submission coun
   it.each([
     [400, "invalid_input", false],
     [429, "rate_limited", true],
+    [499, "invalid_input", false],
+    [500, "provider", true],
     [521, "provider", true],
   ])(
     "fails the task when it is a refusal with HTTP status %i, as its caller sees it too, with the category %s",

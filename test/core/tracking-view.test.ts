@@ -17,6 +17,7 @@ import {
   SECOND,
 } from "./builders.ts";
 import { aRefundingTask } from "./credit-builders.ts";
+import { aCancelingTask, answeredAs } from "./cancel-builders.ts";
 import { apply, expectUnchanged } from "./decisions.ts";
 import {
   anAnswer,
@@ -163,4 +164,10 @@ it("an open task's record stores refused hooks of its job's connection, at most 
   expectUnchanged(anOpenTask(), refused("bad_signature"), NOW);
   expectUnchanged(aFinishedTask({ upstream: UPSTREAM }), refused("bad_signature"), NOW);
   expectUnchanged(null, refused("bad_signature"), NOW);
+});
+
+it("the operator sees that the next poll of a job is made because the upstream has answered to its cancellation", () => {
+  const task = aCancelingTask({ state: answeredAs("accepted") }, { deadlineAt: DEADLINE });
+  const expected = next(NOW + SECOND, "cancel_answered");
+  expect(view(task, aPolicy({ polledAt: NOW })).tracking).toMatchObject(expected);
 });
