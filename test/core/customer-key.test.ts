@@ -8,6 +8,7 @@ import { taskView } from "../../src/core/views/task-view.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import {
   aCompletion,
+  aFinishedTask,
   anEndAs,
   anOpenTask,
   aPolicy,
@@ -223,6 +224,7 @@ describe("the sealed key of a customer in a task", () => {
     ["has no customer's key", anAttachedTask({}, { submission: aSubmission() })],
     ["has dropped its key", aCustomerTask({ submission: dropped() })],
     ["can still be polled with its key", aCustomerTask()],
+    ["has ended without a customer's key", aFinishedTask()],
   ])("is neither dropped nor reported by a check of it when the task %s", (_, record) => {
     const policy = aPolicy({ isOperatorNotified: true });
     expectUnchanged(record, { type: "customer_key_checked" }, LATER, policy);
