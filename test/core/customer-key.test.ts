@@ -61,8 +61,13 @@ function aCustomerTask(changes: Partial<OpenTask> = {}): OpenTask {
   return anAttachedTask({}, { submission, ...changes });
 }
 
+/** Returns the task after the first poll whose key the upstream has refused. */
+function refusedOnce(): TaskRecord {
+  return apply(aCustomerTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
+}
+
 /** Builds a submission whose customer's key was dropped. */
-function dropped() {
+function withDroppedKey() {
   return aSubmission({ state: accepted(), customerKey: { kind: "dropped" } });
 }
 
@@ -111,7 +116,7 @@ describe("a task with a customer's key", () => {
   it("is not polled when its key was dropped, even if the connection has a key; a task without a customer's key is polled with the connection's", () => {
     const step = nextStep(anAttachedTask(), POLICY, LATER);
     expect(step).toMatchObject({ kind: "poll", poll: { customerKey: null } });
-    expect(nextStep(aCustomerTask({ submission: dropped() }), POLICY, LATER)).toBeNull();
+    expect(nextStep(aCustomerTask({ submission: withDroppedKey() }), POLICY, LATER)).toBeNull();
   });
 
   it("has its job canceled with this key although the connection has none", () => {
@@ -222,7 +227,7 @@ describe("the sealed key of a customer in a task", () => {
     ["was erased", null],
     ["has no submission", anOpenTask()],
     ["has no customer's key", anAttachedTask({}, { submission: aSubmission() })],
-    ["has dropped its key", aCustomerTask({ submission: dropped() })],
+    ["has dropped its key", aCustomerTask({ submission: withDroppedKey() })],
     ["can still be polled with its key", aCustomerTask()],
     ["has ended without a customer's key", aFinishedTask()],
   ])("is neither dropped nor reported by a check of it when the task %s", (_, record) => {
@@ -303,11 +308,6 @@ describe("a customer's key that cannot be opened because its relay secret was re
 });
 
 describe("a customer's key that the upstream refuses", () => {
-  /** Returns the task after the first poll whose key the upstream has refused. */
-  function refusedOnce(): TaskRecord {
-    return apply(aCustomerTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
-  }
-
   it("leaves the task open, is used for the next poll, and gives the task a new version only at the first refusal", () => {
     const refused = refusedOnce();
     expect(refused).toMatchObject({
