@@ -76,11 +76,13 @@ export function isShallow(value: unknown, levels = MAX_DEPTH): boolean {
 /** Largest length of a host in characters; a longer one is refused before it is parsed. */
 const MAX_HOST_CHARS = 512;
 
+/** Tells whether a text is an http(s) URL. U+FFFD stands for U+0000, which `URL` would drop at the beginning. */
 const isHttpUrl: Test = (value) => {
   if (typeof value !== "string") return false;
-  const host = value.replace(/^[^:/\\?#]*:[/\\\s]*/, "");
+  const text = value.replaceAll("\0", "\ufffd");
+  const host = text.replace(/^[^:/\\?#]*:[/\\\s]*/, "");
   const isShort = host.search(/[/\\?#]|$/) <= MAX_HOST_CHARS;
-  return isShort && /^https?:$/.test(URL.parse(value)?.protocol ?? "");
+  return isShort && /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 };
 
 /** The six metadata fields of the contract; others may hold any value. */
