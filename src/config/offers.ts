@@ -44,7 +44,8 @@ export interface OfferedTool {
 
 /**
  * Names of the tools that the relay itself has. Another name asks for an entry in api/mcp/task-tools.ts, for its tests
- * (test/worker/mcp/tools.test.ts, test/process/mcp/clients.test.ts), and for a line in docs/mcp.md.
+ * (test/worker/mcp/tools.test.ts, test/process/mcp/clients.test.ts, test/browser/mcp.test.ts, test/fuzz/requests.ts), and
+ * for a line in docs/mcp.md.
  */
 const OWN_TOOLS = ["read_task", "list_tasks", "cancel_task"] as const;
 export type OwnTool = (typeof OWN_TOOLS)[number];
@@ -327,7 +328,7 @@ function limitOf(pointer: string, { values, min, max, optional }: Rule): Limit {
   };
 }
 
-/** The bounds of a rule as they are written. */
+/** The members `min` and `max` of a limit as `OFFERS` has them, before defaults. */
 interface Bounds {
   readonly min?: number | null | undefined;
   readonly max?: number | null | undefined;

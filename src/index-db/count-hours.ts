@@ -117,8 +117,11 @@ const RAISE_TOTALS = `
   ON CONFLICT (name) DO UPDATE
   SET value = totals.value + excluded.value, advanced_at = excluded.advanced_at`;
 
-/** Statements that end a count: an hour of which a row was written meanwhile stays in the list. */
+/** Statement that deletes the parts of a count. */
 const FORGET_PARTS = `DELETE FROM counts WHERE run = ?2 AND hour = ?1 AND ${IS_OWN}`;
+/**
+ * Statements that end a count. An hour of which a row was written during the count stays in `hours_to_count`.
+ */
 const END = [
   `DELETE FROM hours_to_count WHERE ${AT_PART} AND is_changed = 0`,
   `UPDATE hours_to_count SET run = '', created_at = ?1, id = '' WHERE ${AT_PART}`,

@@ -339,8 +339,8 @@ const OF_SERVERS = /^(?:ok|success|ready|error|fail|failure)$/i;
 
 /**
  * Tells whether the state in a report may be that of a server in front of the upstream, or of the request: it has no link,
- * and its state is one with which servers describe themselves, or its error is about the key. An operator has declared
- * what the words of a declared upstream mean.
+ * and its state is one with which servers describe themselves, or its error is about the key. False where the adapter
+ * states the phase, e.g. of a declared upstream, because its operator has declared what the words mean.
  */
 export function isOfServer({ state, phase, urls, error }: Observation): boolean {
   if (phase !== undefined || urls.length > 0) return false;

@@ -322,11 +322,11 @@ it("the index row of a task is the same whatever the task's record holds about e
   );
 });
 
-describe("after a redelivery the row", () => {
+describe("the index row of a redelivered task", () => {
   const again = anAttempt({ number: 2, series: 2, startedAt: NOW + DAY, durationMs: 500 });
   const later = aCallback({ attempts: [anAttempt(), again], lastNumber: 2 });
 
-  it("the index row of a redelivered task counts all attempts, but its latencies firstAttemptMs and settledMs ignore the redelivery", () => {
+  it("counts all attempts, but its latencies firstAttemptMs and settledMs ignore the redelivery", () => {
     expect(rowOf(aFinishedTask({ callback: later }), POLICY)).toMatchObject({
       callback: "delivered",
       attempts: 2,
@@ -337,13 +337,13 @@ describe("after a redelivery the row", () => {
     });
   });
 
-  it('the index row of a task has the value "sending" in its field callback again while a redelivery is due', () => {
+  it('has the value "sending" in its field callback again while a redelivery is due', () => {
     const state = { kind: "due", nextAttemptAt: NOW + 2 * DAY } as const;
     const row = rowOf(aFinishedTask({ callback: aCallback({ attempts: [again], state }) }), POLICY);
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
-  it("when a task's record has dropped its oldest attempts, the index row still counts them, but firstAttemptMs and settledMs are null", () => {
+  it("counts attempts that the record has dropped, with firstAttemptMs and settledMs null", () => {
     const droppedOutcomes = { delivered: 9, interrupted: 20 };
     const dropped = { attempts: [again], droppedOutcomes, lastNumber: 30 };
     expect(rowOf(aFinishedTask({ callback: aCallback(dropped) }), POLICY)).toMatchObject({

@@ -35,7 +35,7 @@ async function linkTo(changes: Partial<LinkableOutput>, vars: object = {}) {
 }
 
 describe("the relay's link to an output", () => {
-  it("leads to OUTPUTS_URL, has the extension of its source, and opens with the keys of the relay", async () => {
+  it("leads to OUTPUTS_URL, has the extension of its source, and is read back with the relay's own keys", async () => {
     const { links, outputKeys } = await linksOf({ ...BUCKET, PUBLIC_URL, OUTPUTS_URL });
     expect(links?.lifeMs).toBe(7 * DAY);
     const link = new URL(links?.linkTo(OUTPUT) ?? "");

@@ -187,7 +187,7 @@ const INPUT = toolInput(
   ["flag"],
 );
 
-it("the input of a tool is taken as the offer describes it, and a missing member with a default is set to it", () => {
+it("the input of a tool is accepted when it fits the schema of its offer, and a missing member gets its default", () => {
   const given = {
     flag: true,
     text: "abc",

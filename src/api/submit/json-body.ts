@@ -386,7 +386,8 @@ function newMembers(object: Member, texts: ReadonlyMap<string, NewValue>): strin
 
 /**
  * Checks that a member can be set.
- * @throws Error when the member was not watched, or is inside another member that is set too.
+ * @throws Error when the reading of the body was not told to find the member, or when the member is inside another one
+ * that is set too.
  */
 function requireSettable(
   root: Member,

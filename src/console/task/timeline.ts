@@ -58,7 +58,7 @@ export interface Timeline {
 interface TimelineDetails {
   /** Credits that were charged for the task; null when it costs nothing. */
   readonly credits: number | null;
-  /** Credits that are given back after its completion; 0 when none are. */
+  /** Credits that are given back after the task has completed; 0 when none are. */
   readonly released: number;
 }
 

@@ -83,8 +83,8 @@ function failAtOnce(record: OpenTask, policy: Policy, now: number) {
 }
 
 /**
- * Returns the erasure of a task that has ended. It is rejected while the task's refund or an attempt of its
- * callback is still to be made.
+ * Returns the erasure of a task that has ended. It is rejected while the task's refund, the release of credits or an
+ * attempt of its callback is still to be made.
  */
 export function erase(record: TaskRecord | null): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;

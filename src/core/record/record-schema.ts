@@ -15,7 +15,7 @@ import { FAILURE_CATEGORIES } from "./upstream.ts";
 
 // Schema of the stored record. A later release adds a field with a default, stated here and nowhere else, for records
 // that lack it. Objects are loose: fields that a later release adds within the same `v` survive a write by this one. A
-// record of another `v` is refused and not changed, and the alarm of the task is repeated.
+// record of another `v` is refused and not changed, and the alarm of the task is repeated (objects/task/task-object.ts).
 // Requests get the answer `unavailable` until the later release is back, or `stored_by_earlier_build`
 // (api/http/object-call.ts).
 

@@ -95,7 +95,10 @@ function booleanOf(text: string | null): boolean | null {
   return text === "true" || text === "false" ? text === "true" : null;
 }
 
-/** Returns the first value at the pointers that stands in the object with the value at `near` or, without one, the first. */
+/**
+ * Returns the first value at the pointers that lies in the same object as the value at `near`. Where none lies there, the
+ * first value at the pointers.
+ */
 function valueNear(
   { body, jobId }: Searched,
   pointers: readonly string[],

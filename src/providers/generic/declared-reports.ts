@@ -121,7 +121,9 @@ function hasOutput({ urls }: ReadOutputs, body: unknown, jobId: string | null): 
   return files.length > 0 || (isText && jobId !== null);
 }
 
-/** Returns the phase of a job whose state means this. */
+/**
+ * Returns the phase of a job whose state has this meaning in the declaration; moderated and canceled count as failed.
+ */
 export function phaseOfMeaning(meaning: WordMeaning): Phase {
   return meaning === "moderated" || meaning === "canceled" ? "failed" : meaning;
 }

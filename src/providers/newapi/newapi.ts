@@ -31,7 +31,7 @@ import { firstStated, statedMetadata } from "../shared/stated-metadata.ts";
 import { membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 
-/** Both paths start the same jobs, which are polled at one path. */
+/** Paths at which a video job is submitted. Both start the same jobs, which are polled at one path. */
 const VIDEO_PATHS: readonly string[] = ["/v1/video/generations", "/v1/videos"];
 const VIDEO_TARGET: SubmitTarget = {
   model: { pointer: "/model" },

@@ -15,7 +15,9 @@ const MODEL_TARGET: SubmitTarget = {
   parameters: membersAt("", ["seed", "ratio", "duration", "resolution", "audio"]),
   answer: "job",
 };
-/** Calls whose model a saved router of the account chooses. It counts as the model. */
+/**
+ * Calls that name a router saved in the Runway account, which chooses the model. The router's id counts as the model.
+ */
 const ROUTED_TARGET: SubmitTarget = {
   model: { pointer: "/configId" },
   endpoint: null,
