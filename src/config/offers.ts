@@ -139,7 +139,10 @@ const Rule = z.lazy(() =>
 );
 type Rule = z.output<typeof Rule>;
 
-/** Reads a limit, which is a list of values or an object. Not a union, whose faults would have no place. */
+/**
+ * Reads a limit, which is a list of values or an object. It is no union of zod, because the faults of a union do not
+ * name the place of the member at fault.
+ */
 const ListOrRule = z.transform((value: unknown, { issues }): Rule => {
   const parsed = Array.isArray(value) ? ListedValues.safeParse(value) : Rule.safeParse(value);
   if (parsed.success) return parsed.data;

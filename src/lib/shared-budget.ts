@@ -79,7 +79,10 @@ export class SharedBudget {
 
 /** The part of a budget that one request has taken. */
 export interface BudgetPart {
-  /** Changes the amount of the part, and renews it. Returns what is lacking; null when the part has the amount now. */
+  /**
+   * Changes the amount of the part, and starts its time anew. Returns what is lacking; null when the part has the
+   * amount now.
+   */
   readonly resize: (amount: number) => Lack | null;
   readonly giveBack: () => void;
 }

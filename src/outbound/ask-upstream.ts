@@ -73,8 +73,9 @@ export interface Answered {
 }
 
 /**
- * Sends the requests of a poll, and asks the content path of the job where the outcome depends on it and the relay can give
- * clients links to it. Null when one of them gets no answer, or when the poll would need more than `MAX_REQUESTS`.
+ * Sends the requests of a poll, and asks the content path of the job where the outcome depends on it and the relay can
+ * give clients links to it. Null when one of the requests gets no answer, or when the poll would need more than
+ * `MAX_REQUESTS`.
  * @param asked the job, and whether a link is one that it got as input.
  */
 export async function askForResult(
@@ -96,9 +97,9 @@ export async function askForResult(
 }
 
 /**
- * Sends the requests of a poll. Null when one of them gets no answer, or when the poll would need more than
+ * Sends the requests of a poll. Null when one of the requests gets no answer, or when the poll would need more than
  * `MAX_REQUESTS`.
- * @param ask sends one of them; tools give known answers in place of requests.
+ * @param ask sends one of the requests; tools give known answers in place of requests.
  */
 export async function askProvider(
   job: Job,
@@ -129,7 +130,10 @@ export async function askProvider(
   return null;
 }
 
-/** Returns what the adapter has read from the answers of a poll, with an output that has no link. */
+/**
+ * Returns what the adapter has read from the answers of a poll, with the output that the answers themselves contain
+ * where they have no link to it.
+ */
 function withOutput(
   reading: FinalReading,
   answers: readonly GivenAnswer[],

@@ -5,8 +5,8 @@ import type { FinalReading } from "./named-task.ts";
 import { openSource } from "./open-source.ts";
 
 /**
- * What a content path has answered: `opens` with a file, or `closed` with none; `limited` or `unanswered` where it is not
- * known.
+ * The answer at a content path: `opens` where there is a file, `closed` where there is none, `limited` or `unanswered`
+ * where neither is known.
  */
 export type ContentAnswer = "opens" | "closed" | "limited" | "unanswered";
 
@@ -15,9 +15,10 @@ const TEXT_STARTS = new Set(Array.from("<{[ \t\r\n", (char) => char.charCodeAt(0
 const TEXT_TYPES = /^(?:text\/html|application\/(?:[\w.+-]+\+)?json)\b/i;
 
 /**
- * Returns what a poll says after the content path of the job was asked, where that depends on it: the report says success,
- * and names this path or has no other output. Where a file opens there, it is an output that opens only with the key; where
- * none does, the success is one without output, and a later poll asks again. Null when it was not answered.
+ * Returns what a poll says after the content path of the job was asked, where that depends on it: the report says
+ * success, and names this path or has no other output. Where a file opens there, it is an output that opens only with
+ * the key; where none does, the success is one without output, and a later poll asks again. Null when the request to
+ * the content path got no answer.
  * @param isInput tells whether a link is one that the job got as input.
  */
 export async function withContent(
@@ -43,7 +44,10 @@ export async function withContent(
   }
 }
 
-/** Returns the link that decides whether a success has an output. Null when none does. */
+/**
+ * Returns the link of the content path, where it decides whether a job that has succeeded has an output. Null where it
+ * does not.
+ */
 function contentToAsk(observation: Observation, isInput: (link: string) => boolean): string | null {
   const { urls, inlineOutputs = [], isText = false, contentUrl = null } = observation;
   if (contentUrl === null || phaseIn(observation) !== "completed") return null;
@@ -64,8 +68,8 @@ function proven(observation: Observation, url: string): Observation {
 }
 
 /**
- * Asks whether a file stands behind a link, for its first byte alone, and follows redirects as for any output. A page of HTML
- * or an object of JSON is an answer of a server and no file. It never throws.
+ * Asks whether a link leads to a file: requests only the first byte, and follows redirects as for any output. A page of
+ * HTML or an object of JSON is an answer of a server and no file. It never throws.
  * @param keyHeaders headers that authenticate the relay, for the origin of the link alone.
  */
 export async function askForFile(
@@ -89,7 +93,10 @@ export async function askForFile(
   }
 }
 
-/** Returns what a response at a content path says: a file, unless it is empty or a text of a server. */
+/**
+ * Returns the answer that a response at a content path is: a file, unless the response is empty or a text in which a
+ * server says something.
+ */
 export async function contentAnswer({
   body,
   headers,

@@ -169,9 +169,9 @@ async function readJson(
 }
 
 /**
- * Reads an answer of a provider, up to `maxBytes`, and returns what `use` makes of it. Reading and using more than 1 MiB
- * needs a permission that only few requests have at the same time (read-slots.ts).
- * @param takeMemory is called before, where the answer is kept afterwards.
+ * Reads an answer of a provider, up to `maxBytes`, and returns what `use` makes of it. Reading and using more than 1
+ * MiB needs a permission that only few requests have at the same time (read-slots.ts).
+ * @param takeMemory takes memory for the answer before it is read, where the caller keeps the answer.
  */
 async function readAnswer<T>(
   body: ReadableStream<Uint8Array> | null,

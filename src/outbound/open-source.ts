@@ -103,7 +103,10 @@ function bytesIn(text: string): Uint8Array | null {
   }
 }
 
-/** Only 200 is a whole output, and 206 a part of it where one was asked for (RFC 9110, sections 15.3.1 and 15.3.7). */
+/**
+ * Returns the answer that a response is. Only 200 is a whole output, and 206 a part of it where one was asked for (RFC
+ * 9110, sections 15.3.1 and 15.3.7).
+ */
 async function answered(response: Response, isPartAsked: boolean): Promise<OpenedSource> {
   const { status } = response;
   if (status === WHOLE || (isPartAsked && status === PART)) return { kind: "opened", response };

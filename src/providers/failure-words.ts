@@ -3,12 +3,12 @@ import type { FailureCategory } from "../core/record/upstream.ts";
 /** The texts with which an upstream says that a job has failed. */
 export interface FailureTexts {
   readonly state: string;
-  /** Empty for none, as `text`. */
+  /** Error code, or empty where the upstream states none; likewise `text`, the error text. */
   readonly code: string;
   readonly text: string;
 }
 
-/** A category of failures, and whether a text shows it. */
+/** A category of failures, and the function that tells whether the texts of a failure show this category. */
 type Sign = readonly [FailureCategory, (words: string) => boolean];
 
 /** Words for content that the upstream does not make or give out. */
@@ -95,7 +95,10 @@ const INVALID: readonly RegExp[] = [
   /無効|不正な|サポートされて|サポートして|対応していない|対応していません|잘못된|유효하지|지원하지|지원되지|올바르지/,
 ];
 
-/** Signs of what has stopped a job. A code decides by them before a text, and a text before the state. */
+/**
+ * Signs of what has stopped a job. They are looked for in the error code first, then in the text, and then in the
+ * state.
+ */
 const CAUSES: readonly Sign[] = [
   ["moderation", hasOne(MODERATION)],
   ["provider", hasOne(UNPAID)],
@@ -150,7 +153,10 @@ export function isOnlyLinks(text: string): boolean {
   return /:\/\//.test(text) && !/[\p{L}\p{N}]/u.test(text.replace(LINKS, ""));
 }
 
-/** Returns a text with each link replaced by the word, because the words in an address say nothing about a failure. */
+/**
+ * Returns a text with the word "link" in place of each link, because the words in an address say nothing about a
+ * failure.
+ */
 function wordsOfText(text: string): string {
   return text.replace(LINKS, " link ");
 }

@@ -13,8 +13,8 @@ export interface UpstreamError {
    */
   readonly category?: FailureCategory;
   /**
-   * The upstream's own word on whether the same job may succeed when it is submitted again, which decides. Absent when it
-   * says nothing.
+   * What the upstream itself says on whether the same job may succeed when it is submitted again. It overrides what the
+   * category implies. Absent when the upstream says nothing.
    */
   readonly isRetryable?: boolean;
   /** Category of a failure of which state, code and text show none. Absent means `provider`. */

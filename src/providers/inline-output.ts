@@ -9,7 +9,7 @@ export interface GivenAnswer {
 }
 
 /**
- * Returns a report with the output that stands in its answers, where it reports success without a link.
+ * Returns a report that says success without a link, completed by the output that its answers themselves contain.
  * @param answers the answers that the report was read from, in their order.
  * @param baseUrl base URL of the connection.
  */

@@ -30,17 +30,20 @@ export interface Observation {
    */
   readonly keyedUrls?: readonly string[];
   /**
-   * Link at which the upstream serves the file of the job to whoever has the API key, if it has one; its answer does not
-   * prove it. The poll asks there first (`outbound/content-proof.ts`) where the link is one of `urls`, or where these have
-   * no output. Absent or null when nothing is to be asked.
+   * Link at which the upstream serves the file of the job to whoever has the API key, if it has one; the report alone
+   * does not prove that there is a file. The poll asks at this link first (`outbound/content-proof.ts`) where the link
+   * is one of `urls`, or where `urls` has no output. Absent or null when nothing is to be asked.
    */
   readonly contentUrl?: string | null;
   /**
-   * Links behind which the relay finds the outputs that stand in the report itself (`inline-output.ts`). Null for one that
-   * it cannot find again. Absent when there are none, and when the report has links.
+   * Links behind which the relay finds the outputs that stand in the report itself (`inline-output.ts`). Null for an
+   * output that the relay cannot find again. Absent when there are none, and when the report has links.
    */
   readonly inlineOutputs?: readonly (string | null)[];
-  /** True when the output is no file but text, or the id of something made. Absent when it is not, or not known to be. */
+  /**
+   * True when the output is no file but text, or the id of something made. Absent when the output is a file, or when
+   * this is not known.
+   */
   readonly isText?: boolean;
   readonly metadata: Metadata;
   /** Time at which the job completed, in Unix milliseconds. Null when the report does not state it. */
@@ -68,7 +71,7 @@ export interface Observation {
  * Metadata of the output, as the JSON of a task shows it. A field that the report does not state is null or absent.
  */
 export interface Metadata {
-  /** A text of digits where a number cannot hold it. */
+  /** Seed; a text of digits where a number cannot hold it. */
   readonly seed?: number | string | null;
   /** Ratio of width to height, or a size in pixels, as the provider spells it. */
   readonly ratio?: string | null;
@@ -87,7 +90,10 @@ const MAX_TIME_MS = 99_999_999_999_000;
 
 /** Code of the error of a task whose output the relay would have to keep, because it stands in the answer itself. */
 const NEEDS_STORE_CODE = "output_needs_store";
-/** News of a job whose output stands in the upstream's answer. A callback has only links. */
+/**
+ * News of a job whose output stands in the upstream's answer, for a relay that keeps no outputs: a callback has only
+ * links.
+ */
 const NEEDS_STORE = undeliverable(
   NEEDS_STORE_CODE,
   "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",

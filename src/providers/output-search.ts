@@ -33,7 +33,7 @@ export interface FoundText {
 
 /**
  * Tells whether a text is looked for.
- * @param isPlace true for a text that stands itself at a documented place, and in no object there.
+ * @param isPlace true for a text that is itself the value at a documented place, and not within an object there.
  */
 export type IsWanted = (text: string, isPlace: boolean) => boolean;
 
@@ -44,14 +44,20 @@ const MAX_FOUND = 2_000;
 /** Length in characters up to which a text is read as JSON, and up to which a name is read. */
 const MAX_JSON_CHARS = 262_144;
 const MAX_NAME_CHARS = 64;
-/** Separator between two links in a text that is a list of them, and what is left of it at the end of the first one. */
+/**
+ * Separator between two links in a text that is a list of links, with the rest of the separator at the end of the first
+ * link.
+ */
 const BETWEEN_LINKS = /[\s,;|](?=https?:\/\/)/i;
 const REST_OF_SEPARATOR = /[\s,;|]{1,4}$/;
 
 /** Words with which vendors name a picture or clip that only shows what an output is like. */
 const PREVIEW =
   /^(?:image|img|photo|pic|video)?(?:cover|placeholder|poster|preview|thumb(?:nail)?)s?(?:frame|gif|image|img|link|photo|pic|uri|url|video)*s?$/;
-/** Words of names and kinds of which the member repeats the request, belongs to the job or a person, or is a page. */
+/**
+ * Words in the name or kind of a member that is no output, because it repeats the request, belongs to the job or a
+ * person, or is a page.
+ */
 const NO_OUTPUT: ReadonlySet<string> = new Set(
   [
     // The request, and files that it names.
@@ -66,22 +72,34 @@ const NO_OUTPUT: ReadonlySet<string> = new Set(
     "author creator owner user",
   ].flatMap((line) => line.split(" ")),
 );
-/** Word that is no output as the name of a text, and as that of an object may contain the outputs (`{"status": {"files": …}}`). */
+/**
+ * Name of a member that is no output where its value is a text, and may contain the outputs where its value is an
+ * object (`{"status": {"files": …}}`).
+ */
 const STATUS = "status";
-/** Words after `source` with which a member is a file of the request. */
+/** Words that, after `source` in the name of a member, show that the member is a file of the request. */
 const MEDIA = /^(?:audio|file|image|img|photo|picture|video)s?$/;
 /** Whole names of links to the upstream's API. */
 const API_LINKS: readonly string[] = ["api_url", "base_url", "get", "response_url", "self"];
-/** Names of which one link shows that all links beside it are calls of the API too, e.g. `{"get": …, "cancel": …}`. */
+/**
+ * Names of links to calls of the API. Where a link has one of them, all links beside it are such calls too, e.g.
+ * `{"get": …, "cancel": …}`.
+ */
 const CALLS: readonly string[] = ["cancel", "get", "self", "status"];
 /** Members in which objects state what kind of file they are. */
 const KINDS: readonly string[] = ["kind", "purpose", "role", "type"];
-/** Relations of a link to the answer (`rel`) with which it may lead to an output. */
+/** Values of the member `rel` of a link (its relation to the answer) with which the link may lead to an output. */
 const OUTPUT_RELATIONS =
   /^(?:audio|content|download|enclosure|file|image|media|output|result|video)s?$/;
-/** Words of the kind of an object that is no output: a file for the upstream's own pages (ComfyUI), or one of the request. */
+/**
+ * Words in the kind of an object that show that the object is no output: a file for the upstream's own pages (ComfyUI),
+ * or one of the request.
+ */
 const NO_OUTPUT_KIND = /^(?:inputs?|prompts?|references?|requests?|temp|user)$/;
-/** Name of a list that is the output itself when the answer has no other, e.g. of voices to choose from. */
+/**
+ * Name of a list of previews that is the output itself when the answer has no other output, e.g. of voices to choose
+ * from.
+ */
 const PREVIEWS = "previews";
 
 /**
@@ -171,7 +189,7 @@ function collectFromObject(object: object, depth: number, search: Search): void 
   }
 }
 
-/** Adds a text, or what is in it: some vendors write a list of links as JSON into a text, or with commas between them. */
+/** Adds a text or, where the text is a list of links (as JSON, or with commas between the links), each link in it. */
 function collectFromText(
   text: string,
   name: string,

@@ -6,7 +6,7 @@ import type { Answer } from "./provider-answer.ts";
 import { type AnswerReader, isOfServer, type Reading } from "./provider.ts";
 import { withReason } from "./stated-reason.ts";
 
-/** HTTP statuses from 400 on that say nothing about a job: whatever the body has beside them, the request is at fault. */
+/** HTTP statuses from 400 on that say nothing about a job: whatever the body says, the answer is about the request. */
 const OF_REQUESTS: readonly number[] = [401, 403, 404, 407, 408, 425, 429];
 
 /**
@@ -34,8 +34,8 @@ function explained(reading: Reading, { body }: Answer, job: Job): Reading {
 }
 
 /**
- * Tells whether a report names this job and states, in place of a state, an error which is not about the request. Where a
- * declaration reads the report, it says itself what an error means.
+ * Tells whether a report names this job and states, in place of a state, an error which is not about the request. False
+ * where a declaration reads the report, because the declaration itself says what an error means.
  */
 function isErrorOf(job: Job, { jobId, state, phase, urls, error }: Observation): boolean {
   const isStateless = state === null && phase === undefined && urls.length === 0;
@@ -49,7 +49,10 @@ function canStateFailure({ status }: Answer): boolean {
   return status >= 400 && status <= 500 && !OF_REQUESTS.includes(status);
 }
 
-/** Tells whether an answer names this job, and says that it has failed: some upstreams do so with an error status. */
+/**
+ * Tells whether an answer names this job, and says that the job has failed: some upstreams answer about a failed job
+ * with an error status.
+ */
 function isFailureOf(job: Job, reading: Reading): boolean {
   if (reading.kind !== "observed") return false;
   const { observation } = reading;

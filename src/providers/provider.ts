@@ -77,8 +77,8 @@ export interface UpstreamProvider {
    */
   readonly variables?: ProviderVariables;
   /**
-   * Base URLs that a connection may have; the first one is the default. Credentials are sent only to these hosts,
-   * to those of `hostsOfCustomers`, and to those that the operator allows in `EXTRA_BASE_HOSTS`. Null for a
+   * Base URLs that a connection may have; the first one is the default. Credentials are sent only to the hosts of these
+   * URLs, to those of `hostsOfCustomers`, and to those that the operator allows in `EXTRA_BASE_HOSTS`. Null for a
    * provider that operators run themselves, because each connection then names its own host.
    */
   readonly baseUrls: readonly [string, ...string[]] | null;
@@ -324,8 +324,8 @@ export function readingOf(observation: Observation | null): Reading {
 }
 
 /**
- * Returns the result of reading an answer of a provider whose answers usually name the job. One that names none is not
- * understood where it may be about something else.
+ * Returns the result of reading an answer of a provider whose answers usually name the job. A report that names no job
+ * counts as not understood where it may be about something else than a job.
  */
 export function provenReadingOf(observation: Observation | null): Reading {
   const isUnproven = observation?.jobId === null && isOfServer(observation);
@@ -348,7 +348,10 @@ export function isOfServer({ state, phase, urls, error }: Observation): boolean 
   return OF_SERVERS.test(state ?? "") || isAboutKey({ code: code ?? "", text: text ?? "" });
 }
 
-/** Returns the report in a hook. Null for one that names no job, because hooks of the provider always do. */
+/**
+ * Returns the report in a hook. Null for a hook that names no job, because the hooks of the provider always name their
+ * job.
+ */
 export function reportNamingJob(observation: Observation | null): Observation | null {
   return observation?.jobId == null ? null : observation;
 }

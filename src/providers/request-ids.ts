@@ -4,13 +4,16 @@
  */
 
 /**
- * Pattern of the name of such an id, in the spellings of upstreams and gateways, and of the id: a word with a digit, which
- * tells it from what a sentence says about ids. Behind a colon it may be short; behind a blank alone it has four characters,
- * because a sentence may go on with a number there.
+ * Pattern of the name of an id of a request, in the spellings of upstreams and gateways, with the id behind it: a word
+ * with a digit, which tells it from what a sentence says about ids. Behind a colon the id may be short; behind a blank
+ * alone it has four characters, because a sentence may go on with a number there.
  */
 const NAMED =
   /((?<![a-z\d])(?:(?:x-)?(?:extended[ _-])?(?:request|req|trace|log|correlation|ray)[ _-]?id|tid|请求 ?id)(?:["']?\s{0,3}[:=：]\s{0,3}["']?|\s{1,3}(?=[\w-]{4})))(?=[\w-]{0,127}?\d)([\w-]+)/gi;
-/** Pattern of an id that tells by itself what it is, as those of OpenAI and Anthropic do. */
+/**
+ * Pattern of an id that is recognised by its beginning `req_`, without a name before it, as those of OpenAI and
+ * Anthropic do.
+ */
 const PREFIXED = /\breq_[A-Za-z0-9]{12,}/g;
 /** Characters for private use, between which the name of an id stands after the id was removed. */
 const [BEGIN, END] = ["\uE000", "\uE001"];
@@ -20,7 +23,7 @@ const IN_BRACKETS = /\s{0,3}[([（]\s?\uE000[^\uE000\uE001]{1,40}\uE001["']?\s?[
 /** Pattern of a name at the end of a text, which is not needed for its sentence. */
 const AT_END = /(?:^|[\s,;|]{1,3})\uE000[^\uE000\uE001]{1,40}\uE001\.?\s{0,3}$/;
 
-/** Largest number of ids that are kept of a text, and of characters of each. */
+/** Largest number of ids that are kept of a text; `MAX_ID_CHARS` limits the characters of each. */
 const MAX_IDS = 4;
 const MAX_ID_CHARS = 128;
 

@@ -17,7 +17,7 @@ export interface Simulation {
   readonly limits: PollLimits;
   /** Returns the simulated job of a new task. For an unknown model the error says which models exist. */
   readonly start: (model: string) => Result<StartedJob, string>;
-  /** The one path of a call that starts a job, below the name of the connection. */
+  /** Path of the call that starts a job, below the name of the connection; there is no other such path. */
   readonly submitPath: string;
   /**
    * Returns the job that a submission starts, with the answer to the submission. For an unknown model the error says

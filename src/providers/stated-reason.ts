@@ -46,7 +46,7 @@ export function reasonIn(report: unknown): string | null {
   return firstIn(report, NAMES, (value) => (isReason(value) ? value : null));
 }
 
-/** Returns the word of a report on whether a retry helps, searched like a reason. Null when there is none. */
+/** Returns what a report says on whether a retry helps, searched like a reason. Null when it says nothing. */
 function retryWordIn(report: unknown): boolean | null {
   return firstIn(report, RETRY_NAMES, (value) => {
     if (value === true || value === "true") return true;
@@ -88,8 +88,8 @@ function objectsIn(values: readonly unknown[]): readonly object[] {
 }
 
 /**
- * Returns a report on a failed job with the reason, and the word on whether a retry helps, that it states anywhere, where
- * the adapter has read none.
+ * Returns a report on a failed job, completed where the adapter has read no reason, or not whether a retry helps, by
+ * what the report states elsewhere.
  */
 export function withReason(observation: Observation, report: unknown): Observation {
   if (phaseIn(observation) !== "failed") return observation;

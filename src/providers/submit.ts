@@ -55,13 +55,13 @@ export interface SubmitTarget {
    */
   readonly takesMultipart?: true;
   /**
-   * JSON Pointers of members, and the values with which the answer would be none that the relay can read. A request
-   * with such a value is not sent.
+   * JSON Pointers of members, each with the values with which the relay could not read the answer. A request with such
+   * a value is not sent.
    */
   readonly unreadable?: Readonly<Record<string, readonly (string | boolean)[]>>;
   /**
-   * JSON Pointers of members, and the value that each must have, because the answer would otherwise be none that the relay
-   * can read. A request without it is not sent.
+   * JSON Pointers of members, each with the value that it must have, because the relay could not read the answer
+   * otherwise. A request without it is not sent.
    */
   readonly required?: Readonly<Record<string, string | boolean>>;
   /**
@@ -101,8 +101,9 @@ export type ModelPlace =
   | { readonly pointer: string; readonly otherwise?: string };
 
 /**
- * Members of a call, by JSON Pointers, that decide whether the answer has the output itself: it has with one of the values
- * of `asked`, and without the value of `linked`. An absent list means that there are none.
+ * Members of a call, by JSON Pointers, that decide whether the answer has the output itself: the answer has it where a
+ * member has one of its values in `asked`, and where a member lacks its value in `linked`. An absent list means that
+ * there are none.
  */
 export interface InlineMembers {
   readonly asked?: Readonly<Record<string, readonly (string | number | boolean)[]>>;
@@ -211,7 +212,10 @@ export function isJobId(id: string | null): id is string {
   return !["", ".", ".."].includes(id);
 }
 
-/** Tells whether a text can be a segment of a path that names a model: letters, digits and `_.-`, and first no sign. */
+/**
+ * Tells whether a text can be a segment of a path that names a model: letters, digits and `_.-`, of which the first is
+ * a letter or a digit.
+ */
 export function isModelSegment(text: string): boolean {
   return /^[A-Za-z0-9][\w.-]*$/.test(text);
 }

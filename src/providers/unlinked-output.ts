@@ -29,7 +29,7 @@ interface Leaf {
 const MAX_DEPTH = 12;
 /** Largest number of values of an answer that are looked at. */
 const MAX_VALUES = 20_000;
-/** Number of characters from which on any text in base64 is a file. */
+/** Length in characters from which on any text in base64 counts as a file. */
 const MIN_FILE_CHARS = 256;
 /** Number of characters in base64 that have the bytes by which a file is recognised. */
 const HEAD_CHARS = Math.ceil(TYPE_BYTES / 3) * 4;
@@ -50,7 +50,7 @@ const TEXT_WORDS = setOf(
   "text texts transcript transcripts transcription transcriptions caption captions lyric lyrics answer answers reply " +
     "content completion translation translations summary subtitle subtitles markdown",
 );
-/** Last words of names of members that are no output although they stand within one. */
+/** Last words of names of members that are no output although they lie within an output. */
 const NOTE_WORDS = setOf(
   "id ids uuid status state type kind model version message msg time date at name format size ratio resolution seed " +
     "code progress action mode quality reason object extension mime path filename subfolder language languages " +
@@ -61,7 +61,7 @@ const FILE_WORDS = setOf(
   "image images video videos audio audios url urls uri uris link links file files media music song songs works " +
     "creations glb mesh outputs results",
 );
-/** Last words of names of members that have a file in base64 beside a member that says so. */
+/** Last words of names of members whose text is a file in base64 where a member beside it says so. */
 const DATA_WORDS = setOf("data content value file body bytes image audio video blob payload");
 /** Words before `id` in names of things that a job has made for use in later calls. */
 const MADE_WORDS = setOf("voice speaker template character avatar element persona cameo");
@@ -156,7 +156,7 @@ function isFile({ value, words, owner }: Leaf): boolean {
   return isLong || isNamed || isStatedBase64(words, owner) || hasSignature(value);
 }
 
-/** Tells whether a text can be base64. Of a long one only the beginning is looked at. */
+/** Tells whether a text can be base64. Of a long text only the beginning is looked at. */
 function isBase64(text: string): boolean {
   if (/^(?:true|false|null|none)$/i.test(text)) return false;
   return /^[\w+/\r\n-]{4,}={0,2}$/.test(text.slice(0, MIN_FILE_CHARS).trimEnd());
@@ -186,8 +186,8 @@ function hasSignature(text: string): boolean {
 }
 
 /**
- * Tells whether a value is a link, or an empty place for one. A text beside it is no output: it may be a title, the prompt
- * or a message, and the file may follow.
+ * Tells whether a value is a link, or an empty member that is meant for a link. A text beside such a value is no
+ * output: it may be a title, the prompt or a message, and the file may follow.
  */
 function isPlaceOfLink({ value, words, isOutput }: Leaf): boolean {
   const isNamed = FILE_WORDS.has(lastOf(words));

@@ -3,12 +3,12 @@ import { phaseOf } from "./phase.ts";
 /** Names of members in which upstreams state the state of a job, or the event that a hook tells of. */
 const STATE_NAMES = /^(?:task_?|job_?)?(?:state|status|event|event_?type|type)$/i;
 const MAX_DEPTH = 4;
-/** Words for an event that tells of a job at work, besides the words for states. */
+/** Words, besides those for states, with which an event says that a job is running. */
 const AT_WORK = /^(?:progress|update|updated)$/i;
 
 /**
- * Tells whether a hook in which the adapter has found no state says that the job waits or runs: it has a word for such a state where
- * upstreams state states, and none for an end. Such a hook claims no end.
+ * Tells whether a hook in which the adapter has found no state says that the job waits or runs: a member that usually
+ * names the state or the event has a word for waiting or running, and none has a word for an end.
  */
 export function saysRunning(body: unknown): boolean {
   const said = wordsIn(body, MAX_DEPTH).map(hasEnded);

@@ -88,7 +88,7 @@ export async function verifyAny(
   return (await Promise.all(checks)).includes(true);
 }
 
-/** Returns what a signature covers. It is asked for only where a signature can be valid. */
+/** Function that returns the content that a signature covers. It is called only where a signature can be valid. */
 export type SignedContent = () => Promise<Bytes>;
 
 /**

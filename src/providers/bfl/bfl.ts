@@ -10,7 +10,7 @@ import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
 const OPEN = "Pending";
 /**
  * Pattern of the paths of models and of image tools (https://docs.bfl.ai/release-notes), all of which start jobs. The
- * path is bounded, because the name is stored with the task.
+ * length of the path is bounded, because the name in it is stored with the task.
  */
 const MODEL_PATH = /^\/v1\/(flux-tools\/[a-z0-9][\w.-]{0,126}|(?!flux-tools$)flux-[\w.-]{1,126})$/;
 const PARAMETERS = membersAt("", [

@@ -12,7 +12,7 @@ import { amountsAt } from "../usage.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const SERVICES = "/api/v1/services/aigc";
-/** Path of the calls that are answered with their images. */
+/** Path of the calls that make images. Their answer has the images or links to them, and there is no job to poll. */
 const SYNCHRONOUS_PATH = `${SERVICES}/multimodal-generation/generation`;
 /**
  * Paths of the calls that start jobs: videos of all kinds, talking heads, and images of each generation of models. The
@@ -119,8 +119,8 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns what the answer to a call for images says. The models at its path that answer with text have no output for a
- * task: such an answer is a result without output, so that the caller gets what it has paid for.
+ * Returns what the answer to a call for images says. Models that answer with text at the path of these calls have no
+ * output for a task: such an answer is a result without output, so that the caller gets what it has paid for.
  */
 function readImages(body: unknown): SubmitReading {
   const output = at(body, "output");

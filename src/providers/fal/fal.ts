@@ -33,7 +33,7 @@ const PARAMETERS = membersAt("", [
   "generate_audio",
   "fps",
 ]);
-/** Members that usually are the main output, which stands before all others. */
+/** Members that usually are the main output, which is listed before all other outputs. */
 const MAIN = ["video", "videos", "image", "images", "audio"] as const;
 /** Meanings of the word `status` in fal's answer to a cancellation. */
 const CANCEL_READINGS: ReadonlyMap<string, CancelReading> = new Map([

@@ -32,7 +32,10 @@ export function namesJob(template: JsonValue): boolean {
   return Object.values(template).some(namesJob);
 }
 
-/** Returns the path of a call about a job. The id fills one segment, or a value of the query, whatever it contains. */
+/**
+ * Returns the path of a call about a job. Whatever characters the id has, it fills one segment of the path or one value
+ * of the query.
+ */
 export function pathFor(template: string, id: string): string {
   return template.replaceAll(ID, encodeURIComponent(withoutDotSegment(id)));
 }
@@ -65,7 +68,10 @@ export function pathFrom(template: string, value: unknown): string | null {
   return isWhole ? path : null;
 }
 
-/** Returns a text that the URL parser takes for no dot segment: `.` and `..`, also where they are percent-encoded. */
+/**
+ * Returns the text of a path segment, in which the dots of `.` and `..` are escaped: the URL parser would take these
+ * for dot segments, also where they are percent-encoded.
+ */
 function withoutDotSegment(text: string): string {
   return /^\.{1,2}$/.test(text) ? text.replaceAll(".", "%2E") : text;
 }

@@ -9,7 +9,7 @@ export interface DeclarationFault {
   readonly message: string;
 }
 
-/** An issue of zod, as far as a fault is made of it. */
+/** The members of an issue of zod from which a fault is made. */
 interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
@@ -81,7 +81,8 @@ export const Pointers = z.transform((value: unknown, { issues }): readonly strin
 });
 
 /**
- * Returns a schema that reads a value by one of two schemas. It is not a union, whose faults would have no place.
+ * Returns a schema that reads a value by one of two schemas. It is no union of zod, because the faults of a union do
+ * not name the place of the member at fault.
  * @param isFirst tells whether the first schema is meant.
  */
 export function either<A, B>(

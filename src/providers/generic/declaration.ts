@@ -32,10 +32,10 @@ export type WordMeaning = (typeof WORD_MEANINGS)[number];
 
 /** Meanings of the values that end a job where an answer has them beside its state, or states none. */
 const END_MEANINGS = ["failed", "moderated", "canceled"] as const satisfies WordMeaning[];
-/** In place of such a value: any value, in an answer that names the job. */
+/** Written in `ends` in place of a value that ends a job: any value ends it, in an answer that names the job. */
 export const ANY_VALUE = "*";
 
-/** In place of a pointer: the HTTP status of an answer states the state of the job. */
+/** Written in place of the pointer to the state: the HTTP status of an answer states the state of the job. */
 export const HTTP_STATUS = "http_status";
 /** HTTP statuses that mean the same for every upstream, and state no job's state. */
 const NO_STATES = ["401", "403", "429"];
@@ -426,7 +426,7 @@ function faultOf(path: readonly string[], message: string | null): readonly Decl
   return message === null ? [] : [{ path, message }];
 }
 
-/** A connection that declares its upstream, as it is written but with `null` for nothing. */
+/** A connection that declares its upstream, with the members that the operator wrote, and `null` for those left out. */
 export type Declaration = z.output<typeof Entry>;
 export type DeclaredSubmit = Declaration["submit"];
 export type DeclaredPoll = Declaration["poll"];

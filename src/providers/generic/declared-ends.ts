@@ -117,7 +117,10 @@ function isWord({ value }: Found): boolean {
   return wordOf(value) !== null;
 }
 
-/** Tells whether a value is a reason. An element of a list is one only where it has a text, because others may follow. */
+/**
+ * Tells whether a value is a reason. An element of a list counts only where it has a text, because further elements may
+ * follow.
+ */
 function isReadable({ pointer, value }: Found): boolean {
   const isElement = /\/\d+(?:\/|$)/.test(pointer) && typeof value === "object";
   return isElement ? reasonIn(value) !== null : textOf(value) !== null;

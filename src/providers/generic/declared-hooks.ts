@@ -8,7 +8,9 @@ import { readReport, type ReportPlaces } from "./declared-reports.ts";
 import { verifyRecipe } from "./hook-recipe.ts";
 import { findFirst } from "./json-pointer.ts";
 
-/** What is read in a hook that names its job or task, and has nothing where the declaration says that a report is. */
+/**
+ * Reading of a hook that names its job or task, but has nothing at the place where the declaration expects the report.
+ */
 const NOTHING = { state: null, urls: [], metadata: {}, completedAt: null, error: null } as const;
 
 /** Returns the reader of the hooks that a declaration describes. Null when its upstream sends none. */
@@ -38,7 +40,10 @@ function readHook(body: unknown, hook: DeclaredHook, declaration: Declaration): 
   return { ...(read ?? NOTHING), jobId, taskId };
 }
 
-/** Returns where the report of a hook states what: as an answer to a poll does, unless the declaration says otherwise. */
+/**
+ * Returns the places of state, outputs and error in the report of a hook: those in an answer to a poll, unless the
+ * declaration names others.
+ */
 function placesOf(hook: DeclaredHook, { poll }: Declaration): ReportPlaces {
   return {
     ...poll,

@@ -25,7 +25,10 @@ import {
 import { endIn, errorIn } from "./declared-ends.ts";
 import { findAll, findFirst } from "./json-pointer.ts";
 
-/** Where a report on a job states what; the members are those of `poll` or, for a hook, of `hook` before these. */
+/**
+ * Places of state, outputs and error in a report on a job: the members of `poll`. For a hook, members of `hook` come
+ * before those of `poll`.
+ */
 export type ReportPlaces = Pick<
   DeclaredPoll,
   | "id"
@@ -63,7 +66,7 @@ export interface ReadState {
 export interface ReadOutputs {
   /** Links, those at the declared places first. */
   readonly urls: readonly string[];
-  /** Those of them on the host of the connection that open only with its key. */
+  /** Those of `urls` that are on the host of the connection and open only with its key. */
   readonly keyedUrls: readonly string[];
 }
 
@@ -103,7 +106,10 @@ export function readReport(
   };
 }
 
-/** Returns the state of a job that states none, and has an output: it has succeeded, whatever such an answer means without. */
+/**
+ * Returns the state of a job that states none, and has an output: it has succeeded, whatever an answer without state
+ * and output means.
+ */
 function withOutput(
   state: ReadState,
   outputs: ReadOutputs,
@@ -218,7 +224,10 @@ function isCall(link: string, ofJob: string | null): boolean {
   return ofJob !== null && (link === ofJob || link.startsWith(`${ofJob}/`));
 }
 
-/** Returns the values of one output of a declaration, with links made of the members of an object where it says so. */
+/**
+ * Returns the values of one output of a declaration, with links that are made from the members of an object where the
+ * declaration has a template for them.
+ */
 export function valuesOf(
   output: DeclaredOutput,
   body: unknown,
@@ -232,7 +241,10 @@ export function valuesOf(
   });
 }
 
-/** Returns an http(s) URL, or a path on the host of the connection, as a link. Null for a path that leads nowhere. */
+/**
+ * Returns an http(s) URL, or a path on the host of the connection, as a link. Null for a path of which no URL can be
+ * made.
+ */
 function linkOf(text: string, baseUrl: string): string | null {
   return isHttpUrl(text) ? text : (URL.parse(text, baseUrl)?.href ?? null);
 }
@@ -278,7 +290,10 @@ function metadataIn({ body, jobId }: GivenReport, { metadata }: ReportPlaces): M
   };
 }
 
-/** Returns where the time stands at which a job ended, and the zone that it has where it states none; null for none. */
+/**
+ * Returns the place of the time at which a job ended, and the zone of a time that states none; null when the
+ * declaration names no such place.
+ */
 export function endPlaces({ completed_at: place }: Pick<ReportPlaces, "completed_at">) {
   const { at, zone = null } = place != null && "zone" in place ? place : { at: place ?? [] };
   return { at, zone };

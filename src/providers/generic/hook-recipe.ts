@@ -22,7 +22,9 @@ export interface HookRecipe {
   readonly recipe: string;
   /** How the signature is written; hex by default. */
   readonly encoding?: "hex" | "base64" | null | undefined;
-  /** How the secret is written; it is the key itself by default. */
+  /**
+   * How the key is written in the secret: `hex`, `base64` or, by default, `text`, where the secret itself is the key.
+   */
   readonly secret?: "text" | "base64" | "hex" | null | undefined;
   /** Largest difference between the time of the signature and the present, in seconds; 300 by default. */
   readonly tolerance_s?: number | null | undefined;

@@ -21,7 +21,7 @@ export function isPointer(text: string): boolean {
 }
 
 /**
- * Returns the values at a pointer in parsed JSON, at most 2,000; a pointer that leads nowhere finds none.
+ * Returns the values at a pointer in parsed JSON, at most 2,000; none where the pointer leads to no value.
  * @param id id of the job; null when it is not known, so that a pointer with `{id}` finds nothing.
  */
 export function findAll(body: unknown, pointer: string, id: string | null): readonly Found[] {
@@ -34,7 +34,7 @@ export function findAll(body: unknown, pointer: string, id: string | null): read
   return found.filter(({ value }) => value !== undefined);
 }
 
-/** Returns the members of all these values. Stops at the largest number, because every member takes memory. */
+/** Returns the members of all these values, at most `MAX_FOUND`, because every member takes memory. */
 function membersOfAll(
   values: readonly Found[],
   segment: string,
@@ -48,7 +48,7 @@ function membersOfAll(
   return found.slice(0, MAX_FOUND);
 }
 
-/** Returns the values at the first of the pointers that finds one which is not null. */
+/** Returns the values other than null at the first pointer that finds any. */
 export function findFirst(
   body: unknown,
   pointers: readonly string[],

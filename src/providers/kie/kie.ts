@@ -47,9 +47,9 @@ const CREATE_TASK_TARGET: SubmitTarget = {
   hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
 };
 /**
- * Paths of the calls of the older APIs, below `/api/v1/`, by the endpoint of their jobs. They are those whose jobs are
- * asked for at the path in `QUERIES` (https://docs.kie.ai/old-model). Lyrics, files of other formats and separated
- * voices are asked for elsewhere.
+ * Paths of the calls of the older APIs, below `/api/v1/`, by the endpoint of their jobs. Only calls whose jobs are
+ * polled at the path in `QUERIES` are listed (https://docs.kie.ai/old-model). Jobs for lyrics, files of other formats
+ * and separated voices are polled at other paths.
  */
 const OLDER_CALLS: Readonly<Record<string, readonly string[]>> = {
   suno: [

@@ -31,9 +31,12 @@ const CLASSIC_ENDPOINTS: readonly string[] = [
   "audio/text-to-audio",
   "audio/video-to-audio",
 ];
-/** Call of the classic API that is answered with the speech itself, and takes no hook URL. */
+/** Path of the call of the classic API for speech. Its answer is the finished result, and it takes no hook URL. */
 const SPEECH = "audio/tts";
-/** Pattern of the paths of the API of 2026. They are bounded, because the name of the model is stored with the task. */
+/**
+ * Pattern of the paths of the API of 2026. Their length is bounded, because the name of the model in them is stored
+ * with the task.
+ */
 const PATH_OF_2026 =
   /^\/(?:text-to-video|image-to-video|omni-video|motion-control)\/(kling-[\w.-]{1,64})$/;
 /** Service codes that refuse a call (https://klingai.com/document-api/api/get-started/error-codes). */
@@ -101,7 +104,8 @@ export const kling = {
 
 /**
  * Names of the fields of an output that may contain its main link. For an audio file the names contain the format; one
- * generation of the API writes it before, the other behind the rest of the name. The sound for a video has the video beside it.
+ * generation of the API writes the format before, the other behind the rest of the name. The result of a job that makes
+ * sound for a video also contains the video.
  */
 const MAIN_URLS = ["url", "video_url", "mp3_url", "url_mp3"];
 /** Lists of the results of the classic API, the main ones first. */

@@ -22,11 +22,11 @@ const VIDEO_TARGET: SubmitTarget = {
   parameters: membersAt("", ["aspect_ratio", "duration", "resolution"]),
   answer: "job",
 };
-/** With `sync` the answer is the finished image. */
+/** The call that makes images. With `sync` its answer is the finished image. */
 const IMAGE_TARGET: SubmitTarget = { ...VIDEO_TARGET, answer: "job-or-result" };
 /**
- * Calls that start jobs, by path. The first is the one call of Luma Agents, and also starts videos of Dream Machine
- * (https://docs.lumalabs.ai; the npm package `lumaai`).
+ * Calls that start jobs, by path. The first path is that of the only call of Luma Agents, and also that of a call for
+ * videos of Dream Machine (https://docs.lumalabs.ai; the npm package `lumaai`).
  */
 const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
   [

@@ -18,7 +18,7 @@ import {
 import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 
-/** Path of the calls that are answered with their images. */
+/** Path of the calls that make images. Their answer has the images or links to them, and there is no job to poll. */
 const IMAGES_PATH = "/v1/image_generation";
 const VIDEO_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -94,7 +94,10 @@ export const minimax = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Returns what an answer says. One with an error code has the HTTP status 200 in API v1, perhaps in v2 too. */
+/**
+ * Returns what an answer to a cancellation says. An answer with an error code has the HTTP status 200 in API v1,
+ * perhaps in v2 too.
+ */
 function readCancellation(answer: Answer): CancelReading {
   if (answer.status === 404) return "unknown";
   return isSuccess(answer) && errorCodeOf(answer.body) === null ? "canceled" : "refused";

@@ -45,7 +45,10 @@ const VIDEO_TARGET: SubmitTarget = {
   hidden: HIDDEN_IN_VIDEOS,
 };
 
-/** Gateway of a hook, whose sender is not known: paths lead nowhere, and no content path can be asked. */
+/**
+ * Job and gateway of a hook, whose sender is not known: no link is made of a path in it, and no content path can be
+ * asked.
+ */
 const ELSEWHERE: GatewayJob = { id: null, baseUrl: null };
 
 /** Paths at which gateways take the calls of Kling's own API. Their jobs are polled like all others. */
@@ -109,10 +112,10 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns what the answer to a submission says. Releases of 2025 answer with `id` alone on some channels; unlike in the
- * answer to a poll, it is never the number of a row. An error with HTTP 200 to 299 and without an id refuses nothing
- * for certain: new-api passes on the HTTP status of its upstream and takes any but 200 for a failure
- * (`fail_to_fetch_task`), so that a job that its upstream has accepted with 201 or 202 looks the same.
+ * Returns what the answer to a submission says. Releases of 2025 answer with `id` alone on some channels; this `id` is
+ * the job, while in the answer to a poll `id` may be the number of a database row. An error with HTTP 200 to 299 and
+ * without an id refuses nothing for certain: new-api passes on the HTTP status of its upstream and takes any but 200
+ * for a failure (`fail_to_fetch_task`), so that a job that its upstream has accepted with 201 or 202 looks the same.
  */
 function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitReading {
   if (path === IMAGES_PATH) return readImages(body, baseUrl);
@@ -123,8 +126,8 @@ function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitR
 }
 
 /**
- * Returns what an answer says. When a gateway could not ask its own upstream, it may answer with HTTP 200 and a
- * `code`.
+ * Returns what an answer to a poll says. When a gateway could not ask its own upstream, it may answer with HTTP 200 and
+ * a `code`.
  */
 function readAnswer({ body }: Answer, job: GatewayJob): Reading {
   const code = textAt(body, "code") ?? "success";
@@ -182,8 +185,9 @@ function observe(
 }
 
 /**
- * Returns the metadata of the output. `metadata` has that of the result; the first output in the answer of the gateway's
- * own upstream states its own. What stands beside the state may be what was asked, but for that of a task of Ark.
+ * Returns the metadata of the output. `metadata` has that of the result; the first output in the answer of the
+ * gateway's own upstream states its own. Values beside the state may repeat the request; only for a task of Ark do they
+ * describe the output.
  */
 function metadataIn(task: unknown, ark: Observation | null): Metadata {
   const inner = at(task, "data");

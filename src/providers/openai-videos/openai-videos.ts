@@ -19,7 +19,10 @@ import { amountsAt } from "../usage.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const VIDEOS = "/v1/videos";
-/** Gateway of a report whose sender is not known: paths lead nowhere, and no content path can be asked. */
+/**
+ * Job and gateway of a report whose sender is not known: no link is made of a path in it, and no content path can be
+ * asked.
+ */
 const ELSEWHERE: GatewayJob = { id: null, baseUrl: null };
 const VIDEO_TARGET: SubmitTarget = {
   model: { pointer: "/model" },

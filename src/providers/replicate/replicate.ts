@@ -20,12 +20,15 @@ const REMOVED: UpstreamError = {
   text: "The job succeeded, but Replicate removed its output, which it keeps for an hour.",
 };
 /**
- * Pattern of the paths that run a model or a deployment. The name in them is that of the model. The path is bounded,
- * because the name is stored with the task.
+ * Pattern of the paths that run a model or a deployment. The name in them is that of the model. The length of the path
+ * is bounded, because the name is stored with the task.
  */
 const RUN_PATH =
   /^\/v1\/(?:models|deployments)\/([A-Za-z0-9][\w.-]{0,126}\/[A-Za-z0-9][\w.-]{0,126})\/predictions$/;
-/** Parameters of models from which `statedMetadata` reads too, and the frame rate. */
+/**
+ * Parameters of models that become output metadata: those that `statedMetadata` reads from answers too, and the frame
+ * rate.
+ */
 const PARAMETERS = membersAt("/input", [
   "seed",
   "aspect_ratio",

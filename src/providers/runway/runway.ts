@@ -28,7 +28,8 @@ const ROUTED_TARGET: SubmitTarget = {
   answer: "job",
 };
 /**
- * Calls that start tasks, without those below `/v1/recipes/` (`@runwayml/sdk` of npm, and `runwayml` of PyPI, which has more).
+ * Paths of the calls that start tasks, without those below `/v1/recipes/` (`@runwayml/sdk` of npm, and `runwayml` of
+ * PyPI, which has more).
  */
 const MODEL_PATHS: readonly string[] = [
   "text_to_video",
@@ -119,7 +120,10 @@ function observe(body: unknown): Observation | null {
   };
 }
 
-/** Returns the outputs of a task. Those of a workflow stand by the node that made them, whose name says nothing about them. */
+/**
+ * Returns the outputs of a task. The outputs of a workflow are listed under the ids of the nodes that made them, which
+ * say nothing about the outputs.
+ */
 function outputsIn(output: unknown): readonly unknown[] {
   const isByNode = typeof output === "object" && output !== null && !Array.isArray(output);
   return isByNode ? Object.values(output) : [output];

@@ -3,8 +3,8 @@ import type { Observation } from "../observation.ts";
 import { type FoundText, isLink, type OutputPlaces, outputTexts } from "../output-search.ts";
 
 /**
- * Two patterns. A path that matches both is the path of a file that a gateway serves only with the gateway's API
- * key.
+ * Two patterns of paths. A path that matches both is the path of a file that a gateway serves only with the gateway's
+ * API key.
  */
 const CONTENT_PATH = [/\/v1\/(?:videos|video\/generations|tasks)\//, /\/content\/?$/];
 /** Pattern of the names of query parameters that make a link work without an API key, e.g. a signature. */
@@ -28,8 +28,8 @@ export interface GatewayJob {
 /** Where a gateway has the links to the outputs of a job. */
 export interface GatewayPlaces extends OutputPlaces {
   /**
-   * Answer of the gateway's own upstream within that of the gateway. The first video in it is the same file as the video
-   * that the gateway links. Absent when there is none.
+   * Answer of the gateway's own upstream within that of the gateway. The first video in this answer is the same file as
+   * the video to which the gateway has a link. Absent when there is none.
    */
   readonly inner?: unknown;
 }
@@ -98,7 +98,10 @@ function linksOf(outputs: readonly Output[]): readonly string[] {
   return [...new Set(outputs.map(({ link }) => link))];
 }
 
-/** Tells whether a text is a path on the gateway: at a documented place any, elsewhere the content path of the job. */
+/**
+ * Tells whether a text is a path on the gateway: at a documented place any path counts, elsewhere only the content path
+ * of the job.
+ */
 function isPath(text: string, isPlace: boolean, { id, baseUrl }: GatewayJob): boolean {
   if (!/^\/(?!\/)/.test(text) || baseUrl === null) return false;
   const url = URL.parse(text, baseUrl);
@@ -116,7 +119,7 @@ function outputOf(found: FoundText, job: GatewayJob): Output | null {
   return keyed === null ? null : { link: keyed, isKeyed: true, canBeMain };
 }
 
-/** Returns an http(s) URL unchanged, and makes a path absolute. Empty for a path that leads nowhere. */
+/** Returns an http(s) URL unchanged, and makes a path absolute. Empty for a path of which no URL can be made. */
 function absolute(text: string, baseUrl: string | null): string {
   return isHttpUrl(text) ? text : (URL.parse(text, originOf(baseUrl))?.href ?? "");
 }

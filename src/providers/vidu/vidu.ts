@@ -94,7 +94,10 @@ export const vidu = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Returns what an answer says. A refusal states the state of the task, e.g. `task state is scheduled, can not cancel`. */
+/**
+ * Returns what an answer to a cancellation says. A refusal states the state of the task, e.g. `task state is scheduled,
+ * can not cancel`.
+ */
 function readCancellation(answer: Answer): CancelReading {
   if (isSuccess(answer)) return "canceled";
   const state = /\btask state is (\w{1,32})\b/.exec(textAt(answer.body, "message") ?? "")?.[1];

@@ -15,7 +15,7 @@ const VIDEO_TARGET: SubmitTarget = {
   parameters: membersAt("", ["aspect_ratio", "duration", "resolution"]),
   answer: "job",
 };
-/** The call that makes images. Base64 has no links, so a request that asks for it is not sent. */
+/** The call that makes images. An answer in base64 has no links, so a request that asks for base64 is not sent. */
 const IMAGE_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
   endpoint: null,

@@ -27,7 +27,7 @@ export function failed(
   return { status: "failed", error, failure: { category, retryable: isRetryable } };
 }
 
-/** Meaning of a report with the output itself, for a relay that keeps no outputs. */
+/** Meaning of a report that contains the output itself, for a relay that keeps no outputs. */
 export const NEEDS_STORE: UpstreamFailure = undeliverable(
   "output_needs_store",
   "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
