@@ -83,7 +83,7 @@ function isAdmitted(text: string): boolean {
   if (url === null || url.protocol !== "https:") return false;
   if (text.length > 2048 || url.href.length > 2048 || text.trim() !== text) return false;
   // `URL` drops control characters and replaces half an emoji silently, so the result is not what the client wrote.
-  if (/\p{Cc}/u.test(text) || !text.isWellFormed()) return false;
+  if (/[\p{Cc}\p{Cs}]/u.test(text)) return false;
   const [authority = ""] = text.replace(/^https:[/\\]*/i, "").split(/[/\\?#]/);
   if (authority.includes("@") || url.username !== "" || url.password !== "") return false;
   const isOwn = url.hostname.replace(/\.$/, "") === new URL(OWN).hostname;
