@@ -1,5 +1,6 @@
 import { type Observation, phaseIn } from "./observation.ts";
 import { unlinkedOutputIn } from "./unlinked-output.ts";
+import { withheldIn } from "./withheld-output.ts";
 
 /** An answer about a job, or a hook. */
 export interface GivenAnswer {
@@ -10,6 +11,7 @@ export interface GivenAnswer {
 
 /**
  * Returns a report that says success without a link, completed by the output that its answers themselves contain.
+ * Where the answers say that a filter has withheld the output, the job has failed.
  * @param answers the answers that the report was read from, in their order.
  * @param baseUrl base URL of the connection.
  */
@@ -26,6 +28,8 @@ export function withOutputOf(
     if (files.length > 0) {
       return { ...observation, inlineOutputs: files.map((pointer) => linkTo(pointer, url)) };
     }
+    const error = withheldIn(body);
+    if (error !== null) return { ...observation, state: "failed", phase: "failed", error };
     if (isText) return { ...observation, isText };
   }
   return observation;

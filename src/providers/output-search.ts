@@ -54,6 +54,10 @@ const REST_OF_SEPARATOR = /[\s,;|]{1,4}$/;
 /** Words with which vendors name a picture or clip that only shows what an output is like. */
 const PREVIEW =
   /^(?:image|img|photo|pic|video)?(?:cover|placeholder|poster|preview|thumb(?:nail)?)s?(?:frame|gif|image|img|link|photo|pic|uri|url|video)*s?$/;
+/** Name of a picture or clip that shows what a 3D model is like, where it stands beside the model. */
+const RENDER = /^render(?:ed|s)?(?: (?:image|img|photo|pic|picture|video)s?)(?: ur[il]s?)?$/;
+/** Words in names of members that are 3D models. */
+const MODEL = /^(?:fbx|glb|gltf|mesh|meshes|model|models|obj|ply|stl|usdz)$/;
 /**
  * Words in the name or kind of a member that is no output, because it repeats the request, belongs to the job or a
  * person, or is a page.
@@ -129,7 +133,7 @@ export function outputTexts(
     return found;
   };
   const isOut: Search["isOut"] = (name, owner) =>
-    isNoOutputName(name, at(owner, name)) || isLeftOut(name, owner);
+    isNoOutputName(name, at(owner, name)) || isRenderOfModel(name, owner) || isLeftOut(name, owner);
   const found = searched(isOut);
   if (found.length > 0) return found;
   return searched((name, owner) => name !== PREVIEWS && isOut(name, owner));
@@ -225,6 +229,17 @@ function isNoOutputName(name: string, value: unknown): boolean {
   if (words.some((word) => NO_OUTPUT.has(word) || PREVIEW.test(word))) return true;
   if (words.includes(STATUS)) return words.length > 1 || typeof value === "string";
   return words[0] === "source" && MEDIA.test(words[1] ?? "");
+}
+
+/** Tells whether a member is a picture of the 3D model that stands beside it. */
+function isRenderOfModel(name: string, owner: object): boolean {
+  if (name.length > MAX_NAME_CHARS || !RENDER.test(wordsOf(name).join(" "))) return false;
+  return Object.entries(owner).some(([other, value]) => {
+    const isFile = typeof value === "string" ? isLink(value) : value !== null;
+    return (
+      isFile && other.length <= MAX_NAME_CHARS && wordsOf(other).some((word) => MODEL.test(word))
+    );
+  });
 }
 
 /** Returns the words of a name in lower case, e.g. `cover`, `image`, `url` of `coverImageURL` and of `cover_image_url`. */

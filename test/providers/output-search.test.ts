@@ -27,6 +27,16 @@ describe("the search for outputs in an answer", () => {
     expect(outputLinks({ main: [], part: { result: text } })).toEqual([A, B]);
   });
 
+  it("leaves out a rendered picture of the 3D model beside it, and no other rendered picture", () => {
+    for (const name of ["rendered_image", "renderImageUrl", "rendered_video"]) {
+      const render = name.endsWith("Url") ? B : { url: B };
+      expect(outputLinks({ main: [], part: { [name]: render, pbr_model: { url: C } } })).toEqual([
+        C,
+      ]);
+      expect(outputLinks({ main: [], part: { [name]: render, model: "m-1" } })).toEqual([B]);
+    }
+  });
+
   it.each([
     ["a sentence that begins with a link", `${B} was made`],
     ["a sentence that contains a link", `made: ${B}`],

@@ -21,6 +21,7 @@ import { isModelSegment, jobReadingOf, membersAt, type SubmitTarget } from "../s
 import { type Amounts, amountsAt } from "../usage.ts";
 import { bytesOf, fromHex, sha256Hex } from "../../security/encoding.ts";
 import { verifyPublished } from "../shared/published-keys.ts";
+import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
 const NAMESPACES: readonly (string | undefined)[] = ["workflows", "comfy"];
@@ -33,8 +34,21 @@ const PARAMETERS = membersAt("", [
   "generate_audio",
   "fps",
 ]);
-/** Members that usually are the main output, which is listed before all other outputs. */
-const MAIN = ["video", "videos", "image", "images", "audio"] as const;
+/**
+ * Names of members that usually are the main output, which is listed before all other outputs: a model before its
+ * material and its textures, the sound that was asked for before the rest of it, and weights before the settings of
+ * their training.
+ */
+const MAIN: readonly RegExp[] = [
+  /^video$/,
+  /^videos$/,
+  /^image$/,
+  /^images$/,
+  /^audio$/,
+  /^model(?:_(?:3d|fbx|file|glb|gltf|mesh|obj|ply|stl|usdz))?$/,
+  /^target$/,
+  /_lora_file$|^lora_file$/,
+];
 /** Meanings of the word `status` in fal's answer to a cancellation. */
 const CANCEL_READINGS: ReadonlyMap<string, CancelReading> = new Map([
   ["OK", "canceled"],
@@ -226,11 +240,16 @@ function observationOf(state: string, jobId: string | null): Observation {
 }
 
 function outputOf(payload: unknown): Pick<Observation, "urls" | "metadata"> {
-  const main = MAIN.map((name) => at(payload, name));
+  const members = typeof payload === "object" && payload !== null ? Object.entries(payload) : [];
+  const main = MAIN.flatMap((pattern) => members.filter(([name]) => pattern.test(name)));
   return {
     // Each model has its own names for its outputs.
-    urls: outputLinks({ main, part: payload }),
-    metadata: { seed: seedAt(payload, "seed") },
+    urls: outputLinks({ main: main.map(([, value]) => value), part: payload }),
+    // At the top of a result the length is that of the output; other members may repeat what was asked.
+    metadata: {
+      seed: seedAt(payload, "seed"),
+      duration: statedMetadata(payload).duration ?? null,
+    },
   };
 }
 

@@ -17,6 +17,7 @@ import {
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
 import { unlinkedOutputIn } from "../unlinked-output.ts";
 import { amountsAt } from "../usage.ts";
+import { withheldIn } from "../withheld-output.ts";
 
 const INTERACTIONS = "/v1beta/interactions";
 /** Paths at which an interaction is created. The SDK of Google uses the first one, its documentation the second. */
@@ -214,7 +215,7 @@ function isMedia(content: unknown): boolean {
 function lackOf(body: unknown, linked: readonly unknown[]): UpstreamError | null {
   if (linked.length > 0 || !Array.isArray(at(body, "steps"))) return null;
   const { files, isText } = unlinkedOutputIn(body);
-  return files.length > 0 || isText ? null : WITHHELD;
+  return files.length > 0 || isText ? null : (withheldIn(body) ?? WITHHELD);
 }
 
 function errorOf(body: unknown, state: string | null): UpstreamError | null {

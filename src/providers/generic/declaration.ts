@@ -146,6 +146,19 @@ const Output = z.lazy(() =>
         url: z
           .string("must be a path like /view?filename={filename}")
           .check(faultless((path) => faultOf([], pathFault(path, null)))),
+        path_url: z.nullish(
+          z.string("must be a path like /view?filename={name}&subfolder={folder}").check(
+            faultless((path) =>
+              faultOf(
+                [],
+                pathFault(
+                  path,
+                  ["name", "folder"].map((each) => `{${each}}`),
+                ),
+              ),
+            ),
+          ),
+        ),
       },
       'must be a pointer, or an object like {"at": "/images/*", "url": "/view?filename={filename}"}',
     ),

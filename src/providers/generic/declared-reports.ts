@@ -72,6 +72,9 @@ export interface ReadOutputs {
 
 /** Number of characters by which a text in base64 is recognised. Shorter texts may be words or names of files. */
 const BASE64_CHARS = 256;
+/** Pattern of a relative path of a file with an extension of media, models, texts or archives. */
+const FILE_PATH =
+  /^(?![A-Za-z][A-Za-z+.-]*:)(?:(?<folder>[^\s/\\][^\n\\]{0,500})\/)?(?<name>[^\n/\\]{1,200}\.(?:3ds|aac|apng|avif|avi|bmp|dae|exr|fbx|flac|gif|glb|gltf|hdr|jpe?g|json|k?splat|latent|m4a|m4v|mkv|mov|mp3|mp4|obj|ogg|opus|pdf|ply|png|psd|spz|srt|stl|svg|tga|tiff?|txt|usd[az]?|vtt|wav|webm|webp|zip))$/i;
 const FIRST_MS = 100_000_000_000;
 
 /** Returns a report on a job in the relay's fields. Null when it states neither the id nor the state of a job. */
@@ -235,10 +238,24 @@ export function valuesOf(
   baseUrl: string,
 ) {
   if (typeof output === "string") return findAll(body, output, jobId);
-  return findAll(body, output.at, jobId).flatMap(({ pointer, value }) => {
-    const path = isNoOutputByKind(value) ? null : pathFrom(output.url, value);
-    return path === null ? [] : [{ pointer, value: `${baseUrl}${path}` }];
-  });
+  const found = findAll(body, output.at, jobId);
+  const linked = (pathOf: (value: unknown) => string | null) =>
+    found.flatMap(({ pointer, value }) => {
+      const path = pathOf(value);
+      return path === null ? [] : [{ pointer, value: `${baseUrl}${path}` }];
+    });
+  const links = linked((value) => (isNoOutputByKind(value) ? null : pathFrom(output.url, value)));
+  const { path_url: template } = output;
+  // Beside objects, a text may be a note, e.g. the name of the file that was loaded.
+  if (links.length > 0 || template == null) return links;
+  return linked((value) => pathFrom(template, filePathIn(value)));
+}
+
+/** Returns the folder and the name of the file whose relative path a value is. Null for any other value. */
+function filePathIn(value: unknown) {
+  if (typeof value !== "string") return null;
+  const { folder = "", name } = FILE_PATH.exec(value)?.groups ?? {};
+  return name === undefined || /(?:^|\/)\.{1,2}(?:\/|$)/.test(folder) ? null : { folder, name };
 }
 
 /**

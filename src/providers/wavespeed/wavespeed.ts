@@ -1,7 +1,8 @@
 import { DAY_MS } from "../../core/time.ts";
 import { isRecent } from "../../security/signature.ts";
+import type { FailureCategory } from "../../core/record/upstream.ts";
 import type { UpstreamError } from "../failure.ts";
-import { at, idAt, listAt, textAt } from "../json-fields.ts";
+import { at, idAt, listAt, numberAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { outputLinks } from "../output-search.ts";
 import {
@@ -48,6 +49,16 @@ const PARAMETERS = membersAt("", [
   "resolution",
   "generate_audio",
 ]);
+/** Categories of the codes that name a cause (https://wavespeed.ai/docs/error-codes). */
+const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
+  ["1200", "moderation"],
+  ["1400", "invalid_input"],
+  ["1401", "invalid_input"],
+  ["1402", "invalid_input"],
+  ["5000", "provider"],
+  ["5003", "provider"],
+  ["5004", "timeout"],
+]);
 
 /**
  * Adapter for WaveSpeedAI. Hooks contain the prediction. They are signed like Standard Webhooks with three
@@ -78,7 +89,8 @@ export const wavespeed = {
     endpoint: null,
     headers: bearer,
     path: ({ id }) => `/api/v3/predictions/${encodeURIComponent(id)}/result`,
-    read: ({ body }) => provenReadingOf(observe(at(body, "data"))),
+    // https://wavespeed.ai/docs/error-codes shows the prediction without the envelope.
+    read: ({ body }) => provenReadingOf(observe(at(body, "data") ?? body)),
   },
   submits: {
     target: targetOf,
@@ -152,7 +164,10 @@ function observe(body: unknown): Observation | null {
 }
 
 function errorOf(body: unknown): UpstreamError {
-  const error = { code: null, text: textAt(body, "error") };
+  const stated = numberAt(body, "code");
+  // The code 0 stands for none.
+  const code = stated === null || stated === 0 ? null : String(stated);
   const isUnsafe = listAt(body, "has_nsfw_contents").includes(true);
-  return isUnsafe ? { ...error, category: "moderation" } : error;
+  const category = isUnsafe ? "moderation" : CATEGORIES.get(code ?? "");
+  return { code, text: textAt(body, "error"), ...(category && { category }) };
 }

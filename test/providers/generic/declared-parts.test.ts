@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { parseJson } from "../../../src/core/json.ts";
 import { bodyFor, pathFor, pathFrom } from "../../../src/providers/generic/call-template.ts";
+import { valuesOf } from "../../../src/providers/generic/declared-reports.ts";
 import { findAll, findFirst } from "../../../src/providers/generic/json-pointer.ts";
 import { toNews } from "../../../src/providers/observation.ts";
 import type { Job } from "../../../src/core/record/upstream.ts";
@@ -115,6 +116,23 @@ it("by its declaration, an empty answer of a ComfyUI server means that the job r
   expect(read({ "job-1": { status: { status_str: "pondering" }, outputs } })).toBeNull();
   expect(read(undefined)).toEqual({ kind: "unclear" });
   expect(read({}, 404)).toMatchObject({ kind: "unclear" });
+});
+
+it("texts that are relative paths of files become links by `path_url`, where no object becomes one", () => {
+  const output = {
+    at: "/o/*",
+    url: "/view?filename={filename}",
+    path_url: "/view?filename={name}&subfolder={folder}",
+  };
+  const links = (...values: readonly unknown[]) =>
+    valuesOf(output, { o: values }, null, BASE).map(({ value }) => value);
+  expect(links("a b/c/mesh 1.glb", "x.png")).toEqual([
+    `${BASE}/view?filename=mesh%201.glb&subfolder=a%20b%2Fc`,
+    `${BASE}/view?filename=x.png&subfolder=`,
+  ]);
+  expect(links("x.png", { filename: "y.png" })).toEqual([`${BASE}/view?filename=y.png`]);
+  expect(links("/srv/x.png", "C:\\x.png", "C:/x.png", "../x.png", "a/../x.png")).toEqual([]);
+  expect(links("a cat", "model v1.5", "model.safetensors", "https://a.example/x.png")).toEqual([]);
 });
 
 it("a declaration without auth needs no key, and its calls have no credentials", async () => {
@@ -237,7 +255,7 @@ it("values that a declaration lists as refusals mean that no job was started, ex
 
 it("a declared connection states exactly the kinds of usage that its declaration names", () => {
   const { runpod } = DECLARATIONS;
-  expect(declared("runpod", runpod).usageNames).toEqual(["execution_ms", "delay_ms"]);
+  expect(declared("runpod", runpod).usageNames).toEqual(["execution_ms", "delay_ms", "cost"]);
   expect(declared("comfy", COMFY).usageNames).toEqual([]);
 });
 
