@@ -208,6 +208,7 @@ it.each([
     const path = "/v1/videos/video_1";
     const content = `${upstream.origin}${path}/content`;
     answering(path, { id: "video_1", object: "video", status: "completed", url: content });
+    upstream.at(`${path}/content`, { kind: "answer", status: 206, body: "f" });
     const gateway = {
       OPENAI_VIDEOS_API_KEY: "test-only-videos-key",
       OPENAI_VIDEOS_BASE_URL: upstream.origin,

@@ -72,14 +72,12 @@ async function submit(prompt: string, path: string): Promise<string> {
   return Submitted.parse(await submitTo("comfyui/prompt", body, path)).prompt_id;
 }
 
-/** Waits until the only output in the callback to a path is kept, and returns the answer to a request for its link. */
-async function keptOutput(path: string): Promise<Response> {
+/** Waits until the only output in the callback to a path is kept. Returns its link, and the answer to a request for it. */
+async function keptOutput(path: string): Promise<readonly [string, Response]> {
   const { output } = Callback.parse(await calledBack(path));
   expect(output.urls).toHaveLength(1);
   const [link = ""] = output.urls;
   expect(link.startsWith(`${OUTPUTS_URL}/outputs/`)).toBe(true);
-  // The file is named by a parameter of ComfyUI's own link.
-  expect(link.endsWith(".png")).toBe(true);
   const task = link.split("/")[4] ?? "";
   const isKept = async () => {
     const { json } = await relay.client.ask("GET", `/v1/tasks/${task}`);
@@ -87,7 +85,7 @@ async function keptOutput(path: string): Promise<Response> {
     return Read.parse(json).outputs.every(({ kept }) => kept);
   };
   await vi.waitUntil(isKept, CALLED_BACK_WITHIN_MS);
-  return fetch(link.replace(OUTPUTS_URL, relay.url));
+  return [link, await fetch(link.replace(OUTPUTS_URL, relay.url))];
 }
 
 /** Returns the body of the callback to a path, which is waited for. */
@@ -98,7 +96,9 @@ async function calledBack(path: string): Promise<unknown> {
 
 it("one call submits a workflow to a declared ComfyUI server, polls find its end, its image is kept, and the callback arrives", async () => {
   const id = await submit("a fox", "/done");
-  const image = await keptOutput("/done");
+  const [link, image] = await keptOutput("/done");
+  // The file is named by a parameter of ComfyUI's own link.
+  expect(link.endsWith(".png")).toBe(true);
   expect([image.status, image.headers.get("Content-Type")]).toEqual([200, "image/png"]);
   expect(Buffer.from(await image.arrayBuffer()).toString("latin1")).toContain(id);
 });
@@ -114,7 +114,7 @@ it("a file that a declared upstream answers in base64 is kept, and its link open
   const output = { file: png.toString("base64") };
   receiver.at("/status/job-1", answering({ id: "job-1", status: "COMPLETED", output }));
   await submitTo("worker/run", { input: {} }, "/encoded");
-  const file = await keptOutput("/encoded");
+  const [, file] = await keptOutput("/encoded");
   expect([file.status, file.headers.get("Content-Type")]).toEqual([200, "image/png"]);
   expect(Buffer.from(await file.arrayBuffer())).toEqual(png);
 });
@@ -155,6 +155,7 @@ it("npm run providers:check shows member by member what a declaration reads in a
     const [, members = ""] = stdout.split("What the declaration makes of the answer:\n");
     expect(members.trimEnd().split("\n")).toEqual([
       "poll.state       success, which means completed",
+      "poll.ends        not found at /{id}/status/messages/*/0",
       "poll.outputs.0   links: 1",
       "poll.error       not found at /{id}/error",
       "poll.usage.cost  not found at /cost",
