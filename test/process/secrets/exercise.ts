@@ -254,15 +254,16 @@ async function failUpstream(callers: Callers, receiver: Receiver, hookUrl: strin
     };
     await callers.send("provider POST /hooks", path, { method: "POST", headers, body });
   };
-  await hook(failed, { secret: whsec(randomBytes(24)) });
-  await hook(`{"id": "${UPSTREAM_KEY}`);
-  await hook(failed, { path: `${pathname}x` });
   receiver.at(
     POLL,
     { kind: "answer", status: 401, body: said },
     { kind: "answer", status: 200, headers: JSON_TYPE, body: failed },
   );
-  await hook(empty);
+  await hook(failed, { secret: whsec(randomBytes(24)) });
+  // The relay polls after a hook that it does not understand.
+  await hook(`{"id": "${UPSTREAM_KEY}`);
   await vi.waitUntil(() => receiver.postsAt(POLL).length > 0, WITHIN_MS);
+  await hook(failed, { path: `${pathname}x` });
+  await hook(empty);
   await hook(failed);
 }

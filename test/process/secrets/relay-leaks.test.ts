@@ -160,7 +160,7 @@ it("the search of the leak tests finds the secrets in answers that return them o
 
 it.each([
   "callback.attempt",
-  "hook.ignored",
+  "task.hook",
   "upstream.poll",
   "provider.unauthorized",
   "request.refused",
