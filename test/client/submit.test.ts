@@ -76,7 +76,7 @@ describe("the client's submit", () => {
     expect(JSON.parse(sent?.get("Relay-Metadata") ?? "")).toEqual(metadata);
   });
 
-  it("leaves a customer's key where it is, and sends the relay's key in Relay-Key", async () => {
+  it("with a customer's key, leaves Authorization unchanged, and sends the relay's key in Relay-Key", async () => {
     const { relay, http } = connect(accepted());
     const headers = { Authorization: "Key own" };
     await relay.submit("fal", "fal-ai/fox", { body: BODY, headers, key: "customer" });

@@ -459,7 +459,7 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     }
   });
 
-  it(`a hook that is not understood (${unread}) and comes after the end of its task is ignored, also after a failure at the deadline`, () => {
+  it(`a hook that is not understood (${unread}) and comes after the end of its task is ignored after a failure at the deadline`, () => {
     const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
     for (const hook of hooks) expectUnchanged(timedOut, hook, later, POLICY, "ignored");
   });

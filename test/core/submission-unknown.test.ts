@@ -425,18 +425,21 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
 
 describe("a signed hook at the URL of a submission", () => {
   const states = [
-    ["sending", aSendingTask()],
-    ["unknown", silent],
+    ["being sent", aSendingTask()],
+    ["of unknown outcome", silent],
   ] as const;
 
-  it.each(states)("a signed hook attaches its job while the submission is %s", (_state, task) => {
-    const hook = aSubmissionHook(QUEUED, { isSigned: true });
-    expect(apply(task, hook, LATER)).toMatchObject({
-      upstream: UPSTREAM,
-      tracking: aTracking({ poll: aPlan({ attachedAt: LATER, hookWaitMs: MINUTE }) }),
-      submission: aSubmission({ state: knownOtherwise() }),
-    });
-  });
+  it.each(states)(
+    "a signed hook attaches its job to the task while the submission is %s",
+    (_state, task) => {
+      const hook = aSubmissionHook(QUEUED, { isSigned: true });
+      expect(apply(task, hook, LATER)).toMatchObject({
+        upstream: UPSTREAM,
+        tracking: aTracking({ poll: aPlan({ attachedAt: LATER, hookWaitMs: MINUTE }) }),
+        submission: aSubmission({ state: knownOtherwise() }),
+      });
+    },
+  );
 
   it("a signed hook attaches its job with the endpoint of the submission where polls need one", () => {
     const endpoint = "fal-ai/flux";

@@ -96,7 +96,7 @@ it("a repeated registration with another rule in its price is refused with task_
   expect(await booksOf(account)).toEqual(["grant 300", "charge 200"]);
 });
 
-it("a release that the ledger does not answer delays erasure, but not the callback and redeliveries, and is repeated until it is booked", async () => {
+it("a release of credits that the ledger does not answer delays erasure, but not the callback and redeliveries, and is repeated until it is booked", async () => {
   const received = aReceiver();
   const account = await anAccount(300);
   const id = await aPriced(account);

@@ -112,7 +112,7 @@ it("a hook URL whose token was made for another submission than it names gets 40
   });
 });
 
-it("a hook URL with the token of a submission gets 404 for a task that was registered without one", async () => {
+it("a hook at a URL with the token of a submission gets 404 when its task was registered without a submission", async () => {
   const task = await hooked({ provider: "ark", bindings: BINDINGS });
   const hookUrl = await hookUrlOf(task.id, SUBMISSION_ID);
   await expectUnchanged(task.id, async () => {

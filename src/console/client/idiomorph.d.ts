@@ -1,4 +1,4 @@
-/** The part of idiomorph that refresh.js uses, which pages load as a script of its own. */
+/** The part of idiomorph that refresh.js uses. Pages load idiomorph by a script tag of its own. */
 declare const Idiomorph: {
   morph(
     old: Element,

@@ -133,7 +133,10 @@ export function endRelease(
   return changed(withDelayNotice(late, record, credits.state, retry, policy, now));
 }
 
-/** Returns the effect of the answer to the refund of a refused submission. */
+/**
+ * Applies the ledger's answer to the refund of a task whose submission was refused: a confirmed refund erases the task,
+ * otherwise the next try is planned.
+ */
 function endReturn(
   record: ChargingTask,
   { isRefunded, submissionId }: RefundEndedEvent,

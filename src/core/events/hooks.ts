@@ -199,8 +199,8 @@ function isHookOf(record: TaskRecord, event: HookEvent): record is CreatedTask {
 }
 
 /**
- * Returns a hook as far as it proves something. One about a job that was submitted with a customer's key counts as
- * unsigned: the customer's account at the upstream signs with a secret that the relay does not know.
+ * Returns a hook, marked as unsigned when its job was submitted with a customer's key: the customer's account at the
+ * upstream signs with a secret that the relay does not know.
  */
 function trustedHook(record: CreatedTask, hook: HookEvent): HookEvent {
   return hasCustomerKey(record) ? { ...hook, isSigned: false } : hook;

@@ -56,7 +56,7 @@ export interface AnsweredCancel {
   readonly kind: AnsweredKind;
   /** Time from which the job is polled because of the answer. */
   readonly answeredAt: number;
-  /** HTTP status of the answer. Null when there was none, and when the order was not sent in this state of the job. */
+  /** HTTP status of the answer. Null when none came, and when no call was made because the upstream cancels no job in this state. */
   readonly statusCode: number | null;
 }
 
@@ -134,7 +134,7 @@ export function askingOf({
 }
 
 /**
- * Returns the cancellation after a call without an answer. The call is repeated after 5 s and after 10 s; after the
+ * Returns the cancellation after a call without a usable answer: none, an error of the upstream, or a rate limit. The call is repeated after 5 s and after 10 s; after the
  * third one the outcome is unknown.
  */
 export function withoutAnswer(

@@ -33,8 +33,8 @@ export class TriedUntil {
   #beforePoll: readonly [polledAt: number | null, askedAt: number] = [null, 0];
 
   /**
-   * Takes note that an alarm has fired. @param scheduledAt time for which the alarm was set, in Unix
-   * milliseconds.
+   * Takes note that an alarm has fired.
+   * @param scheduledAt time for which the alarm was set, in Unix milliseconds.
    */
   noteAlarm(scheduledAt: number): void {
     this.#indexTriedAt = scheduledAt - 1;

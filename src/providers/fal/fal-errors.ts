@@ -4,7 +4,7 @@ import type { Answer } from "../provider-answer.ts";
 
 /** HTTP statuses of a request that was refused. A type of error beside them says nothing about the job. */
 const REFUSED: readonly (number | null)[] = [401, 403, 429];
-/** Types of errors, with HTTP statuses below 500, that are no fault of the input. */
+/** Pattern of the types of errors that are a fault of fal's servers and not of the input. They come with HTTP statuses below 500 too. */
 const OF_SERVERS = /server|timeout|downstream|unavailable|internal|runner/;
 
 /** An answer with the error of a job. A hook states no headers, and its HTTP status only in words; null for none. */

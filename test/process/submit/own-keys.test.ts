@@ -134,7 +134,7 @@ it("a customer's key is on the disk only sealed, works after kill -9 and a rotat
   expect([own.output.includes(BOB), own.output.includes(key)]).toEqual([false, false]);
 });
 
-it("an operator may submit with a customer's key although no offer is for it", async () => {
+it("an operator key may submit with a customer's key for a model of the gateway", async () => {
   const path = "/operator";
   const response = await fetch(`${base}/v1/images/generations`, {
     method: "POST",
