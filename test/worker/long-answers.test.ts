@@ -1,10 +1,11 @@
 import { expect, it, vi } from "vitest";
-import { MAX_UNREAD_MS } from "../../src/api/http/client-stream.ts";
+import { MAX_READ_MS, MAX_UNREAD_MS } from "../../src/api/http/client-stream.ts";
 import { aKey, anAccount } from "./accounts.ts";
-import { aRequest } from "./client.ts";
-import { realMs, useClock } from "./clock.ts";
+import { aRequest, refusal } from "./client.ts";
+import { pass, realMs, useClock } from "./clock.ts";
 import { answerFrom, isolateOf } from "./started.ts";
 import { anArk, BINDINGS, named, submit } from "./submitted.ts";
+import { holdTimers } from "./timers.ts";
 
 useClock();
 
@@ -14,6 +15,8 @@ const BODY = JSON.stringify({ model: "gpt-image-1", prompt: "a fox" });
 const OFFERS = JSON.stringify([{ connection: "openai-videos", models: ["*"] }]);
 const OFFERED = { ...BINDINGS, OFFERS };
 const MIB = 1024 * 1024;
+/** The default of `SUBMIT_TIMEOUT_S`. */
+const SUBMIT_TIMEOUT_MS = 90_000;
 
 /** Answer of an upstream with a picture and this many bytes beside it. */
 const answerOf = (bytes: number) =>
@@ -67,6 +70,41 @@ it("an answer of 7.9 MB that its caller leaves unread for a minute is broken off
   // It has waited for the memory of one of them.
   expect((await submitAgain()).status).toBe(200);
   await expect(unread[0]?.text()).rejects.toThrow();
+});
+
+it("answers of 7.9 MB that their caller still reads after 5 minutes are broken off, and only then is their memory free", async () => {
+  aPainter(7_900_000);
+  const submitAgain = await asAccount();
+  const [first, second] = [await submitAgain(), await submitAgain()];
+  const reader = first.body?.getReader();
+  await reader?.read();
+  let isAnswered = false;
+  const third = submitAgain().finally(() => {
+    isAnswered = true;
+  });
+  pass(MAX_READ_MS);
+  expect((await reader?.read())?.done).toBe(false);
+  await realMs(100);
+  expect(isAnswered).toBe(false);
+  pass(1);
+  const readOn = async () => {
+    while ((await reader?.read())?.done === false);
+  };
+  await expect(readOn()).rejects.toThrow("too slowly");
+  expect((await (await third).text()).length).toBeGreaterThan(7_900_000);
+  await second.body?.cancel();
+});
+
+it("an answer that gets no memory within SUBMIT_TIMEOUT_S ends as submit_unknown", async () => {
+  aPainter(7_900_000);
+  const passTime = holdTimers(SUBMIT_TIMEOUT_MS);
+  const submitAgain = await asAccount();
+  const unread = [await submitAgain(), await submitAgain()];
+  const third = submitAgain();
+  await realMs(100);
+  passTime();
+  expect(await refusal(await third)).toEqual({ status: 424, code: "submit_unknown" });
+  for (const each of unread) await each.body?.cancel();
 });
 
 it("an answer of 7.9 MB whose caller goes away gives its memory back", async () => {

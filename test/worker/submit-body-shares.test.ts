@@ -104,6 +104,14 @@ it("an account that cannot pay the cheapest offer gets 402 as soon as its body t
   expect(state.pulled).toBeLessThanOrEqual(64 * KIB + 2 * CHUNK);
 });
 
+it("with SETTLEMENT_URL an account without credits submits a large body at a price, and its balance does not change", async () => {
+  const outside = anArk();
+  const bindings = { ...OFFERED, SETTLEMENT_URL: "https://billing.example.org/settle" };
+  const { account, send } = await asAccount(1, bindings);
+  expect((await send({ body: aBodyOf(100 * KIB) })).status).toBe(200);
+  expect([outside.sentTo(ARK).length, await balanceOf(account)]).toEqual([1, 1]);
+});
+
 it("a repeated submission with a large body gets the first answer, although its account could not pay another one", async () => {
   const outside = anArk();
   const { account, send } = await asAccount(PRICE);

@@ -4,6 +4,13 @@ import { bytesOf } from "../../security/encoding.ts";
 /** Longest time in milliseconds for which a client may leave a piece of an answer unread. */
 export const MAX_UNREAD_MS = MINUTE_MS;
 /**
+ * Time in milliseconds after which an answer whose bytes are all held gets no further piece, so that a client that reads
+ * each piece late does not have it held for hours.
+ */
+export const MAX_READ_MS = 5 * MINUTE_MS;
+/** Longest time in milliseconds for which such an answer is held: its last piece, and then its end, may be read late. */
+export const MAX_SENT_MS = MAX_READ_MS + 2 * MAX_UNREAD_MS;
+/**
  * Size in bytes of the pieces in which a long answer is sent, so that a client that reads slowly takes each in time. An
  * answer of at most this size is given to the platform as a whole, which costs less.
  */
@@ -83,13 +90,16 @@ async function inTime(read: Promise<void>): Promise<void> {
 }
 
 /**
- * Returns the body of an answer whose bytes are all there.
+ * Returns the body of an answer whose bytes are all there. It ends incomplete when the client has not taken them in five
+ * minutes.
  * @param onEnd runs once, when the body has ended.
  */
 export function bytesToClient(content: Uint8Array, onEnd: () => void): SentBody {
   let at = 0;
+  const lastPieceAt = Date.now() + MAX_READ_MS;
   const next = async () => {
     if (at >= content.length) return null;
+    if (Date.now() > lastPieceAt) throw new Error("the client reads the answer too slowly");
     // A copy, because a piece that the client leaves unread would keep all of the content in memory.
     const piece = content.slice(at, at + PIECE_BYTES);
     at += piece.length;

@@ -1,13 +1,11 @@
-import { MINUTE_MS } from "../../core/time.ts";
 import { type BudgetPart, SharedBudget } from "../../lib/shared-budget.ts";
+import { MAX_SENT_MS } from "../http/client-stream.ts";
 
 const MIB = 1024 * 1024;
 /** Bytes of long answers to submissions that an isolate, which has 128 MB, holds until their callers have read them. */
 const MAX_HELD_BYTES = 32 * MIB;
 /** Bytes of long answers to the submissions of one account: two of the largest ones. */
 const MAX_HELD_BYTES_OF_ACCOUNT = 16 * MIB;
-/** Longest time in milliseconds for which memory is kept: an answer is read by then, or its caller does not read. */
-const LEASE_MS = 5 * MINUTE_MS;
 const LOOK_AGAIN_MS = 20;
 
 const held = new SharedBudget(MAX_HELD_BYTES, MAX_HELD_BYTES_OF_ACCOUNT);
@@ -19,7 +17,8 @@ export class AnswerReservation {
 
   /** @param account id of the account that submits; null for an operator, who may take all of the memory. */
   constructor(account: string | null) {
-    this.#part = held.part(account, LEASE_MS);
+    // Its time starts anew when the answer is there and begins to be sent.
+    this.#part = held.part(account, MAX_SENT_MS);
   }
 
   /** True when the answer is a long one, for which memory was taken. */

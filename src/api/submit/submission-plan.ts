@@ -71,7 +71,7 @@ export async function planSubmission(
     requireName(asked, submitCall);
   }
   const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
-  const reserve = reserving(memory, { env, caller, taskId: id, offers });
+  const reserve = reserving(memory, { env, runtime, caller, taskId: id, offers });
   const prepared = await prepareCall(call, place, caller, runtime, reserve);
   const registration = registrationOf(asked, prepared, place, submitCall);
   const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
