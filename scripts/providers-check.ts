@@ -6,7 +6,8 @@ import { newsRulesOf } from "../src/config/news-rules.ts";
 import type { PollAnswer } from "../src/core/events/event.ts";
 import type { Job } from "../src/core/record/upstream.ts";
 import { failure, type Result, success } from "../src/core/result.ts";
-import { type Answered, askForResult, pollAnswer } from "../src/outbound/ask-upstream.ts";
+import { askProvider, pollAnswer, withFile } from "../src/outbound/ask-upstream.ts";
+import type { Answered } from "../src/outbound/named-task.ts";
 import { endpointFault } from "../src/providers/endpoint.ts";
 import { isDeadlinePassed, POLL_TIMEOUT_MS, withDeadline } from "../src/lib/timeout.ts";
 import { printHelp } from "./help.ts";
@@ -105,13 +106,17 @@ async function ask(asking: Asking, job: Job): Promise<number> {
 }
 
 /** Sends the requests of one poll; returns why there was no answer, as the rest of a sentence. */
-function answerOf({ connection, config, provider, key }: Asking, job: Job) {
-  const asked = { job, isInput: () => false };
-  return withDeadline(POLL_TIMEOUT_MS, async (signal): Promise<Answered | string> => {
-    const answered = await askForResult(asked, connection, key, provider.polls, config, signal);
+async function answerOf(asking: Asking, job: Job): Promise<Answered | string> {
+  const { connection, config, provider, key } = asking;
+  const adapter = provider.polls;
+  const stated = await withDeadline(POLL_TIMEOUT_MS, async (signal) => {
+    const answered = await askProvider(job, connection, key, adapter, signal);
     if (answered !== null) return answered;
     return isDeadlinePassed(signal)
       ? `did not answer within ${POLL_TIMEOUT_MS / 1000} s`
       : "cannot be reached, or broke off its answer";
   });
+  if (typeof stated === "string") return stated;
+  const question = { connection, key, adapter, config, isInput: () => false };
+  return (await withFile(stated, question)) ?? "did not answer at the path of the job's file";
 }

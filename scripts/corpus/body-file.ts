@@ -21,7 +21,7 @@ const received = {
   task: z.optional(z.string()),
   /** Answer to the first request of a poll that needs two. */
   first: z.optional(FirstAnswer),
-  /** Answer at the content path of the job, if that is asked. Absent for a file that opens there. */
+  /** Answer at the content path of the job, if that is asked. Absent for a file that opens there, or none where the output stands in the body itself. */
   content: z.optional(FirstAnswer),
   /** The call that has started the job, where its input matters. */
   submitted: z.optional(z.strictObject({ path: z.string(), body: z.unknown() })),

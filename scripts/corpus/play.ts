@@ -8,6 +8,7 @@ import { scanBody } from "../../src/api/submit/json-body.ts";
 import { isInputLink, withoutInputLinks } from "../../src/core/record/input-links.ts";
 import { askProvider, pollAnswer } from "../../src/outbound/ask-upstream.ts";
 import { contentAnswer, withContent } from "../../src/outbound/content-proof.ts";
+import type { FinalReading } from "../../src/outbound/named-task.ts";
 import { readProviderAnswer } from "../../src/outbound/http.ts";
 import type { Connection, Hook, UpstreamProvider } from "../../src/providers/provider.ts";
 import type { ReceivedBody } from "./body-file.ts";
@@ -50,6 +51,8 @@ const KEY = "access-of-the-player:secret-of-the-player";
 const TASK_ID = "0c3f8a52-5d0e-4b6c-9b2e-3a1f5d7e9c11";
 /** Answer at a content path that opens. */
 const A_FILE = { http_status: 206, headers: { "content-type": "video/mp4" }, text: "f" };
+/** Answer at a content path of a job whose output is in the answer about the job. */
+const NO_FILE = { http_status: 404, text: "" };
 /** Statuses of HTTP that have no body. */
 const WITHOUT_BODY = [204, 205, 304];
 
@@ -98,14 +101,21 @@ async function playPoll(
   if (answered === null) return { status: "open", because: "one more request is needed" };
   const inputLinks = inputLinksOf(given);
   const isInput = (link: string) => isInputLink(link, { inputLinks });
-  const reading = await withContent(answered.reading, isInput, async () =>
-    contentAnswer(responseOf(given.content ?? A_FILE)),
+  const asked = await withContent(answered, isInput, async () =>
+    contentAnswer(responseOf(given.content ?? contentBeside(answered.reading))),
   );
-  if (reading === null) return { status: "open", because: "the content path has not answered" };
-  const answer = pollAnswer(reading, answered.head, newsRulesOf(config, connection));
+  if (asked === null) return { status: "open", because: "the content path has not answered" };
+  const answer = pollAnswer(asked.reading, asked.head, newsRulesOf(config, connection));
   return answer.kind === "news"
     ? readingOf(withoutInputLinks(answer.news, { inputLinks }))
     : openReading(answer);
+}
+
+/** Returns the answer at the content path of a job where the file of the corpus names none. */
+function contentBeside(reading: FinalReading) {
+  if (reading.kind !== "observed") return A_FILE;
+  const { isText = false, inlineOutputs = [] } = reading.observation;
+  return isText || inlineOutputs.length > 0 ? NO_FILE : A_FILE;
 }
 
 function playHook(

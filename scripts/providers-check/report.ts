@@ -1,7 +1,7 @@
 import { isFetchedWithKey } from "../../src/config/linked-outputs.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 import { areUrlsInBounds, type UpstreamNews } from "../../src/core/record/upstream.ts";
-import type { Answered } from "../../src/outbound/ask-upstream.ts";
+import type { Answered } from "../../src/outbound/named-task.ts";
 import { documentedLimits } from "../../src/providers/documented-limits.ts";
 import { publicText } from "../../src/providers/redaction.ts";
 import type { Asking } from "./settings.ts";

@@ -2,10 +2,15 @@ import { SECOND_MS } from "../core/time.ts";
 import { errorText, log } from "./log.ts";
 
 /**
- * Time limit in milliseconds of a poll, with all the requests that it makes. `CALLBACK_TIMEOUT_S`, the time limit of
- * a callback, does not apply, because providers answer a poll at once.
+ * Time limit in milliseconds of a poll, with all the requests for the state of the job that it makes.
+ * `CALLBACK_TIMEOUT_S`, the time limit of a callback, does not apply, because providers answer a poll at once.
  */
 export const POLL_TIMEOUT_MS = 10 * SECOND_MS;
+/**
+ * Time limit in milliseconds of the question whether a content path has a file, which a poll asks after the state of
+ * the job. It is longer, because some gateways load the whole file from their own upstream before the first byte.
+ */
+export const CONTENT_TIMEOUT_MS = 30 * SECOND_MS;
 
 /**
  * Abort reason of a signal of `withDeadline` when its time is over. A caller who aborts gives another reason, so

@@ -19,7 +19,7 @@ import type { Runtime } from "../config/runtime.ts";
 import { POLL_TIMEOUT_MS, withDeadline } from "../lib/timeout.ts";
 import { askForFile, withContent } from "./content-proof.ts";
 import { get } from "./http.ts";
-import { type FinalReading, namesTask } from "./named-task.ts";
+import { type Answered, type FinalReading, namesTask } from "./named-task.ts";
 
 /**
  * Largest number of requests in one poll. Some providers need several, e.g. one for the status and one for the
@@ -32,8 +32,8 @@ const MAX_WORD_CHARS = 32;
 const UNANSWERED = { kind: "unanswered" } as const satisfies PollAnswer;
 
 /**
- * Asks the provider for the state of a job. It takes at most 10 seconds and never throws: a failure is an answer
- * too. The times of polls are planned in core/polls; core/events/polling.ts applies their answers.
+ * Asks the provider for the state of a job. It takes at most 10 seconds, and 30 more where a content path is asked. It
+ * never throws: a failure is an answer too. The times of polls are planned in core/polls; core/events/polling.ts applies their answers.
  * @param connection connection of the job, with the key of the customer where the job was submitted with it.
  */
 export async function askUpstream(
@@ -51,49 +51,45 @@ export async function askUpstream(
   }
   if (key === null) return UNANSWERED;
   const { polls } = provider;
-  return withDeadline(
+  const stated = await withDeadline(
     POLL_TIMEOUT_MS,
-    async (signal) => {
-      const asked = { job: poll.job, isInput: (link: string) => isInputLink(link, poll) };
-      const answer = await askForResult(asked, connection, key, polls, config, signal);
-      if (answer === null) return UNANSWERED;
-      const { reading, head } = answer;
-      const isOurs =
-        poll.purpose !== "kept_job" || (await namesTask(reading, poll, keyring, polls));
-      return pollAnswer(isOurs ? reading : UNCLEAR, head, rules);
-    },
+    (signal) => askProvider(poll.job, connection, key, polls, signal),
     aborted,
   );
+  if (stated === null) return UNANSWERED;
+  const isInput = (link: string) => isInputLink(link, poll);
+  const asking = { connection, key, adapter: polls, config, isInput };
+  const answered = await withFile(stated, asking, aborted);
+  if (answered === null) return UNANSWERED;
+  const { reading, head } = answered;
+  const isOurs = poll.purpose !== "kept_job" || (await namesTask(reading, poll, keyring, polls));
+  return pollAnswer(isOurs ? reading : UNCLEAR, head, rules);
 }
 
-/** The last answer in a poll, which may consist of several requests, and what the adapter has read from it. */
-export interface Answered {
-  readonly reading: FinalReading;
-  readonly head: Answer;
+/** What the question at a content path needs besides the answer about the job. */
+export interface FileQuestion {
+  readonly connection: Connection;
+  readonly key: string;
+  readonly adapter: PollAdapter;
+  readonly config: NewsConfig;
+  /** Tells whether a link is one that the job got as input. */
+  readonly isInput: (link: string) => boolean;
 }
 
 /**
- * Sends the requests of a poll, and asks the content path of the job where the outcome depends on it and the relay can
- * give clients links to it. Null when one of the requests gets no answer, or when the poll would need more than
- * `MAX_REQUESTS`.
- * @param asked the job, and whether a link is one that it got as input.
+ * Asks the content path of the job where the outcome depends on it and the relay can give clients links to it. Null when
+ * the question gets no answer.
+ * @param answered the answer about the job.
  */
-export async function askForResult(
-  { job, isInput }: { readonly job: Job; readonly isInput: (link: string) => boolean },
-  connection: Connection,
-  key: string,
-  adapter: PollAdapter,
-  config: NewsConfig,
-  signal: AbortSignal,
+export async function withFile(
+  answered: Answered,
+  { connection, key, adapter, config, isInput }: FileQuestion,
+  aborted: AbortSignal | null = null,
 ): Promise<Answered | null> {
-  const answered = await askProvider(job, connection, key, adapter, signal);
-  if (answered === null || newsRulesOf(config, connection).areKeyedLinksServed !== true) {
-    return answered;
-  }
-  const reading = await withContent(answered.reading, isInput, async (url) =>
-    askForFile(url, await adapter.headers(key, Date.now()), config, signal),
+  if (newsRulesOf(config, connection).areKeyedLinksServed !== true) return answered;
+  return withContent(answered, isInput, async (url) =>
+    askForFile(url, await adapter.headers(key, Date.now()), config, aborted),
   );
-  return reading === null ? null : { ...answered, reading };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Poll } from "../core/duties/poll.ts";
 import { SECOND_MS } from "../core/time.ts";
 import type { Observation } from "../providers/observation.ts";
 import type { PollAdapter, Reading } from "../providers/provider.ts";
+import type { Answer } from "../providers/provider-answer.ts";
 import { readHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
@@ -10,6 +11,12 @@ import type { Keyring } from "../security/keyring.ts";
  * needed), because a poll ends only after all its requests.
  */
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
+
+/** The last answer in a poll, which may consist of several requests, and what the adapter has read from it. */
+export interface Answered {
+  readonly reading: FinalReading;
+  readonly head: Answer;
+}
 
 /**
  * Largest difference in milliseconds by which the upstream's clock may be behind that of the relay, for a job to count

@@ -27,7 +27,7 @@ export type OpenedSource =
   /** Result for a link that leads to a URL from which the relay must not fetch. */
   | { readonly kind: "blocked" }
   /** Result for an answer that is neither the output nor a redirect. */
-  | { readonly kind: "refused"; readonly status: number }
+  | { readonly kind: "refused"; readonly status: number; readonly headers: Headers }
   /** Result for an answer of success that is not the output, e.g. 202 while the file is still being made. */
   | { readonly kind: "not_ready"; readonly status: number }
   | { readonly kind: "unreachable" };
@@ -59,7 +59,7 @@ export async function openSource(
     if (!REDIRECTS.includes(response.status)) return answered(response, "Range" in headers);
     await cancel(response);
     const target = URL.parse(response.headers.get("Location") ?? "", next);
-    if (target === null) return { kind: "refused", status: response.status };
+    if (target === null) return withoutOutput(response);
     next = target.href;
   }
   return { kind: "unreachable" };
@@ -80,7 +80,7 @@ async function openInline(
   const { status, body } = answer;
   const [found] = status === WHOLE ? findAll(body, pointer, null) : [];
   const bytes = typeof found?.value === "string" ? bytesIn(found.value) : null;
-  if (bytes === null) return withoutOutput(status);
+  if (bytes === null) return withoutOutput(answer);
   const { readable, writable } = new FixedLengthStream(bytes.length);
   const writer = writable.getWriter();
   void writer.write(bytes).then(
@@ -111,11 +111,13 @@ async function answered(response: Response, isPartAsked: boolean): Promise<Opene
   const { status } = response;
   if (status === WHOLE || (isPartAsked && status === PART)) return { kind: "opened", response };
   await cancel(response);
-  return withoutOutput(status);
+  return withoutOutput(response);
 }
 
-function withoutOutput(status: number): OpenedSource {
-  return { kind: status >= 200 && status < 300 ? "not_ready" : "refused", status };
+function withoutOutput({ status, headers }: Pick<Response, "status" | "headers">): OpenedSource {
+  return status >= 200 && status < 300
+    ? { kind: "not_ready", status }
+    : { kind: "refused", status, headers };
 }
 
 /** Drops the body of an answer, so that its connection is free. */

@@ -30,6 +30,11 @@ export interface Observation {
    */
   readonly keyedUrls?: readonly string[];
   /**
+   * True when those of `urls` that open without the key are only pictures that go with a video, e.g. its last frame.
+   * Without the video they are no output. Absent when this is not so, or not known.
+   */
+  readonly areOpenUrlsPictures?: boolean;
+  /**
    * Link at which the upstream serves the file of the job to whoever has the API key, if it has one; the report alone
    * does not prove that there is a file. The poll asks at this link first (`outbound/content-proof.ts`) where the link
    * is one of `urls`, or where `urls` has no output. Absent or null when nothing is to be asked.
@@ -178,11 +183,21 @@ function usableUrls(
   observation: Observation,
   { areKeyedLinksServed = false, areInlineOutputsKept = false }: NewsRules,
 ): readonly string[] {
-  const { keyedUrls = [], inlineOutputs = [] } = observation;
-  const urls = provenUrls(observation);
-  const linked = areKeyedLinksServed ? urls : urls.filter((url) => !keyedUrls.includes(url));
-  if (linked.length > 0 || !areInlineOutputsKept) return linked;
-  return inlineOutputs.filter((source) => source !== null);
+  const { inlineOutputs = [] } = observation;
+  const linked = areKeyedLinksServed ? provenUrls(observation) : openUrls(observation);
+  if (!areInlineOutputsKept) return linked;
+  return [...linked, ...inlineOutputs.filter((source) => source !== null)];
+}
+
+/** Returns the links to the outputs that open without the key. None where these are only pictures that go with a video. */
+export function openUrls({
+  urls,
+  keyedUrls = [],
+  contentUrl = null,
+  areOpenUrlsPictures = false,
+}: Observation): readonly string[] {
+  if (areOpenUrlsPictures) return [];
+  return urls.filter((url) => url !== contentUrl && !keyedUrls.includes(url));
 }
 
 /** Returns the links to the outputs. None where it is still to be asked whether the main one opens. */

@@ -13,7 +13,8 @@ describe("a link that opens only with the key of its gateway", () => {
   it("is one of the outputs, and marked as such beside a picture that everybody can open", () => {
     const outputs = outputsOf([KEYED], BASE, { last_frame_url: "https://cdn.example.com/7.png" });
     const urls = [KEYED, "https://cdn.example.com/7.png"];
-    expect(outputs).toEqual({ urls, keyedUrls: [KEYED], contentUrl: KEYED });
+    const known = { keyedUrls: [KEYED], contentUrl: KEYED, areOpenUrlsPictures: true };
+    expect(outputs).toEqual({ urls, ...known });
   });
 
   it.each([
@@ -96,6 +97,27 @@ describe("a report on a job with a link that opens only with the key", () => {
     const both = { ...keyed, urls: [KEYED, open] };
     expect(toNews(both, { ...rules, areKeyedLinksServed: true })).toEqual(completed([KEYED, open]));
     expect(toNews(both, rules)).toEqual(completed([open]));
+  });
+
+  const unserved = (main: string, part: object) =>
+    toNews({ ...report, ...outputsOf([main], BASE, part) }, rules);
+
+  it("has the open links beside it as outputs where the relay gives clients no links of its own", () => {
+    const open = "https://cdn.example.com/7.mp3";
+    expect(unserved(KEYED, { sound: open })).toEqual(completed([open]));
+  });
+
+  it.each([
+    ["with the extension of a picture", { output: "https://cdn.example.com/7.png" }],
+    ["with the name of a picture", { last_frame_url: "https://cdn.example.com/7" }],
+  ])("is without output where no client can open it and the other link is one %s", (_, part) => {
+    expect(unserved(KEYED, part)).toEqual({ status: "no_output" });
+  });
+
+  it("has a picture beside it as output where its path does not say that it is a video", () => {
+    const open = "https://cdn.example.com/7.png";
+    const main = `${ORIGIN}/v1/tasks/7/artifacts/0/content`;
+    expect(unserved(main, { output: open })).toEqual(completed([open]));
   });
 
   it("is no success while it is not known whether the link opens", () => {

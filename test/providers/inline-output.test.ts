@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { hookEvent } from "../../src/api/hooks/hook-event.ts";
 import type { NewsConfig } from "../../src/config/news-rules.ts";
 import { askProvider, pollAnswer } from "../../src/outbound/ask-upstream.ts";
+import { type ContentAnswer, withContent } from "../../src/outbound/content-proof.ts";
 import { inlinePointer, withOutputOf } from "../../src/providers/inline-output.ts";
 import type { Observation } from "../../src/providers/observation.ts";
 import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
@@ -158,3 +159,42 @@ it("a link of the upstream to its own host loses a fragment that would make the 
   const read = withOutputOf(observation, [], BASE);
   expect([read.urls, read.keyedUrls]).toEqual([plain, plain]);
 });
+
+it.each<[ContentAnswer["kind"] & ("opens" | "closed"), readonly string[]]>([
+  ["opens", [`${BASE}/v1/videos/job-1/content`, `${BASE}/v1/videos/job-1#/last_frame`]],
+  ["closed", [`${BASE}/v1/videos/job-1#/last_frame`]],
+])(
+  "a picture in an answer stands after the file of the job when the content path is found as %s",
+  async (kind, urls) => {
+    const provider = named("openai-videos");
+    const body = { id: "job-1", object: "video", status: "completed", last_frame: DATA_URL };
+    const ask: Parameters<typeof askProvider>[5] = async () => {
+      return { status: 200, headers: new Headers(), retryAfter: null, body };
+    };
+    const job = { id: "job-1", endpoint: null };
+    const { signal } = new AbortController();
+    const stated = await askProvider(
+      job,
+      connectionOf(provider),
+      "key",
+      provider.polls,
+      signal,
+      ask,
+    );
+    if (stated === null) throw new Error("the poll has no answer");
+    const asked: string[] = [];
+    const answered = await withContent(
+      stated,
+      () => false,
+      async (url) => {
+        asked.push(url);
+        return { kind };
+      },
+    );
+    if (answered === null) throw new Error("the content path has no answer");
+    expect(asked).toEqual([`${BASE}/v1/videos/job-1/content`]);
+    expect(pollAnswer(answered.reading, answered.head, KEPT)).toMatchObject({
+      news: { status: "completed", urls },
+    });
+  },
+);

@@ -1,11 +1,15 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { call, callWith } from "./client.ts";
-import { useClock } from "./clock.ts";
-import { restart, untilIdle, wake } from "./objects.ts";
+import { CONTENT_TIMEOUT_MS, POLL_TIMEOUT_MS } from "../../src/lib/timeout.ts";
+import { pass, until, useClock } from "./clock.ts";
+import { restart, stored, stubOf, untilIdle, wake } from "./objects.ts";
 import { anOutside, answering, type Site } from "./outside.ts";
+import { never } from "./receiver.ts";
 import { BINDINGS, named, submit } from "./submitted.ts";
+import { holdTimers } from "./timers.ts";
 
 useClock();
 
@@ -43,7 +47,8 @@ async function polled(content: Site, answer: object = DONE, vars: object = {}) {
     await untilIdle(id);
     return Task.parse(await (await call(`/v1/tasks/${id}`)).json());
   };
-  return { ...outside, poll, task: await poll() };
+  const alarmIn = async () => ((await stored(id)).alarm ?? NaN) - Date.now();
+  return { ...outside, poll, alarmIn, task: await poll() };
 }
 
 describe("a success whose answer has no link, of an upstream with a content path", () => {
@@ -105,6 +110,11 @@ describe("a success whose answer has no link, of an upstream with a content path
     expect(JSON.stringify(task["tracking"])).not.toContain("no_output");
   });
 
+  it("is asked again only after the time in the Retry-After of this path's HTTP 429", async () => {
+    const { alarmIn } = await polled(answering(null, 429, { "Retry-After": "1800" }));
+    expect(await alarmIn()).toBeGreaterThanOrEqual(1_800_000);
+  });
+
   it("is not asked for a file where the relay has no address for links", async () => {
     const { task, sentTo } = await polled(FILE, DONE, { PUBLIC_URL: "" });
     expect(task).toMatchObject(WITHOUT_OUTPUT);
@@ -120,6 +130,92 @@ describe("a success whose answer has no link, of an upstream with a content path
   });
 });
 
+describe("a success whose answer has an output of its own and no link, of an upstream with a content path", () => {
+  const caption = { caption: "A fox runs" };
+  const frame = { last_frame: `data:image/png;base64,${btoa("\x89PNG\r\n frame")}` };
+
+  it("has the file at this path as output, and not the text in the answer", async () => {
+    const { task } = await polled(FILE, { ...DONE, ...caption });
+    expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
+  });
+
+  it("has the file at this path as output where the relay keeps no picture of the answer", async () => {
+    const { task } = await polled(FILE, { ...DONE, ...frame });
+    expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
+  });
+
+  it("fails because its output is text where no file is at this path", async () => {
+    const { task } = await polled(answering(null, 404), { ...DONE, ...caption });
+    expect(task).toMatchObject({ status: "failed", error: { code: "output_not_a_file" } });
+  });
+});
+
+/**
+ * Lets a poll ask a content path, which answers when the test says so.
+ * @param limitMs time limit that passes when the test says so.
+ */
+async function slowlyAsked(answer: object, limitMs: number) {
+  const outside = anOutside();
+  const id = crypto.randomUUID();
+  const signals: AbortSignal[] = [];
+  let isOpen = false;
+  outside.on(POLL, answering(answer));
+  outside.on(CONTENT, (_, signal) => {
+    signals.push(signal);
+    const file = until(() => isOpen || signal.aborted).then(() => new Response("\0"));
+    return Promise.race([never(signal), file]);
+  });
+  await restart(id, bindings());
+  await callWith(bindings(), "/v1/tasks", { body: { id, model: "m", provider: "gateway" } });
+  const job = { provider: "gateway", id: "video_7" };
+  await callWith(bindings(), `/v1/tasks/${id}/upstream`, { body: job });
+  const expire = holdTimers(limitMs);
+  pass(150_000);
+  const run = wake(id);
+  await until(() => signals.length === 1);
+  const task = async () => {
+    await run;
+    await untilIdle(id);
+    return Task.parse(await (await call(`/v1/tasks/${id}`)).json());
+  };
+  // A timer belongs to the object that has set it.
+  const passLimit = () => runInDurableObject(stubOf(id), () => expire());
+  const open = () => {
+    isOpen = true;
+  };
+  return { id, signals, task, passLimit, open };
+}
+
+describe("a content path that does not answer within the time for the state of its job", () => {
+  it("is waited for, also while the watchdog alarm fires", async () => {
+    const { id, signals, task, passLimit, open } = await slowlyAsked(DONE, POLL_TIMEOUT_MS);
+    await passLimit();
+    expect(signals[0]?.aborted).toBe(false);
+    const watchdog = wake(id, 15_000);
+    open();
+    await watchdog;
+    expect(await task()).toMatchObject({ status: "completed", output: { urls: [LINK] } });
+    expect(signals).toHaveLength(1);
+  });
+
+  it("counts as a file after 30 seconds where the upstream has named it", async () => {
+    const { task, passLimit } = await slowlyAsked(
+      { ...DONE, metadata: { url: CONTENT } },
+      CONTENT_TIMEOUT_MS,
+    );
+    await passLimit();
+    expect(await task()).toMatchObject({ status: "completed", output: { urls: [LINK] } });
+  });
+
+  it("is not known to be a file after 30 seconds where the upstream has not named it", async () => {
+    const { task, passLimit } = await slowlyAsked(DONE, CONTENT_TIMEOUT_MS);
+    await passLimit();
+    const { status, tracking } = await task();
+    expect(status).toBe("pending");
+    expect(JSON.stringify(tracking)).not.toContain("no_output");
+  });
+});
+
 describe("a success whose link is the content path of its job at another origin", () => {
   const frame = "https://cdn.example.net/last.png";
   const metadata = { url: "https://public.example.org/v1/videos/video_7/content", frame };
@@ -131,7 +227,14 @@ describe("a success whose link is the content path of its job at another origin"
     expect(sentTo("https://public.example.org")).toEqual([]);
   });
 
-  it("has no output while the path does not open, although the answer has another file", async () => {
+  it("leaves the other files as outputs when no file is at this path", async () => {
+    const url = metadata.url;
+    const sound = "https://cdn.example.net/7.mp3";
+    const { task } = await polled(answering(null, 404), { ...DONE, metadata: { url, sound } });
+    expect(task).toMatchObject({ status: "completed", output: { urls: [sound] } });
+  });
+
+  it("has no output while the path does not open, although the answer has a picture", async () => {
     const { task } = await polled(answering(null, 404), { ...DONE, metadata });
     expect(task).toMatchObject(WITHOUT_OUTPUT);
   });

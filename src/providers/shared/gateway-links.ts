@@ -17,6 +17,12 @@ const VIDEO_PATH = /\.(?:m4v|mkv|mov|mp4|webm)$/i;
 /** Pattern of the ends of paths to files that are no videos. */
 const OTHER_PATH = /\.(?:avif|gif|glb|jpe?g|json|m4a|mp3|png|txt|wav|webp|zip)$/i;
 
+/** Pattern of the paths of files that are videos. */
+const VIDEO_CONTENT = /\/v1\/(?:videos|video\/generations)\//;
+/** Patterns of the ends of paths, and of the names of members, that say that a link is to a picture. */
+const PICTURE_PATH = /\.(?:avif|gif|jpe?g|png|webp)$/i;
+const PICTURE_NAME = /cover|frame|image|picture|poster|preview|thumb/i;
+
 /** The job of which the outputs are looked for, and the gateway that answers about it. */
 export interface GatewayJob {
   /** Id of the job; null when it is not known. */
@@ -35,7 +41,7 @@ export interface GatewayPlaces extends OutputPlaces {
 }
 
 /** Links to the outputs of a job, as an observation has them. */
-export type GatewayOutputs = Pick<Observation, "urls"> &
+export type GatewayOutputs = Pick<Observation, "urls" | "areOpenUrlsPictures"> &
   Required<Pick<Observation, "keyedUrls" | "contentUrl">>;
 
 /** A link among the outputs, with what decides whether it counts. */
@@ -44,6 +50,7 @@ interface Output {
   readonly isKeyed: boolean;
   /** True when the link may be to the main output, so that a content path beside it leads to the same file. */
   readonly canBeMain: boolean;
+  readonly isPicture: boolean;
 }
 
 /**
@@ -61,7 +68,16 @@ export function gatewayOutputs(places: GatewayPlaces, job: GatewayJob): GatewayO
   const hasMain = all.some(({ isKeyed, canBeMain }) => !isKeyed && canBeMain);
   const counted = all.filter(({ isKeyed }) => !isKeyed || !hasMain);
   const keyedUrls = linksOf(counted.filter(({ isKeyed }) => isKeyed));
-  return { urls: linksOf(counted), keyedUrls, contentUrl: keyedUrls[0] ?? contentUrlOf(job) };
+  const urls = linksOf(counted);
+  const outputs = { urls, keyedUrls, contentUrl: keyedUrls[0] ?? contentUrlOf(job) };
+  return haveOnlyPictures(counted) ? { ...outputs, areOpenUrlsPictures: true } : outputs;
+}
+
+/** Tells whether outputs are a video that opens only with the key and, beside it, only pictures. */
+function haveOnlyPictures(outputs: readonly Output[]): boolean {
+  const open = outputs.filter(({ isKeyed }) => !isKeyed);
+  const hasVideo = outputs.some(({ isKeyed, link }) => isKeyed && VIDEO_CONTENT.test(link));
+  return hasVideo && open.length > 0 && open.every((output) => output.isPicture);
 }
 
 /** Returns those values of an answer that are links which a client can open, also paths on the gateway at `baseUrl`. */
@@ -94,6 +110,10 @@ function isVideo({ text, name }: FoundText): boolean {
   return VIDEO_NAME.test(name) || VIDEO_PATH.test(URL.parse(text)?.pathname ?? "");
 }
 
+function isPicture({ name }: FoundText, { pathname }: URL): boolean {
+  return PICTURE_PATH.test(pathname) || (PICTURE_NAME.test(name) && !OTHER_PATH.test(pathname));
+}
+
 function linksOf(outputs: readonly Output[]): readonly string[] {
   return [...new Set(outputs.map(({ link }) => link))];
 }
@@ -114,9 +134,10 @@ function outputOf(found: FoundText, job: GatewayJob): Output | null {
   const url = URL.parse(link);
   if (url === null || FOREIGN_KEYS.includes(url.hostname)) return null;
   const canBeMain = found.isMain || isVideo(found);
-  if (!needsKey(url)) return { link, isKeyed: false, canBeMain };
+  const kind = { canBeMain, isPicture: isPicture(found, url) };
+  if (!needsKey(url)) return { link, isKeyed: false, ...kind };
   const keyed = url.origin === originOf(job.baseUrl) ? link : ownLink(url, job);
-  return keyed === null ? null : { link: keyed, isKeyed: true, canBeMain };
+  return keyed === null ? null : { link: keyed, isKeyed: true, ...kind };
 }
 
 /** Returns an http(s) URL unchanged, and makes a path absolute. Empty for a path of which no URL can be made. */
