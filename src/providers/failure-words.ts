@@ -30,7 +30,7 @@ const MODERATION: readonly RegExp[] = [
 const UNPAID: readonly RegExp[] = [
   /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?|user.?)?(credit|balance|fund|budget|point|coin)/i,
   /(credit|balance|fund|budget|point|coin|resource.?pack)s?.?(is.?|are.?|has.?been.?)?(insufficient|not.?enough|exhausted|depleted|used.?up)/i,
-  /insufficient.?(user.?)?quota|payment.?required|\bstatus(.?code)?:? ?402\b|in.?arrears|overdue|billing.?(hard.?)?limit|spend(ing)?.?limit|\b(recharge|top.?up)\b/i,
+  /insufficient.?(user.?)?quota|payment.?required|\bstatus(.?code)?:? ?402\b|\barrear(age|s)\b|good.?standing|overdue|billing.?(hard.?)?limit|spend(ing)?.?limit|\b(recharge|top.?up)\b/i,
   /(余额|额度|积分|点数|资源包|餘額|額度|積分|點數)(已)?(不足|不够|不夠|耗尽|耗盡|用完|用尽)|欠费|欠費|请充值|請儲值/,
   /(残高|クレジット|ポイント)(が|は)?(不足|足り|ありません)/,
   /(잔액|잔고|크레딧|포인트)(이|가)? ?(부족|없|소진)/,
@@ -89,7 +89,7 @@ const UNANSWERED: readonly RegExp[] = [
 
 /** Words for a request or an input that the upstream cannot use. */
 const INVALID: readonly RegExp[] = [
-  /invalid|unsupported|not.?supported|validation|malformed|\b422\b|bad.?request|inaccessible|(prompt|input|request).?(was.?|is.?)?(rejected|refused)/i,
+  /invalid|unsupported|not.?supported|validation|malformed|\b422\b|bad.?request|inaccessible|(prompt|input|request).?(was.?|is.?)?(rejected|refused)|(?<!index.?)out.?of.?range|\bfield.?(is.?)?(lacking|missing)|\b(lacking|missing).?(required.?)?(field|param)/i,
   /(fail(ed|ure)?|unable) to (download|fetch|access|decode) (the |your |an? )?(input|image|video|audio|file|media|ur[il])/i,
   /参数(错误|有误|异常)|參數(錯誤|有誤)|无效|無效|不支持|不支援|不合法|非法|格式(错误|有误|不正确|不正確|錯誤)/,
   /無効|不正な|サポートされて|サポートして|対応していない|対応していません|잘못된|유효하지|지원하지|지원되지|올바르지/,

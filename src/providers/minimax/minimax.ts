@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS } from "../../core/time.ts";
 import { ratioOf, resolutionOf } from "../../core/output-metadata/pixels.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
+import type { FailureCategory } from "../../core/record/upstream.ts";
 import type { CancelReading } from "../cancel.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, integerAt, numberAt, textAt } from "../json-fields.ts";
@@ -107,6 +108,8 @@ const MAX_CHALLENGE_CHARS = 512;
 /** Error codes with which MiniMax refuses the API key: 1004 (login failed) and 2049 (invalid key). */
 const UNAUTHORIZED: readonly (string | null)[] = ["1004", "2049"];
 const LIMITED = "1002";
+/** Error code for an account without balance. A retry does not help then. */
+const UNPAID = "1008";
 /**
  * Error codes with which MiniMax refuses a call: limits (1002, 1039, 2045, 2056), the key (1004, 2049), the balance
  * (1008), and the input (1026, 1042, 2013). Other codes may be those of a call that has started a job
@@ -115,7 +118,7 @@ const LIMITED = "1002";
 const REFUSED: readonly (string | null)[] = [
   LIMITED,
   "1004",
-  "1008",
+  UNPAID,
   "1026",
   "1039",
   "1042",
@@ -124,8 +127,20 @@ const REFUSED: readonly (string | null)[] = [
   "2049",
   "2056",
 ];
-/** Error codes of moderation at MiniMax: it has rejected the input (1026) or the output (1027). */
-const MODERATED: readonly (string | null)[] = ["1026", "1027"];
+/**
+ * Categories of failures by MiniMax's error codes: it has rejected the input (1026) or the output (1027), the input is not
+ * valid (1042, 2013), time-out (1001) and limits (https://platform.minimax.io/docs/api-reference/errorcode).
+ */
+const CATEGORIES: ReadonlyMap<string | null, FailureCategory> = new Map([
+  ["1026", "moderation"],
+  ["1027", "moderation"],
+  ["1042", "invalid_input"],
+  ["2013", "invalid_input"],
+  ["1001", "timeout"],
+  [LIMITED, "rate_limited"],
+  ["1039", "rate_limited"],
+  ["2045", "rate_limited"],
+]);
 
 function preflight(body: unknown): string | null {
   const challenge = textAt(body, "challenge");
@@ -223,7 +238,9 @@ function errorOf(body: unknown, task: unknown): UpstreamError {
     code === null
       ? { code: idAt(task, "error", "code"), text: textAt(task, "error", "message") }
       : { code, text: textAt(body, "base_resp", "status_msg") };
-  return MODERATED.includes(error.code) ? { ...error, category: "moderation" } : error;
+  if (error.code === UNPAID) return { ...error, category: "provider", isRetryable: false };
+  const category = CATEGORIES.get(error.code);
+  return category === undefined ? error : { ...error, category };
 }
 
 /**
