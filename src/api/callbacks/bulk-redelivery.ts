@@ -1,19 +1,17 @@
 import * as z from "zod/mini";
 import type { Env } from "../../env.ts";
 import type { ListedTask } from "../../index-db/list.ts";
-import { listShards } from "../../index-db/list-shards.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import type { Refusal } from "../../objects/task/reply.ts";
 import { json } from "../http/answer.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { routeOf } from "../http/route.ts";
 import { NoFields, TaskId } from "../http/fields.ts";
-import { type Call, NoQuery, operation } from "../operation.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import { callTasks } from "../search/call-tasks.ts";
-import { queryIndex, requireIndex } from "../search/query-index.ts";
-import { cursorOf, positionOf } from "../search/cursor.ts";
-import { filtersOf, RedeliveryPage } from "../search/filters.ts";
+import { RedeliveryPage } from "../search/filters.ts";
+import { pageOf } from "../search/list-tasks.ts";
 
 /** Largest number of tasks whose callbacks one request redelivers. */
 const MAX_REDELIVERED = 500;
@@ -98,20 +96,6 @@ export const redeliverSelected = operation(
     return countedEffects(await redeliverTasks(ids, idempotencyKey, env, caller), true);
   },
 );
-
-async function pageOf(
-  query: z.output<typeof RedeliveryPage>,
-  { env, runtime, caller }: Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller">,
-) {
-  const shards = requireIndex(env, runtime);
-  const filters = filtersOf(query, caller);
-  const { cursorKeys } = runtime.keyring;
-  const after = await positionOf(query.cursor, filters, cursorKeys);
-  const { tasks, next } = await queryIndex(() =>
-    listShards(shards, filters, after, query.limit, Date.now()),
-  );
-  return { tasks, next_cursor: next === null ? null : await cursorOf(next, filters, cursorKeys) };
-}
 
 /**
  * Returns on how many tasks an order of redeliveries started an attempt, and how many it skipped, by reason.

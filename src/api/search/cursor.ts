@@ -43,12 +43,7 @@ export async function positionOf(
 }
 
 function contentOf(position: string, filters: Filters): Bytes {
-  const { status, callback, model, provider, account, host, since, until } = filters;
-  const { outcome, statusCode, job, category, submission, outputs } = filters;
-  const narrowed = [status, callback, model, provider, account, host, since, until];
-  // Without later filters a cursor is the same as before they existed, so that lists go on through an upgrade.
-  const later = [[outcome, statusCode, job], [category], [submission], [outputs]];
-  const used = later.findLastIndex((added) => added.some((value) => value !== null));
-  const all = [...narrowed, ...later.slice(0, used + 1).flat()];
-  return bytesOf(JSON.stringify([position, ...all]));
+  // Only filters that are set are signed, so that a list goes on through an upgrade that brings another filter.
+  const used = Object.entries(filters).filter(([, value]) => value !== null);
+  return bytesOf(JSON.stringify([position, ...used.toSorted(([a], [b]) => (a < b ? -1 : 1))]));
 }

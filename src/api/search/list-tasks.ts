@@ -1,3 +1,4 @@
+import type * as z from "zod/mini";
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import type { ListedTask } from "../../index-db/list.ts";
@@ -6,7 +7,7 @@ import { readerOf } from "../../objects/task/caller.ts";
 import { json } from "../http/answer.ts";
 import { NO_ORIGIN } from "../http/link-origin.ts";
 import { routeOf } from "../http/route.ts";
-import { NoBody, operation } from "../operation.ts";
+import { type Call, NoBody, operation } from "../operation.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 import { cursorOf, positionOf } from "./cursor.ts";
 import { filtersOf, TaskPage } from "./filters.ts";
@@ -18,12 +19,22 @@ const LIST = {
   body: NoBody,
 } as const;
 
+/** Reads one page of a list of tasks, newest first. See `pageOf` for its errors. */
+export const listTasks = operation("listTasks", LIST, async ({ query, ...call }) => {
+  const { tasks, next_cursor } = await pageOf(query, call);
+  return { data: tasks.map((task) => summaryOf(task, readerOf(call.caller))), next_cursor };
+});
+
 /**
- * Reads one page of a list of tasks, newest first.
+ * Reads one page of a list of tasks from the index, newest first, and the cursor of the next page, which is null on the last
+ * one.
  * @throws Problem `invalid_request` for filters that the caller may not use, and for a cursor that belongs to another
  * list.
  */
-export const listTasks = operation("listTasks", LIST, async ({ query, env, runtime, caller }) => {
+export async function pageOf(
+  query: Omit<z.output<typeof TaskPage>, "count">,
+  { env, runtime, caller }: Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller">,
+) {
   const shards = requireIndex(env, runtime);
   const filters = filtersOf(query, caller);
   const { cursorKeys } = runtime.keyring;
@@ -31,10 +42,8 @@ export const listTasks = operation("listTasks", LIST, async ({ query, env, runti
   const { tasks, next } = await queryIndex(() =>
     listShards(shards, filters, after, query.limit, Date.now()),
   );
-  const next_cursor = next === null ? null : await cursorOf(next, filters, cursorKeys);
-  const data = tasks.map((task) => summaryOf(task, readerOf(caller)));
-  return { data, next_cursor };
-});
+  return { tasks, next_cursor: next === null ? null : await cursorOf(next, filters, cursorKeys) };
+}
 
 /**
  * Counts the tasks of a list: all of them, or with a cursor those that follow it. `is_capped` is true when there
