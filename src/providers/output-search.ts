@@ -1,6 +1,7 @@
 import { parseJson } from "../core/json.ts";
 import { isHttpUrl } from "../core/url.ts";
 import { at } from "./json-fields.ts";
+import { isNoOutputWord, isPreviewWord, wordsOf } from "./member-words.ts";
 
 /** Where the outputs of a job stand in an answer of its provider. */
 export interface OutputPlaces {
@@ -51,31 +52,10 @@ const MAX_NAME_CHARS = 64;
 const BETWEEN_LINKS = /[\s,;|](?=https?:\/\/)/i;
 const REST_OF_SEPARATOR = /[\s,;|]{1,4}$/;
 
-/** Words with which vendors name a picture or clip that only shows what an output is like. */
-const PREVIEW =
-  /^(?:image|img|photo|pic|video)?(?:cover|placeholder|poster|preview|thumb(?:nail)?)s?(?:frame|gif|image|img|link|photo|pic|uri|url|video)*s?$/;
 /** Name of a picture or clip that shows what a 3D model is like, where it stands beside the model. */
 const RENDER = /^render(?:ed|s)?(?: (?:image|img|photo|pic|picture|video)s?)(?: ur[il]s?)?$/;
 /** Words in names of members that are 3D models. */
 const MODEL = /^(?:fbx|glb|gltf|mesh|meshes|model|models|obj|ply|stl|usdz)$/;
-/**
- * Words in the name or kind of a member that is no output, because it repeats the request, belongs to the job or a
- * person, or is a page.
- */
-const NO_OUTPUT: ReadonlySet<string> = new Set(
-  [
-    // The request, and files that it names.
-    "arg args argument arguments init input inputs kwargs param parameter parameters params parent",
-    "prompt prompts reference references request requests",
-    // Calls about the job.
-    "callback callbacks cancel delete poll polling webhook webhooks",
-    // Reasons and pages.
-    "dashboard docs documentation error errors help homepage license licenses log logs permalink share terms warning",
-    "warnings website",
-    // Persons.
-    "author creator owner user",
-  ].flatMap((line) => line.split(" ")),
-);
 /**
  * Name of a member that is no output where its value is a text, and may contain the outputs where its value is an
  * object (`{"status": {"files": …}}`).
@@ -149,7 +129,7 @@ export function isNoOutputByKind(value: unknown): boolean {
   return KINDS.some((name) => {
     const kind = at(value, name);
     if (typeof kind !== "string" || kind.length > MAX_NAME_CHARS) return false;
-    return wordsOf(kind).some((word) => NO_OUTPUT_KIND.test(word) || PREVIEW.test(word));
+    return wordsOf(kind).some((word) => NO_OUTPUT_KIND.test(word) || isPreviewWord(word));
   });
 }
 
@@ -226,7 +206,7 @@ function isNoOutputName(name: string, value: unknown): boolean {
   if (name.length > MAX_NAME_CHARS) return false;
   const words = wordsOf(name);
   if (API_LINKS.includes(words.join("_"))) return true;
-  if (words.some((word) => NO_OUTPUT.has(word) || PREVIEW.test(word))) return true;
+  if (words.some((word) => isNoOutputWord(word) || isPreviewWord(word))) return true;
   if (words.includes(STATUS)) return words.length > 1 || typeof value === "string";
   return words[0] === "source" && MEDIA.test(words[1] ?? "");
 }
@@ -240,17 +220,4 @@ function isRenderOfModel(name: string, owner: object): boolean {
       isFile && other.length <= MAX_NAME_CHARS && wordsOf(other).some((word) => MODEL.test(word))
     );
   });
-}
-
-/** Returns the words of a name in lower case, e.g. `cover`, `image`, `url` of `coverImageURL` and of `cover_image_url`. */
-function wordsOf(name: string): readonly string[] {
-  return name
-    .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
-    .replaceAll(/([A-Z])([A-Z][a-z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[\s_.:/-]+/)
-    .filter((word) => word !== "")
-    .join(" ")
-    .replaceAll(/\b(call|web) (back|hook)\b/g, "$1$2")
-    .split(" ");
 }

@@ -1,6 +1,7 @@
 import { parseJson } from "../core/json.ts";
 import { mediaTypeOf, OTHER_TYPE, TYPE_BYTES } from "../core/output-metadata/media-type.ts";
 import { fromBase64 } from "../security/encoding.ts";
+import { isNoOutputWord, isPreviewWord, wordsOf } from "./member-words.ts";
 import { phaseOf } from "./phase.ts";
 
 /** The output of a finished job whose answer has no link to it: files that stand in the answer, or text. */
@@ -36,12 +37,10 @@ const HEAD_CHARS = Math.ceil(TYPE_BYTES / 3) * 4;
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** Words in names of members that are no output: what was submitted, and what accompanies the result. */
-const OTHER_WORDS = setOf(
-  "input inputs request params param parameters arguments args options config settings properties prompt prompts " +
-    "original origin source reference references error errors warning warnings logs log usage metrics timings " +
-    "webhook callback headers signature token hash md5 sha256 encrypted thought reasoning cover covers preview " +
-    "previews thumbnail thumbnails thumb poster placeholder",
+/** Further words in names of members whose text or data is no output: what was submitted, and what accompanies the result. */
+const FURTHER_WORDS = setOf(
+  "options config settings properties original origin source usage metrics timings headers signature token hash md5 " +
+    "sha256 encrypted thought reasoning",
 );
 /** Last words of names of members that have the output of a job, whatever it is. */
 const OUTPUT_WORDS = setOf("output outputs result results prediction predictions response");
@@ -119,7 +118,7 @@ function membersOf(
   const entries: readonly [string, unknown][] = Object.entries(value);
   return entries.slice(0, MAX_VALUES).flatMap(([name, member]) => {
     const named = isList ? words : wordsOf(name);
-    if (!isList && named.some((word) => OTHER_WORDS.has(word))) return [];
+    if (!isList && named.some(isBesideOutput)) return [];
     const place = isWritten || pointer === null ? null : `${pointer}/${escaped(name)}`;
     const owner = isList ? null : value;
     const isWithin = isOutput || namesOutput(named);
@@ -136,7 +135,11 @@ function membersOf(
 
 /** Tells whether a member `type` says that its object is no output, e.g. `thought` or `user_input`. */
 function isNoOutput(type: unknown): boolean {
-  return typeof type === "string" && wordsOf(type).some((word) => OTHER_WORDS.has(word));
+  return typeof type === "string" && wordsOf(type).some(isBesideOutput);
+}
+
+function isBesideOutput(word: string): boolean {
+  return FURTHER_WORDS.has(word) || isNoOutputWord(word) || isPreviewWord(word);
 }
 
 function namesOutput(words: readonly string[]): boolean {
@@ -214,12 +217,6 @@ function isNote(text: string): boolean {
 function isEmpty(value: unknown): boolean {
   if (typeof value === "string") return /^(?:|\{\s*\}|\[\s*\]|null)$/.test(value.trim());
   return value === null || (typeof value === "object" && Object.keys(value).length === 0);
-}
-
-/** Returns the words of a name in lower case: `audio`, `url` for `audio_url` and `audioUrl`. */
-function wordsOf(name: string): readonly string[] {
-  const spaced = name.replaceAll(/([a-z\d])(?=[A-Z])/g, "$1_").toLowerCase();
-  return spaced.split(/[^a-z\d]+/).filter((word) => word !== "");
 }
 
 function lastOf(words: readonly string[]): string {
