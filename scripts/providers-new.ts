@@ -14,7 +14,8 @@ import { type NewProvider, newProvider } from "./providers-new/names.ts";
 
 const USAGE = `Usage: npm run providers:new -- NAME [--code] [--no-hooks]
 Prints the declaration of an upstream, which needs no code. With --code it writes the folder of a new
-provider, with its adapter, its examples and its page, and MISSING where you have to fill something in.
+provider, with its adapter, its examples, its page and the list of bodies
+that its corpus lacks, and MISSING where you have to fill something in.
 docs/adding-a-provider.md has the steps.`;
 const SIGNED_HOOKS = `If its hooks are signed, also:
 ${FILES_OF_SIGNED_HOOKS.map(([path, what]) => `${path}  ${what}`).join("\n")}`;

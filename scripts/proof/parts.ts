@@ -29,14 +29,15 @@ export function minutesOf(args: readonly string[]): number | null {
 }
 
 /**
- * Returns the parts of a proof, each with a seed of its own. The planted bugs need the same time whatever
- * `minutes` is, and chaos at least one minute.
+ * Returns the parts of a proof: first all bodies of the corpora, and then those with a random seed, each with a seed of its
+ * own. The planted bugs need the same time whatever `minutes` is, and chaos at least one minute.
  */
 export function partsOf(minutes: number, seedOf = () => randomInt(MAX_SEED)): readonly Part[] {
   const share = minutes / DEFAULT_MINUTES;
   const lives = Math.ceil(SIMULATED_LIVES * share);
   const scale = Number((FUZZ_SCALE * share).toFixed(3));
   return [
+    { name: "corpus", command: "npx vitest run --project core test/providers/corpus" },
     { name: "simulation", command: `npm run sim -- --seed ${seedOf()} --lives ${lives}` },
     { name: "planted bugs", command: `npm run sim:planted -- --seed ${seedOf()}` },
     { name: "fuzz", command: `FUZZ_SEED=${seedOf()} FUZZ_SCALE=${scale} npm run fuzz` },

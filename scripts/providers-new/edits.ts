@@ -1,5 +1,5 @@
 import type { NewProvider } from "./names.ts";
-import { adapterOf, examplesOf, pageOf } from "./templates.ts";
+import { adapterOf, corpusPageOf, examplesOf, pageOf } from "./templates.ts";
 
 /** Error for a file of the repository that lacks the place at which a new provider is inserted. */
 export class UnexpectedFile extends Error {}
@@ -38,6 +38,7 @@ export function filesOf(provider: NewProvider, before: Files): Files {
     [`${folder}/${name}.ts`, adapterOf(provider)],
     [`${folder}/${name}.examples.ts`, examplesOf(provider)],
     [`${folder}/README.md`, pageOf(provider)],
+    [`${folder}/corpus/README.md`, corpusPageOf(provider)],
     edit(REGISTRY, imported, entry),
     edit(README, [", and gateways: ", `, \`${name}\``]),
   ]);

@@ -106,6 +106,29 @@ function reportsOf(maker: "hook" | "poll", report: string): string {
   return lines.join("");
 }
 
+/** Writes the page of a new provider's corpus: a list of the bodies that are missing, to be struck off as they are found. */
+export function corpusPageOf({ name, hasHooks }: NewProvider): string {
+  const hooks = hasHooks
+    ? "\nMISSING: hooks: the end, a failure, and a state on the way, if one is sent.\n"
+    : "";
+  return `# Corpus of ${name}
+
+Bodies of real answers${hasHooks ? " and hooks" : ""}, each with its source and the reading that follows from the vendor's documents, by somebody who has not written the adapter. File links, ids of jobs and the wording of prose are replaced.
+
+MISSING: every state that the documents name.
+
+MISSING: every place of an error: in the job, in an envelope, in headers, as an HTTP status.
+
+MISSING: every form of output: one file, several files, each kind of file.
+${hooks}
+MISSING: at least three bodies that the documents do not show, from tests of SDKs and public reports.
+
+## Where was searched
+
+MISSING: the pages and repositories, and when they were read.
+`;
+}
+
 /** Writes the page of a new provider. */
 export function pageOf({ name, prefix, hasHooks }: NewProvider): string {
   const hookUrl = hasHooks ? `, "webhook_url": "'$HOOK_URL'"` : "";

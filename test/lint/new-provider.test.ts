@@ -5,10 +5,10 @@ import { filesOf, LISTS } from "../../scripts/providers-new/edits.ts";
 import { type NewProvider, newProvider } from "../../scripts/providers-new/names.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const WRITTEN = ["README.md", "src/providers/*/*.*"];
+const WRITTEN = ["README.md", "src/providers/*/*.*", "src/providers/*/corpus/README.md"];
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
-it("no adapter, example or page still has a placeholder that npm run providers:new has written", () => {
+it("no adapter, example, page or corpus still has a placeholder that npm run providers:new has written", () => {
   const left = globSync(WRITTEN, { cwd: ROOT }).flatMap((path) => {
     const lines = read(path).split("\n").entries();
     return [...lines].flatMap(([i, line]) =>
@@ -27,7 +27,9 @@ it.each([
     const provider: NewProvider = { name: "a-b", identifier: "aB", prefix: "A_B", hasHooks };
     const files = filesOf(provider, new Map(LISTS.map((path) => [path, read(path)])));
     const folder = "src/providers/a-b";
-    const written = [`${folder}/a-b.ts`, `${folder}/a-b.examples.ts`, `${folder}/README.md`];
+    const written = ["a-b.ts", "a-b.examples.ts", "README.md", "corpus/README.md"].map(
+      (name) => `${folder}/${name}`,
+    );
     expect([...files.keys()]).toEqual([...written, ...LISTS]);
     expect(files.get(`${folder}/README.md`)).toContain(
       `| the end of a job is found | ${finding} |`,

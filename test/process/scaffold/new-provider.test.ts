@@ -12,7 +12,7 @@ const Report = z.object({
 
 const SIGNED = ["test/providers/signatures/schemes.ts", "test/worker/senders.ts"] as const;
 const PLACEHOLDERS =
-  "no adapter, example or page still has a placeholder that npm run providers:new has written";
+  "no adapter, example, page or corpus still has a placeholder that npm run providers:new has written";
 const MEANINGS = [
   "a success",
   "a success without output",
@@ -22,7 +22,7 @@ const MEANINGS = [
   "an unknown state",
 ];
 
-it("npm run check passes with what npm run providers:new --code writes, and only tests of missing reports, page parts and placeholders fail", () => {
+it("npm run check passes with what npm run providers:new --code writes, and only tests of missing reports, bodies, page parts and placeholders fail", () => {
   using clone = new Checkout();
   clone.run(
     "npm run -s providers:new -- acme-video --code && npm run -s providers:new -- b --code --no-hooks",
@@ -40,6 +40,7 @@ it("npm run check passes with what npm run providers:new --code writes, and only
     ...MEANINGS.map((meaning) => `an example answer of ${name} to a poll is read as ${meaning}`),
     `a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`,
     `the page of ${name} describes the provider before its only example of a call, whose path starts a job`,
+    `the corpus of ${name}, which the documents offer, has at least eight bodies`,
     `the page of ${name} names the pages that its facts are from, and when they were read`,
   ]);
   const hooks = MEANINGS.map((meaning) => `an example hook of acme-video is read as ${meaning}`);
