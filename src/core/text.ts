@@ -1,4 +1,4 @@
-/** What stands for what a text must not contain, as in texts that were decoded from wrong bytes. */
+/** The replacement character U+FFFD, which stands in place of each character that a text must not contain. */
 const REPLACEMENT = "\ufffd";
 
 /**

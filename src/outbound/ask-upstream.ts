@@ -66,7 +66,7 @@ export async function askUpstream(
   return pollAnswer(isOurs ? reading : UNCLEAR, head, rules);
 }
 
-/** What the question at a content path needs besides the answer about the job. */
+/** Connection, key and configuration with which the content path of a job is asked. */
 export interface FileQuestion {
   readonly connection: Connection;
   readonly key: string;

@@ -13,8 +13,8 @@ export interface UpstreamError {
    */
   readonly category?: FailureCategory;
   /**
-   * What the upstream itself says on whether the same job may succeed when it is submitted again. It overrides what the
-   * category implies. Absent when the upstream says nothing.
+   * Tells whether the same job may succeed when it is submitted again, as the upstream itself says. It overrides what the
+   * category implies. Absent when the upstream does not say it.
    */
   readonly isRetryable?: boolean;
   /** Category of a failure of which state, code and text show none. Absent means `provider`. */

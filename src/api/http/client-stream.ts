@@ -24,7 +24,7 @@ interface PiecedAnswer {
   readonly next: NextPiece;
   /**
    * Number of bytes of all pieces; the answer fails with fewer or more, so that the client can tell that it is not complete.
-   * Null when the number is not known.
+   * Null for a stream of unknown length.
    */
   readonly bytes: number | null;
   /**

@@ -1,6 +1,5 @@
 /**
- * What is decided about a submission before its body is read, so that nobody whose request can only be refused makes the
- * relay hold a body.
+ * Checks of a submission before its body is read, so that a request that can only be refused takes no memory for its body.
  */
 import type { Runtime } from "../../config/runtime.ts";
 import type { Offer } from "../../config/offers.ts";

@@ -3,7 +3,7 @@ import type { Limit, Offer, UpstreamKeyOwner } from "../../config/offers.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { Found } from "./json-body.ts";
 
-/** What is known of the request of an account to submit a job before its body is read. */
+/** Request of an account to submit a job, as far as its request line and headers decide which offers can be for it. */
 export interface OfferPlace {
   readonly connection: string;
   readonly keyOwner: UpstreamKeyOwner;

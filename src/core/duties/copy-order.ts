@@ -40,7 +40,7 @@ const CLEARANCE_MS = 2_500;
 /**
  * Returns the order to copy the outputs of a task, which is repeated until the object that copies them has taken it.
  * The first order does not come from this duty: it is sent beside the first attempt of the callback (`firstOrderOf`).
- * Null when there is nothing to order, and when an attempt of the callback is planned so soon that the order could
+ * Returns null when no copy is to be ordered, and when an attempt of the callback is planned so soon that the order could
  * delay it.
  */
 export function orderCopies(record: TaskRecord, policy: Policy): Duty<CopyStep> | null {

@@ -165,7 +165,7 @@ export interface HookEvent {
   readonly connection: string;
   /** Id of the job that the hook names. Null when the hook names no job. */
   readonly jobId: string | null;
-  /** What the hook says. `no_output`, without meaning, for a hook that is not understood. */
+  /** News of the job in the hook. A hook that is not understood (`unread`) has `no_output` here, which nobody reads. */
   readonly news: UpstreamNews;
   /**
    * Why the hook is not understood. It counts as a claim that the job has ended, which a poll verifies. Absent for a hook

@@ -40,8 +40,8 @@ export const PRICED_FIELDS = ["duration"] as const;
 export interface FinalPrice {
   readonly credits: number;
   /**
-   * What has decided the price: the stated usage, a field of the output metadata, or the hold, i.e. all credits that
-   * were charged, when the number of the rule was not known.
+   * Source of the number by which the price was decided: the stated usage, or a field of the output metadata. It is the hold,
+   * i.e. all credits that were charged, when that number was not known.
    */
   readonly basis: PriceBasis;
 }

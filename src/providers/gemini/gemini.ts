@@ -167,7 +167,7 @@ function observe(body: unknown): Observation | null {
   const outputs = outputsIn(body);
   const files = outputs.flat();
   const urls = outputLinks({
-    // What the model has made last is its answer.
+    // The files of the last step are the model's answer; those of earlier steps come after them.
     main: (outputs.at(-1) ?? []).map((file) => at(file, "uri")),
     part: files,
   });
