@@ -8,6 +8,7 @@ import type { Observation } from "../../src/providers/observation.ts";
 import type { Connection, UpstreamProvider } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { declared } from "./adapters.ts";
+import { DECLARATIONS } from "./declarations.ts";
 import { aHook } from "./hook.ts";
 
 const BASE = "https://upstream.example.com";
@@ -44,7 +45,7 @@ async function polled(
 ) {
   const left = [...bodies];
   const ask: Parameters<typeof askProvider>[5] = async () => {
-    return { status: 200, headers: new Headers(), retryAfter: null, body: left.shift() };
+    return { status: 200, headers: new Headers(), body: left.shift() };
   };
   const job = { id: "job-1", endpoint: "fal-ai/flux/dev" };
   const { signal } = new AbortController();
@@ -59,6 +60,17 @@ it("a file in the answer to a poll becomes a link to this answer with the place 
   const url = `${BASE}/v1/predictions/job-1#/output/a~1b~0%20%23%C3%A9/0`;
   expect(answer).toMatchObject({ kind: "news", news: { status: "completed", urls: [url] } });
   expect(inlinePointer(new URL(url))).toBe("/output/a~1b~0 #é/0");
+});
+
+it("a JPEG in base64 at a declared place is a file in the answer, and no path on the host although it begins with a slash", async () => {
+  const { runpod } = DECLARATIONS;
+  const poll = { ...runpod.poll, outputs: ["/output"], outputs_in: null };
+  const provider = declared("gpu", { ...runpod, poll, key: "k" });
+  const output = `/9j/4AAQSkZJRgABAQ${"A".repeat(300)}`;
+  const body = { id: "job-1", status: "COMPLETED", output };
+  expect(await polled(provider, [body], KEPT)).toMatchObject({
+    news: { status: "completed", urls: [expect.stringMatching(/\/job-1#\/output$/)] },
+  });
 });
 
 it("a file in the second answer of a poll becomes a link to the second answer", async () => {
@@ -169,7 +181,7 @@ it.each<[ContentAnswer["kind"] & ("opens" | "closed"), readonly string[]]>([
     const provider = named("openai-videos");
     const body = { id: "job-1", object: "video", status: "completed", last_frame: DATA_URL };
     const ask: Parameters<typeof askProvider>[5] = async () => {
-      return { status: 200, headers: new Headers(), retryAfter: null, body };
+      return { status: 200, headers: new Headers(), body };
     };
     const job = { id: "job-1", endpoint: null };
     const { signal } = new AbortController();

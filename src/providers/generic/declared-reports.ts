@@ -70,8 +70,8 @@ export interface ReadOutputs {
   readonly keyedUrls: readonly string[];
 }
 
-/** Number of characters by which a text in base64 is recognised. Shorter texts may be words or names of files. */
-const BASE64_CHARS = 256;
+/** Pattern of a path, and not of a JPEG in base64, which begins with a slash too. */
+const PATH = /^\/(?!\/|9j\/)/;
 /** Pattern of a relative path of a file with an extension of media, models, texts or archives. */
 const FILE_PATH =
   /^(?![A-Za-z][A-Za-z+.-]*:)(?:(?<folder>[^\s/\\][^\n\\]{0,500})\/)?(?<name>[^\n/\\]{1,200}\.(?:3ds|aac|apng|avif|avi|bmp|dae|exr|fbx|flac|gif|glb|gltf|hdr|jpe?g|json|k?splat|latent|m4a|m4v|mkv|mov|mp3|mp4|obj|ogg|opus|pdf|ply|png|psd|spz|srt|stl|svg|tga|tiff?|txt|usd[az]?|vtt|wav|webm|webp|zip))$/i;
@@ -268,14 +268,7 @@ function linkOf(text: string, baseUrl: string): string | null {
 
 /** Tells whether a text is a link or, at a declared place, a path on the host of the connection and no file in base64. */
 function isLinkOrPath(text: string, isPlace: boolean): boolean {
-  return isLink(text) || (isPlace && /^\/(?!\/)/.test(text) && !isBase64(text));
-}
-
-/** Tells whether a value is a file in base64, perhaps as a `data:` URL. Only its beginning is looked at. */
-function isBase64(value: unknown): boolean {
-  if (typeof value !== "string") return false;
-  if (/^data:[^,]{0,100};base64,/i.test(value)) return true;
-  return value.length >= BASE64_CHARS && /^[A-Za-z\d+/\r\n]+$/.test(value.slice(0, BASE64_CHARS));
+  return isLink(text) || (isPlace && PATH.test(text));
 }
 
 function progressIn({ body, jobId }: GivenReport, { progress }: ReportPlaces): number | null {
