@@ -36,6 +36,15 @@ const UNPAID: readonly RegExp[] = [
   /(잔액|잔고|크레딧|포인트)(이|가)? ?(부족|없|소진)/,
 ];
 
+/** Words for an input that is above or below a limit of its kind: no limit of the rate or of the time of jobs. */
+const OUT_OF_LIMITS: readonly RegExp[] = [
+  /\b(audio|video|image|file|text|prompt|script|input|media|clip|sample|context|model|plan|dubbing|max|maximum).?(length|size|resolution).?(limit.?)?(is.?|was.?)?(exceed|too.?(long|large|big|high|short|small|low)|(greater|less|longer|shorter|larger|smaller).?than)/i,
+  /\b(audio|video|file|input|media|clip|sample|model|plan|dubbing).?duration.?(limit.?)?(is.?|was.?)?(exceed|too.?(long|short)|(greater|less|longer|shorter).?than)/i,
+  /(?<!(output|result|generated).?)\b(audio|video|image|file|text|prompt|script|input|media|clip|sample|source).?(is.?|are.?|was.?)?too.?(long|large|big|short|small)\b/i,
+  /too.?many.?(visuals?|faces|people|characters|words|pixels|frames|(input|reference).?(image|video|audio|file)s?)\b/i,
+  /exceed(s|ed|ing)? (the |your )?((max|maximum|allowed|permitted|supported) ){0,3}(file )?(length|size|resolution|dimensions)\b/i,
+];
+
 /** Words for an upstream that takes no more jobs at the moment. */
 const LIMITED: readonly RegExp[] = [
   /rate.?limit|too.?many|quota|throttl|\b429\b|overload|\b(is|are|too|currently).?busy|server.?busy|at.?capacity|queue.?(is.?)?full|concurren(t|cy)/i,
@@ -90,7 +99,11 @@ const UNANSWERED: readonly RegExp[] = [
 /** Words for a request or an input that the upstream cannot use. */
 const INVALID: readonly RegExp[] = [
   /invalid|unsupported|not.?supported|validation|malformed|\b422\b|bad.?request|inaccessible|(prompt|input|request).?(was.?|is.?)?(rejected|refused)|(?<!index.?)out.?of.?range|\bfield.?(is.?)?(lacking|missing)|\b(lacking|missing).?(required.?)?(field|param)/i,
-  /(fail(ed|ure)?|unable) to (download|fetch|access|decode) (the |your |an? )?(input|image|video|audio|file|media|ur[il])/i,
+  /((fail(ed|ure)?|unable) to|cannot|can't|could not) (download|fetch|access|decode) (the |your |an? )?(input|image|video|audio|file|media|ur[il])/i,
+  /(?<!(model|weights?|checkpoint|output|result).?)\b(file|image|video|audio|media|input).?download.?(fail|error)/i,
+  /(?<!(output|result|generated).?)\b(audio|video|image|media|metadata|prompt|input|text|file).?missing$/i,
+  /\bno (audio|video|image|prompt|input|text|file)( file| ur[il])? (was |were |is )?(provided|given|specified|supplied)\b/i,
+  /\b(asset|file|media|format).?type.?mismatch|\b(audio|video|image|input|param(eter)?)s?.?conflict/i,
   /参数(错误|有误|异常)|參數(錯誤|有誤)|无效|無效|不支持|不支援|不合法|非法|格式(错误|有误|不正确|不正確|錯誤)/,
   /無効|不正な|サポートされて|サポートして|対応していない|対応していません|잘못된|유효하지|지원하지|지원되지|올바르지/,
 ];
@@ -102,6 +115,7 @@ const INVALID: readonly RegExp[] = [
 const CAUSES: readonly Sign[] = [
   ["moderation", hasOne(MODERATION)],
   ["provider", hasOne(UNPAID)],
+  ["invalid_input", hasOne(OUT_OF_LIMITS)],
   ["rate_limited", hasOne(LIMITED)],
   ["invalid_input", namesExpiredLink],
   ["timeout", hasOne([...TIMED_OUT, EXPIRED])],

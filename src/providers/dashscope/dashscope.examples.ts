@@ -235,6 +235,11 @@ export const examples: Examples = {
       failure("Throttling.RateQuota", "Please try again later.", "rate_limited"),
       failure("InternalError.Timeout", "An error occurred.", "timeout"),
       failure("InternalError", "An error occurred.", "provider"),
+      poll(
+        "a failure that only a part of the results explains",
+        task("FAILED", { results: [{ ...REFUSED, code: "FILE_DOWNLOAD_FAILED", message: "no" }] }),
+        failed("invalid_input", "no"),
+      ),
       poll("a job that the provider no longer keeps", task("UNKNOWN"), "unclear: UNKNOWN"),
       poll("an answer without a job", { request_id: "4909100c", output: {} }, "unclear"),
       poll("fields of wrong types", { output: { task_id: [ID], task_status: 7 } }, "unclear"),

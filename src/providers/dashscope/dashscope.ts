@@ -158,6 +158,7 @@ function observationOf(
   const urls = linksIn(output);
   // A job of several images succeeds when one image does. Each of the other images then has an error.
   const partial = listAt(output, "results").find((result) => textAt(result, "code") !== null);
+  const isExplained = textAt(output, "code") !== null || textAt(output, "message") !== null;
   const hasFailed = urls.length === 0 && state === "SUCCEEDED" && partial !== undefined;
   const resolution = integerAt(usage, "SR");
   const stated = statedMetadata(usage);
@@ -171,7 +172,7 @@ function observationOf(
     },
     // The times are local times of the region without an offset, so they cannot be used.
     completedAt: null,
-    error: errorOf(hasFailed ? partial : output),
+    error: errorOf(hasFailed || !isExplained ? partial : output),
     usage: amountsAt(usage),
   };
 }
