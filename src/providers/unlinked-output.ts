@@ -11,7 +11,10 @@ export interface UnlinkedOutput {
    * within a JSON text, to which no pointer leads.
    */
   readonly files: readonly (string | null)[];
-  /** True when the output is text, e.g. a transcription or the answer of a language model, or the id of something made. */
+  /**
+   * True when the output is text or data, e.g. a transcription, the answer of a language model, verdicts or scores, or the id
+   * of something made.
+   */
   readonly isText: boolean;
 }
 
@@ -25,6 +28,8 @@ interface Leaf {
   readonly owner: object | null;
   /** True within a member that is named as the output of a job. */
   readonly isOutput: boolean;
+  /** True within an object of an output that has verdicts or scores only. */
+  readonly isVerdict: boolean;
 }
 
 const MAX_DEPTH = 12;
@@ -53,7 +58,7 @@ const TEXT_WORDS = setOf(
 const NOTE_WORDS = setOf(
   "id ids uuid status state type kind model version message msg time date at name format size ratio resolution seed " +
     "code progress action mode quality reason object extension mime path filename subfolder language languages " +
-    "title titles tags detail details",
+    "title titles tags detail details width height duration seconds fps frames bytes count total index cost price",
 );
 /** Last words of names of members that have files or links. */
 const FILE_WORDS = setOf(
@@ -72,21 +77,31 @@ const MEDIA_TYPES = setOf("image video audio file model");
 export function unlinkedOutputIn(body: unknown): UnlinkedOutput {
   const files = new Map<unknown, string | null>();
   let isText = false;
+  let isDrawn = false;
   let isLinked = false;
   for (const leaf of leavesIn(body)) {
     if (isFile(leaf)) {
       if (!files.has(leaf.value)) files.set(leaf.value, leaf.pointer);
     } else {
       isText ||= isTextOutput(leaf);
+      isDrawn ||= isDrawing(leaf.value);
       isLinked ||= isPlaceOfLink(leaf);
     }
   }
-  return { files: [...files.values()], isText: isText && !isLinked };
+  return { files: [...files.values()], isText: isDrawn || (isText && !isLinked) };
 }
 
 function* leavesIn(body: unknown): Generator<Leaf> {
   const stack: (Leaf & { readonly depth: number })[] = [
-    { value: body, pointer: "", words: [], owner: null, isOutput: false, depth: 0 },
+    {
+      value: body,
+      pointer: "",
+      words: [],
+      owner: null,
+      isOutput: false,
+      isVerdict: false,
+      depth: 0,
+    },
   ];
   for (let seen = 0; seen < MAX_VALUES; seen++) {
     const next = stack.pop();
@@ -115,6 +130,7 @@ function membersOf(
 ) {
   if (isNoOutput(Reflect.get(value, "type"))) return [];
   const isList = Array.isArray(value);
+  const isVerdict = !isList && isOutput && hasOnlyVerdicts(value);
   const entries: readonly [string, unknown][] = Object.entries(value);
   return entries.slice(0, MAX_VALUES).flatMap(([name, member]) => {
     const named = isList ? words : wordsOf(name);
@@ -128,8 +144,23 @@ function membersOf(
       words: named,
       owner,
       isOutput: isWithin,
+      isVerdict,
       depth: depth + 1,
     };
+  });
+}
+
+/**
+ * Tells whether an object has nothing but flags and numbers under names of its own, e.g. `{"violence": true, "hate": false}`
+ * of a moderator. Words for files, for their properties and for the end of a job describe an output that is elsewhere.
+ */
+function hasOnlyVerdicts(object: object): boolean {
+  return Object.entries(object).every(([name, value]: [string, unknown]) => {
+    if (typeof value !== "boolean" && typeof value !== "number") return false;
+    const words = wordsOf(name);
+    const last = lastOf(words);
+    if (NOTE_WORDS.has(last) || FILE_WORDS.has(last) || phaseOf(last) === "completed") return false;
+    return !words.some(isBesideOutput);
   });
 }
 
@@ -198,14 +229,25 @@ function isPlaceOfLink({ value, words, isOutput }: Leaf): boolean {
   return (isNamed || isOutput) && typeof value === "string" && SCHEME.test(value);
 }
 
-function isTextOutput({ value, words, isOutput }: Leaf): boolean {
+function isTextOutput({ value, words, isOutput, isVerdict }: Leaf): boolean {
   const last = lastOf(words);
   if (isEmpty(value)) return false;
-  if (typeof value !== "string") return /^(?:output|prediction)s?$/.test(last);
+  if (typeof value !== "string") return isVerdict || /^(?:output|prediction)s?$/.test(last);
   if (/^ids?$/.test(last)) return MADE_WORDS.has(words.at(-2) ?? "");
   if (/^(?:modality|output_type|result_type)$/.test(words.join("_"))) return value === "text";
   if (last === "json" && insideOf(value) === null) return false;
   return (TEXT_WORDS.has(last) || (isOutput && !NOTE_WORDS.has(last))) && !isNote(value);
+}
+
+/**
+ * Tells whether a text is the path of a drawing (https://www.w3.org/TR/SVG2/paths.html), e.g. the outline of a mask. It is an
+ * output also beside an empty place for a picture, which some models fill only when asked to.
+ */
+function isDrawing(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  return /^\s*M\s*-?\d[\d.]*[\s,]+-?\d[\d\s.,e+-]*[ACHLMQSTVZ][\d\s.,e+ACHLMQSTVZ-]*$/i.test(
+    value.slice(0, MIN_FILE_CHARS),
+  );
 }
 
 /** Tells whether a text is a link, a path of a file or the state of a job, which are no output. */

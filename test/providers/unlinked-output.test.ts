@@ -46,6 +46,10 @@ it.each<[string, unknown]>([
   ["structured data", { structuredData: { age: "30-40" } }],
   ["a text within a JSON text", { resultJson: JSON.stringify({ resultObject: { a: "fox" } }) }],
   ["the word text for its kind", { modality: "text", content: { prompt: "a fox" } }],
+  ["an object of verdicts", { outputs: [{ hate: false, "sexual/minors": true }] }],
+  ["verdicts within an output", { result: { flagged: "no", categories: { violence: true } } }],
+  ["an object of scores", { predictions: { fox: 0.93, dog: 0 } }],
+  ["the path of a drawing beside an empty picture", { image: null, path: "M 0 0 L 10 -1e1 Z" }],
   ["the id of a made voice", { output: { task_id: "1", voice_id: "v.1.mp4" } }],
 ])("an answer with %s has text as its output", (_, body) => {
   expect(unlinkedOutputIn(body)).toEqual({ files: [], isText: true });
@@ -65,6 +69,15 @@ it.each<[string, unknown]>([
   ["text beside a file that is null", { text: "A fox", video: null }],
   ["text beside a link that no adapter has read", { results: [{ content: "A fox", media: LINK }] }],
   ["a link that is not of the web", { output: ["s3://bucket/video"] }],
+  ["flags outside of an output", { flags: { hate: false } }],
+  ["properties of a file in an output", { output: { width: 1024, height: 576, fps: 24 } }],
+  ["a flag for its success in an output", { result: { success: true } }],
+  ["a flag for a kind of file in an output", { output: { has_audio: true } }],
+  ["a flag beside the state in an output", { output: { upscaled: true, status: "done" } }],
+  ["verdicts beside an empty link", { output: { scores: { a: 0.5 }, image_url: null } }],
+  ["an empty object as the output", { output: {} }],
+  ["a format that only begins like a drawing", { image: null, format: "m4a" }],
+  ["a path that only begins like a drawing", { image: null, path: "media/1.mp4" }],
   ["an empty JSON text", { resultJson: "{}" }],
   ["a JSON text that is broken", { resultJson: "{]" }],
 ])("an answer with %s has no output yet", (_, body) => {
