@@ -27,6 +27,15 @@ const OF_REQUEST =
   /^(?:inputs?|requests?|params?|parameters?|prompts?|options|config|settings|arguments)$/;
 const MAX_DEPTH = 5;
 
+/** Names under which upstreams give what the program of a job has written. */
+const LOG_NAMES: readonly string[] = ["logs", "log"];
+/** Words of a line of a log that tells of a failure, and of one that only warns. */
+const TELLS_FAILURE =
+  /\b(?:error|exception|fail(?:ed|ure|s)?|violat(?:ed|es|ion)|rejected|refused|denied|invalid|unable to|cannot|could not)\b|[a-z](?:Error|Exception)\b/i;
+const WARNS = /\bwarn(?:ing)?\b|Warning\b|\bdeprecated\b|^\W*(?:info|debug)\b/i;
+/** Length in characters up to which a line of a log counts as a reason. */
+const MAX_LINE_CHARS = 500;
+
 /** Names under which upstreams say whether a retry helps. */
 const RETRY_NAMES: readonly string[] = [
   "retryable",
@@ -44,6 +53,20 @@ const RETRY_NAMES: readonly string[] = [
  */
 export function reasonIn(report: unknown): string | null {
   return firstIn(report, NAMES, (value) => (isReason(value) ? value : null));
+}
+
+/**
+ * Returns the last line of the log in a report on a failed job, if that line tells of a failure. Null for any other line, e.g.
+ * one of progress.
+ */
+function failureInLog(report: unknown): string | null {
+  return firstIn(report, LOG_NAMES, (log) => {
+    if (typeof log !== "string") return null;
+    const end = log.trimEnd().slice(-MAX_LINE_CHARS - 1);
+    const line = end.split(/[\r\n]/).at(-1) ?? "";
+    const isWhole = line.length <= MAX_LINE_CHARS;
+    return isWhole && TELLS_FAILURE.test(line) && !WARNS.test(line) ? line.trim() : null;
+  });
 }
 
 /** Returns what a report says on whether a retry helps, searched like a reason. Null when it says nothing. */
@@ -89,16 +112,22 @@ function objectsIn(values: readonly unknown[]): readonly object[] {
 
 /**
  * Returns a report on a failed job, completed where the adapter has read no reason, or not whether a retry helps, by
- * what the report states elsewhere.
+ * what the report states elsewhere. A log counts only where no other reason and no code stands.
  */
 export function withReason(observation: Observation, report: unknown): Observation {
   if (phaseIn(observation) !== "failed") return observation;
   const { error } = observation;
   const text = error?.text ?? null;
-  const hasReason = text !== null && !isOnlyLinks(text);
-  const reason = hasReason ? text : (reasonIn(report) ?? text);
+  const reason = completedReason(error, report);
   const isRetryable = error?.isRetryable ?? retryWordIn(report);
   if (reason === text && isRetryable === null) return observation;
   const read = { code: null, ...error, text: reason };
   return { ...observation, error: isRetryable === null ? read : { ...read, isRetryable } };
+}
+
+/** Returns the reason of a failure as the adapter has read it or, where it has read none, as the report states it elsewhere. */
+function completedReason(error: Observation["error"], report: unknown): string | null {
+  const { code = null, text = null } = error ?? {};
+  if (text !== null && !isOnlyLinks(text)) return text;
+  return reasonIn(report) ?? (code === null ? failureInLog(report) : null) ?? text;
 }
