@@ -82,6 +82,27 @@ describe("a link that opens only with the key of its gateway", () => {
   );
 });
 
+describe("a link in place of the id of the remixed video", () => {
+  const former = "https://cdn.example.com/former.mp4";
+  const own = "https://cdn.example.com/own.mp4";
+  const part = { remixed_from_video_id: former };
+
+  it.each([
+    ["is the output where the answer has no other", [], part, [former]],
+    ["is the output beside a link that opens only with the key", [KEYED], part, [former]],
+    ["is left out beside a link at a documented place", [own], part, [own]],
+    ["is left out beside another video", [], { ...part, video: own }, [own]],
+    [
+      "is the output beside a file that is no video",
+      [],
+      { ...part, sound: "https://cdn.example.com/s.mp3" },
+      [former, "https://cdn.example.com/s.mp3"],
+    ],
+  ])("%s", (_, main, members, urls) => {
+    expect(outputsOf(main, BASE, members).urls).toEqual(urls);
+  });
+});
+
 describe("a report on a job with a link that opens only with the key", () => {
   const report = { jobId: "7", state: "completed", metadata: {}, completedAt: null, error: null };
   const keyed = { ...report, urls: [KEYED], keyedUrls: [KEYED] };

@@ -17,6 +17,12 @@ const VIDEO_PATH = /\.(?:m4v|mkv|mov|mp4|webm)$/i;
 /** Pattern of the ends of paths to files that are no videos. */
 const OTHER_PATH = /\.(?:avif|gif|glb|jpe?g|json|m4a|mp3|png|txt|wav|webp|zip)$/i;
 
+/**
+ * Name of the id of the video that was remixed. Some gateways have put the link to the output there (Agnes), and now put it
+ * at its own place as well.
+ */
+const FORMER_NAME = "remixed_from_video_id";
+
 /** Pattern of the paths of files that are videos. */
 const VIDEO_CONTENT = /\/v1\/(?:videos|video\/generations)\//;
 /** Patterns of the ends of paths, and of the names of members, that say that a link is to a picture. */
@@ -51,13 +57,16 @@ interface Output {
   /** True when the link may be to the main output, so that a content path beside it leads to the same file. */
   readonly canBeMain: boolean;
   readonly isPicture: boolean;
+  /** True at the place that some gateways once used for the main output. */
+  readonly isAtFormerPlace: boolean;
 }
 
 /**
  * Returns the links to the outputs in an answer of a gateway: http(s) URLs, and paths on the gateway where links are
  * documented. The content path of the job (`contentPath`, on the gateway) stands for a link that names the path of this job
  * at another origin, e.g. the gateway's public name, and is asked where the answer has no link. A content path of another
- * job elsewhere opens for nobody here and is left out, and so is one beside another link to the video.
+ * job elsewhere opens for nobody here and is left out, and so is one beside another link to the video. A link at the former
+ * place of the main output counts only where no other can be that output.
  */
 export function gatewayOutputs(places: GatewayPlaces, job: GatewayJob): GatewayOutputs {
   const texts = outputTexts(places, (text, isPlace) => isLink(text) || isPath(text, isPlace, job));
@@ -65,8 +74,12 @@ export function gatewayOutputs(places: GatewayPlaces, job: GatewayJob): GatewayO
   const all = texts.flatMap((found) =>
     found.text === repeated && !found.isMain ? [] : (outputOf(found, job) ?? []),
   );
-  const hasMain = all.some(({ isKeyed, canBeMain }) => !isKeyed && canBeMain);
-  const counted = all.filter(({ isKeyed }) => !isKeyed || !hasMain);
+  const main = all.filter(({ isKeyed, canBeMain }) => !isKeyed && canBeMain);
+  const hasPresentMain = main.some(({ isAtFormerPlace }) => !isAtFormerPlace);
+  const counted = all.filter(
+    ({ isKeyed, isAtFormerPlace }) =>
+      !(isKeyed && main.length > 0) && !(isAtFormerPlace && hasPresentMain),
+  );
   const keyedUrls = linksOf(counted.filter(({ isKeyed }) => isKeyed));
   const urls = linksOf(counted);
   const outputs = { urls, keyedUrls, contentUrl: keyedUrls[0] ?? contentUrlOf(job) };
@@ -134,7 +147,8 @@ function outputOf(found: FoundText, job: GatewayJob): Output | null {
   const url = URL.parse(link);
   if (url === null || FOREIGN_KEYS.includes(url.hostname)) return null;
   const canBeMain = found.isMain || isVideo(found);
-  const kind = { canBeMain, isPicture: isPicture(found, url) };
+  const isAtFormerPlace = found.name === FORMER_NAME;
+  const kind = { canBeMain, isPicture: isPicture(found, url), isAtFormerPlace };
   if (!needsKey(url)) return { link, isKeyed: false, ...kind };
   const keyed = url.origin === originOf(job.baseUrl) ? link : ownLink(url, job);
   return keyed === null ? null : { link: keyed, isKeyed: true, ...kind };
