@@ -20,7 +20,7 @@ export const MEASURES = [
 export type Measure = (typeof MEASURES)[number][0];
 
 /**
- * Builds the SQL expression for the number of the histogram bucket into which a value falls; SQL NULL when
+ * Builds the SQL expression for the number of the latency bucket into which a value falls. The expression is NULL when
  * the value is NULL.
  * @param value SQL expression of the value, in milliseconds.
  */

@@ -14,15 +14,15 @@ import type { Position } from "./list.ts";
 import { SUM_UP_DAY, SUM_UP_HOUR } from "./step-counts.ts";
 
 /**
- * Length of a quarter of a day in milliseconds. The tasks of an hour of the present quarter whose rows have changed
- * are counted again at every run of the cron trigger, those of earlier quarters once an hour.
+ * Length of a quarter of a day in milliseconds. An hour whose rows have changed is counted again at every run of the
+ * cron trigger if it belongs to the present quarter, otherwise once an hour.
  */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
 /**
- * Minutes at the beginning of each hour, in milliseconds. A run of the cron trigger that falls into them counts all
- * hours whose rows have changed; any other run counts only the hours of the present quarter of the day (`RANGE_MS`).
- * The first run of a day also deletes old counts.
+ * Length in milliseconds of the beginning of each hour. A run of the cron trigger in this time counts all hours whose
+ * rows have changed; any other run counts only the hours of the present quarter of the day (`RANGE_MS`). The first run
+ * of a day also deletes old counts.
  */
 const FIRST_MS = 10 * MINUTE_MS;
 /**
@@ -38,14 +38,14 @@ const ALL_KINDS = Object.keys(KINDS)
   .map((kind) => `'${kind}'`)
   .join(", ");
 
-/** Statements that delete the counts of the hours before `?1`, in Unix milliseconds. */
+/** Statements that delete the counts of the hours before `?1` (Unix milliseconds). */
 const REMOVALS = [
   `DELETE FROM counts WHERE run = '' AND kind IN (${ALL_KINDS}) AND hour < ?1`,
   `DELETE FROM step_counts WHERE step_ms IN (${HOUR_MS}, ${DAY_MS}) AND at < ?1 - ${DAY_MS}`,
 ];
 /**
- * Statements that delete, for the hours up to `?1` (Unix milliseconds), which are not counted any more, the marks
- * for counting them and the parts of counts that were not finished.
+ * Statements for the hours up to `?1` (Unix milliseconds), which are no longer counted: they delete the marks that
+ * these hours must be counted, and the parts of counts that were not finished.
  */
 const REMOVALS_OF_UNCOUNTED = [
   "DELETE FROM counts WHERE run > '' AND hour <= ?1",
@@ -56,19 +56,28 @@ const REMOVAL_QUERIES = REMOVALS.length + REMOVALS_OF_UNCOUNTED.length;
 const HOURS_TO_COUNT = `
   SELECT hour, run, created_at AS createdAt, id FROM hours_to_count
   WHERE hour >= ?1 AND hour > ?2 ORDER BY hour DESC`;
-/** Begins the count `?2` of the hour `?1`, unless another has counted a part of the hour already. */
+/**
+ * Statement that begins the count with the id `?2` of the hour `?1`, unless an earlier count has already counted a part
+ * of the hour.
+ */
 const BEGIN = "UPDATE hours_to_count SET is_changed = 0, run = ?2 WHERE hour = ?1 AND id = ''";
-/** Query for the last row of the next part of an hour; none if the rest of the hour is the last part. */
+/**
+ * Query for the last row of the next part of an hour. It returns no row when all remaining rows of the hour fit into
+ * one part.
+ */
 const END_OF_PART = `
   SELECT created_at AS createdAt, id FROM index_rows
   WHERE (created_at, id) > (?2, ?3) AND created_at < ?1 + ${HOUR_MS}
   ORDER BY created_at, id LIMIT 1 OFFSET ?4`;
 
-/** Condition for the row of `hours_to_count` of a count that has come to the position from which its next part begins. */
+/**
+ * SQL condition that selects the row of `hours_to_count` for the count `?2` of the hour `?1`, if this count has reached
+ * the position `?3`, `?4`.
+ */
 const AT_PART = "hour = ?1 AND run = ?2 AND created_at = ?3 AND id = ?4";
 /**
- * Condition under which a count may write: it still holds the hour, at this position. So no part is added twice, and a
- * count that was overtaken writes nothing.
+ * SQL condition under which a count may write: it is still registered for the hour, at the position of its next part.
+ * Therefore no part is added twice, and a count that another has replaced writes nothing.
  */
 const IS_OWN = `EXISTS (SELECT 1 FROM hours_to_count WHERE ${AT_PART})`;
 const MOVE_ON = `UPDATE hours_to_count SET created_at = ?5, id = ?6 WHERE ${AT_PART}`;
@@ -105,9 +114,9 @@ const REPLACE = SCANS.map((scan) => {
 const REMOVE_GONE = `DELETE FROM counts WHERE run = '' AND ${COUNTED} AND hour = ?1 AND number = 0`;
 
 /**
- * Statement that raises the totals after the hour `?1` was counted again: by the difference between its present
- * sums and those before the count, `?5`; `?6` is the present time. A number that has fallen, because a task was
- * erased, lowers no total, so that the totals only rise.
+ * Statement that raises the totals after the hour `?1` was counted again, by the difference between its present sums
+ * and those before the count, `?5`; `?6` is the present time. A sum that has fallen, because a task was erased, does
+ * not lower its total.
  */
 const RAISE_TOTALS = `
   INSERT INTO totals (name, value, advanced_at)
@@ -117,10 +126,11 @@ const RAISE_TOTALS = `
   ON CONFLICT (name) DO UPDATE
   SET value = totals.value + excluded.value, advanced_at = excluded.advanced_at`;
 
-/** Statement that deletes the parts of a count. */
+/** Statement that deletes the stored counts of the parts of an hour, once the hour is counted. */
 const FORGET_PARTS = `DELETE FROM counts WHERE run = ?2 AND hour = ?1 AND ${IS_OWN}`;
 /**
- * Statements that end a count. An hour of which a row was written during the count stays in `hours_to_count`.
+ * Statements that end the count of an hour. The hour stays in `hours_to_count` if one of its rows was written during
+ * the count.
  */
 const END = [
   `DELETE FROM hours_to_count WHERE ${AT_PART} AND is_changed = 0`,
@@ -139,16 +149,19 @@ const ADD = `
 /** Number of queries that `addToHour` makes on a database that is ready. */
 export const ADD_TO_HOUR_QUERIES = 1;
 
-/** The count of one hour, which is made in parts: where the next part begins. */
+/** The count of one hour, which is made in parts, with the position at which its next part begins. */
 interface Pass extends Position {
   readonly hour: number;
-  /** Id of this count, under which the hour is held in `hours_to_count`. */
+  /** Id of this count, which the row of the hour in `hours_to_count` contains while the count lasts. */
   readonly run: string;
-  /** True when an earlier part is stored. */
+  /** True when the count of an earlier part of the hour is stored. */
   readonly hasParts: boolean;
 }
 
-/** A row of `hours_to_count`; `run` is empty and the position is the beginning of the hour where no count has begun. */
+/**
+ * A row of `hours_to_count`. While no count of the hour has begun, `run` is empty and the position is the beginning of
+ * the hour.
+ */
 interface ListedHour extends Position, Record<string, unknown> {
   readonly hour: number;
   readonly run: string;
@@ -202,7 +215,10 @@ export async function countHours(
   return { hours, left: results.length - hours };
 }
 
-/** Adds to a count that is not made from the rows of tasks, for the hour of `now` (Unix milliseconds). */
+/**
+ * Adds to the number of tasks of a kind in the hour of `now` (Unix milliseconds), for a kind that is not counted from
+ * the rows of tasks.
+ */
 export async function addToHour(
   db: D1Database,
   kind: "expiry_lost",
@@ -218,7 +234,8 @@ export async function addToHour(
 }
 
 /**
- * Deletes counts of hours before `keptSince`, and what is left of unfinished counts of hours up to `countedSince`.
+ * Deletes the counts of the hours before `keptSince`, and for the hours up to `countedSince` the parts of unfinished
+ * counts and the marks that these hours must be counted.
  */
 async function removeOld(
   database: D1Database,
@@ -231,7 +248,10 @@ async function removeOld(
   ]);
 }
 
-/** Puts the newest hour first, and lets the others begin at another one in each run of the cron trigger. */
+/**
+ * Returns the hours in the order in which they are counted: the newest first, then the others, of which each run of the
+ * cron trigger takes another one first.
+ */
 function inTurn([newest, ...others]: readonly ListedHour[], now: number): readonly ListedHour[] {
   if (newest === undefined) return [];
   const first = Math.floor(now / FIRST_MS) % Math.max(1, others.length);
@@ -239,14 +259,14 @@ function inTurn([newest, ...others]: readonly ListedHour[], now: number): readon
 }
 
 /**
- * Counts the tasks of one hour, part after part. The counts of all parts but the last are kept under the id of the
- * count (`run`); one transaction replaces the counts of the hour by the sums of all parts, raises the totals and sums
- * the counts up (`step_counts`). So nobody sees the counts of some parts only.
+ * Counts the tasks of one hour, part after part. The counts of all parts but the last are stored under the id of the
+ * count (`run`). One transaction then replaces the counts of the hour by the sums of all parts, raises the totals, and
+ * updates the sums by hour and day (`step_counts`), so that no reader sees the counts of only some parts.
  *
- * A count takes the mark of its hour in `hours_to_count` away, puts its id there, and deletes the row in its last
- * transaction. So after a crash the hour is still in the list, and a row of a task that changes during the count marks
- * the hour again, also when its part is counted already. The next run goes on after the last stored part, under the
- * same id. If another count has taken the hour over, this one writes nothing.
+ * The count first clears the mark of its hour in `hours_to_count` and stores its id there; its last transaction deletes
+ * the row. After a crash the hour is therefore still in the list, and the next run continues after the last stored part
+ * under the same id. A row of a task that changes during the count marks the hour again, even when its part was already
+ * counted. A count that another has replaced writes nothing.
  * @returns false when the budget did not suffice.
  */
 async function countHour(
@@ -280,8 +300,8 @@ async function countHour(
 }
 
 /**
- * Finds the end of the next part, null for the last part, and the sums that the hour has in the totals before it
- * is counted again.
+ * Finds the last row of the next part of an hour (null for the last part), and the sums of the hour before it is
+ * counted again, from which the totals are later raised.
  */
 async function locate(database: D1Database, { hour, createdAt, id }: Pass, partRows: number) {
   const [sums, ends] = await database.batch<Record<string, unknown>>([
@@ -301,7 +321,10 @@ function positionOf(row: Record<string, unknown> | undefined): Position | null {
   throw new Error("D1 answered with a row of another shape");
 }
 
-/** Counts one part and stores its counts. @returns false when another run has counted the part meanwhile. */
+/**
+ * Counts one part of an hour and stores its counts.
+ * @returns false when another count has counted the part meanwhile.
+ */
 async function addPart(database: D1Database, pass: Pass, end: Position): Promise<boolean> {
   const values = [...positionIn(pass), end.createdAt, end.id];
   const answers = await database.batch(
@@ -310,7 +333,10 @@ async function addPart(database: D1Database, pass: Pass, end: Position): Promise
   return (answers.at(-1)?.meta.changes ?? 0) > 0;
 }
 
-/** Counts the last part and stores the counts of the hour, unless another count has taken the hour over. */
+/**
+ * Counts the last part of an hour and replaces the counts of the hour, unless another count of the hour has replaced
+ * this one.
+ */
 async function store(database: D1Database, pass: Pass, before: string, now: number): Promise<void> {
   const { hour, hasParts } = pass;
   const position = positionIn(pass);
@@ -331,8 +357,9 @@ function positionIn({ hour, run, createdAt, id }: Pass) {
 }
 
 /**
- * Replaces in the counts of a reading the hosts that are not counted by name.
- * @param from query for its counts.
+ * Builds the query that replaces by `*`, in the counts by host, all hosts but those that are counted by name. The query
+ * of any other kind is returned unchanged.
+ * @param from query for the counts.
  */
 function withNamedHosts({ hasHosts }: Scan, from: string, maxHosts: number): string {
   if (hasHosts !== true) return from;

@@ -2,12 +2,13 @@ import { OUTCOMES } from "../core/record/outcome.ts";
 import { bucketOf, MEASURES } from "./buckets.ts";
 
 /**
- * Kinds of counts. The row of a kind has the number of tasks of one hour, or of what the kind counts, that have the
- * same keys; `sum` is what else is added up of them. These names are those of the rows as they are read.
+ * Kinds of counts, with the names of their columns as readers see them. A row of a kind contains the number of tasks
+ * (or attempts, or another value) of one hour that have the same `keys`, and in `sum` a further value that is added up
+ * over them.
  *
- * `sums` adds up columns of the tasks (`SUMMED`) that are told apart by nothing, each under its name. A receiver's host
- * is `*` where it is not counted by name. `expiry_lost` counts the tasks that were found still stored in their Durable
- * Objects after the end of their retention, in the hour in which they were found.
+ * The kind `sums` adds up columns of the tasks (`SUMMED`) over all tasks of the hour; its key is the name of the
+ * column. The key `host` is `*` for hosts that are not counted by name. The kind `expiry_lost` counts the tasks that
+ * their Durable Objects still stored after the end of their retention, in the hour in which this was found.
  */
 export const KINDS = {
   tasks: { keys: ["model", "status", "callback"], number: "tasks", sum: "attempts" },
@@ -35,7 +36,10 @@ type SumOf<K extends Kind> = Extract<(typeof KINDS)[K]["sum"], string>;
 export type CountRow<K extends Kind> = Readonly<Record<Exclude<KeyOf<K>, "bucket">, string>> &
   Readonly<Record<Extract<KeyOf<K>, "bucket"> | (typeof KINDS)[K]["number"] | SumOf<K>, number>>;
 
-/** Number of tasks of one model, status and callback status, and of their attempts. Without a callback its status is empty. */
+/**
+ * Number of tasks with the same model, status and callback status, and of their attempts. The callback status is empty
+ * for tasks without a callback.
+ */
 export type Count = CountRow<"tasks">;
 
 /** Columns of `index_rows` that the kind `sums` adds up. */
@@ -59,7 +63,7 @@ export function columnOf(kind: Kind, name: string): string {
   return name === sum ? "sum" : `key${keys.indexOf(name) + 1}`;
 }
 
-/** Returns a list of kinds as SQL. */
+/** Returns an SQL condition that a row of `counts` is of one of these kinds. */
 export function kindsIn(kinds: readonly Kind[]): string {
   return `kind IN (${kinds.map((kind) => `'${kind}'`).join(", ")})`;
 }
@@ -70,15 +74,18 @@ export function kindsIn(kinds: readonly Kind[]): string {
  */
 export const MAX_HOSTS = 100;
 /**
- * Largest number of hosts that one part of a busy hour keeps apart, from which `MAX_HOSTS` are chosen once all parts are
- * counted.
+ * Largest number of hosts that are counted by name in one part of an hour. From these, `MAX_HOSTS` are chosen when all
+ * parts of the hour are counted.
  */
 export const MAX_HOSTS_OF_PART = 1_000;
 
-/** Condition for the rows of one part of an hour: those after a position up to and including another. */
+/**
+ * SQL condition for the rows of one part of an hour: those after the position `?3`, `?4`, up to and including the
+ * position `?5`, `?6`.
+ */
 const OF_PART = "(created_at, id) > (?3, ?4) AND (created_at, id) <= (?5, ?6)";
 
-/** One reading of the rows of a part, from which some kinds are counted. */
+/** One query over the rows of a part of an hour, from which one or more kinds are counted. */
 export interface Scan {
   readonly kinds: readonly Kind[];
   /** Query for the counts of one part, with the columns of the table `counts`; several rows may have the same keys. */
@@ -87,7 +94,10 @@ export interface Scan {
   readonly hasHosts?: boolean;
 }
 
-/** Readings of the rows of a part. D1 allows five terms in a compound `SELECT`, so one reading counts at most four kinds. */
+/**
+ * Queries over the rows of a part of an hour, which together count all kinds. D1 allows five terms in a compound
+ * `SELECT`, so one query counts at most four kinds.
+ */
 export const SCANS: readonly Scan[] = [
   {
     kinds: ["tasks", "outcomes", "failures", "sums"],
@@ -125,8 +135,8 @@ export const SCANS: readonly Scan[] = [
 ];
 
 /**
- * Builds the beginning of a query for counts of one kind: the expressions for the columns of the table `counts`.
- * @param keys expressions of the keys.
+ * Builds the `SELECT` clause of a query for counts of one kind, with the columns of the table `counts`.
+ * @param keys SQL expressions of the keys.
  */
 function count(kind: Kind, keys: readonly string[], number: string, sum = "0"): string {
   const [key1 = "''", key2 = "''", key3 = "''"] = keys;
@@ -134,8 +144,8 @@ function count(kind: Kind, keys: readonly string[], number: string, sum = "0"): 
 }
 
 /**
- * Builds the query for the latency histograms of one part. It reads each task once, into groups of the same bucket in
- * all histograms.
+ * Builds the query for the latency histograms of one part of an hour. It reads each task once, and first groups the
+ * tasks that fall into the same bucket of every histogram.
  */
 function latenciesOfPart(): string {
   const names = MEASURES.map(([measure]) => measure);
@@ -157,10 +167,10 @@ function latenciesOfPart(): string {
 }
 
 /**
- * Totals of all tasks that the index has ever counted. Each has its name and the counts that it adds up: their kind,
- * and the key and its value to which they are limited. For each outcome there is one total, of the attempts of
- * callbacks that ended with this outcome. Those of outputs count the copies that were made, their bytes, and those that
- * were given up.
+ * Totals of all tasks that the index has ever counted. Each entry has the name of the total, the kind of the counts
+ * that it adds up, and the key and value to which these counts are limited (null for all). Each outcome has a total of
+ * the callback attempts that ended with it. The totals of outputs are the copies that were made, their bytes, and the
+ * copies that were given up.
  */
 const SOURCES = [
   ["accepted", "tasks", null, null],
@@ -177,7 +187,10 @@ export const TOTALS = SOURCES.map(([name]) => name);
 
 export type TotalName = (typeof TOTALS)[number];
 
-/** Query for the part of each total that the hour `?1` has, as one JSON object in the column `sums`. */
+/**
+ * Query for the amounts that the counts of the hour `?1` contribute to the totals, as one JSON object in the column
+ * `sums`.
+ */
 export const SUMS_OF_HOUR = `
   SELECT json_object(${SOURCES.map(([name, kind, key, value]) => {
     const ofKey = key === null ? "" : ` AND ${columnOf(kind, key)} = '${value}'`;

@@ -20,7 +20,7 @@ const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
  */
 const SCHEMA_FAULT = /no such (table|column|index)|has no column named/;
 
-/** Error for a database in which an earlier build has stored an index that this one does not read. */
+/** Error for a database whose index was stored by a build before 1.0.0, which this build cannot read. */
 export class EarlierBuildError extends Error {
   override readonly name = "EarlierBuildError";
 
@@ -55,12 +55,12 @@ export async function onSchema<T>(
   }
 }
 
-/** Largest number of queries that `ready` makes where no step is missing. */
+/** Largest number of queries that `ready` makes when no step of the schema is missing. */
 export const READY_QUERIES = 2;
 
 /**
- * Returns the database after applying the missing steps of the schema, for work that may wait for that; only the first
- * call in an isolate looks for them. Steps of a later release, which it does not know, change nothing.
+ * Returns the database after applying the missing steps of the schema. Only the first call in an isolate looks for
+ * missing steps. Steps of a later release, which this build does not know, change nothing.
  * @throws EarlierBuildError when an earlier build has stored the database.
  */
 export async function ready(db: D1Database, steps = SCHEMA): Promise<D1Database> {
@@ -94,7 +94,10 @@ async function applyStep(
   }
 }
 
-/** Returns the number of the latest step that was applied; 0 for a new database. */
+/**
+ * Returns the number of the latest step of the schema that was applied; 0 for a new database.
+ * @throws EarlierBuildError when an earlier build has stored the database.
+ */
 async function appliedVersion(db: D1Database): Promise<number> {
   const row = await db
     .prepare("SELECT min(version) AS first, max(version) AS last FROM relay_schema")
@@ -115,8 +118,8 @@ const TRY_ROW = [
 ];
 
 /**
- * Tells whether the database takes rows at present: writes one and deletes it, for two billed rows. The row is
- * long, so that a full database refuses it.
+ * Tells whether a database of the index accepts rows at present. It writes a test row and deletes it, which D1 bills as
+ * two rows. The row is so long that a full database refuses it.
  */
 export async function takesRows(db: D1Database): Promise<boolean> {
   try {

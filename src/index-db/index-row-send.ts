@@ -13,11 +13,11 @@ export interface IndexBindings {
 }
 
 /**
- * Writes the row of a task to the index: sends it to the queue, if one is bound, whose consumer
- * (index-row-queue.ts) writes it to a database; else writes it directly. The task repeats a failed write as planned
- * in core/plans/index-row-schedule.ts.
- * @returns true when the queue or the database has accepted the row; false when that took longer than `timeoutMs`,
- * and when no index is bound.
+ * Writes the row of a task to the index. If a queue is bound, the row is sent to it, and its consumer
+ * (index-row-queue.ts) writes the row to a database; otherwise the row is written directly. The task repeats a failed
+ * write as planned in core/plans/index-row-schedule.ts.
+ * @returns true when the queue or the database has accepted the row; false when that took longer than `timeoutMs`, and
+ * when no index is bound.
  * @throws when the queue or the database fails.
  */
 export function sendRow(

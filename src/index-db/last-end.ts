@@ -3,15 +3,15 @@ import { onSchema } from "./database.ts";
 import { latest } from "./each-shard.ts";
 
 /**
- * Largest number of rows that are read in one database to find an end that is not counted yet: of the newest
- * tasks since the first hour whose rows have changed.
+ * Largest number of rows that are read in one database to find the end of a task that is not counted yet. Only the
+ * newest tasks since the first hour whose rows have changed are read.
  */
 const MAX_ROWS = 10_000;
 
 /**
- * Query for the time of the latest count that found further ended tasks (`countedEndAt`), and of the latest count
- * that found anything new. Only where the former does not lie after `?1`, also for the latest end in rows that are
- * not counted yet (`uncountedEndAt`), and the number of these rows that were read.
+ * Query for the time of the latest count that found newly ended tasks (`countedEndAt`), and of the latest count that
+ * found anything new. If `countedEndAt` is not after `?1`, the query also returns the latest end of a task among the
+ * rows that are not counted yet (`uncountedEndAt`), and the number of these rows that were read.
  */
 const LAST_END = `
   WITH counted AS (
@@ -33,16 +33,22 @@ interface Row extends Record<string, unknown> {
   readonly readRows: number;
 }
 
-/** What several databases of the index show of the last end of a task. Times are in Unix milliseconds. */
+/**
+ * Time at which a task of the relay last ended, as far as the databases of the index show it. Times are in Unix
+ * milliseconds.
+ */
 export interface LastEnd {
   /** Time at which tasks were last seen to end; null when none has ended. */
   readonly at: number | null;
   /**
-   * Time up to which it is known that no task has ended since `at`. Where a database has more rows that are not
-   * counted than may be read, that is the time of its latest count.
+   * Time up to which it is known that no task has ended since `at`. When a database has more uncounted rows than may be
+   * read, it is the time of this database's latest count.
    */
   readonly until: number;
-  /** Number of databases that were not asked although none before them shows an end late enough. */
+  /**
+   * Number of databases that were not asked, because the budget did not suffice. The databases before them show no end
+   * of a task that is recent enough.
+   */
   readonly skipped: number;
 }
 

@@ -65,8 +65,8 @@ export async function listShards(
 }
 
 /**
- * Counts the tasks of a list after a position, in all databases, among the newest 10,000 rows after the position in
- * each.
+ * Counts the tasks of a list that follow a position, in all databases. In each database at most the 10,000 newest rows
+ * after the position are examined.
  */
 export async function countShards(
   { databases }: Shards,
@@ -82,9 +82,9 @@ export async function countShards(
 }
 
 /**
- * Divides a list of tasks into sections by creation time, newest first. The databases of the index take the
- * new tasks in turn, each for a span of time: each of the latest spans is a section, whose rows lie in one
- * database; all older times together are one section, whose rows may lie in any database.
+ * Divides a list of tasks into sections by creation time, newest first. Each database of the index holds the tasks that
+ * were created in certain spans of time, in turn. Each of the latest spans is a section whose rows lie in one database;
+ * all earlier times are one section whose rows may lie in any database.
  */
 function* sectionsOf(
   shards: Shards,

@@ -219,8 +219,9 @@ function candidateRows(
 }
 
 /**
- * Returns the hint that names the smallest database index with all tasks of a list, and the condition of its rows. The
- * hint is empty for the primary key, and the condition is null where `account` is the condition or there is none.
+ * Returns the SQL hint that names the smallest database index with all tasks of a list, and the SQL condition that its
+ * rows fulfil. The hint is empty when only the primary key has all these tasks. The condition is null when none is
+ * needed, or when it is the filter by account.
  */
 function partialIndex({
   account,
@@ -248,7 +249,7 @@ function filterPage(candidates: Query, filters: Filters, limit: number, now: num
   };
 }
 
-/** Builds the condition that a row matches all filters and has not expired. */
+/** Builds the SQL condition that a row matches all filters and has not expired. */
 function conditionOf(filters: Filters, now: number): Query {
   const wanted = EQUALS.flatMap(([name, column]) => {
     const value = filters[name];

@@ -37,8 +37,9 @@ const OVERDUE_MS = MINUTE_MS;
 const EMPTY: OpenRow = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: null };
 
 /**
- * Query that counts at most `?2` unsettled tasks, and those of them that should have changed by themselves before
- * `?1`: it reads the entry of each in the database index `tasks_due`, those that should change first.
+ * Query that counts at most `?2` unsettled tasks, and among them those that should have changed by themselves before
+ * `?1`. It reads the entry of each task in the database index `tasks_due`; the tasks that should change first come
+ * first.
  */
 export const OPEN = `
   SELECT count(*) AS tasks, min(created_at) AS oldestAt,

@@ -6,8 +6,9 @@ import type { Shards } from "./shards.ts";
 const CONCURRENCY = 6;
 
 /**
- * Query for one task of an account that has no result yet. The database index `tasks_due` has only tasks that
- * still have work to do, of all accounts: few, while the account may have millions of other rows.
+ * Query for one task of an account that has no result yet. It uses the database index `tasks_due`, which contains only
+ * the tasks of all accounts that still have work to do. These are few, while the account may have millions of other
+ * rows.
  */
 const OPEN_TASK = `
   SELECT id FROM index_rows INDEXED BY tasks_due

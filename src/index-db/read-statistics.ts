@@ -22,9 +22,8 @@ const CONCURRENCY = 6;
 const OVERDUE_MS = MINUTE_MS;
 
 /**
- * Largest number of unsettled tasks that are counted in one database, those that should change first, and of tasks with
- * an unknown outcome of their submission: more would make `GET /metrics` and `GET /v1/stats` dear where many tasks are
- * open.
+ * Largest number of unsettled tasks that are counted in one database, and of tasks whose submission has an unknown
+ * outcome. Without the limit, `GET /metrics` and `GET /v1/stats` would read too many rows when many tasks are open.
  */
 const MAX_OPEN = 10_000;
 

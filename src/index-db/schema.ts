@@ -1,9 +1,12 @@
 import { HOUR_MS } from "../core/time.ts";
 
-/** Number of the first step of `SCHEMA`. Databases with lower numbers have the tables of builds before it. */
+/** Number of the first step of `SCHEMA`. A database with a lower number was made by a build before 1.0.0. */
 export const FIRST_VERSION = 15;
 
-/** Marks the hour in which the task of a written row was created; writes nothing where it is marked already. */
+/**
+ * SQL triggers that mark the hour in which the task of a written index row was created, so that the hour is counted
+ * again. They write nothing when the hour is already marked.
+ */
 const MARK_TRIGGERS = ["insert", "update"].map((change) => {
   const hour = `NEW.created_at - NEW.created_at % ${HOUR_MS}`;
   return `CREATE TRIGGER IF NOT EXISTS mark_hour_on_${change} AFTER ${change} ON index_rows
@@ -74,8 +77,9 @@ const INDEX_ROWS = [
 ];
 
 /**
- * Tables about tasks whose rows are removed: erased tasks, whose rows must not be written again; ids of tasks without a row
- * whose objects are still to be asked whether they have erased them; and how far the search for expired rows has come.
+ * Tables for removed index rows. They contain the erased tasks, whose rows must not be written again; the ids of tasks
+ * without a row whose Durable Objects must still be asked whether they have erased them; and how far the search for
+ * expired rows has come.
  */
 const REMOVALS = [
   `CREATE TABLE IF NOT EXISTS erased (

@@ -7,34 +7,40 @@ import { readEach } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 import type { Window } from "./statistics-shape.ts";
 
-/** A list of counts in a row of `step_counts`: the keys of a kind that stay apart, and the numbers that are added up. */
+/**
+ * Description of one list of counts in a row of `step_counts`: the kind of the counts, the keys by which they are
+ * grouped, and the numbers that are added up in each group.
+ */
 interface StepList {
   readonly kind: Kind;
   readonly keys: readonly string[];
   readonly numbers: readonly string[];
 }
 
-/** Lists of counts that `step_counts` has of each hour and day (`StepLists`). */
+/** Lists of counts that a row of `step_counts` contains for an hour or a day (`StepLists`). */
 const STEP_LISTS: readonly StepList[] = [
   { kind: "tasks", keys: ["status", "callback"], numbers: ["tasks", "attempts"] },
   { kind: "outcomes", keys: ["outcome"], numbers: ["attempts"] },
   { kind: "failures", keys: ["category"], numbers: ["tasks"] },
   { kind: "latencies", keys: ["measure", "bucket"], numbers: ["tasks"] },
 ];
-/** The same for an hour. The counts by host are read only by the hour, so those of a day have none. */
+/**
+ * Lists of counts that a row of `step_counts` contains for an hour. Only hours have counts by host, because these are
+ * never read by the day.
+ */
 const HOUR_LISTS: readonly StepList[] = [
   ...STEP_LISTS,
   { kind: "hosts", keys: ["host", "callback"], numbers: ["tasks", "attempts"] },
 ];
 
-/** Statement that sums up the counts of the hour `?1` in one row. */
+/** Statement that sums up the counts of the hour `?1` in one row of `step_counts`. */
 export const SUM_UP_HOUR = sumUp(
   HOUR_MS,
   HOUR_LISTS,
   (kind) => `counts WHERE run = '' AND kind = '${kind}' AND hour = ?1`,
   columnOf,
 );
-/** Statement that sums up the rows of the hours of the day `?1` in one row. */
+/** Statement that sums up the hours of the day `?1` in one row of `step_counts`. */
 export const SUM_UP_DAY = sumUp(
   DAY_MS,
   STEP_LISTS,
@@ -44,7 +50,7 @@ export const SUM_UP_DAY = sumUp(
 );
 
 interface OfStep {
-  /** Beginning of the hour, or of the day where whole days are counted, in Unix milliseconds. */
+  /** Beginning of the hour (or of the day, when days are counted) in Unix milliseconds. */
   readonly hour: number;
 }
 
@@ -90,13 +96,16 @@ export interface HourlyCounts extends StepCounts {
   readonly hosts: readonly HostCount[];
 }
 
-/** The JSON object of a row of `step_counts`. Its entries lack the hour. */
+/**
+ * The JSON object in a row of `step_counts`, which has a list of counts for each kind. The entries of the lists do not
+ * contain the hour, which is a column of the row.
+ */
 interface StepLists {
   readonly tasks: readonly Omit<StepCount, "hour">[];
   readonly outcomes: readonly Omit<StepOutcome, "hour">[];
   readonly latencies: readonly Omit<StepLatency, "hour">[];
   readonly failures: readonly Omit<StepFailure, "hour">[];
-  /** Absent in the rows of days, and where they are not read. */
+  /** Counts by host. Absent in the rows of days, and when they were not read. */
   readonly hosts?: readonly Omit<HostCount, "hour">[];
 }
 
@@ -105,12 +114,18 @@ export function hourlyCounts(shards: Shards, window: Window): Promise<HourlyCoun
   return readSteps(shards, window, HOUR_MS, "counts");
 }
 
-/** Reads the counts of a window of time summed over steps of `stepMs` (an hour or a day), without those by host. */
+/**
+ * Reads the counts of a window of time, summed over steps of `stepMs` (the length of an hour or a day in milliseconds).
+ * The counts by host are left out.
+ */
 export function stepCounts(shards: Shards, window: Window, stepMs: number): Promise<StepCounts> {
   return readSteps(shards, window, stepMs, "json_remove(counts, '$.hosts')");
 }
 
-/** Reads the sums of a window of time. A single row has all counts of a step, because D1 bills each row read. */
+/**
+ * Reads the counts of a window of time, by hour or by day. All counts of one hour or day are in a single row, because
+ * D1 bills each row read.
+ */
 async function readSteps(
   shards: Shards,
   { since, until }: Window,
@@ -145,10 +160,10 @@ function ofHour<T extends object>(hour: number, entries: readonly T[]): readonly
 }
 
 /**
- * Builds the statement that stores the sums of the hour or day `?1` as one JSON object, which has a list for each kind:
- * groups with the same keys, and the sums of their numbers.
- * @param sourceOf returns where the counts of a kind are read.
- * @param valueOf returns the expression for a key or number of a kind there.
+ * Builds the statement that stores the counts of the hour or day `?1` as one JSON object. The object has a list for
+ * each kind of counts, which contains an entry with the sums for each group of equal keys.
+ * @param sourceOf returns the SQL source from which the counts of a kind are read.
+ * @param valueOf returns the SQL expression for a key or number of a kind in this source.
  */
 function sumUp(
   stepMs: number,

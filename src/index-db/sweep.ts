@@ -5,9 +5,14 @@ import { planCheck } from "./expiry-checks.ts";
 import type { Position } from "./list.ts";
 
 export const ROWS_AT_ONCE = 5_000;
-/** Largest number of queries that a run makes besides its rounds: for the state of the search. */
+/**
+ * Largest number of queries that a run of the cron trigger makes in addition to those of its rounds: to read and store
+ * how far the search for expired rows has come, and to delete old entries of the table `erased`.
+ */
 export const SWEEP_QUERIES = 5;
-/** Largest number of queries of a round, which deletes the expired rows among `ROWS_AT_ONCE`. */
+/**
+ * Largest number of queries of one round of a run, which deletes the expired rows among the next `ROWS_AT_ONCE` rows.
+ */
 export const ROUND_QUERIES = 4;
 /** Longest time in milliseconds for which a queue of Cloudflare keeps a message. */
 const MAX_QUEUED_MS = 14 * DAY_MS;
@@ -122,9 +127,8 @@ async function removeRows(
 }
 
 /**
- * Deletes old entries of the table `erased`, which lists erased tasks so that no late message of the queue
- * writes their index rows again: those of tasks that were created and erased longer ago than a queue keeps a
- * message.
+ * Deletes old entries of the table `erased`, which lists erased tasks so that no late message of the queue writes their
+ * index rows again. An entry is old when the task was created and erased longer ago than a queue keeps a message.
  * @returns true when entries are left of tasks that were created that long ago, but erased later.
  */
 async function removeOldErased(database: D1Database, now: number): Promise<boolean> {

@@ -1,8 +1,7 @@
 /**
  * API keys of accounts that the relay generates: `trk_<account>_<random digits>_<MAC>`. The MAC is an HMAC over the
- * text before it. By the MAC the relay recognizes its own keys before it calls any Durable Object, so an invented
- * key never leads to the object of an account. api/http/key-owner.ts finds the owner of a key, and what a made-up one
- * costs.
+ * text before it. By the MAC the relay recognizes its own keys before it calls any Durable Object, so an invented key
+ * never leads to the object of an account. api/http/key-owner.ts finds the owner of a key.
  */
 import { bytesOf, fromBase64, toBase64Url, toHex } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";

@@ -27,8 +27,8 @@ export async function derivedHmacKeys(
 }
 
 /**
- * Returns one HMAC-SHA-256 key for each relay secret, derived for the use that the label names, with which code that may
- * not wait can sign.
+ * Returns one HMAC-SHA-256 key for each relay secret, derived for the use that the label names. Synchronous code can
+ * sign with these keys.
  */
 export async function derivedImmediateKeys(
   relaySecrets: readonly string[],
@@ -42,12 +42,12 @@ export async function derivedImmediateKeys(
   );
 }
 
-/** Bytes of the identifier of a relay secret. */
+/** Length in bytes of the identifier of a relay secret. */
 const SECRET_ID_BYTES = 9;
 
 /**
- * Returns one AES-256-GCM key for each relay secret, by an identifier of the secret, derived for the use that the label
- * names. The identifier is derived too, and not a part of the key.
+ * Returns one AES-256-GCM key for each relay secret, derived for the use that the label names. The keys of the returned
+ * map are identifiers of the relay secrets, which are derived from the secrets and reveal nothing about the AES keys.
  */
 export async function derivedSealingKeys(
   relaySecrets: readonly string[],

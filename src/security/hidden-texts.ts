@@ -1,9 +1,11 @@
-/** Fewest characters of a secret that is replaced in texts: a shorter one may stand there by chance. */
+/**
+ * Smallest length in characters of a secret that is replaced in texts. A shorter secret may occur in a text by chance.
+ */
 const MIN_SECRET_CHARS = 8;
 
 /**
- * Returns the texts that nobody may read in what an upstream says: these secrets, and the parts of a key of two parts
- * (`access:secret`).
+ * Returns the texts to be hidden in the answers of an upstream: the given secrets, and each part of a secret that has
+ * two parts (`access:secret`). Texts shorter than `MIN_SECRET_CHARS` are left out.
  */
 export function hiddenTexts(...secrets: readonly (string | null | undefined)[]): readonly string[] {
   const parts = secrets.flatMap((secret) => (secret ? [secret, ...secret.split(":")] : []));

@@ -14,8 +14,8 @@ export interface HmacSecret {
 }
 
 /**
- * A key for HMAC-SHA-256 that is at hand as bytes too, so that code that may not wait can sign with it. Web Crypto only
- * signs asynchronously.
+ * An HMAC-SHA-256 key that is also stored as bytes, so that synchronous code can sign with it. Web Crypto only signs
+ * asynchronously.
  */
 export interface ImmediateHmacKey {
   readonly bytes: Bytes;
@@ -66,7 +66,7 @@ export async function signWithNewest(keys: readonly CryptoKey[], content: Bytes)
 }
 
 /**
- * Does the same as `signWithNewest`, without waiting.
+ * Returns an HMAC made with the first key, which is the newest, like `signWithNewest` but synchronously.
  * @throws Error when there is no key.
  */
 export function signImmediately(keys: readonly ImmediateHmacKey[], content: Bytes): Uint8Array {
@@ -92,8 +92,8 @@ export async function verifyAny(
 export type SignedContent = () => Promise<Bytes>;
 
 /**
- * Tells whether one of the first 16 signatures of a header is valid under one of `keys`. A signature that could not
- * be decoded is null; it is one of the 16 too.
+ * Tells whether one of the first 16 signatures of a header is valid under one of `keys`. A null stands for a signature
+ * that could not be decoded; it counts as one of the 16.
  */
 export async function verifyAnyOf(
   keys: readonly CryptoKey[],

@@ -9,8 +9,8 @@ import { type Bytes, bytesOf, fromBase64, toBase64Url } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";
 
 /**
- * Pattern of a token: an HMAC-SHA-256 in base64url without padding, in the token of a submission behind the submission's
- * id and a dot, and before these `c.` for the key of a customer.
+ * Pattern of a token in a hook URL: an HMAC-SHA-256 in base64url without padding. In the token of a submission, the
+ * submission's id and a dot precede it; with a customer's key, `c.` precedes these.
  */
 const TOKEN = /^(?:(c\.)?([A-Za-z0-9_-]{22})\.)?([A-Za-z0-9_-]{43})$/;
 const OF_CUSTOMER = "c.";

@@ -1,7 +1,7 @@
 import { type Bytes, sha256, toHex } from "./encoding.ts";
 import type { OperatorKey, OperatorRole } from "./roles.ts";
 
-/** Number of hex digits of a key's SHA-256 that are the name of a key without a label. */
+/** Number of hex digits of a key's SHA-256 that serve as the name of a key without a label. */
 const NAME_DIGITS = 8;
 
 /** An operator key, prepared for comparison with the key of a request. */

@@ -1,9 +1,10 @@
 /**
- * Links of the relay to outputs, i.e. to the files that a task has generated: `{origin}/outputs/{task}/{n}/{token}.{ext}`.
- * A token has the form `<expires>_<recorded>_<MAC>`; the MAC is an HMAC over everything in the link behind `/outputs/`. A
- * link therefore opens one output of one task until it expires, and no output of a later task under the same id. The
- * extension decides nothing: it is what the upstream's link tells, before a byte of the output is known, and the type is
- * that of the first bytes (core/output-metadata/media-type.ts).
+ * Links of the relay to outputs, i.e. to the files that a task has generated:
+ * `{origin}/outputs/{task}/{n}/{token}.{ext}`. A token has the form `<expires>_<recorded>_<MAC>`; the MAC is an HMAC
+ * over everything in the link behind `/outputs/`. A link therefore opens one output of one task until it expires, and
+ * no output of a later task under the same id. The extension is taken from the upstream's link, before any byte of the
+ * output is known. The media type of the answer does not depend on it, but on the first bytes of the output
+ * (core/output-metadata/media-type.ts).
  */
 import { extensionOfType } from "../core/output-metadata/media-type.ts";
 import { parseUrl } from "../core/url.ts";
@@ -20,7 +21,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set(
     "png jpg jpeg webp gif avif svg glb gltf obj fbx usdz ply zip srt vtt",
   ].flatMap((line) => line.split(" ")),
 );
-/** Extension of a link whose source has none of `EXTENSIONS`. */
+/** Extension of a link to an output when the upstream's own link has none of `EXTENSIONS`. */
 const OTHER_EXTENSION = "bin";
 
 /** Pattern of the number of an output. */
@@ -44,7 +45,10 @@ export interface LinkedOutput {
   readonly extension: string;
 }
 
-/** Returns the link to an output, made with the newest of `keys`. @param origin origin of the link. */
+/**
+ * Returns the relay's link to an output, signed with the newest of `keys`.
+ * @param origin origin of the link.
+ */
 export function outputLink(
   output: LinkedOutput,
   origin: string,
@@ -82,8 +86,9 @@ export async function readOutputLink(
 }
 
 /**
- * Returns the extension of the link to an output, for the upstream's own link to it: that of a segment of its path, the last
- * one first, or that which a parameter names: a file, a format or a media type.
+ * Returns the extension for the relay's link to an output, from the upstream's own link. It is the extension of a file
+ * name in the path (the last segment first) or in a parameter, else one for the format or media type that a parameter
+ * names, else `bin`.
  */
 export function extensionOf(source: string): string {
   const url = parseUrl(source);
@@ -94,7 +99,10 @@ export function extensionOf(source: string): string {
   return named ?? values.map(formatIn).find((each) => each !== null) ?? OTHER_EXTENSION;
 }
 
-/** Returns the known extension of the name of a file, also before a size or style (`a.png!small`). Null for none. */
+/**
+ * Returns the extension of a file name if it is a known one, also when a size or style follows it (`a.png!small`). Null
+ * when the name has no known extension.
+ */
 function extensionIn(name: string): string | null {
   const parts = name.split(/[!@:~"';&]/);
   const extensions = parts.map((part) => known(/\.([a-z\d]{1,5})$/i.exec(part)?.[1] ?? ""));

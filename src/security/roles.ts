@@ -42,9 +42,12 @@ export const PERMISSIONS = {
   report: { operators: ["operate", "all"], accounts: [] },
   /** Permission to register, wake and reindex tasks, and to attach providers' jobs to them. */
   operate: { operators: ["operate", "all"], accounts: [] },
-  /** Permission to submit jobs through the relay; accounts only what `OFFERS` lists. */
+  /** Permission to submit jobs through the relay. An account may submit only what `OFFERS` lists. */
   submit: { operators: ["operate", "all"], accounts: ["full"] },
-  /** Permission to cancel tasks; accounts only what they have submitted, where its upstream cancels jobs. */
+  /**
+   * Permission to cancel tasks. An account may cancel only tasks that it has submitted, and only at upstreams that
+   * cancel jobs.
+   */
   cancel: { operators: ["operate", "all"], accounts: ["full"] },
   /** Permission to make the relay send callbacks: redeliveries and test callbacks. */
   redeliver: { operators: ["operate", "all"], accounts: ["full"] },

@@ -1,13 +1,16 @@
 /**
  * Sealing of the keys that customers have at upstreams: AES-256-GCM with a key that is derived from `RELAY_SECRET` for
- * this use alone. A sealed key can be opened only for the task and the connection for which it was sealed. Beside it
- * stands an identifier of the relay secret that has sealed it, so that it is found after a rotation, in whatever order the
- * secrets then stand.
+ * this use alone. A sealed key can be opened only for the task and the connection for which it was sealed. It is stored
+ * with an identifier of the relay secret that sealed it, so that this secret is found even after the order of the relay
+ * secrets has changed.
  */
 import type { SealedKey } from "../core/record/customer-key.ts";
 import { type Bytes, bytesOf, fromBase64Url, fromBase64, toBase64Url } from "./encoding.ts";
 
-/** The keys that seal, by the identifiers of their relay secrets; the newest, which seals, is the first. */
+/**
+ * Keys that seal the keys of customers, by the identifiers of their relay secrets. The first is the newest, which
+ * seals; the others only open.
+ */
 export type SealingKeys = ReadonlyMap<string, CryptoKey>;
 
 /** The task and the connection for which a key is sealed. */

@@ -1,19 +1,20 @@
 /**
- * The search for secrets in texts, in whatever spelling a text has them: as they are, with the escapes of JSON, URLs and
- * HTML, also one within another, and in base64, e.g. of Basic authentication.
+ * The search for secrets in texts, in every spelling in which a text may contain them: unchanged, with the escapes of
+ * JSON, URLs or HTML (also escaped more than once), and in base64, e.g. of Basic authentication.
  */
 import { bytesOf, toBase64 } from "./encoding.ts";
 
-/** What takes the place of a secret in a text. */
+/** Character that replaces a secret in a text. */
 const HIDDEN = "…";
-/** Number of times that escapes within escapes are undone. */
+/** Largest number of times that the escapes in a text are undone, because escaped text may have been escaped again. */
 const MAX_DEPTH = 4;
-/** Fewest characters of a secret's base64 that are searched for. */
+/** Smallest number of base64 digits of a secret that are searched for in a text. */
 const MIN_BASE64_CHARS = 8;
 
 /**
- * Pattern of one escaped character. It captures its code, in hex or in decimal digits, or its name in HTML. Backslashes
- * before punctuation stand for nothing. Escapes that were escaped again have more backslashes, `%25` or `&amp;`.
+ * Pattern of one escaped character. It captures the code of the character, in hex or in decimal digits, or its name in
+ * HTML. A backslash before punctuation is an escape of its own, and stands for no character. An escape that was escaped
+ * again has more backslashes, `%25` or `&amp;`.
  */
 const ESCAPE =
   /\\{1,8}(?:u([\da-f]{4})|u\{0{0,4}([\da-f]{1,4})\}|x([\da-f]{2})|(?=[^\w\s\\]))|%(?:25){0,8}([\da-f]{2})|&(?:amp;){0,8}(?:#x0{0,6}([\da-f]{1,4})|#0{0,6}(\d{1,5})|(amp|quot|apos|lt|gt|sol|plus|equals|colon))(?:;|(?![\da-z]))/gi;
@@ -34,7 +35,7 @@ export function areSpelledIn(text: string, secrets: readonly string[]): boolean 
   return secrets.length > 0 && readingsOf(text).some((read) => rangesIn(read, secrets).length > 0);
 }
 
-/** Returns a text in which `…` stands for each of the secrets, in whatever spelling. */
+/** Returns a copy of a text in which `…` replaces each of the secrets, in whatever spelling the text contains it. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   if (secrets.length === 0) return text;
   const readings = readingsOf(text);
@@ -48,10 +49,13 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
   return withoutRanges(text, ranges);
 }
 
-/** Begin and end of a part of a text. */
+/** Start and end of a part of a text, as character positions. */
 type Range = readonly [start: number, end: number];
 
-/** Returns the text itself, and what it says when its escapes are undone once, twice and so on. */
+/**
+ * Returns a text and its further readings: the text after its escapes are undone once, twice and so on, at most four
+ * times.
+ */
 export function readingsOf(text: string): readonly string[] {
   const readings = [text];
   let last = text;
@@ -74,7 +78,10 @@ function unescaped(text: string): string {
   return end === 0 ? text : parts.join("") + text.slice(end);
 }
 
-/** Returns the character for which a match of `ESCAPE` stands; empty for backslashes alone. */
+/**
+ * Returns the character for which a match of `ESCAPE` stands. The empty text is returned for a match of backslashes
+ * alone, which stands for no character.
+ */
 function characterOf(match: RegExpExecArray): string {
   const hex = match[1] ?? match[2] ?? match[3] ?? match[4] ?? match[5];
   if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
@@ -83,7 +90,7 @@ function characterOf(match: RegExpExecArray): string {
   return NAMED.get(name.toLowerCase()) ?? "";
 }
 
-/** Returns where a reading of a text has one of the secrets, as it is or in base64. */
+/** Returns the parts of a text in which one of the secrets stands, unchanged or in base64. */
 function rangesIn(reading: string, secrets: readonly string[]): readonly Range[] {
   // base64url has other characters for two of the 64 digits.
   const standard = reading.replaceAll("-", "+").replaceAll("_", "/");
@@ -105,8 +112,9 @@ function rangesOf(needle: string, text: string): readonly Range[] {
 }
 
 /**
- * Returns the digits that the base64 of any text with the secret has: they differ with the place of the secret in the text,
- * which three bytes repeat, and its first and last digit depend on what stands beside it.
+ * Returns the base64 digits that occur in the base64 of every text that contains a secret, one result for each of the
+ * three positions that the secret can have in a group of three bytes. Digits that also depend on the neighbouring bytes
+ * are left out.
  */
 function base64Of(secret: string): readonly string[] {
   return [0, 1, 2].flatMap((before) => {
@@ -118,7 +126,10 @@ function base64Of(secret: string): readonly string[] {
   });
 }
 
-/** Returns where in a text each character begins for which it stands once its escapes are undone. */
+/**
+ * Returns, for each character of a text after its escapes are undone once, the position at which it begins in the text
+ * itself.
+ */
 function placesIn(text: string): readonly number[] {
   const places: number[] = [];
   let at = 0;

@@ -30,7 +30,7 @@ import { SecretsPanel } from "./secrets.tsx";
 
 const Query = z.object({ cursor: EntryCursor, done: z.optional(z.string()) });
 
-/** Texts that confirm the change of a form on the page, by the value of the query parameter `done`. */
+/** Text that confirms a change to an account after its form was sent, for each value of the query parameter `done`. */
 const DONE: Readonly<Record<string, string>> = {
   granted: "The credits are booked.",
   repeated: "These credits were booked before under this reference. Nothing was booked again.",

@@ -86,7 +86,7 @@ export const redeliverOne = formAction(
   },
 );
 
-/** Results of the form that the viewer has just sent from the page of a host: a test or a redelivery. */
+/** Results of the form that the viewer has just sent from the page of a host: of a test or of a redelivery. */
 interface Done extends Pick<Steps, "tested" | "sent" | "fault"> {
   /** URL that was entered for a test callback. Null means that the form of the test was not sent. */
   readonly url: string | null;
@@ -507,7 +507,7 @@ function SampleText(props: { readonly id: string | null; readonly samples: reado
   );
 }
 
-/** Numbers of callbacks to a host, in all and by hour. */
+/** Section of a host's page with the numbers of callbacks to the host in the last 24 hours, in total and by hour. */
 function HostDay({ host, now }: { readonly host: Host; readonly now: number }) {
   const { callbacks, success_rate: rate, attempts_per_callback: attempts } = host;
   const filter = `host=${encodeURIComponent(host.host)}&range=24h`;

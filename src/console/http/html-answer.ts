@@ -42,7 +42,10 @@ export async function html(
   });
 }
 
-/** Returns the header with which a page may show outputs of tasks. @param origin origin of their links; null for none. */
+/**
+ * Returns the response header that lets a page show outputs of tasks; empty when `origin` is null.
+ * @param origin origin of the links to the outputs; null when the page shows no outputs.
+ */
 export function showingOutputs(origin: string | null): Readonly<Record<string, string>> {
   return origin === null ? {} : { "Content-Security-Policy": contentSecurityPolicy(origin) };
 }

@@ -5,7 +5,10 @@ import { Topbar } from "./topbar.tsx";
 import type { KeyHolder } from "../../objects/task/caller.ts";
 import type { Config } from "../../config/config.ts";
 
-/** Colours that a reader has chosen; null when the reader has chosen none, so that those of the system apply. */
+/**
+ * Colours of the pages that a reader has chosen. Null means that the reader has chosen none; the pages then follow the
+ * operating system.
+ */
 export type Theme = "light" | "dark" | null;
 
 const THEME = /(?:^|;\s*)theme=(light|dark)(?:;|$)/;

@@ -33,8 +33,8 @@ export const loginPage = publicPage("loginPage", "/login", async ({ request, env
 });
 
 /**
- * Tells a page whether its viewer is still logged in. The script of the pages asks before it sends a form. The answer to
- * others is that of a refresh after the end of the login.
+ * Tells the script of a page whether its viewer is still logged in, with the status 204. The script asks before it
+ * sends a form. A viewer who is not logged in gets the same answer as for the refresh of a page.
  */
 export const loginCheck = viewerPage(
   "loginCheck",

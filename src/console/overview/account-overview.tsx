@@ -74,7 +74,7 @@ async function readAccountFacts(visit: ViewerVisit, account: string) {
 
 interface AccountOverviewProps {
   readonly facts: Facts;
-  /** The newest open task, whose changes the page shows at once; null for none. */
+  /** The newest open task of the account, whose changes the page shows at once; null when there is none. */
   readonly watched: WatchedTask | null;
   readonly account: string;
   readonly origin: string;
@@ -113,7 +113,10 @@ function AccountOverview({ facts, watched, account, origin }: AccountOverviewPro
   );
 }
 
-/** Returns a listed task with the state that its object has just shown, which the index may not have yet. */
+/**
+ * Returns a task of the list with the state that its Durable Object has just reported, because the index may not have
+ * this state yet. Any task but the watched one is returned unchanged.
+ */
 function withState(task: TaskSummary, watched: WatchedTask | null): LastTask {
   if (task.id !== watched?.id) return task;
   const { status, callback } = watched;
@@ -155,11 +158,14 @@ function OwnFailures({ counts: { tasks, is_capped: isCapped, since } }: CountsPr
   return <Failures failures={tasks.failures} since={since} aside={counted} />;
 }
 
-/** The open task that the overview of an account watches: its present state, which the index may not have yet. */
+/**
+ * State of the open task whose changes the overview of an account shows at once. It comes from the task's Durable
+ * Object, because the index may not have it yet.
+ */
 interface WatchedTask {
   readonly id: string;
   readonly status: string;
-  /** Status of its callback; null when it has none. */
+  /** Status of the task's callback; null when the task has none. */
   readonly callback: string | null;
   readonly version: number;
 }
@@ -170,11 +176,11 @@ const LONGEST_HOLD_MS = 25 * SECOND_MS;
 const SHOWN_STATE = /^([0-9a-f-]{36})\.(\d{1,15})$/;
 
 /**
- * Delays the answer to a refresh of the overview until the task that the page watches differs from what the page
- * shows, at most 25 seconds. A browser that hides the page breaks the request off. One task is watched for each open
- * page, because each costs requests to an object.
- * @returns the task; null when the page watches none, or the viewer may no longer read it, or its object
- * cannot be reached.
+ * Delays the answer to a refresh of the overview until the task that the page watches differs from what the page shows,
+ * at most 25 seconds. A browser that hides the page ends the request. Each open page watches only one task, because
+ * each watched task costs requests to its Durable Object.
+ * @returns the task; null when the page watches none, or the viewer may no longer read it, or its object cannot be
+ * reached.
  */
 async function awaitWatchedTask(visit: ViewerVisit): Promise<WatchedTask | null> {
   const [, id = "", version] = SHOWN_STATE.exec(shownBefore(visit.request) ?? "") ?? [];
@@ -182,8 +188,9 @@ async function awaitWatchedTask(visit: ViewerVisit): Promise<WatchedTask | null>
 }
 
 /**
- * Returns the task for the overview to watch: the newest that is open by the index.
- * @param held task that has been read for this answer already; null for none.
+ * Returns the task that the overview watches: the newest task of the list that has no result yet. Null means that there
+ * is none, or that its Durable Object cannot be reached.
+ * @param held task that was already read for this answer; null when none was.
  */
 async function newestOpenTask(
   tasks: readonly TaskSummary[],
@@ -195,7 +202,11 @@ async function newestOpenTask(
   return readWatched(visit, open.id, null, 0);
 }
 
-/** Returns null for a task whose object cannot be reached: the page shows what the index has. */
+/**
+ * Returns null when the Durable Object of a task cannot be reached, because the page can then show the state that the
+ * index has.
+ * @throws the error itself for any other failure.
+ */
 function orNull(error: unknown): null {
   if (error instanceof Problem && error.code === "unavailable") return null;
   throw error;

@@ -29,7 +29,7 @@ interface FailuresProps {
   readonly aside: string;
 }
 
-/** The most frequent categories of failure. Each links to the list of tasks that failed so. */
+/** The most frequent categories of failure. Each links to the list of the tasks that failed for this reason. */
 export function Failures({ failures, since, aside }: FailuresProps) {
   const rows = mostFirst(failures);
   if (rows.length === 0) return null;

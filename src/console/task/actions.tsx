@@ -133,7 +133,7 @@ function Cancel({ shown, viewer }: Pick<ActionsProps, "shown"> & Pick<TaskVisit,
   );
 }
 
-/** Says what happens to a task whose job is canceled at the upstream first. */
+/** Says what happens to a canceled task whose job the upstream is first asked to cancel. */
 function AskText({ task }: Pick<ShownTask, "task">) {
   return (
     <>
@@ -144,7 +144,7 @@ function AskText({ task }: Pick<ShownTask, "task">) {
   );
 }
 
-/** Says what happens to a task that fails without a word to the upstream. */
+/** Says what happens to a canceled task whose job the relay cannot cancel at the upstream. */
 function FailText({ task }: Pick<ShownTask, "task">) {
   return (
     <>

@@ -146,8 +146,8 @@ function Preview({
 }
 
 /**
- * Returns a link of the relay with another origin. A link keeps the address that the relay had when the result was recorded,
- * and opens the output at every later one as well. Null without an origin.
+ * Returns a link of the relay to an output, with another origin. The stored link keeps the address that the relay had
+ * when the result was recorded, but it opens the output at every later address too. Null when `origin` is null.
  */
 function fileAt(origin: string | null, link: string): string | null {
   const url = URL.parse(link);

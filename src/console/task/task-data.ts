@@ -46,8 +46,8 @@ export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
 }
 
 /**
- * Returns how to read and to watch a task for the viewer of a page.
- * @param reader kind of reader whose view changes with what the page shows of the task.
+ * Returns the functions that read a task for the viewer of a page and report its changes.
+ * @param reader kind of reader, which decides whether the task's progress counts as a change.
  */
 export function watchedBy(
   visit: ViewerVisit,

@@ -136,7 +136,10 @@ function endOf({ startedAt, durationMs }: AttemptFacts, now: number): number {
   return durationMs === null ? Math.max(now, startedAt) : startedAt + durationMs;
 }
 
-/** Returns the credits of a task for its timeline. */
+/**
+ * Returns the credits of a task for its timeline: those that were charged, and those that are given back after the task
+ * has completed.
+ */
 export function creditDetails({ credits }: Pick<Task, "credits">): TimelineDetails {
   const { amount = null, final = amount } = credits ?? {};
   return { credits: amount, released: (amount ?? 0) - (final ?? 0) };
@@ -171,7 +174,10 @@ function answerText(submission: SubmissionFacts | null): string {
   return state === "accepted" ? `accepted${code}` : `answered${code}, outcome unknown`;
 }
 
-/** Returns the time at which a job was attached by something else than the answer to the submission. */
+/**
+ * Returns the time at which a job was attached to a task. Null when no job is attached, or when the answer to the
+ * submission attached it.
+ */
 function attachedAt({ upstreamTimes, submission }: TaskFacts): number | null {
   const at = upstreamTimes?.attachedAt ?? null;
   const isByAnswer = submission?.state === "accepted" && submission.answeredAt === at;

@@ -58,7 +58,10 @@ export function TrackingPanel({ tracking, now }: TrackingProps) {
   );
 }
 
-/** Time from which no relay secret opens the customer's key of the task; nothing while one does. */
+/**
+ * Shows since when the relay cannot open the sealed key of a customer, because none of its relay secrets opens it.
+ * Shows nothing while the key can be opened.
+ */
 function UnreadableKey({ tracking: { key_unreadable_since: since }, now }: TrackingProps) {
   if (since === undefined) return null;
   return (

@@ -139,8 +139,8 @@ async function closest(
 }
 
 /**
- * Returns a text that is equal for equal messages, so that no message is checked twice. The text does not contain
- * the body, which may be long. It states only whether the body is the sent one; otherwise it is the received one.
+ * Returns a text that is the same for equal messages, so that no message is checked twice. In place of the body, which
+ * may be long, it states whether the body is the sent or the received one.
  */
 function textOf({ id, timestamp, signature, body }: Parts, sentBody: string): string {
   return JSON.stringify([id, timestamp, signature, body === sentBody]);
