@@ -24,7 +24,8 @@ import { wakeOverdue } from "./wake-overdue.ts";
 /** Time in milliseconds from one cron trigger to the next (wrangler.toml). */
 export const PERIOD_MS = 10 * MINUTE_MS;
 /**
- * Time in milliseconds for which a step waits for D1 after its own time is over: D1 ends a query after 30 seconds.
+ * Time in milliseconds for which a step of the cron trigger waits for D1 after the step's own time is over, because D1
+ * ends a query after 30 seconds.
  */
 export const PATIENCE_MS = 30 * SECOND_MS;
 /**
@@ -52,8 +53,8 @@ interface Job {
 type Counts = Readonly<Record<string, number>>;
 
 /**
- * Counts of a step for a database for which the time or the queries of the run did not suffice. The next run begins
- * with another database.
+ * Numbers that a step reports for a database when the time or the queries of the run did not suffice for it. The next
+ * run begins with another database.
  */
 const SKIPPED = { skipped: 1 } as const;
 
@@ -62,11 +63,11 @@ export interface Step {
   readonly name: string;
   /** Longest time of the step in all databases together, in milliseconds. */
   readonly maxMs: number;
-  /** Largest number of its queries in all databases together, for each plan. */
+  /** Largest number of D1 queries of the step, in all databases together, for each plan of Cloudflare. */
   readonly maxQueries: Readonly<Record<Config["plan"], number>>;
-  /** Work on all databases together; returns undefined when it is switched off. */
+  /** Work that the step does once for all databases. It returns undefined when this work is switched off. */
   readonly once?: (job: Job, budget: TimeBudget) => Promise<Counts | undefined>;
-  /** Work on one database after another. */
+  /** Work that the step does for each database, one after the other. */
   readonly each?: (db: D1Database, job: Job, budget: TimeBudget) => Promise<Counts>;
   /** Event that is sent to the operator when the step fails or gets no answer. Absent means that none is sent. */
   readonly failure?: OperatorEvent & { readonly type: "index.lagging" };
@@ -75,9 +76,9 @@ export interface Step {
 const COUNT_FAILED = { type: "index.lagging", overdue: 0, cause: "count_failed" } as const;
 
 /**
- * Steps of the work, in their order: first what keeps tasks and the size of the index right, and last the counts,
- * so that a count that fails or takes long delays nothing else. They end before the next trigger, ten minutes
- * later, also when each of them waits for D1 as long as it may.
+ * Steps of the cron trigger in their order. Steps that keep tasks and the size of the index right come first. The
+ * counts come last, so that a count that fails or takes long delays no other step. All steps end before the next
+ * trigger, ten minutes later, even when each waits for D1 as long as it may.
  */
 export const STEPS: readonly Step[] = [
   { name: "overdue", maxMs: MINUTE_MS, maxQueries: { paid: 400, free: 8 }, once: repair },

@@ -23,8 +23,8 @@ const CONCURRENCY = 50;
  */
 const PAUSE_MS = (MINUTE_MS * CONCURRENCY) / MAX_WOKEN;
 /**
- * Largest number of queries that a database with overdue tasks gets after their search: to write a row as a test,
- * and to remove rows.
+ * Largest number of queries for a database in which overdue tasks were found: to write a row as a test, and to delete
+ * rows.
  */
 const WRITE_QUERIES = READY_QUERIES + 5;
 /** Caller as which the cron trigger reads a task. */
@@ -45,10 +45,13 @@ interface OverdueTask extends Position {
   readonly db: D1Database;
 }
 
-/** What a search of the index for overdue tasks has found. */
+/** The result of searching the index for overdue tasks. */
 interface Search {
   readonly overdue: readonly OverdueTask[];
-  /** The databases with overdue tasks that take rows at present: those in reach, and not full. */
+  /**
+   * The databases that hold rows of overdue tasks, or should hold them, and that accept rows at present: they answer
+   * and are not full.
+   */
   readonly writable: ReadonlySet<D1Database>;
   /** Number of databases that were not searched, because the budget did not suffice. */
   readonly skipped: number;
@@ -61,13 +64,13 @@ interface Search {
 type Outcome = "woken" | "gone" | "failed" | "skipped";
 
 /**
- * Wakes tasks that should have changed by themselves more than ten minutes ago, as their index rows state: their
- * alarm was lost, or a newer row did not reach the index. At most 5,000 tasks are woken, for at most a minute, 50
- * at once. Each task writes its row again at once and does the work that is due; the rows of tasks that no longer
- * exist are deleted together, because the platform limits the queries of an invocation. A row that lies in the
- * wrong database, because the configured databases were changed, moves to the right one. While a database is full
- * or out of reach, its tasks are not asked to write their rows, because each write costs a task two rows; they only
- * set lost alarms again; likewise where `budget` does not suffice for writing.
+ * Wakes tasks that should have changed by themselves more than ten minutes ago, as their index rows state: their alarm
+ * was lost, or a newer row did not reach the index. At most 5,000 tasks are woken, for at most a minute, 50 at once.
+ * Each task writes its row again at once and does the work that is due; the rows of tasks that no longer exist are
+ * deleted together, because the platform limits the queries of an invocation. A row that lies in the wrong database,
+ * because the configured databases were changed, moves to the right one. When a database is full or does not answer, or
+ * when `budget` does not suffice for writing, its tasks only set lost alarms again and do not write their rows, because
+ * each write costs a task two rows.
  * @returns the number of overdue tasks that were found, the number of those that were woken, and the number of
  * databases that were not searched.
  */
@@ -115,8 +118,8 @@ export async function wakeOverdue(run: Run, budget: TimeBudget) {
 
 /**
  * Searches the databases one after another for overdue tasks: at most `MAX_WOKEN`, of which each database may
- * contribute an equal share. Where it finds some, it tries at once whether the databases in which their rows lie or
- * should lie take rows, so that the queries suffice for the whole work on the first databases.
+ * contribute an equal share. After finding tasks in a database, it tests at once whether the databases of their rows
+ * accept rows. In this order the budget of queries suffices for the whole work on the first databases.
  */
 async function searchOverdue({ shards, databases, now }: Run, budget: TimeBudget): Promise<Search> {
   const limit = Math.ceil(MAX_WOKEN / databases.length);

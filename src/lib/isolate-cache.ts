@@ -24,8 +24,8 @@ export class EnvCache<V> {
   readonly #maxSize: number;
 
   /**
-   * @param keepMsOf returns for how many milliseconds a value is kept, counted from the moment when its reading
-   * began.
+   * Creates an empty cache.
+   * @param keepMsOf returns for how many milliseconds a value is kept, counted from the moment when its reading began.
    * @param maxSize number of values that are kept for each `env` object; at most twice as many are in memory.
    */
   constructor(keepMsOf: (value: V) => number, maxSize = 1) {
@@ -34,8 +34,8 @@ export class EnvCache<V> {
   }
 
   /**
-   * Returns the value in the cache. When there is none, calls `read` and keeps its result. A `read` that throws keeps
-   * nothing.
+   * Returns the value in the cache. When there is none, calls `read` and stores its result. When `read` throws, nothing
+   * is stored.
    * @param read gets the current time, in Unix milliseconds.
    * @param key name of the value, when the cache has more than one.
    */

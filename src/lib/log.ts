@@ -62,7 +62,7 @@ export function errorFields(error: unknown) {
   return { error: errorText(error), stack: frames.join("\n") };
 }
 
-/** Returns the name alone of a thrown error, for errors whose message may contain what no log line may show. */
+/** Returns only the name of a thrown error, for errors whose message may contain data that the log must not contain. */
 export function errorName(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";
 }

@@ -1,4 +1,4 @@
-/** An amount that a request has taken from a budget. */
+/** An amount that one request has taken from a budget that the requests of an isolate share. */
 interface Taken {
   readonly owner: string | null;
   amount: number;
@@ -6,13 +6,16 @@ interface Taken {
   until: number;
 }
 
-/** Why a budget has not given an amount: its owner has its share, or there is too little left for anybody. */
+/**
+ * Reason why a request gets no further amount from a shared budget: `share` when its owner has already taken the
+ * owner's share, `total` when too little of the whole budget is left.
+ */
 export type Lack = "share" | "total";
 
 /**
- * An amount of something that an isolate has for all its requests, e.g. bytes of memory. An owner gets a share of it at
- * most, so that no owner keeps all others out. What was taken counts as given back after some time, because a request
- * whose client has gone away may end without running any further code.
+ * An amount of something that all requests in an isolate share, e.g. bytes of memory. Each owner may take only a share
+ * of it, so that no owner keeps all others out. An amount that was taken counts as given back after some time, because
+ * a request whose client has gone away may end without running any further code.
  */
 export class SharedBudget {
   readonly #total: number;
@@ -20,16 +23,20 @@ export class SharedBudget {
   readonly #taken = new Set<Taken>();
   #sum = 0;
 
-  /** @param share largest amount of one owner. */
+  /**
+   * Creates a budget of which nothing is taken.
+   * @param total amount for all owners together.
+   * @param share largest amount that one owner may take.
+   */
   constructor(total: number, share: number) {
     this.#total = total;
     this.#share = share;
   }
 
   /**
-   * Returns an empty part of the budget.
-   * @param owner who takes it; null for one who may take all of it.
-   * @param leaseMs time in milliseconds, from the last change of the part on, after which it counts as given back.
+   * Returns an empty part of the budget, which one request can enlarge.
+   * @param owner owner on whose share the part counts; null for a part that may take the whole budget.
+   * @param leaseMs time in milliseconds after the last change of the part, after which it counts as given back.
    */
   part(owner: string | null, leaseMs: number): BudgetPart {
     const taken: Taken = { owner, amount: 0, until: 0 };
@@ -77,11 +84,11 @@ export class SharedBudget {
   }
 }
 
-/** The part of a budget that one request has taken. */
+/** The part of a shared budget that one request has taken. */
 export interface BudgetPart {
   /**
-   * Changes the amount of the part, and starts its time anew. Returns what is lacking; null when the part has the
-   * amount now.
+   * Changes the amount of the part, and restarts the time after which it counts as given back. Returns the reason when
+   * the amount is not available; null when the part has the new amount.
    */
   readonly resize: (amount: number) => Lack | null;
   readonly giveBack: () => void;

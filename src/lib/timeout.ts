@@ -7,8 +7,9 @@ import { errorText, log } from "./log.ts";
  */
 export const POLL_TIMEOUT_MS = 10 * SECOND_MS;
 /**
- * Time limit in milliseconds of the question whether a content path has a file, which a poll asks after the state of
- * the job. It is longer, because some gateways load the whole file from their own upstream before the first byte.
+ * Time limit in milliseconds for asking a content path (the path with the output of a job), which a poll does after
+ * asking for the state of the job. It is longer than that of a poll, because some gateways load the whole file from
+ * their own upstream before they send the first byte.
  */
 export const CONTENT_TIMEOUT_MS = 30 * SECOND_MS;
 
@@ -57,7 +58,8 @@ export function withinTime<T>(call: () => Promise<T>, fallback: T, ms: number): 
 }
 
 /**
- * Does the same as `withinTime`; in addition returns `fallback` when the call fails, and logs the failure.
+ * Waits at most `ms` milliseconds for a call to another Durable Object or to the index. Returns `fallback` when the
+ * call takes longer, and also when it fails, which is logged.
  * @param name name of the called service, for the log.
  */
 export async function withTimeout<T>(

@@ -27,7 +27,10 @@ export function objectNamed<T extends Rpc.DurableObjectBranded>(
   return locationHint === null ? placed.getByName(name) : placed.getByName(name, { locationHint });
 }
 
-/** Returns the stub of the Durable Object with this name that lies outside all jurisdictions, wherever the others are. */
+/**
+ * Returns the stub of the Durable Object with this name that lies outside all jurisdictions, even when `JURISDICTION`
+ * is set.
+ */
 export function objectOutsideJurisdictions<T extends Rpc.DurableObjectBranded>(
   namespace: Names<T>,
   name: string,

@@ -53,8 +53,8 @@ export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly
 }
 
 /**
- * Returns the same as `placedRuntimeOf`, but first waits at most two seconds for the stored jurisdiction. It is for
- * callers that examine the deployment.
+ * Returns the configuration and keys of the relay, or the invalid variables, as `placedRuntimeOf` does, but first waits
+ * at most two seconds for the stored jurisdiction. It is for callers that examine the deployment.
  */
 export async function comparedRuntimeOf(
   env: ObjectNamespaces,
@@ -65,7 +65,8 @@ export async function comparedRuntimeOf(
 }
 
 /**
- * Makes the `JURISDICTION` of an environment count as compared. A rehearsal needs this, because it calls no object.
+ * Makes this isolate skip the comparison of `JURISDICTION` with the stored jurisdiction. A rehearsal (the registration
+ * of a task in memory at the start of the Worker) needs this, because it calls no object.
  */
 export function skipComparison(env: ObjectNamespaces): void {
   knownOf(env).stored = wantedBy(env);

@@ -32,9 +32,10 @@ const MAX_WORD_CHARS = 32;
 const UNANSWERED = { kind: "unanswered" } as const satisfies PollAnswer;
 
 /**
- * Asks the provider for the state of a job. It takes at most 10 seconds, and 30 more where a content path is asked. It
- * never throws: a failure is an answer too. The times of polls are planned in core/polls; core/events/polling.ts applies their answers.
- * @param connection connection of the job, with the key of the customer where the job was submitted with it.
+ * Asks the provider for the state of a job. This takes at most 10 seconds, and at most 30 more when a content path (a
+ * path with the output of the job) is asked too. It never throws: a failure is returned as an answer. The times of
+ * polls are planned in core/polls; core/events/polling.ts applies their answers.
+ * @param connection connection of the job, with the key of the customer if the job was submitted with this key.
  */
 export async function askUpstream(
   poll: Poll,
@@ -66,19 +67,22 @@ export async function askUpstream(
   return pollAnswer(isOurs ? reading : UNCLEAR, head, rules);
 }
 
-/** Connection, key and configuration with which the content path of a job is asked. */
+/**
+ * Connection, key and configuration that are needed to ask the content path of a job, i.e. the path with its output.
+ */
 export interface FileQuestion {
   readonly connection: Connection;
   readonly key: string;
   readonly adapter: PollAdapter;
   readonly config: NewsConfig;
-  /** Tells whether a link is one that the job got as input. */
+  /** Tells whether a link is one that the job was given as input. */
   readonly isInput: (link: string) => boolean;
 }
 
 /**
- * Asks the content path of the job where the outcome depends on it and the relay can give clients links to it. Null when
- * the question gets no answer.
+ * Returns the answer about a job, completed by asking its content path (the path with its output). The path is asked
+ * only if the outcome depends on it and the relay can give clients links to it; otherwise the answer is returned
+ * unchanged. Null when the content path gives no answer.
  * @param answered the answer about the job.
  */
 export async function withFile(
@@ -93,9 +97,9 @@ export async function withFile(
 }
 
 /**
- * Sends the requests of a poll. Null when one of the requests gets no answer, or when the poll would need more than
- * `MAX_REQUESTS`.
- * @param ask sends one of the requests; tools give known answers in place of requests.
+ * Sends the requests of a poll, and returns the last answer with what the adapter has read from it. Null when one of
+ * the requests gets no answer, or when the poll would need more than `MAX_REQUESTS`.
+ * @param ask sends one of the requests; tools return known answers instead.
  */
 export async function askProvider(
   job: Job,
@@ -127,8 +131,8 @@ export async function askProvider(
 }
 
 /**
- * Returns what the adapter has read from the answers of a poll, with the output that the answers themselves contain
- * where they have no link to it.
+ * Returns what the adapter has read from the answers of a poll. When the job has succeeded and the answers contain no
+ * link to an output, the output that the answers themselves contain is added.
  */
 function withOutput(
   reading: FinalReading,
@@ -139,18 +143,15 @@ function withOutput(
   return { ...reading, observation: withOutputOf(reading.observation, answers, baseUrl) };
 }
 
-/**
- * Returns what the adapter has read from an answer. When the answer is about another job, it returns `unclear`
- * instead.
- */
+/** Returns what the adapter has read from an answer about a job, or `unclear` when the answer is about another job. */
 function checkJob(reading: FinalReading, job: Job): FinalReading {
   if (reading.kind !== "observed") return reading;
   return isAbout(job, reading.observation.jobId) ? reading : UNCLEAR;
 }
 
 /**
- * Returns the answer of a poll, in the form in which an event brings it to the task, from what the adapter has
- * read.
+ * Converts what the adapter has read from the last answer of a poll to the answer that the event about the poll
+ * contains.
  */
 export function pollAnswer(
   reading: FinalReading,
@@ -173,7 +174,9 @@ export function pollAnswer(
   }
 }
 
-/** Returns the answer of a poll for an error of the provider itself, with the wait that its headers name. */
+/**
+ * Returns the answer of a poll when the provider itself has failed (status 5xx), with the wait that its headers name.
+ */
 function unanswered(headers: Headers): PollAnswer {
   const waitMs = retryAfterMs(headers);
   return waitMs === null ? UNANSWERED : { ...UNANSWERED, retryAfterMs: waitMs };

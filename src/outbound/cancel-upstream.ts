@@ -13,7 +13,10 @@ import { connectionOf } from "./upstream-connection.ts";
 const UNANSWERED: CancelAnswer = { kind: "unanswered", statusCode: null };
 const NOT_FOUND = 404;
 
-/** A cancellation with what its call needs: the connection, its key, and the adapter's descriptions. */
+/**
+ * A cancellation of a job with everything that its call needs: the connection, its key, the request, and the adapter's
+ * descriptions of cancellations and polls.
+ */
 interface Plan {
   readonly cancel: Cancel;
   readonly connection: Connection;
@@ -24,9 +27,9 @@ interface Plan {
 }
 
 /**
- * Asks the provider to cancel a job. Where the call does harm in some states of a job, its state is asked right before.
- * It takes at most 10 seconds and never throws: a failure is an answer too. core/events/cancel-end.ts applies the
- * answer.
+ * Asks the provider to cancel a job. If the provider permits the call only in some states of a job, the state is asked
+ * first. All this takes at most 10 seconds and never throws: a failure is returned as an answer.
+ * core/events/cancel-end.ts applies the answer.
  */
 export async function cancelUpstream(
   cancel: Cancel,
@@ -51,13 +54,16 @@ export async function cancelUpstream(
   );
 }
 
-/** Returns the answer about a simulated job, which is canceled at once unless it has ended. */
+/** Returns the answer to the cancellation of a simulated job, which is canceled at once unless it has already ended. */
 function whileSimulated(observation: Observation): CancelAnswer {
   const isEnded = endedOrNull(observation) !== null;
   return { kind: isEnded ? "ended" : "canceled", statusCode: null };
 }
 
-/** Returns the answer in place of a call that must not be made in the present state of the job. Null when it is made. */
+/**
+ * Asks for the state of the job if the cancellation is permitted only in some states. Returns the answer to the
+ * cancellation when it must not be sent in the present state; null when it may be sent.
+ */
 async function stateFault(plan: Plan, signal: AbortSignal): Promise<CancelAnswer | null> {
   const { cancel, cancels, connection, key, polls } = plan;
   if (cancels.onlyWhile === undefined) return null;
@@ -89,7 +95,7 @@ function isIn(observation: Observation, states: readonly CancelableState[]): boo
   return states.some((each) => each === phase);
 }
 
-/** Makes the call, and returns what its answer says. */
+/** Sends the request that cancels the job, and returns what the provider's answer means. */
 async function call(plan: Plan, signal: AbortSignal): Promise<CancelAnswer> {
   const { connection, key, request, cancels, polls } = plan;
   const { method, path, body } = request;
@@ -104,7 +110,10 @@ async function call(plan: Plan, signal: AbortSignal): Promise<CancelAnswer> {
   return kind === "unknown" ? unread(plan, statusCode) : { kind, statusCode };
 }
 
-/** Returns what an answer says that the adapter does not understand. */
+/**
+ * Returns the meaning of a provider's answer to a cancellation that the adapter does not understand. A repeated
+ * cancellation that gets 404 counts as canceled if the provider forgets canceled jobs.
+ */
 function unread({ cancel, cancels }: Plan, statusCode: Answer["status"]): CancelAnswer {
   const isForgotten = statusCode === NOT_FOUND && cancel.isRepeat && cancels.forgetsCanceled;
   if (isForgotten === true) return { kind: "canceled", statusCode };

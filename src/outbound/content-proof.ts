@@ -6,25 +6,30 @@ import type { Answered } from "./named-task.ts";
 import { type OpenedSource, openSource } from "./open-source.ts";
 
 /**
- * The answer at a content path: `opens` where there is a file, `closed` where there is none. Neither is known where the
- * request was `limited`, where it got no answer within its time (`late`), and where it failed (`unanswered`).
+ * The answer of a content path (the path with the output of a job): `opens` when there is a file, `closed` when there
+ * is none. It is not known whether there is one when a rate limit refused the request (`limited`), when no answer came
+ * in time (`late`), and when the request failed (`unanswered`).
  */
 export type ContentAnswer =
   | { readonly kind: "opens" | "closed" | "late" | "unanswered" }
-  /** Answer of a rate limit, whose headers may name the wait. */
+  /** Answer of a rate limit. Its headers may name the time to wait. */
   | { readonly kind: "limited"; readonly status: number; readonly headers: Headers };
 
-/** First bytes of a text in which a server says something, in place of a file: HTML, JSON, or a blank before these. */
+/**
+ * First bytes of an HTML or JSON text, or of a blank before it. A server that sends such a text at a content path
+ * answers with a message and not with a file.
+ */
 const TEXT_STARTS = new Set(Array.from("<{[ \t\r\n", (char) => char.charCodeAt(0)));
 const TEXT_TYPES = /^(?:text\/html|application\/(?:[\w.+-]+\+)?json)\b/i;
 
 /**
- * Returns what a poll says after the content path of the job was asked, where that depends on it: the report says
- * success, and names this path or has no other link. Where a file opens there, it is an output that opens only with
- * the key; where none does, the other outputs alone count, and without any the success is one without output, so that
- * a later poll asks again. A path that the upstream has named counts as a file also when the answer is late. Null when
- * the request to the content path got no answer.
+ * Completes the answer of a poll by asking the content path of the job (the path with its output), if the job has
+ * succeeded and its report names this path or no other output. If there is a file, the job has an output that opens
+ * only with the key. If there is none, only the other outputs count; without any, the answer is a success without
+ * output, so that a later poll asks again. A content path that the report names also counts as a file when its answer
+ * is late.
  * @param isInput tells whether a link is one that the job got as input.
+ * @returns the completed or unchanged answer; null when the content path gave no answer.
  */
 export async function withContent(
   answered: Answered,
@@ -57,8 +62,8 @@ export async function withContent(
 }
 
 /**
- * Returns the link of the content path, where it decides whether a job that has succeeded has an output. Null where it
- * does not.
+ * Returns the content path of a job (the path with its output) if only this path can show whether the successful job
+ * has an output. Null when it need not be asked.
  */
 function contentToAsk(observation: Observation, isInput: (link: string) => boolean): string | null {
   const { urls, contentUrl = null } = observation;
@@ -67,7 +72,10 @@ function contentToAsk(observation: Observation, isInput: (link: string) => boole
   return urls.includes(contentUrl) || !hasOther ? contentUrl : null;
 }
 
-/** Returns a report with the link to a file. A text beside the file, e.g. its description, is not the output. */
+/**
+ * Returns the report on a job with the link to its content path, at which a file was found. A text in the report, e.g.
+ * a description, then does not count as the output.
+ */
 function proven(observation: Observation, url: string): Observation {
   const { urls, keyedUrls = [] } = observation;
   const isNamed = urls.includes(url);
@@ -80,7 +88,9 @@ function proven(observation: Observation, url: string): Observation {
   };
 }
 
-/** Returns a report without the links that open only with the key, and without those to the input of the job. */
+/**
+ * Returns the report on a job without the links that open only with the key, and without links to the input of the job.
+ */
 function withoutContent(observation: Observation, isInput: (link: string) => boolean): Observation {
   const urls = openUrls(observation).filter((link) => !isInput(link));
   return { ...observation, urls, keyedUrls: [], contentUrl: null };
@@ -88,8 +98,9 @@ function withoutContent(observation: Observation, isInput: (link: string) => boo
 
 /**
  * Asks whether a link leads to a file: requests only the first byte, and follows redirects as for any output. A page of
- * HTML or an object of JSON is an answer of a server and no file. It takes at most 30 seconds and never throws.
- * @param keyHeaders headers that authenticate the relay, for the origin of the link alone.
+ * HTML or an object of JSON counts as a message of the server and not as a file. This takes at most 30 seconds and
+ * never throws.
+ * @param keyHeaders headers that authenticate the relay; they are sent only to the origin of the link.
  */
 export function askForFile(
   url: string,
@@ -121,8 +132,8 @@ async function sourceAnswer(opened: OpenedSource): Promise<ContentAnswer> {
 }
 
 /**
- * Returns the answer that a response at a content path is: a file, unless the response is empty or a text in which a
- * server says something.
+ * Returns what the response at a content path shows: that there is a file, or that there is none because the response
+ * is empty, an error, or a message of the server in HTML or JSON.
  */
 export async function contentAnswer({
   body,

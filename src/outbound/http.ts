@@ -50,25 +50,25 @@ const MAX_HEADER_CHARS = 64;
 const MAX_HOST_CHARS = 128;
 const MAX_LOCATION_CHARS = 512;
 
-/** Service that sends each request on a new connection. Null where the platform has none. */
+/** Service that sends each request on a new connection. Null when the platform has no such service. */
 let newConnections: Pick<Fetcher, "fetch"> | null = null;
 
-/** Sets the service through which every later request is sent that changes something; null removes it. */
+/** Sets the service through which later requests that change something are sent; null removes it. */
 export function sendChangesThrough(service: typeof newConnections): void {
   newConnections = service;
 }
 
 /**
- * Sends one request that changes something. A request on an idle connection that its peer is just closing is lost, and
- * nothing tells whether the peer has read it.
+ * Sends one request that changes something, on a new connection if `newConnections` is set. On an idle connection that
+ * the other side is just closing, the request could be lost, and the relay could not know whether it was read.
  */
 function fetchChange(url: string, init: RequestInit): Promise<Response> {
   return newConnections === null ? fetch(url, init) : newConnections.fetch(url, init);
 }
 
 /**
- * Sends one POST without following redirects. One deadline covers the request and the reading of the answer. It
- * never throws: a failure of the receiver is a result. The HTTP status decides the outcome, unless Cloudflare
+ * Sends one POST without following redirects. One deadline covers the request and the reading of the answer. It never
+ * throws: a failure of the receiver is returned as a result. The HTTP status decides the outcome, unless Cloudflare
  * answered instead of the receiver (core/record/outcome.ts). Only an excerpt of the body is stored.
  */
 export function post(
@@ -197,7 +197,10 @@ async function readAnswer<T>(
 export interface SubmitRequest {
   readonly url: string;
   readonly headers: Headers;
-  /** Parts of the body in their order; the stream of a body that the relay does not read; null for no body. */
+  /**
+   * Body of the submission: its parts in their order, or a stream when the relay does not read the body. Null when the
+   * request has no body.
+   */
   readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
   /** True when up to 8 MiB of the answer are accepted. False means up to 1 MiB. */
   readonly isLarge: boolean;
@@ -213,7 +216,7 @@ export interface SubmitAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Parsed JSON body; undefined when it is not JSON, or not known as a whole. */
+  /** JSON value of the answer's body. Undefined when the body is not JSON, or when only its beginning is known. */
   readonly json: unknown;
   /** True when the body is too long or broke off, so that only its beginning is known. */
   readonly isCut: boolean;
@@ -251,7 +254,10 @@ async function submitOnce(
   return readAnswer(response.body, maxBytes, signal, use, takeMemory);
 }
 
-/** Returns a body of these parts, whose length the upstream is told. The parts are not copied. */
+/**
+ * Returns a stream of these parts as the body of a request, which states its length to the upstream. The parts are not
+ * copied.
+ */
 function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const { readable, writable } = new FixedLengthStream(length);
@@ -284,7 +290,7 @@ async function postOnce(
 }
 
 /**
- * Returns the result of an attempt that this response has answered.
+ * Returns the result of a callback attempt from the receiver's response.
  * @param url URL to which the attempt was sent.
  */
 export async function resultOf(response: Response, url: string): Promise<AttemptResult> {
@@ -302,7 +308,9 @@ export async function resultOf(response: Response, url: string): Promise<Attempt
   };
 }
 
-/** Returns the headers of an answer that help to find a fault. Null when it has none of them. */
+/**
+ * Returns the headers of a receiver's answer that help to find the cause of a failure. Null when it has none of them.
+ */
 function answerHeaders(headers: Headers, url: string): AnswerHeaders | null {
   const location = headers.get("Location")?.slice(0, MAX_LOCATION_CHARS);
   const locationHost = location === undefined ? null : (URL.parse(location, url)?.host ?? null);

@@ -4,31 +4,34 @@ import { findAll } from "../providers/generic/json-pointer.ts";
 import { bytesOf, fromBase64 } from "../security/encoding.ts";
 import { get, getStream } from "./http.ts";
 
-/** An output at its upstream, as the relay fetches it. */
+/** The upstream's link to an output, with what the relay needs to fetch the output. */
 export interface Source {
   /** The upstream's own link. */
   readonly url: string;
   /**
-   * Headers that authenticate the relay, for the origin of the link alone. They are never sent to where the link redirects.
+   * Headers that authenticate the relay. They are sent only to the origin of the link, and not to any URL to which the
+   * link redirects.
    */
   readonly keyHeaders: Readonly<Record<string, string>>;
   /**
-   * JSON Pointer to the output, which stands as base64 in the answer behind the link. Null when the answer is the
-   * output.
+   * JSON Pointer to the output, if the answer behind the link is JSON that contains the output as base64. Null when the
+   * answer itself is the output.
    */
   readonly pointer: string | null;
   /** The rules that the link and everything that it redirects to must fulfil. */
   readonly rules: UrlRules;
 }
 
-/** The answer of an upstream to the request for an output. */
+/** The result of requesting an output from its upstream. */
 export type OpenedSource =
   | { readonly kind: "opened"; readonly response: Response }
-  /** Result for a link that leads to a URL from which the relay must not fetch. */
+  /** Result when the link leads to a URL that the URL rules forbid. */
   | { readonly kind: "blocked" }
-  /** Result for an answer that is neither the output nor a redirect. */
+  /** Result when the answer is neither a success nor a redirect that can be followed, e.g. 404. */
   | { readonly kind: "refused"; readonly status: number; readonly headers: Headers }
-  /** Result for an answer of success that is not the output, e.g. 202 while the file is still being made. */
+  /**
+   * Result when the answer has a status of success but is not the output, e.g. 202 while the file is still being made.
+   */
   | { readonly kind: "not_ready"; readonly status: number }
   | { readonly kind: "unreachable" };
 
@@ -65,7 +68,7 @@ export async function openSource(
   return { kind: "unreachable" };
 }
 
-/** Asks for the answer that contains an output, which is small enough to be read as a whole, and returns the output. */
+/** Requests the JSON answer that contains an output as base64, reads it as a whole, and returns the output. */
 async function openInline(
   { url, keyHeaders, rules }: Source,
   pointer: string,
@@ -104,8 +107,8 @@ function bytesIn(text: string): Uint8Array | null {
 }
 
 /**
- * Returns the answer that a response is. Only 200 is a whole output, and 206 a part of it where one was asked for (RFC
- * 9110, sections 15.3.1 and 15.3.7).
+ * Returns the result for an upstream's response. Only the status 200 means a whole output, and 206 a part of it if a
+ * part was asked for (RFC 9110, sections 15.3.1 and 15.3.7).
  */
 async function answered(response: Response, isPartAsked: boolean): Promise<OpenedSource> {
   const { status } = response;

@@ -24,8 +24,9 @@ export type OperatorEvent =
   | { readonly type: "events.silent"; readonly since: number; readonly minutes: number };
 
 /**
- * Reasons why the index lags: tasks are overdue; or the hourly counts are out of date, because a count failed, or
- * because the time or the queries of a run of the cron trigger did not suffice for all of them.
+ * Reasons why the index lags. Either tasks are overdue, or the hourly counts are out of date. The counts are out of
+ * date because a count failed, or because the time or the queries of a run of the cron trigger did not suffice for all
+ * counts.
  */
 export const LAGGING_CAUSES = ["tasks_overdue", "count_failed", "count_slow"] as const;
 type LaggingCause = (typeof LAGGING_CAUSES)[number];

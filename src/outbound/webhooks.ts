@@ -93,7 +93,7 @@ export async function headersDigest(headers: PostRequest["headers"]): Promise<st
 
 /** A message to the operator's own billing, by which it gives back credits. */
 export interface SettlementMessage {
-  /** Value of `webhook-id`, the same on every try. */
+  /** Value of the header `webhook-id`, which is the same in every repetition of the message. */
   readonly id: string;
   readonly body: string;
 }

@@ -52,8 +52,8 @@ const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
 const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
 const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
 /**
- * Query for the tasks of charges that were booked after the time `?1` and are neither refunded nor released: newest
- * first, at most `?2`. It reads back from the newest entry to the first entry that is too old, and no others.
+ * Query for the ids of at most `?2` tasks whose charges were booked after the time `?1` and are neither refunded nor
+ * released, newest first. It reads the ledger from the newest entry back to the first entry that is too old.
  */
 const RECENTLY_CHARGED = `
   SELECT task_id AS taskId FROM entries AS charges NOT INDEXED

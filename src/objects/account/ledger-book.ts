@@ -152,10 +152,10 @@ export class LedgerBook {
   }
 
   /**
-   * Keeps the ledger small: replaces entries older than `maxAgeMs` by one entry that states their balance, a few
-   * thousand in one call. The alarm of the account's object calls it, and it sets that alarm again: to one second
-   * later while there may be more such entries, otherwise to 28 days later. The ledger of a deleted account stays
-   * unchanged until the time that `foldAt` has stored. From that time on all its entries are replaced; when all
+   * Keeps the ledger small: replaces entries older than `maxAgeMs` by one entry that states the balance after them, a
+   * few thousand entries in one call. The alarm of the account's object calls it, and it sets that alarm again: to one
+   * second later while there may be more such entries, otherwise to 28 days later. The ledger of a deleted account
+   * stays unchanged until the time that `foldAt` has stored. From that time on all its entries are replaced; when all
    * are, no further alarm is set.
    */
   compact(maxAgeMs: number): void {

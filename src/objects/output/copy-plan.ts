@@ -5,38 +5,44 @@ import { planRetry, type Retry } from "../../core/record/credits.ts";
 import type { EndedCopy, LossReason } from "../../core/record/outputs.ts";
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 
-/** The stored state of the object of a task's outputs: the copies that it makes, or that it must make none any more. */
+/**
+ * What the object of a task's outputs stores: the copies that it makes or has made or, after the task was erased, that
+ * it must make no copies.
+ */
 export type StoredCopies = Copies | DeletedCopies;
 
-/** The copies of the outputs of one task. */
+/** The copies of the outputs of one task into the bucket, with the plan of the next report about them. */
 export interface Copies extends Omit<CopyOrder, "outputs"> {
   readonly kind: "copies";
   /** Time at which the copies were ordered, in Unix milliseconds. */
   readonly orderedAt: number;
   readonly list: readonly Copy[];
-  /** Plan of the next report to the task's object; null when it knows the end of every copy that has ended. */
+  /** Plan of the next report about ended copies to the object of the task. Null when every ended copy was reported. */
   readonly report: Retry | null;
 }
 
 /**
- * State after the task was erased. It is kept for some time, because an order to copy may still arrive that was sent
- * before.
+ * State of the object of a task's outputs after the task was erased. It is kept for some time, because an order to copy
+ * the outputs that was sent earlier may still arrive.
  */
 export interface DeletedCopies extends KeptOutputs {
   readonly kind: "deleted";
   /** Time at which this state is erased, in Unix milliseconds. */
   readonly forgetAt: number;
-  /** Multipart uploads that may have left parts, which the deletion aborts. */
+  /**
+   * Multipart uploads of outputs that were not completed and may have left parts in the bucket. The deletion aborts
+   * them.
+   */
   readonly uploads: readonly LeftUpload[];
 }
 
-/** A multipart upload of an output that was not completed. */
+/** A multipart upload of an output that was not completed: the number of the output, and the id of the upload. */
 export interface LeftUpload {
   readonly number: number;
   readonly uploadId: string;
 }
 
-/** The copy of one output. */
+/** The copy of one output of a task: the number of the output, its link at the upstream, and the state of the copy. */
 export interface Copy {
   readonly number: number;
   /** The upstream's own link to the output. */
@@ -48,25 +54,25 @@ export type CopyState =
   | OpenCopy
   | (EndedCopy & { readonly isReported: boolean })
   /**
-   * State of a copy whose output the operator has deleted. `uploadId` is the multipart upload that the deletion
-   * aborts, which may have left parts; null for none.
+   * State of a copy whose output the operator has deleted. `uploadId` is the id of a multipart upload that may have
+   * left parts and is to be aborted; null when there is none.
    */
   | { readonly kind: "deleted"; readonly uploadId: string | null };
 
 /** State of a copy that is being made or waits for its next try. */
 export interface OpenCopy extends Retry {
   readonly kind: "open";
-  /** Id of the multipart upload of the last try, which may have left parts; null for none. */
+  /** Id of the multipart upload of the last try, which may have left parts in the bucket; null when there is none. */
   readonly uploadId: string | null;
 }
 
-/** End of one try to copy an output. */
+/** Result of one try to copy an output: the copy is kept, or the try has failed for a reason. */
 export type TryResult =
   | Extract<EndedCopy, { readonly kind: "kept" }>
   | {
       readonly kind: "failed";
       readonly reason: LossReason;
-      /** True when another try would fail too. */
+      /** True when every later try would fail too. */
       readonly isFinal: boolean;
     };
 
@@ -75,7 +81,7 @@ const MAX_RETRY_MS = HOUR_MS;
 /** Largest random addition to the wait before a try, as a fraction of the wait. */
 const JITTER = 0.2;
 
-/** Returns the copies of an order, all of them due at once. */
+/** Returns the copies of the outputs that an order names. Their first tries are due at once. */
 export function beginCopies({ outputs, ...order }: CopyOrder, now: number): Copies {
   const state: OpenCopy = { kind: "open", retryAt: now, tries: 0, uploadId: null };
   const list = outputs.map((output) => ({ ...output, state }));
@@ -96,8 +102,8 @@ function isOpen(copy: Copy): copy is DueCopy {
 }
 
 /**
- * Returns the copies at the start of a try. The next try is planned already, so that a try which a crash cuts off counts
- * and is followed by the next one.
+ * Returns the copies of a task's outputs as they are stored when a try of one of them starts. The next try is already
+ * planned, so that a try that a crash interrupts is counted, and another one follows it.
  * @param jitter random number from 0 to 1.
  */
 export function startTry(copies: Copies, number: number, now: number, jitter: number): Copies {
@@ -108,14 +114,17 @@ export function startTry(copies: Copies, number: number, now: number, jitter: nu
   });
 }
 
-/** Returns the copies with the id of the multipart upload that the present try of one of them begins. */
+/**
+ * Returns the copies of a task's outputs, after storing in one of them the id of the multipart upload that its present
+ * try has begun.
+ */
 export function withUpload(copies: Copies, number: number, uploadId: string): Copies {
   return withOpen(copies, number, (state) => ({ ...state, uploadId }));
 }
 
 /**
- * Returns the copies after a try of one of them. A copy is given up when another try would fail too, or would come when
- * the upstream's own link is dead.
+ * Returns the copies of a task's outputs after a try of one of them. This copy is given up when a further try would
+ * fail too, or would start after the upstream's own link has expired.
  * @param sourceEndsAt time until which the upstream's own links work, in Unix milliseconds.
  */
 export function endTry(
@@ -137,7 +146,7 @@ export function endTry(
   return { ...after, report: isNews ? (after.report ?? { retryAt: now, tries: 0 }) : null };
 }
 
-/** Returns the ended copies of which the task's object does not know. */
+/** Returns the ended copies that were not yet reported to the object of the task. */
 export function unreported({ list }: Copies): readonly NumberedCopy[] {
   return list.flatMap(({ number, state }) => {
     if (state.kind === "open" || state.kind === "deleted" || state.isReported) return [];
@@ -146,7 +155,10 @@ export function unreported({ list }: Copies): readonly NumberedCopy[] {
   });
 }
 
-/** Returns the copies after a report. @param isTaken true when the task's object has taken it. */
+/**
+ * Returns the copies of a task's outputs after a report about ended copies.
+ * @param isTaken true when the object of the task has accepted the report; otherwise it is planned again.
+ */
 export function endReport(
   copies: Copies,
   reported: readonly NumberedCopy[],
@@ -167,7 +179,10 @@ export function endReport(
   return unreported(after).length > 0 ? { ...after, report: { retryAt: now, tries: 0 } } : after;
 }
 
-/** Returns the copies without that of one output, which is not made any more. Its upload is still to be aborted. */
+/**
+ * Returns the copies of a task's outputs after the operator has deleted one output. Its copy is marked as deleted, with
+ * the multipart upload that is still to be aborted.
+ */
 export function withoutCopy(copies: Copies, number: number): Copies {
   const list = copies.list.map((copy) => {
     const state = { kind: "deleted", uploadId: uploadOf(copy) } as const;
@@ -176,7 +191,7 @@ export function withoutCopy(copies: Copies, number: number): Copies {
   return { ...copies, list };
 }
 
-/** Returns the copies after the upload of a deleted one was aborted. */
+/** Returns the copies of a task's outputs after the multipart upload of a deleted output was aborted. */
 export function withoutUpload(copies: Copies, number: number): Copies {
   const list = copies.list.map((copy) =>
     copy.number === number && copy.state.kind === "deleted"
@@ -199,7 +214,10 @@ function uploadOf({ state }: Copy): string | null {
   return state.kind === "open" || state.kind === "deleted" ? state.uploadId : null;
 }
 
-/** Returns the time of the next work, in Unix milliseconds: a try, a report, or the end of the copies. */
+/**
+ * Returns the time in Unix milliseconds at which the object of a task's outputs must work next: for a try, for a
+ * report, or for the deletion of the expired copies.
+ */
 export function wakeAt({ list, report, expiresAt }: Copies): number {
   const tries = list.flatMap(({ state }) => (state.kind === "open" ? [state.retryAt] : []));
   return Math.min(expiresAt, report?.retryAt ?? Infinity, ...tries);

@@ -38,8 +38,8 @@ const leases = new Set<{ until: number }>();
 const waiting = new Map<string, number>();
 
 /**
- * Returns the permission to copy an output now, unless this isolate copies as many as it may. The wait is the longer, the
- * more objects wait.
+ * Returns the permission to copy an output now, or the time to wait when this isolate already makes as many copies as
+ * it may. The more objects wait, the longer is this time.
  * @param name name of the object that asks.
  * @param random random number from 0 to 1.
  */
@@ -60,7 +60,10 @@ export function takeCopySlot(name: string, now: number, random: number): SlotAns
   return { slot };
 }
 
-/** Returns the wait of an object, which counts as waiting until a minute after its end. */
+/**
+ * Returns how long an object must wait before it asks again for the permission to copy, in milliseconds. It counts as a
+ * waiting object until one minute after this time.
+ */
 function waitOf(name: string, now: number, random: number): number {
   for (const [other, until] of waiting) if (until <= now) waiting.delete(other);
   const others = waiting.size - (waiting.has(name) ? 1 : 0);

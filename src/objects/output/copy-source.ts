@@ -8,15 +8,15 @@ import { connectionOf } from "../../outbound/upstream-connection.ts";
 import { inlinePointer } from "../../providers/inline-output.ts";
 import type { Connection } from "../../providers/provider.ts";
 
-/** Time for which the links of a provider that documents no time are tried, in milliseconds. */
+/** Time in milliseconds for which the relay tries the links to outputs of a provider that documents no such time. */
 const USUAL_LINK_LIFE_MS = DAY_MS;
 
-/** The part of an order that says where an output is fetched, and with which key. */
+/** The part of an order to copy outputs that decides from where an output is fetched, and with which key. */
 type Origin = Pick<CopyOrder, "taskId" | "origin" | "connection" | "customerKey" | "isUnproven">;
 
 /**
- * Returns the source of an output. It has the key of the connection, or that of the customer, only if it is fetched with
- * one (config/linked-outputs.ts).
+ * Returns the upstream's link to an output with what is needed to fetch it. Headers with the key of the connection, or
+ * of the customer, are added only if the output is fetched with a key (config/linked-outputs.ts).
  */
 export async function sourceOf(
   { taskId, origin, connection: name, customerKey, ...proof }: Origin,
@@ -45,7 +45,10 @@ export function linkLifeMs(name: string | null, runtime: Runtime): number {
   return documentedLinkLifeMs(name, runtime) ?? USUAL_LINK_LIFE_MS;
 }
 
-/** Returns the same as `linkLifeMs`, but null when the provider documents no time, or states another one for each job. */
+/**
+ * Returns the time for which the upstream's own links of a connection work, in milliseconds from the end of the job.
+ * Null when the provider documents no such time, or states it for each job.
+ */
 export function documentedLinkLifeMs(name: string | null, { config }: Runtime): number | null {
   const provider = config.connections.get(name ?? "")?.provider;
   const life = provider === undefined || provider.polls === null ? null : provider.linkLife;

@@ -1,6 +1,6 @@
 import { hostOf } from "../../core/url.ts";
 
-/** One try to copy an output, as far as a data point describes it. */
+/** The facts about one try to copy an output that are written into a data point. */
 interface MeasuredCopy {
   /** The upstream's own link to the output. */
   readonly source: string;

@@ -36,8 +36,8 @@ import { outputKey } from "./output-key.ts";
 import { storeCopy } from "./store-copy.ts";
 
 /**
- * The method of a task's object that the object of its outputs calls. The class of tasks is not imported, because it
- * imports this one.
+ * The method of a task's Durable Object that the object of its outputs calls. It is declared here, because importing
+ * the class of tasks would make the two files import each other.
  */
 interface CopiedTask extends Rpc.DurableObjectBranded {
   /** Records which copies have ended. Returns false when the task does not exist any more. */
@@ -46,28 +46,31 @@ interface CopiedTask extends Rpc.DurableObjectBranded {
 
 /** Bindings of the environment that the object of a task's outputs uses. */
 export interface OutputBindings extends WithStartup {
-  /** Bucket of the copies. Absent when the relay keeps none. */
+  /** R2 bucket in which the copies are stored. Absent when the relay keeps no copies of outputs. */
   readonly OUTPUTS?: R2Bucket;
   readonly METRICS?: AnalyticsEngineDataset;
   readonly TASKS: DurableObjectNamespace<CopiedTask>;
 }
 
-/** Time limits of the copies, in milliseconds. */
+/** Time limits for copying an output, in milliseconds. */
 export interface CopyTimeouts {
-  /** Longest time in which a copy may make no progress. */
+  /** Longest time for which the download of an output may make no progress. */
   readonly stallMs: number;
-  /** Longest time of one try. The platform ends an alarm after 15 minutes. */
+  /** Longest time of one try to copy an output. The platform ends an alarm after 15 minutes. */
   readonly tryMs: number;
 }
 
 const TIMEOUTS: CopyTimeouts = { stallMs: 30 * SECOND_MS, tryMs: 12 * MINUTE_MS };
 const KEY = "copies";
-/** Time in milliseconds after which one alarm starts no further copy: the platform ends an alarm after 15 minutes. */
+/**
+ * Time in milliseconds from the start of an alarm after which it starts no further copy, because the platform ends an
+ * alarm after 15 minutes.
+ */
 const ALARM_MS = 2 * MINUTE_MS;
 const REPORT_MS = 2 * SECOND_MS;
 /**
- * Time in milliseconds for which the object remembers that its task was erased, because an order to copy may still arrive
- * that was sent before. Afterwards it deletes the copies once more.
+ * Time in milliseconds for which the object remembers that its task was erased, because an order to copy the outputs
+ * that was sent earlier may still arrive. After this time it deletes the copies once more.
  */
 const REMEMBER_MS = DAY_MS;
 
@@ -95,11 +98,14 @@ export class OutputObject extends DurableObject<OutputBindings> {
 
   readonly #timeouts: CopyTimeouts;
   readonly #jitter = Math.random();
-  /** Ends the try to copy an output that is being made. Null when none is. */
+  /** Controller that ends the try to copy an output that is under way. Null when no try is. */
   #stop: AbortController | null = null;
   /** Number of the output that is being copied. Null when none is. */
   #tried: number | null = null;
-  /** Resolves when no try is being made. */
+  /**
+   * Promise that resolves when the try to copy an output that is under way has ended. It is already resolved when no
+   * try is.
+   */
   #trying: Promise<void> = Promise.resolve();
 
   constructor(ctx: DurableObjectState, env: OutputBindings, timeouts: Partial<CopyTimeouts> = {}) {
@@ -123,7 +129,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Stops the copies, and deletes those that are there.
+   * Stops copying the outputs of the task, and deletes the copies that exist.
    * @throws when the bucket does not delete them; the call must then be repeated.
    */
   async delete(outputs: KeptOutputs): Promise<void> {
@@ -143,9 +149,9 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Stops the copy of one output, and deletes it. The other copies go on.
-   * @param order the order to copy the others, which may not have come yet.
-   * @throws when the bucket does not delete it; the call must then be repeated.
+   * Stops copying one output, and deletes its copy. The copies of the other outputs are not affected.
+   * @param order the order to copy the task's outputs, which may not have arrived yet.
+   * @throws when the bucket does not delete the copy; the call must then be repeated.
    */
   async deleteOne(order: CopyOrder, number: number): Promise<void> {
     const known = this.#read();
@@ -163,8 +169,9 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Makes the copies that are due, and reports their ends to the task's object. It returns when all are made, so that
-   * after a crash the platform repeats it. When it fails, another alarm follows after a minute.
+   * Makes the copies that are due, and reports those that have ended to the task's object. It returns only after all
+   * due copies, so that the platform repeats the alarm after a crash. When the work fails, another alarm follows after
+   * a minute.
    */
   override async alarm(): Promise<void> {
     const { runtime } = this.env.startup;
@@ -202,7 +209,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
     await this.ctx.storage.setAlarm(Math.max(wakeAt(copies), Date.now() + 1 + slotWaitMs));
   }
 
-  /** Makes one try to copy an output. */
+  /** Makes one try to copy an output, and stores its result. */
   async #try(copies: Copies, copy: DueCopy, slot: CopySlot, runtime: Runtime): Promise<void> {
     const startedAt = Date.now();
     const { number, state } = copy;
@@ -240,7 +247,10 @@ export class OutputObject extends DurableObject<OutputBindings> {
     });
   }
 
-  /** Fetches an output and stores it. A try that makes no progress is ended. */
+  /**
+   * Fetches an output from the upstream and stores it in the bucket. A download that makes no progress, or takes too
+   * long, is ended.
+   */
   async #copied(
     copies: Copies,
     { number, source: url }: DueCopy,
@@ -281,7 +291,10 @@ export class OutputObject extends DurableObject<OutputBindings> {
     }
   }
 
-  /** Reports the copies that have ended to the task's object. A report that it does not take is repeated later. */
+  /**
+   * Reports the copies that have ended to the task's object. A report that the object does not accept is repeated
+   * later.
+   */
   async #report(): Promise<void> {
     const copies = this.#read();
     if (copies?.kind !== "copies" || copies.report === null) return;
@@ -305,14 +318,19 @@ export class OutputObject extends DurableObject<OutputBindings> {
     await this.delete({ taskId, recordedAt, expiresAt, outputs });
   }
 
-  /** Deletes the copies at their end, and then everything that this object stores. */
+  /**
+   * Deletes the copies of the task's outputs when they have expired, and then everything else that this object stores.
+   */
   async #expire(copies: Copies): Promise<void> {
     await this.#abortUploads(copies, leftUploads(copies));
     await this.#deleteCopies({ ...copies, outputs: copies.list });
     await this.ctx.storage.deleteAll();
   }
 
-  /** Deletes the copies of an erased task once more, and forgets that it was erased. */
+  /**
+   * Deletes the copies of an erased task once more when the time to remember the erasure is over, and then everything
+   * that this object stores.
+   */
   async #forget(deleted: DeletedCopies, now: number): Promise<void> {
     if (now < deleted.forgetAt) return this.ctx.storage.setAlarm(deleted.forgetAt);
     await this.#abortUploads(deleted, leftUploads(deleted));
@@ -336,7 +354,10 @@ export class OutputObject extends DurableObject<OutputBindings> {
     for (const { number, uploadId } of uploads) await this.#abortUpload(outputs, number, uploadId);
   }
 
-  /** Aborts an upload that an earlier try has left. One that has ended already is no fault. */
+  /**
+   * Aborts a multipart upload that an earlier try has left. A failure, e.g. because the upload has already ended, is
+   * only logged.
+   */
   async #abortUpload(
     copies: Pick<Copies, "taskId" | "recordedAt">,
     number: number,
@@ -357,14 +378,14 @@ export class OutputObject extends DurableObject<OutputBindings> {
     this.ctx.storage.kv.put(KEY, copies);
   }
 
-  /** Changes the copies as they are stored now, unless the task was erased meanwhile. */
+  /** Applies a change to the stored copies of the task's outputs. Does nothing when the task was erased. */
   #change(change: (copies: Copies) => Copies): void {
     const known = this.#read();
     if (known?.kind === "copies") this.#write(change(known));
   }
 }
 
-/** Returns why a try has failed for which the upstream sent no output. */
+/** Returns the reason of a failed try for an answer in which the upstream has not sent the output. */
 function lossOf({ kind }: Exclude<OpenedSource, { readonly kind: "opened" }>): LossReason {
   return kind === "not_ready" ? "unreachable" : kind;
 }

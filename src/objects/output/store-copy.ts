@@ -9,16 +9,16 @@ import type { TryResult } from "./copy-plan.ts";
 const PART_BYTES = 8 * 1024 * 1024;
 
 /**
- * Size of the memory into which a source is read, in bytes, and the number of bytes that one read waits for. Each read needs
- * CPU time, of which an alarm has 30 s; the platform's own reads are of 4 KiB.
+ * Size of the memory into which a source is read, in bytes. Each read needs CPU time, of which an alarm has 30 s, and
+ * the platform's own reads are of 4 KiB.
  */
 const READ_BYTES = 256 * 1024;
 const LEAST_READ_BYTES = 64 * 1024;
 
-/** The stored type of a copy. */
+/** Options with which a copy is stored in the bucket, e.g. its media type. */
 type CopyOptions = R2MultipartOptions;
 
-/** The part of the bucket that a copy uses. */
+/** The methods of an R2 bucket that are used to store a copy. */
 export interface CopyBucket {
   put: (
     key: string,
@@ -35,16 +35,19 @@ interface CopyUpload {
   abort: () => Promise<void>;
 }
 
-/** Place of a copy, and what limits it. */
+/** Where the copy of an output is stored, and its limits. */
 export interface CopyTarget {
   readonly bucket: CopyBucket;
   readonly key: string;
   readonly maxBytes: number;
-  /** Is called with the id of a multipart upload before its first part, so that a later try can abort it. */
+  /**
+   * Function that is called with the id of a multipart upload before its first part is stored, so that a later try can
+   * abort the upload.
+   */
   readonly onUpload: (uploadId: string) => void;
-  /** Is called each time that the copy makes progress. */
+  /** Function that is called each time that bytes of the output were read or stored. */
   readonly onProgress: () => void;
-  /** Ends the copy. */
+  /** Signal that ends the copy when it aborts. */
   readonly signal: AbortSignal;
 }
 

@@ -233,7 +233,7 @@ export class ObjectPlatform implements Platform {
     return withinTime(call, false, this.#timeouts.ledgerMs);
   }
 
-  /** Has the operator's own billing give back credits. */
+  /** Asks the operator's own billing to give back credits of a task. */
   #settle(message: SettlementMessage, taskId: string): Promise<boolean> {
     const runtime = this.#prepared();
     const url = runtime.config.settlementUrl;

@@ -37,8 +37,9 @@ export function attributed(event: OutsideEvent, caller: Caller): AttributedEvent
 }
 
 /**
- * Returns the name of an event for the log: its type or, for a report, the reported status, e.g. `completed`. The order of
- * an account to cancel its task has the name of that of an operator: `by` in its line says whose it is.
+ * Returns the name of an event for the log: its type or, for a report, the reported status, e.g. `completed`. A
+ * cancellation has the same name whether the operator or an account has ordered it; the field `by` of the log line
+ * names the key.
  */
 export function nameOf(event: OutsideEvent): string {
   if (event.type === "cancel_submitted") return "cancel";

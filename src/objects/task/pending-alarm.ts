@@ -59,10 +59,9 @@ export function canWatch(
 }
 
 /**
- * Tells whether the alarm that is set serves for work that is planned for `wantedAt`: one that fires too early
- * finds nothing due and is set anew, while each later time of an alarm is billed as a written row. So several
- * changes that postpone the next work cost one row altogether. An alarm whose time has passed may be lost. Times
- * are Unix milliseconds.
+ * Tells whether the alarm that is set can stay when work is planned for `wantedAt`. It can when it fires before that
+ * time: it then finds nothing due and is set again. This saves a billed row for each change that postpones the next
+ * work. An alarm whose time has passed cannot stay, because it may be lost. Times are Unix milliseconds.
  * @param armedFor time for which the alarm is set; null when none is set, or when the instance does not know.
  */
 export function isEarlyEnough(armedFor: number | null, wantedAt: number, now: number): boolean {

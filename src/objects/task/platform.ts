@@ -38,19 +38,19 @@ export interface Platform {
   /** Sends one attempt of a callback. It does not throw when the receiver fails: the failure is the result. */
   send(delivery: Delivery): Promise<AttemptResult>;
   /**
-   * Has the ledger of the task's account charge the price of a task. The answer is `unknown` when the ledger does
+   * Asks the ledger of the task's account to charge the price of a task. The answer is `unknown` when the ledger does
    * not answer in time.
    * @throws when the ledger fails.
    */
   charge(charge: Charge): Promise<ChargeAnswer>;
   /**
-   * Has the credits of a failed task refunded.
+   * Asks for the refund of the credits of a failed task.
    * @returns true when the refund is confirmed in time; otherwise the task repeats the request later.
    * @throws when the ledger fails.
    */
   refund(refund: Refund): Promise<boolean>;
   /**
-   * Has the credits given back that a completed task does not cost.
+   * Asks for the release of the credits that were charged for a completed task but that it does not cost.
    * @returns true when the release is confirmed in time; otherwise the task repeats the request later.
    * @throws when the ledger fails.
    */
@@ -93,7 +93,7 @@ export interface Platform {
    */
   orderCopies(order: CopyOrder): Promise<boolean>;
   /**
-   * Stops the copies of the outputs of a task, and deletes those that are there.
+   * Stops copying the outputs of a task, and deletes the copies that exist.
    * @throws when they could not be deleted.
    */
   deleteOutputs(outputs: KeptOutputs): Promise<void>;

@@ -31,8 +31,8 @@ export class RecordStore {
   }
 
   /**
-   * Checks the record against its schema, and stores it. After a bug, the event fails that would have stored an
-   * unreadable record.
+   * Checks the record against its schema, and stores it.
+   * @throws when the record does not match the schema, so that an event that would store an unreadable record fails.
    */
   store(record: TaskRecord): void {
     requireReadable(record);

@@ -161,9 +161,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns where an output of the task is while the relay has no copy of it. Null when the task has no such output with a
-   * link of the relay.
-   * @param recordedAt number that tells the task from others under the same id, as the link has it.
+   * Returns where an output of the task can be found while the relay has no copy of it. Null when the task has no such
+   * output with a link of the relay.
+   * @param recordedAt creation time of the task's record as the link states it, which differs between tasks with the
+   * same id.
    */
   placeOfOutput(recordedAt: number, number: number): OutputPlace | null {
     this.#platform.prepare(this.env);
@@ -171,7 +172,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Deletes an output: its link opens nothing any more, and its copy is deleted.
+   * Deletes an output of the task: its link is refused from then on, and its copy is deleted.
    * @throws when the copy could not be deleted; the call must then be repeated.
    */
   async deleteOutput(number: number, caller: Caller): Promise<Applied> {
@@ -314,7 +315,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     }
   }
 
-  /** Returns the outcome of a submission, which expects a hook only while the hooks of its connection come. */
+  /**
+   * Returns the outcome of a submission unchanged, but without the expectation of a hook when the hooks of its
+   * connection are missing.
+   */
   async #withHookHealth(outcome: SubmitOutcome): Promise<SubmitOutcome> {
     const connection = this.#platform.load()?.upstream?.connection;
     if (outcome.kind !== "accepted" || connection === undefined) return outcome;
@@ -402,7 +406,10 @@ function outstandingCharge(decision: Decision): string | null {
   return isCharging(credits) ? credits.chargeId : null;
 }
 
-/** Returns the account that owns a task, also while its price is being charged or returned; null for none. */
+/**
+ * Returns the id of the account that owns a task, also while the price of the task is being charged or given back. Null
+ * when no account owns it.
+ */
 function ownerOf({ account, registration }: TaskRecord): string | null {
   return account?.id ?? registration?.accountId ?? null;
 }

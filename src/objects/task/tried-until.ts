@@ -1,24 +1,26 @@
 import type { TriedTimes } from "../../core/policy.ts";
 
 /**
- * Remembers what one instance of a task's object has tried of its planned work: up to which time writes to the
- * index and polls, and which version of the index row it has written. All this is only in memory, because a write
- * to the index and a poll without news store nothing. A new instance does not know what earlier instances have
- * tried. It assumes:
+ * Remembers what one instance of a task's object has tried of its planned work: the times up to which it has tried
+ * writes to the index and polls, and the version of the index row that it has written. All this is only in memory,
+ * because a write to the index and a poll without news store nothing. A new instance does not know what earlier
+ * instances have tried. It assumes:
  * - when a request or hook wakes it: all work that was planned for earlier times has been tried;
- * - when an alarm wakes it: index writes planned for times before that of the alarm have been tried, later ones
- *   not;
+ * - when an alarm wakes it: index writes that were planned for times before that of the alarm have been tried, and
+ *   later ones have not;
  * - when an alarm wakes it: no poll has been made. The alarm may have been set for a poll that an earlier instance
  *   has begun or deferred, even long after the planned time. At worst one poll is made more than planned;
- * - that the index has the version that the record names, and no later one. An instance that knows that the row is
- *   written sets the alarm for the next other work, so the alarm of a settled task lies at the end of its
- *   retention. If it comes sooner, at worst one write of each version is made more than needed.
+ * - in every case: the index has the version of the row that the record names, and no later one. An instance that
+ *   knows that the row is written sets the alarm for the next other work, so the alarm of a settled task is set for
+ *   the end of its retention. If it fires sooner, at worst one write of each version is made more than needed.
  */
 export class TriedUntil {
   #indexTriedAt: number | null = null;
   #indexOrderedAt = 0;
   #indexedVersion = 0;
-  /** States that the newest write to the index began before the row was to be written again. */
+  /**
+   * True when the index row must be written again although a write is under way, because that write began too early.
+   */
   #isWriteTooOld = false;
   #polledAt: number | null = null;
   #askedAt = 0;
@@ -33,7 +35,7 @@ export class TriedUntil {
   #beforePoll: readonly [polledAt: number | null, askedAt: number] = [null, 0];
 
   /**
-   * Takes note that an alarm has fired.
+   * Records that an alarm has fired.
    * @param scheduledAt time for which the alarm was set, in Unix milliseconds.
    */
   noteAlarm(scheduledAt: number): void {
@@ -42,12 +44,12 @@ export class TriedUntil {
     if (this.#askedAt === 0) this.#polledAt = 0;
   }
 
-  /** Takes note that a call of any kind, e.g. an attempt of the callback, has ended at `now`. */
+  /** Records that a call of any kind, e.g. an attempt of the callback, has ended at `now`. */
   endCall(now: number): void {
     this.#readyAt = now;
   }
 
-  /** Takes note that a write to the index begins at `now`. */
+  /** Records that a write to the index begins at `now`. */
   noteIndexWrite(now: number): void {
     this.#indexTriedAt = now;
     this.#isWriteTooOld = false;
@@ -60,18 +62,20 @@ export class TriedUntil {
     this.#isWriteTooOld = false;
   }
 
-  /** Takes note that the index has the row of a version of the task's record. */
+  /** Records that the index has the row of this version of the task's record. */
   noteIndexRow(version: number): void {
     if (!this.#isWriteTooOld) this.#indexedVersion = version;
   }
 
-  /** Forgets which version the index has: the row is to be written again, or the task is erased. */
+  /**
+   * Forgets which version of the task's row the index has, because the row must be written again or the task is erased.
+   */
   forgetIndexRow(): void {
     this.#indexedVersion = 0;
     this.#isWriteTooOld = true;
   }
 
-  /** Takes note of a poll that begins at `now`. */
+  /** Records that a poll begins at `now`. */
   notePoll(now: number): void {
     this.#beforePoll = [this.#polledAt, this.#askedAt];
     this.#polledAt = now;
@@ -80,13 +84,13 @@ export class TriedUntil {
     this.#pollDeferredAt = 0;
   }
 
-  /** Takes note that the newest poll has ended at `now`. */
+  /** Records that the newest poll has ended at `now`. */
   endPoll(now: number): void {
     this.#pollEndedAt = now;
   }
 
   /**
-   * Takes note that the newest poll, which began at `askedAt`, was deferred to the time `until`, to keep the
+   * Records that the newest poll, which was asked for at `askedAt`, was deferred to the time `until`, to keep the
    * provider's limit of polls.
    */
   deferPoll(askedAt: number, until: number): void {

@@ -13,9 +13,9 @@ const MAX_WATCHERS = 64;
 export class Watchers {
   readonly #ctx: DurableObjectState;
   /**
-   * State that this instance told all watchers last, so that a commit without news for readers sends nothing. Null when
-   * it has told none, and when nobody watched the last time: the next commit then tells the state even if `accept` has
-   * sent it.
+   * State of the task that this instance sent to all watchers last, so that a commit that changes nothing for readers
+   * sends nothing. Null when it has sent no state, and after a commit at which nobody watched; the next commit then
+   * sends the state even if a new watcher has already got it.
    */
   #told: string | null = null;
 
@@ -55,7 +55,10 @@ export class Watchers {
     }
   }
 
-  /** Returns the open WebSockets. The platform lists those too that are being closed, which take no place. */
+  /**
+   * Returns the open WebSockets of the watchers. The platform also lists WebSockets that are being closed; these are
+   * not returned and take no place.
+   */
   #open(): readonly WebSocket[] {
     return this.#ctx
       .getWebSockets()

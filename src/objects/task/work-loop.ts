@@ -19,22 +19,27 @@ import { TriedUntil } from "./tried-until.ts";
  * time, several alarms follow one another: each sets the next.
  */
 const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
-/** Delay of a task's next step from which its alarm counts as lost, so that a read of the task sets it again. */
+/**
+ * Delay in milliseconds of a task's next step from which its alarm counts as lost. A read of the task then sets the
+ * alarm again.
+ */
 const OVERDUE_MS = MINUTE_MS;
 /** Limit on the steps (events and calls) of one run of the loop, as a guard against an endless loop. */
 const MAX_STEPS_PER_RUN = 100;
 
 /**
- * The loop that does the work of one task, one per instance of its object: it loads the record, asks src/core
- * for the next step, commits the change and makes the call. Nothing read before an `await` is written after
- * it: the result of a call is an event, applied to the record as stored at that moment.
+ * The loop that does the work of one task. Each instance of the task's object has one. It loads the record, asks
+ * src/core for the next step, commits the change and makes the call. No record that was read before an `await` is
+ * stored after it: the result of a call is an event, which is applied to the record that is stored at that moment.
  */
 export class WorkLoop {
   readonly #platform: Platform;
   #running = false;
   /** The current or last run of the loop; resolves to the effect of the last event that the run applied. */
   #run: Promise<Decision | null> = Promise.resolve(null);
-  /** Number of the attempt that this instance has stored as started and not sent yet; null for none. */
+  /**
+   * Number of the callback attempt that this instance has stored as started and not sent yet; null when there is none.
+   */
   #ownAttempt: number | null = null;
   /**
    * Time for which the object's alarm is set, in Unix milliseconds; null when this instance does not know.
@@ -43,12 +48,15 @@ export class WorkLoop {
   /** Time for which the alarm that is being handled was set, in Unix milliseconds; 0 when none is. */
   #alarmTime = 0;
   #isAlarmRunning = false;
-  /** Latest time seen, in Unix milliseconds: the loop's clock never goes back, even if the machine's does. */
+  /**
+   * Latest time that the loop has seen, in Unix milliseconds. The loop never uses an earlier time, even when the clock
+   * of the machine is put back.
+   */
   #clock = 0;
   #callInFlight: AbortController | null = null;
   /**
-   * Record of the step that the present run is taking, so that the platform still has it in memory after the call of
-   * the step. Null between two runs.
+   * Record with which the present run takes its step. Keeping it here keeps it in the memory of the platform until the
+   * call of the step has ended. Null between two runs.
    */
   #inWork: TaskRecord | null = null;
   readonly #tried = new TriedUntil();
@@ -81,8 +89,8 @@ export class WorkLoop {
   }
 
   /**
-   * Applies an event to the stored record; deletes record and alarm when the event erases the task, and the copies of its
-   * outputs before.
+   * Applies an event to the stored record. When the event erases the task, first deletes the copies of its outputs, and
+   * then the record and the alarm.
    */
   async applyAndErase(event: TaskEvent): Promise<Decision> {
     const first = this.apply(event);
@@ -100,7 +108,10 @@ export class WorkLoop {
     return decision;
   }
 
-  /** Runs the loop, or joins a run, until nothing is due. Returns the effect of the last applied event. */
+  /**
+   * Runs the loop until no work is due, or waits for the run that is under way. Returns the effect of the last event
+   * that the run has applied; null when it has applied none.
+   */
   async runUntilIdle(): Promise<Decision | null> {
     let last: Decision | null;
     do last = await this.#start();
@@ -109,8 +120,8 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the record for a reader. Writes nothing, except that it sets the alarm again when the task is so
-   * late that its alarm must have been lost.
+   * Returns the stored record for a reader. Stores nothing, but sets the alarm again when the task is so late that its
+   * alarm must have been lost.
    */
   read(): TaskRecord | null {
     const record = this.#platform.load();
@@ -121,7 +132,10 @@ export class WorkLoop {
     return record;
   }
 
-  /** Sets the alarm again; starts due work and a failed write to the index. @returns false without a task. */
+  /**
+   * Sets the alarm of the task again, and starts work that is due, including a write to the index that failed before.
+   * @returns false when there is no task.
+   */
   resume(): boolean {
     const record = this.#platform.load();
     if (record === null || this.#running) return record !== null;
@@ -261,7 +275,9 @@ export class WorkLoop {
     return { armedFor: this.#armedFor, isRunning: this.#isAlarmRunning && this.#running };
   }
 
-  /** Sets the alarm, and then remembers its time; when the storage throws, the time is not remembered. */
+  /**
+   * Sets the alarm of the task's object, and remembers its time. When the storage throws, the time is not remembered.
+   */
   #setAlarm(at: number, now: number): void {
     this.#platform.setAlarm(this.#armable(at, now));
     this.#armedFor = at;
