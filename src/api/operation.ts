@@ -90,9 +90,9 @@ export interface Context {
 /** Input of an operation that is not checked yet, as a route, the console or a tool has found it. */
 export interface Given<Param extends string, Query, Body> {
   readonly params: Readonly<Record<Param, string>>;
-  /** Absent when there are no parameters. */
+  /** Parameters of the call. Absent when there are none. */
   readonly query?: Fields<Query> | Unread;
-  /** Absent when the body has no fields. */
+  /** Fields of the call's body. Absent when the body has none. */
   readonly body?: Fields<Body> | Unread;
   readonly idempotencyKey?: string | null;
 }
@@ -110,6 +110,7 @@ export class Unread {
   readonly read: () => unknown;
 
   /**
+   * Creates an input that is read later.
    * @param read returns the input, or a promise of the input. It throws a `Problem` when the input cannot be read.
    */
   constructor(read: () => unknown) {
@@ -174,7 +175,7 @@ export function operation<
   };
 }
 
-/** Gives a function the name that it has in stack traces, which minifying takes from it otherwise. Returns it. */
+/** Sets the name that a function has in stack traces, because minifying would remove it, and returns the function. */
 export function named<F extends (...args: never) => unknown>(name: string, run: F): F {
   return Object.defineProperty(run, "name", { value: name });
 }

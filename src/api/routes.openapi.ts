@@ -53,7 +53,7 @@ import { streamTaskDescription } from "./tasks/stream-task.openapi.ts";
 import { verifyCallbackDescription } from "./callbacks/verify-callback.openapi.ts";
 import { testCallbackDescription } from "./callbacks/test-callback.openapi.ts";
 
-/** The description of every route, by its id. A route without one does not compile. */
+/** The description of every route, by the id of the route. A missing description is a type error. */
 export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   registerTask: registerTaskDescription,
   attachUpstream: attachUpstreamDescription,

@@ -49,9 +49,9 @@ export function urlIssues(
 }
 
 /**
- * Returns the fault of the base URL of a connection that declares its upstream, in a list. It must follow the rules for
- * callback URLs. `EXTRA_BASE_HOSTS` allows any host, a private one too, which may use http; this machine needs only
- * `ALLOW_LOCAL_CALLBACKS`.
+ * Returns a list with the fault of the base URL of a connection that declares its upstream; empty when the URL is
+ * allowed. The URL must follow the rules for callback URLs. `EXTRA_BASE_HOSTS` allows any host, also a private one,
+ * which may then use http; for this machine `ALLOW_LOCAL_CALLBACKS` suffices.
  */
 export function declaredUrlIssues(
   { variable, name, entry }: Draft,

@@ -170,7 +170,10 @@ export function parseConfig(
   });
 }
 
-/** Returns when tasks are called back, end and are erased, and what limits the bodies of requests. */
+/**
+ * Returns the settings that decide when callbacks are sent, when tasks end and are erased, and how large the bodies of
+ * requests may be.
+ */
 function taskSettingsOf(data: ParsedVariables) {
   return {
     scheduleMs: data.CALLBACK_SCHEDULE_S.map((seconds) => seconds * SECOND_MS),
@@ -181,7 +184,7 @@ function taskSettingsOf(data: ParsedVariables) {
   };
 }
 
-/** Returns what limits submissions, and what accounts may submit. */
+/** Returns the settings that limit submissions, and the offers of jobs that accounts may submit. */
 function submitSettingsOf(data: ParsedVariables) {
   return {
     maxSubmitBytes: data.MAX_SUBMIT_MB * 1024 * 1024,
@@ -191,7 +194,7 @@ function submitSettingsOf(data: ParsedVariables) {
   };
 }
 
-/** Returns what decides which operator events are sent, where to and how. */
+/** Returns the settings that decide which operator events are sent, to which URL and in which format. */
 function alertsOf(data: ParsedVariables) {
   return {
     operatorCallbackUrl: data.OPERATOR_CALLBACK_URL,
@@ -247,7 +250,7 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
   );
 }
 
-/** Finds variables that are valid each by itself but not together. */
+/** Finds variables whose values are valid each alone but contradict each other. */
 function conflicts(
   data: ParsedVariables,
   { connections, disabledConnections }: Connections,

@@ -189,7 +189,10 @@ function draftsOf(variable: string, value: unknown): Result<Drafts, ConfigIssue>
   return failure({ path: variable, message });
 }
 
-/** Returns the draft of a connection that declares its upstream, in a list. The list is empty for a disabled one. */
+/**
+ * Returns a list with the draft of a connection that declares its upstream. The list is empty when the connection is
+ * disabled.
+ */
 function declaredDraft(variable: string, read: ReadDeclaration): readonly Draft[] {
   if (read.kind === "disabled") return [];
   const { name, declaration } = read;

@@ -101,8 +101,8 @@ function unknownProvider({ variable, name }: Draft): ConfigIssue {
 }
 
 /**
- * Returns a fault, in a list, for a connection of `CONNECTIONS`, `CONNECTIONS_2` and so on that has the name of a provider.
- * The name of a provider is reserved for its default connection, which other variables define.
+ * Returns a list with a fault when a connection of `CONNECTIONS`, `CONNECTIONS_2` and so on has the name of a provider;
+ * empty otherwise. The name of a provider is reserved for its default connection, which other variables define.
  */
 function nameClash({ isDefault, name, variable }: Draft): readonly ConfigIssue[] {
   const simulated = SIMULATED_PROVIDERS.map((provider) => provider.name);
@@ -146,8 +146,8 @@ function secretIssues(
 }
 
 /**
- * Returns the connection that a checked draft describes, as a list of one. The list is empty for a draft without a
- * base URL; the check has refused such a draft already.
+ * Returns a list with the connection that a checked draft describes. The list is empty for a draft without a base URL;
+ * the check has refused such a draft already.
  */
 function upstreamConnections(draft: Draft, provider: UpstreamProvider): readonly Connection[] {
   const written = draft.entry.base_url ?? provider.baseUrls?.[0];

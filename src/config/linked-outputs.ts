@@ -9,8 +9,9 @@ import { sourceUrlRulesOf } from "./callback-url-rules.ts";
 import type { Config } from "./config.ts";
 
 /**
- * Returns how the relay makes its own links to outputs: to all that it keeps or, where it keeps none, to those that open
- * only with a key. Null when neither `OUTPUTS_URL` nor `PUBLIC_URL` is set.
+ * Returns the function that makes the relay's own links to outputs, with the facts about these links. When the relay
+ * keeps copies of outputs, every output gets such a link; otherwise only those outputs that open only with a key. Null
+ * when neither `OUTPUTS_URL` nor `PUBLIC_URL` is set.
  */
 export function outputLinksOf(
   config: Config,
@@ -27,8 +28,9 @@ export function outputLinksOf(
 }
 
 /**
- * Tells whether the relay fetches an output: the URL rules permit it, a real provider has generated it, and the relay keeps
- * outputs or is needed for its key. An output that needs a key which its link must not get stays with the upstream.
+ * Tells whether the relay fetches an output: the URL rules permit its link, no simulated provider has made it, and the
+ * relay keeps copies of outputs or must send a key to get this one. An output that opens only with a key is not fetched
+ * if the key must not be sent to its link.
  */
 function isFetched(output: LinkableOutput, config: Config): boolean {
   const { source, origin, connection: name } = output;
@@ -41,9 +43,9 @@ function isFetched(output: LinkableOutput, config: Config): boolean {
 }
 
 /**
- * Tells whether the relay fetches an output with the key of a connection: its link is on the connection's own origin,
- * opens only with the key, and was got from the upstream itself. Whoever else may report results could otherwise read
- * with the key what it opens.
+ * Tells whether the relay fetches an output with the key of a connection. It does when the link of the output is on the
+ * connection's own origin, opens only with the key, and came from the upstream itself. A link from any other sender
+ * gets no key, because the sender could then read whatever the key opens.
  */
 export function isFetchedWithKey(
   { source, isUnproven }: { readonly source: string } & Provable,
@@ -53,8 +55,8 @@ export function isFetchedWithKey(
 }
 
 /**
- * Tells whether a link is on the own origin of a connection, and opens only with its key. So does an output that stands in
- * the answer to a poll.
+ * Tells whether a link is on a connection's own origin and opens only with the connection's key. A link to an output
+ * inside the answer to a poll counts as such a link too.
  */
 function isKeyNeeded(link: string, connection: Connection | undefined): boolean {
   if (connection === undefined || connection.provider.polls === null) return false;

@@ -24,7 +24,10 @@ export function newsRulesOf(config: NewsConfig, connection: Connection): NewsRul
   };
 }
 
-/** Tells whether the relay has an address for links, a key, and the permission to fetch from the connection's host. */
+/**
+ * Tells whether the relay can give clients links of its own to outputs that open only with the key of a connection: it
+ * has an address for links, the connection has a key, and the URL rules permit requests to its host.
+ */
 function canServeKeyedLinks(config: NewsConfig, { baseUrl, key }: Connection): boolean {
   if (config.outputsOrigin === null || key === null) return false;
   return checkCallbackUrl(baseUrl, sourceUrlRulesOf(config, "")).ok;

@@ -21,7 +21,10 @@ export interface Offer {
   /** Name of the connection under which the jobs are submitted. */
   readonly connection: string;
   readonly keyOwner: UpstreamKeyOwner;
-  /** Path of the submission below the base URL of the connection, e.g. `/v1/predictions`. Null for any path. */
+  /**
+   * Path of the submission below the base URL of the connection, e.g. `/v1/predictions`. Null means that the offer is
+   * for every path.
+   */
   readonly path: string | null;
   /** Names of models, in which `*` stands for any number of any characters. */
   readonly models: readonly string[];
@@ -32,20 +35,23 @@ export interface Offer {
   readonly tool: OfferedTool | null;
 }
 
-/** Tool of an offer, which is for one model at one path. */
+/** Tool with which clients of MCP submit the jobs of an offer. An offer with a tool is for one model at one path. */
 export interface OfferedTool {
   readonly name: string;
   /** Path of the submission below the base URL of the connection. */
   readonly path: string;
   readonly model: string;
-  /** Schema of the members that a caller may set in the body of the call: the member `body` of the entry. */
+  /**
+   * Schema of the members that a caller of the tool may set in the body of the call. It comes from the member `body` of
+   * the offer's entry in `OFFERS`.
+   */
   readonly input: ToolInput;
 }
 
 /**
- * Names of the tools that the relay itself has. Another name asks for an entry in api/mcp/task-tools.ts, for its tests
- * (test/worker/mcp/tools.test.ts, test/process/mcp/clients.test.ts, test/browser/mcp.test.ts, test/fuzz/requests.ts), and
- * for a line in docs/mcp.md.
+ * Names of the tools for tasks that the relay offers without any entry in `OFFERS`. A further name needs an entry in
+ * api/mcp/task-tools.ts, tests (test/worker/mcp/tools.test.ts, test/process/mcp/clients.test.ts,
+ * test/browser/mcp.test.ts, test/fuzz/requests.ts), and a line in docs/mcp.md.
  */
 const OWN_TOOLS = ["read_task", "list_tasks", "cancel_task"] as const;
 export type OwnTool = (typeof OWN_TOOLS)[number];
@@ -56,18 +62,18 @@ export interface Limit {
   readonly pointer: string;
   /** The permitted values. Null when the value must be a number within bounds. */
   readonly values: readonly (string | number | boolean)[] | null;
-  /** Smallest permitted number. Null for no lower bound, which a limit with a `max` always has. */
+  /** Smallest permitted number. Null when there is no lower bound; a limit with only a `max` has the lower bound 0. */
   readonly min: number | null;
-  /** Largest permitted number. Null for no upper bound. */
+  /** Largest permitted number. Null when there is no upper bound. */
   readonly max: number | null;
   /** True when a request may lack the value. */
   readonly isOptional: boolean;
 }
 
-/** Largest length of a tool's name: the models of some providers take no longer one. */
+/** Largest length of a tool's name in characters, because the models of some providers accept no longer names. */
 const MAX_NAME_CHARS = 64;
 
-/** Messages about invalid entries. The place of the fault follows each. */
+/** Messages about invalid entries of `OFFERS`. Each is followed by the place of the fault. */
 const MESSAGES = {
   offers:
     'must be JSON like [{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]',
@@ -140,8 +146,8 @@ const Rule = z.lazy(() =>
 type Rule = z.output<typeof Rule>;
 
 /**
- * Reads a limit, which is a list of values or an object. It is no union of zod, because the faults of a union do not
- * name the place of the member at fault.
+ * Schema of a limit of an offer, which is a list of values or an object. It is not a union of zod, because the faults
+ * of a union do not name the member at fault.
  */
 const ListOrRule = z.transform((value: unknown, { issues }): Rule => {
   const parsed = Array.isArray(value) ? ListedValues.safeParse(value) : Rule.safeParse(value);
@@ -224,8 +230,8 @@ export function parseOffers(value: unknown): Result<readonly Offer[], string> {
 }
 
 /**
- * Returns the faults of an offer's tool: its name is taken, or an earlier offer would decide about its calls, so that they
- * would have another price and other limits than the tool states.
+ * Returns the faults of an offer's tool: its name is already taken, or an earlier offer applies to its calls, so that
+ * the price and limits of the earlier offer would count and not those that the tool states.
  */
 function toolFaults({ tool, ...offer }: Offer, i: number, offers: readonly Offer[]): Fault[] {
   if (tool === null) return [];
@@ -249,9 +255,10 @@ function nameOfTool({ tool }: Offer): string | undefined {
 }
 
 /**
- * Returns a fault for each offer whose connection the relay does not have, not even as a disabled one, or takes no key
- * although the offer is for customers with a key of their own, or does not state the usage by which the price is; and for
- * each with a tool whose calls would start no job at the connection, or could set the model.
+ * Returns a fault for each offer that does not fit its connection: the relay has no such connection, not even a
+ * disabled one; the offer is for customers with a key of their own, but the connection takes no key; or the price is by
+ * a usage that the jobs of the connection do not state. Also returns a fault for a tool whose calls would start no job
+ * at the connection, or could set the model.
  */
 export function unconnectedOffers(
   offers: readonly Offer[],
@@ -295,7 +302,7 @@ function offerIssue(index: number, member: string, message: string): ConfigIssue
   return { path: "OFFERS", message: describeFault({ path: [index, member], message }) };
 }
 
-/** Tells whether a text is the path of a URL. A text that a URL contains in another spelling is none. */
+/** Tells whether a text is the path of a URL, in exactly the spelling that a parsed URL has. */
 function isPath(text: string): boolean {
   return URL.parse(text, "https://upstream.example")?.pathname === text && !text.includes("//");
 }
@@ -331,16 +338,16 @@ function limitOf(pointer: string, { values, min, max, optional }: Rule): Limit {
   };
 }
 
-/** The members `min` and `max` of a limit as `OFFERS` has them, before defaults. */
+/** The members `min` and `max` of a limit as they are written in `OFFERS`, before the default of `min` is set. */
 interface Bounds {
   readonly min?: number | null | undefined;
   readonly max?: number | null | undefined;
 }
 
 /**
- * Returns the smallest number that a rule permits, null for any. A `max` alone permits no negative numbers: providers
- * give them a meaning of their own, e.g. a `duration` of -1 of Ark, with which the model chooses and the job may cost
- * more than the offer (https://www.volcengine.com/docs/82379/1520757).
+ * Returns the smallest number that a limit permits; null when it permits any. A limit with only a `max` permits no
+ * negative numbers, because these have a special meaning for some providers: with a `duration` of -1, Ark lets the
+ * model choose the duration, and the job may cost more than the offer (https://www.volcengine.com/docs/82379/1520757).
  */
 function lowestOf({ min, max }: Bounds): number | null {
   return min ?? (max == null ? null : 0);

@@ -8,10 +8,10 @@ const MAX_RATES = 32;
 const MAX_RESOLUTION_CHARS = 32;
 
 /**
- * Returns the schema of a price: `{"credits": 60}`, or `{"hold": 200, "min": 10, "per": …}` by a number that is known at
- * the end of the task.
- * @param verb verb of the messages: the name of a field (`be`) or of the variable that has the field (`have`) stands
- * before them.
+ * Returns the schema of a price: either a fixed one, `{"credits": 60}`, or one that depends on a number that is known
+ * at the end of the task, `{"hold": 200, "min": 10, "per": …}`.
+ * @param verb verb with which the error messages begin. They follow the name of a field (`be`), or of the variable that
+ * contains the field (`have`).
  */
 export function priceForm(verb: "be" | "have") {
   const atLeast1 = `must ${verb} a whole number of at least 1`;
@@ -86,8 +86,9 @@ export function formOfPrice({ credits, rule }: Price): PriceForm {
 }
 
 /**
- * Returns the names of usage by which a price may be stated, if the name of this price is none of them. Null when it is,
- * and for any other price. A task without a provider gets its usage from the operator's own upstream, under any name.
+ * Checks that a provider states the usage that a price is by. Null means that it does, that the price is not by usage,
+ * or that the task has no provider: its usage then comes from the operator's own upstream, under any name. Otherwise
+ * returns the names of usage that the provider states.
  */
 export function usageNamesWithout(
   { rule }: Price,
@@ -109,7 +110,7 @@ function isFixedOrByRule({ credits, hold, min, per }: Form): boolean {
   return credits == null ? isByRule : hasNoRule;
 }
 
-/** The members of a price as they are written, of which null counts as absent. */
+/** The members of a price as they are written in a request or in `OFFERS`. A null member counts as absent. */
 interface Form {
   readonly credits?: unknown;
   readonly hold?: unknown;

@@ -59,7 +59,10 @@ export function parse<T>(fallback: string, parser: Parser<T>) {
   });
 }
 
-/** Returns a reader like that of `parse`, which reads the text itself. */
+/**
+ * Returns a reader that reads a variable as text, without parsing it. A variable that is not set or blank is read as
+ * `fallback`.
+ */
 export function text(fallback: string) {
   return parse(fallback, success);
 }
@@ -69,7 +72,7 @@ export function parseOptional<T>(parser: Parser<T>) {
   return parse("", (value) => (value === "" ? success(null) : parser(value)));
 }
 
-/** Returns a parser that converts what another one has parsed. */
+/** Returns a parser that applies a function to what another parser has returned. */
 export function convert<Parsed, T>(
   parser: Parser<Parsed>,
   conversion: (value: Parsed) => T,
@@ -86,9 +89,10 @@ export function wholeNumber(fallback: string, range: NumberRange) {
 }
 
 /**
- * Returns a reader like that of `wholeNumber`, which reads null when the variable is not set.
- * @param fallback the default that the documentation states, in the unit of the range. Null when a variable that is
- * not set has another meaning than a number.
+ * Returns a reader for a whole number in decimal digits, in the unit of the range. It reads null when the variable is
+ * not set.
+ * @param fallback the default that the documentation states, in the unit of the range. Null when a variable that is not
+ * set has another meaning than a number.
  */
 export function optionalNumber(range: NumberRange, fallback: string | null = null) {
   return withDomain(parseOptional(numberIn(range)), { fallback, values: range });

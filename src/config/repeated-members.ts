@@ -1,8 +1,8 @@
 import { type Node, parseTree } from "jsonc-parser";
 
 /**
- * Returns where members stand in a JSON text whose object has another member of the same name. Of these the parser of JSON
- * keeps only the last.
+ * Returns the paths of all members of a JSON text that repeat the name of an earlier member of the same object. The
+ * JSON parser keeps only the last of such members.
  */
 export function repeatedMembers(json: string): readonly (readonly string[])[] {
   const root = parseTree(json);

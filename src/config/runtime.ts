@@ -81,7 +81,10 @@ export function logSettingsOf(env: WithStartup): LogSettings {
 }
 
 const said = new Set<string>();
-/** Lists of warnings that have been logged, so that a request builds no texts to find that out. */
+/**
+ * Lists of warnings that have been logged. With them a request finds out without building any text that nothing is left
+ * to log.
+ */
 const logged = new WeakSet<Startup["warnings"]>();
 
 /** Logs each warning about the variables once in this isolate. */

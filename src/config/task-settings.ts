@@ -5,10 +5,10 @@ import type { Config } from "./config.ts";
 import { outputLinksOf } from "./linked-outputs.ts";
 
 /**
- * Selects from the configuration the settings that decide what happens to tasks; the core (src/core) applies
+ * Selects from the configuration the settings that decide what happens to tasks, for the core (src/core), which applies
  * them.
- * @param keyring keys of the relay. The core knows only with which secrets it can open keys of customers, and has links
- * to outputs made.
+ * @param keyring keys of the relay. The core gets only the names of the secrets with which keys of customers can be
+ * opened, and a function that makes links to outputs.
  * @param jitter random number from 0 to 1.
  */
 export function policyOf(

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-/** Keywords that describe a value and refuse none. */
+/** Keywords of a JSON Schema that describe a value and do not restrict it. */
 interface Annotated {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
@@ -139,7 +139,10 @@ const hasItsMembers = z.refine<Pick<ObjectNode, "properties" | "required">>(
   { message: MESSAGES.required, path: ["required"] },
 );
 
-/** Reads the JSON Schema of an object. Keywords that the relay does not know are faults, because it would ignore them. */
+/**
+ * Schema of the JSON Schema that describes a tool's input. Keywords that the relay does not know are faults, because it
+ * would ignore them.
+ */
 export const ToolInput = z.lazy(() =>
   z.pipe(
     z.strictObject({ ...OBJECT, $schema: z.optional(Text) }, MESSAGES.input).check(hasItsMembers),
@@ -150,7 +153,7 @@ export const ToolInput = z.lazy(() =>
   ),
 );
 
-/** Returns a description of what a tool takes, for a tool that the relay itself has. */
+/** Returns the description of the input of one of the relay's own tools for tasks. */
 export function toolInput(
   properties: Readonly<Record<string, Node>>,
   required: readonly string[],
@@ -159,7 +162,7 @@ export function toolInput(
   return { schema, parser: z.lazy(() => objectParser(schema)) };
 }
 
-/** Returns the schema that checks a value. */
+/** Returns the zod schema that checks a value against a part of a JSON Schema. */
 function parserOf(node: Node): z.ZodMiniType {
   switch (node.type) {
     case "string":

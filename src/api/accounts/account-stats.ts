@@ -17,8 +17,8 @@ const DEFAULT_MS = 7 * DAY_MS;
 const MAX_TASKS = 10_000;
 
 /**
- * Limit in place of `MAX_TASKS` for a page of the console that is opened again and again. D1 bills up to three rows for
- * each task.
+ * Largest number of tasks that the statistics of an account count for a page of the console. It is less than
+ * `MAX_TASKS`, because such a page is opened again and again and D1 bills up to three rows for each task.
  */
 export const MAX_NEWEST_TASKS = 2_000;
 
@@ -38,8 +38,8 @@ const readAccountStats = operation(
 );
 
 /**
- * Counts what `readAccountStats` counts, but among the account's 2,000 newest tasks alone. Only the console uses this
- * operation.
+ * Counts the tasks of an account that were created in a time range, by default the last 7 days, but only its 2,000
+ * newest tasks. Only the console uses this operation.
  */
 export const readNewestAccountStats = operation(
   "readNewestAccountStats",

@@ -13,7 +13,10 @@ const Limit = z.strictObject({
   optional: z.boolean(),
 });
 
-/** Credits for `units` of the number `usage` of the job's usage, or of `field` of the output metadata. */
+/**
+ * Price by usage: credits for each `units` of a number. The number is the member `usage` of the job's usage, or the
+ * member `field` of the output metadata.
+ */
 const Rate = z.strictObject({
   usage: z.optional(Text),
   field: z.optional(Text),

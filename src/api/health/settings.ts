@@ -79,7 +79,10 @@ function submitSettingsOf(config: Config) {
   };
 }
 
-/** Returns the settings of outputs, for `/healthz`. `OUTPUTS_URL` is the address that links have, also by default. */
+/**
+ * Returns the settings of outputs, for `/healthz`. `OUTPUTS_URL` is the address that the links to outputs have, also
+ * when the variable is not set and `PUBLIC_URL` is used.
+ */
 function outputSettingsOf(config: Config) {
   return {
     OUTPUTS: config.areOutputsKept,

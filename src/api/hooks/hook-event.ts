@@ -15,9 +15,9 @@ import { TaskId } from "../http/fields.ts";
 import type { HookTarget } from "./hook-url.ts";
 
 /**
- * Converts a provider's hook to an event for the task. A hook that is not understood is one too, because the URL to which it
- * came belongs to this task alone: it counts as a claim that the job has ended. Returns the reason in place of an event for
- * a hook that names another task.
+ * Converts a provider's hook to an event for the task. A hook that is not understood becomes an event too: its URL
+ * belongs to this task alone, so it counts as a claim that the job has ended. A hook that names another task becomes no
+ * event; the result is then the reason `other_task`.
  */
 export function hookEvent(
   { adapter, connection, taskId, submissionId }: Omit<HookTarget, "hasCustomerKey">,
@@ -41,7 +41,7 @@ export function hookEvent(
   return { ...head, ...said, isSigned, ...submission };
 }
 
-/** Returns what a hook says about its job, or why it is not understood. */
+/** Returns the part of the event that states what a hook says about its job, or why the hook is not understood. */
 function contentOf(
   observation: Observation | null,
   json: unknown,
@@ -55,7 +55,10 @@ function contentOf(
   return { news: { status: "no_output" }, unread };
 }
 
-/** Returns a report without outputs that the relay keeps: a poll finds them again, in an answer that can be asked for. */
+/**
+ * Returns the report of a hook. When the relay keeps outputs that an answer itself contains, these outputs are left
+ * out, because they are fetched later from the answer to a poll.
+ */
 function withoutKept(observation: Observation, { areInlineOutputsKept }: NewsRules): Observation {
   return areInlineOutputsKept === true ? { ...observation, inlineOutputs: [] } : observation;
 }

@@ -93,8 +93,8 @@ export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
 export type HookParams = PathParams<typeof HOOK_PATH>;
 
 /**
- * Tells whether a hook URL of the relay belongs to a connection that is disabled. Its hooks cannot be read, and their
- * senders shall repeat them.
+ * Tells whether a hook URL of the relay belongs to a connection that is disabled. Hooks to this URL cannot be read at
+ * present, so their senders are asked to repeat them.
  */
 export async function isOfDisabledConnection(
   { provider: name, id, token }: HookParams,

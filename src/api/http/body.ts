@@ -18,10 +18,13 @@ const NOT_JSON = "The body must be JSON in UTF-8.";
  */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-/** Bytes of a body, read when they are needed. */
+/** Function that reads the body of a request when the body is needed, and returns its bytes. */
 export type BodyReader = () => Promise<Uint8Array<ArrayBuffer>>;
 
-/** Returns the function that reads the body of a request, once, however often it is called. See `receiveBody`. */
+/**
+ * Returns a function that reads the body of a request. Further calls of the function return the same bytes. See
+ * `receiveBody` for its errors.
+ */
 export function bodyReader(request: Request, maxBytes: number): BodyReader {
   let read: ReturnType<BodyReader> | null = null;
   const detail = `A body may have at most ${maxBytes} bytes.`;
@@ -31,17 +34,19 @@ export function bodyReader(request: Request, maxBytes: number): BodyReader {
     ));
 }
 
-/** How many bytes a body may have, and the sentence that says so. */
+/** Largest number of bytes of a body, and the sentence in the error that states this limit. */
 interface BodyLimit {
   readonly bytes: number;
   readonly detail: string;
 }
 
 /**
- * Reads a body that a client sends. Every route reads bodies by this function, so that none waits for a client that has stopped to send.
- * @param read reads one byte more than the limit at most, and ends when its signal aborts.
- * @throws Problem `payload_too_large` when the body is declared to have, or has, more bytes than the limit; `body_timeout`
- * when it has not arrived in time; `invalid_json` when the connection ends in the middle of it.
+ * Reads a body that a client sends. Every route reads bodies by this function, so that no request waits for a client
+ * that has stopped sending.
+ * @param read function that reads the body. It reads at most one byte more than the limit, and ends when its signal
+ * aborts.
+ * @throws Problem `payload_too_large` when the body is declared to have, or has, more bytes than the limit;
+ * `body_timeout` when it has not arrived in time; `invalid_json` when the connection ends in the middle of it.
  */
 export async function receiveBody(
   headers: Headers,
@@ -62,7 +67,10 @@ export async function receiveBody(
   return bytes;
 }
 
-/** Returns the problem for a body that does not arrive in time. @param detail says which time. */
+/**
+ * Returns the problem for a body that does not arrive in time.
+ * @param detail sentence that states within which time.
+ */
 export function bodyTimeout(detail: string): Problem {
   return new Problem("body_timeout", { detail: `${detail} Nothing was changed.` });
 }
@@ -121,13 +129,17 @@ function utf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** Returns the problem for a body that is not JSON. @param message why not, in words that continue "The body". */
+/**
+ * Returns the problem for a body that is not JSON.
+ * @param message reason, as the rest of a sentence that begins with "The body".
+ */
 export function invalidJson(detail: string, message = "must be JSON"): Problem {
   return new Problem("invalid_json", { detail, issues: [{ path: "", message }] });
 }
 
 /**
- * Says why a text is not JSON, in words that continue "The body". It never quotes the text, which may contain a secret.
+ * Returns the reason why a text is not JSON, as the rest of a sentence that begins with "The body". It never quotes the
+ * text, which may contain a secret.
  */
 function faultIn(text: string): string {
   const at = faultAt(text);

@@ -4,49 +4,55 @@ import { bytesOf } from "../../security/encoding.ts";
 /** Longest time in milliseconds for which a client may leave a piece of an answer unread. */
 export const MAX_UNREAD_MS = MINUTE_MS;
 /**
- * Time in milliseconds after which an answer whose bytes are all held gets no further piece, so that a client that reads
- * each piece late does not have it held for hours.
+ * Time in milliseconds after which an answer that is held in memory as a whole gets no further piece. Without this
+ * limit, a client that reads each piece late could keep the answer in memory for hours.
  */
 export const MAX_READ_MS = 5 * MINUTE_MS;
-/** Longest time in milliseconds for which such an answer is held: its last piece, and then its end, may be read late. */
+/**
+ * Longest time in milliseconds for which an answer is held in memory until its client has read it: `MAX_READ_MS`, and
+ * the time in which the last piece and the end of the answer may still be unread.
+ */
 export const MAX_SENT_MS = MAX_READ_MS + 2 * MAX_UNREAD_MS;
 /**
- * Size in bytes of the pieces in which a long answer is sent, so that a client that reads slowly takes each in time. An
- * answer of at most this size is given to the platform as a whole, which costs less.
+ * Size in bytes of the pieces in which a long answer is sent. It is small, so that even a client that reads slowly
+ * reads each piece in time. An answer of at most this size is given to the platform as a whole, which costs less.
  */
 const PIECE_BYTES = 64 * 1024;
 
-/** Returns the next piece of an answer. Null means that the answer is complete. */
+/** Function that returns the next piece of an answer, or null when the answer is complete. */
 export type NextPiece = () => Promise<Uint8Array | null>;
 
-/** An answer that is sent in pieces. */
+/** An answer that is sent to a client piece by piece. */
 interface PiecedAnswer {
   readonly next: NextPiece;
   /**
-   * Number of bytes of all pieces; the answer fails with fewer or more, so that the client can tell that it is not complete.
-   * Null for a stream of unknown length.
+   * Number of bytes of all pieces together. The answer fails when the pieces have fewer or more bytes, so that the
+   * client can tell that it is not complete. Null for a stream of unknown length.
    */
   readonly bytes: number | null;
   /**
-   * Runs once, at the end of the answer: null when it was sent, otherwise the error of `next`, or that the client has gone
-   * away or left a piece unread for a minute.
+   * Function that is called once, at the end of the answer. It gets null when the answer was sent, otherwise an error:
+   * that of `next`, or one which says that the client has gone away or has left a piece unread for a minute.
    */
   readonly onEnd: (error: unknown) => void;
 }
 
-/** The body of an answer, and the promise that is fulfilled once it has ended, however it has. */
+/**
+ * The body of an answer, and a promise that is fulfilled when the answer has ended, whether it was sent completely or
+ * not.
+ */
 export interface SentBody {
   readonly body: ReadableStream<Uint8Array>;
   /**
-   * The platform must wait for this promise (`waitUntil`) where something is given back at the end: otherwise it runs no
-   * further code when the client goes away.
+   * Promise that is fulfilled when the answer has ended. It must be passed to `waitUntil` if something is to be done at
+   * the end of the answer, because otherwise the platform runs no further code when the client goes away.
    */
   readonly ended: Promise<void>;
 }
 
 /**
- * Returns the body of an answer that a client must read: one that leaves a piece unread for a minute gets no further one.
- * Every answer that may be long is sent by this function, so that nothing is held for a client that does not read.
+ * Returns an answer as a stream, which ends when the client leaves a piece unread for a minute. Every answer that may
+ * be long is sent by this function, so that no memory is held for a client that does not read.
  */
 export function streamToClient({ next, bytes, onEnd }: PiecedAnswer): SentBody {
   const { readable, writable } =
@@ -78,7 +84,10 @@ async function sendPieces(
   }
 }
 
-/** Waits until a client has read. @throws Error when that takes longer than a minute. */
+/**
+ * Waits until a client has read a piece of an answer.
+ * @throws Error when that takes longer than a minute.
+ */
 async function inTime(read: Promise<void>): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(unreadError()), MAX_UNREAD_MS);
@@ -90,9 +99,9 @@ async function inTime(read: Promise<void>): Promise<void> {
 }
 
 /**
- * Returns the body of an answer whose bytes are all there. It ends incomplete when the client has not taken them in five
- * minutes.
- * @param onEnd runs once, when the body has ended.
+ * Returns the body of an answer that is in memory as a whole. The body ends incomplete when the client has not read it
+ * within five minutes.
+ * @param onEnd called once, when the body has ended.
  */
 export function bytesToClient(content: Uint8Array, onEnd: () => void): SentBody {
   let at = 0;
@@ -108,7 +117,10 @@ export function bytesToClient(content: Uint8Array, onEnd: () => void): SentBody 
   return streamToClient({ next, bytes: content.length, onEnd });
 }
 
-/** Returns a text, or bytes, as the body of an answer: where they are many, as a stream that the client must read. */
+/**
+ * Returns a text, or bytes, as the body of an answer. When it is longer than one piece, it becomes a stream that ends
+ * if the client does not read it.
+ */
 export function contentToClient<Content extends string | Uint8Array<ArrayBuffer>>(
   content: Content,
 ): Content | ReadableStream<Uint8Array> {
@@ -117,9 +129,9 @@ export function contentToClient<Content extends string | Uint8Array<ArrayBuffer>
 }
 
 /**
- * Returns a stream of events, each of which is asked for only when the client can receive it. The stream ends when the events
- * do, when the client is gone or leaves an event unread for a minute, and when the next event fails.
- * @param onEnd runs when the stream has ended, perhaps while an event is awaited.
+ * Returns a stream of events. Each event is asked for only when the client can receive it. The stream ends after the
+ * last event, when the next event fails, and when the client has gone away or leaves an event unread for a minute.
+ * @param onEnd called when the stream has ended, perhaps while an event is awaited.
  */
 export function eventsToClient(
   events: AsyncIterator<Uint8Array, unknown>,

@@ -2,15 +2,15 @@ import { problemFrom } from "./internal-error.ts";
 import { Problem } from "./problem.ts";
 
 /**
- * Header of answers that pages of all sites may read. Only routes have it where no cookie counts, so that a page gets
- * nothing that its sender could not ask for itself.
+ * Header that lets pages of all sites read an answer. Only routes that ignore cookies send it, so that a page gets
+ * nothing that its own author could not ask for.
  */
 export const FOR_ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" } as const;
 
 /**
- * Answers a CORS preflight request to a path that pages of all sites may call.
+ * Answers a CORS preflight request for a path that pages of all sites may call.
  * @param methods methods of the path.
- * @param allowedHeaders headers that their requests may have, separated by commas.
+ * @param allowedHeaders headers that the requests of such pages may have, separated by commas.
  */
 export function preflight(methods: readonly string[], allowedHeaders: string): Response {
   const headers = {
@@ -23,7 +23,11 @@ export function preflight(methods: readonly string[], allowedHeaders: string): R
   return new Response(null, { status: 204, headers });
 }
 
-/** Waits for an answer. @throws Problem with these headers, e.g. those that let pages of other sites read it. */
+/**
+ * Waits for an answer, and returns it.
+ * @throws Problem with which the answer has failed, with these headers added, e.g. those that let pages of other sites
+ * read it.
+ */
 export async function orProblemWith<T>(
   headers: Readonly<Record<string, string>>,
   answer: Promise<T>,

@@ -16,8 +16,8 @@ export const AccountId = z
   .check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 of A-Z a-z 0-9 _ -"));
 
 /**
- * Schema of a text of `min` to `max` characters. One that is not well formed is refused: strict parsers refuse the JSON
- * in which the relay would send it.
+ * Returns the schema of a text of `min` to `max` characters. A text that is not well-formed Unicode is refused, because
+ * the relay would send it as JSON that strict parsers refuse.
  */
 export function text(min: number, max: number) {
   return z
@@ -25,20 +25,29 @@ export function text(min: number, max: number) {
     .check(z.minLength(min), z.maxLength(max), z.refine(isWellFormed, NOT_WELL_FORMED));
 }
 
-/** Schema of a text that an upstream reports: it is made well formed, because a result must not be lost for it. */
+/**
+ * Schema of a text that an upstream reports. A text that is not well-formed Unicode is repaired and not refused,
+ * because a result must not be lost for it.
+ */
 export const ReportedText = z.string().check(z.overwrite(wellFormed));
 
 const MAX_MODEL_CHARS = 256;
 export const Model = text(1, MAX_MODEL_CHARS);
 export const ReportedModel = ReportedText.check(z.minLength(1), z.maxLength(MAX_MODEL_CHARS));
 
-/** Schema of a time in Unix seconds. A present time in milliseconds is above the maximum, and so refused. */
+/**
+ * Schema of a time in Unix seconds. Its maximum is below every present time in milliseconds, so that a time in
+ * milliseconds is refused.
+ */
 export const TimeS = z.int().check(z.minimum(0), z.maximum(MAX_TIME_S, "must be Unix seconds"));
 
-/** Schema of a field whose value must be a JSON object, of any members. */
+/** Schema of a field whose value must be a JSON object. The object may have any members. */
 export const JsonField = z.custom<JsonObject>(isObject, "must be an object");
 
-/** Schema of the same in which all texts and names are made well formed. */
+/**
+ * Schema of a field whose value must be a JSON object. Texts and names in it that are not well-formed Unicode are
+ * repaired.
+ */
 export const MendedJsonField = JsonField.check(z.overwrite(wellFormedMembers));
 
 /** Schema of the body of a `POST` that takes no fields: `{}`. */

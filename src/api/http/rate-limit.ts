@@ -94,8 +94,8 @@ export async function countLinkRequest(id: string, headers: Headers, env: Env): 
 }
 
 /**
- * Counts a request with a valid link to an output. The outputs of one task count together, apart from its status link: a
- * player asks for one video part by part.
+ * Counts a request with a valid link to an output. All outputs of one task are counted together, because a player
+ * requests a video part by part, and apart from the task's status link.
  * @throws Problem `rate_limited` when too many requests for outputs of this task came from this address.
  */
 export async function countOutputRequest(id: string, headers: Headers, env: Env): Promise<void> {
@@ -103,8 +103,9 @@ export async function countOutputRequest(id: string, headers: Headers, env: Env)
 }
 
 /**
- * Counts a request with a link.
- * @param key name under which the requests with a link are counted, for each address.
+ * Counts a request with a status link or a link to an output, for the IP address of its sender.
+ * @param key name under which the requests of one address are counted together.
+ * @throws Problem `rate_limited` when too many requests with the link came from the address.
  */
 async function countLink(
   id: string,
@@ -145,10 +146,16 @@ function logOnceAMinute(subject: string, line: LogLine, level: "info" | "warn" =
   log(line, level);
 }
 
-/** Seconds after which a request is to be repeated that came while others of its kind took all places. */
+/**
+ * Seconds after which a client is to repeat a request that was refused because too many others of its kind were under
+ * way.
+ */
 const RETRY_AFTER_OTHERS_S = 2;
 
-/** Returns the problem for a request that comes while as many others of the same owner, or for the same thing, are on their way as may be. */
+/**
+ * Returns the problem for a request that is refused because the largest permitted number of requests of its kind are
+ * under way, e.g. of the same account or for the same output.
+ */
 export function tooManyAtOnce(detail: string): Problem {
   const headers = { "Retry-After": String(RETRY_AFTER_OTHERS_S) };
   return new Problem("rate_limited", { detail: `${detail} Try again.`, headers });

@@ -11,16 +11,19 @@ export interface Content {
   readonly example: unknown;
 }
 
-/** Description of an answer of a route that is no problem (an error in the format of RFC 9457). */
+/** Description of an answer of a route. Problems (errors in the format of RFC 9457) are described elsewhere. */
 export interface Answer {
   readonly description: string;
   /** Bodies by media type; empty for an answer without a body. */
   readonly content: Readonly<Record<string, Content>>;
-  /** Headers of this answer besides those of all answers, and whether it always has them. */
+  /**
+   * Headers that this answer has besides those of every answer. The value states whether the answer always has the
+   * header.
+   */
   readonly headers: Readonly<Partial<Record<AnswerHeader, Presence>>>;
   /**
-   * Body of the answer to a caller with a status token (the token in the status link of a task) in place of
-   * a key; absent where the body does not differ.
+   * Body of the answer to a caller who shows a status token (the token in the status link of a task) instead of a key.
+   * Absent when it is the same as for a key.
    */
   readonly forStatusToken?: Content;
 }
@@ -43,11 +46,11 @@ interface RequestDescription {
   readonly example?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, Parameter>>;
   readonly headers?: readonly RequestHeader[];
-  /** Description of a body that the relay passes on, whatever its form; absent for any other request. */
+  /** Description of a body that the relay passes on unread, in any format. Absent for any other request. */
   readonly passedBody?: string;
 }
 
-/** Description of the answers of an upstream that the relay passes on, whatever their form. */
+/** Description of the answers of an upstream that the relay passes on to its caller, in any format. */
 export interface PassedAnswer {
   readonly description: string;
   readonly example: unknown;
@@ -57,7 +60,7 @@ export interface PassedAnswer {
 export interface RouteDescription {
   readonly audience: Audience;
   readonly summary: string;
-  /** Details that the summary leaves out; absent where there are none. */
+  /** Details that the summary does not contain. Absent when there are none. */
   readonly details?: string;
   readonly request?: RequestDescription;
   /** The answers by HTTP status, without the problems (errors in the format of RFC 9457). */

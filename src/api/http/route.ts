@@ -71,8 +71,8 @@ export interface RouteRequest<P> {
   /** Caller of a request without a credential. Null means that such a request is refused. */
   readonly callerWithoutKey: KeyHolder | null;
   /**
-   * Returns the body, where it is there already. Absent for the request of a client, whose body is waited for with a
-   * timer: the platform permits none at module scope.
+   * Returns the body of the request if the platform has it already. Absent for the request of a client: its body is
+   * awaited with a timer, which the platform does not permit at module scope.
    */
   readonly readBody?: BodyReader;
 }

@@ -6,10 +6,10 @@ export const SECURITY_HEADERS = Object.entries({
 });
 
 /**
- * Further headers of what browsers show as a page or save as a file: all answers of the console, outputs and exports.
- * Answers of the API in JSON do not have them, because nothing runs in such an answer that they could restrict. With
- * `SECURITY_HEADERS`, `Referrer-Policy` and `Cross-Origin-Resource-Policy` they are those that the middleware
- * `secureHeaders` of Hono sets.
+ * Further headers of answers that browsers show as a page or save as a file: all answers of the console, outputs and
+ * exports. JSON answers of the API do not have them, because these headers would restrict nothing there. Together with
+ * `SECURITY_HEADERS`, `Referrer-Policy` and `Cross-Origin-Resource-Policy` they are the headers that Hono's middleware
+ * `secureHeaders` sets.
  */
 export const DOCUMENT_HEADERS = {
   "Cross-Origin-Opener-Policy": "same-origin",

@@ -6,8 +6,8 @@ export type McpSdk = typeof sdk;
 let loading: Promise<McpSdk> | null = null;
 
 /**
- * Returns the SDK of MCP. It is evaluated at the first call, which takes about as much CPU time as a fifth of the start
- * of the relay; most deployments never need it.
+ * Returns the SDK of MCP (Model Context Protocol). The SDK is evaluated only at the first call, because most
+ * deployments never need it and its evaluation takes about a fifth of the CPU time of the relay's start.
  */
 export function loadMcpSdk(): Promise<McpSdk> {
   loading ??= import("./mcp-sdk.ts");
@@ -15,8 +15,8 @@ export function loadMcpSdk(): Promise<McpSdk> {
 }
 
 /**
- * Evaluates the SDK when the isolate starts, if an offer has a tool: the platform does not bill the start, but it would
- * bill the first request of a client of MCP.
+ * Evaluates the SDK of MCP when the isolate starts, if an offer has a tool. The platform does not bill the start, but
+ * it would bill the first request of a client of MCP.
  */
 export async function prepareMcpSdk(env: WithStartup): Promise<void> {
   if (configOf(env)?.offers.some(({ tool }) => tool !== null) === true) await loadMcpSdk();

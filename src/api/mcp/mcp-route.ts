@@ -13,15 +13,18 @@ import { mcpServer } from "./mcp-server.ts";
 import { lacksTasks, TASKS_CAPABILITY } from "./task-capability.ts";
 
 const WIRE = { method: "POST", path: "/mcp" } as const;
-/** Codes of JSON-RPC (https://www.jsonrpc.org/specification#error_object) and MCP. */
+/**
+ * Error code of JSON-RPC (https://www.jsonrpc.org/specification#error_object) for a message that is not JSON. The codes
+ * after it are of JSON-RPC and MCP, too.
+ */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 const MISSING_CAPABILITY = -32_021;
 const ANSWER_TYPES = "application/json, text/event-stream";
 
 /**
- * Headers that let pages of all sites read an answer, e.g. a chat or an inspector of MCP: the key of the request is the
- * only credential that counts here, and no browser adds it by itself.
+ * Headers that let pages of all sites read an answer, e.g. a chat or an inspector of MCP. This is safe, because the API
+ * key of the request is the only credential, and no browser adds it by itself.
  */
 const FOR_PAGES = {
   ...FOR_ANY_ORIGIN,
@@ -29,9 +32,9 @@ const FOR_PAGES = {
 };
 
 /**
- * Route of clients of MCP, by the transport Streamable HTTP without sessions
- * (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports): each request has one message, which is
- * answered by itself. What a tool does is checked by the operation that it calls.
+ * Route for clients of MCP, with the transport Streamable HTTP and without sessions
+ * (https://modelcontextprotocol.io/specification/2026-07-28/basic/transports): each request contains one message and is
+ * answered independently of others. The operation that a tool calls checks what the caller may do.
  */
 const byKey = route({ id: "callTools", ...WIRE, access: "read" }, async (call) => {
   const { caller, request, env, runtime, requireCurrent } = call;
@@ -64,8 +67,9 @@ export const mcpRoute: typeof byKey = {
 };
 
 /**
- * Returns a request without its body. As at all routes, the body is JSON whatever `Content-Type` says, and a client that
- * accepts everything accepts JSON and event streams, which the SDK looks for by their names.
+ * Returns a request for the SDK of MCP, without its body. Its `Content-Type` is always JSON, because all routes read
+ * bodies as JSON. An `Accept` header that accepts every type is replaced by the names of JSON and event streams,
+ * because the SDK looks for these names.
  */
 function headOf({ url, method, headers: given, signal }: Request): Request {
   const headers = new Headers(given);
@@ -75,8 +79,8 @@ function headOf({ url, method, headers: given, signal }: Request): Request {
 }
 
 /**
- * Returns an answer of the SDK without its headers about caches and the connection, because no answer of the relay
- * may be stored.
+ * Returns an answer of the SDK of MCP without its headers about caches and the connection, because answers of the relay
+ * must not be stored.
  */
 async function asAnswer(answer: Response): Promise<Response> {
   const { body, status } = answer;
@@ -90,7 +94,10 @@ async function asAnswer(answer: Response): Promise<Response> {
   return new Response(sent, { status, headers });
 }
 
-/** Reads the message of a request. Returns the answer to a request that has none. */
+/**
+ * Reads the MCP message in the body of a request. When the body contains none, returns the error with which the request
+ * is answered.
+ */
 async function messageIn(
   { request, runtime }: CheckedRequest<never, object>,
   origin: string,
@@ -109,7 +116,10 @@ async function messageIn(
   }
 }
 
-/** Returns an error about a request whose message was not read, or is not answered. */
+/**
+ * Returns the error answer to a request whose message could not be read, or whose client does not declare a capability
+ * that the message needs.
+ */
 function rpcError(status: number, code: number, message: string, data: object): Response {
   return Response.json({ jsonrpc: "2.0", id: null, error: { code, message, data } }, { status });
 }

@@ -24,9 +24,9 @@ const IDEMPOTENCY_KEY = "task-relay/idempotency-key";
 const INSTRUCTIONS =
   "Tools that cost something submit jobs that generate media. A job takes from seconds to hours; its end is that of its task. A call is never repeated for you: after an error, read the message before you call again.";
 
-/** The caller who has sent a message, and the circumstances under which the relay acts for it. */
+/** The caller who has sent a message of MCP, and the context in which the relay performs operations for this caller. */
 export interface McpCall extends Pick<ToolCall, "caller" | "context"> {
-  /** Origin of the relay, for links. */
+  /** Origin of the relay, with which links begin. */
   readonly origin: string;
 }
 
@@ -34,8 +34,9 @@ const TaskParams = z.object({ taskId: z.string() });
 const Meta = z.object({ [IDEMPOTENCY_KEY]: z.optional(z.string()) });
 
 /**
- * Returns the server that answers one message of a client of MCP.
- * @param era `modern` for the revision 2026-07-28, which has the extension for tasks; `legacy` for those before.
+ * Returns the server of the SDK that answers one message of a client of MCP.
+ * @param era `modern` for clients of the revision 2026-07-28, which has the extension for tasks; `legacy` for clients
+ * of earlier revisions.
  */
 export function mcpServer(sdk: McpSdk, era: "legacy" | "modern", call: McpCall): Server {
   const { version } = call.context.env.startup;
@@ -76,7 +77,10 @@ function toolsOf({ caller, context }: McpCall): readonly Tool[] {
   return [...offered, ...TASK_TOOLS];
 }
 
-/** Calls a tool. A refusal becomes its result, which the model can read. */
+/**
+ * Calls a tool. When the operation refuses the call, the refusal becomes the result of the tool, so that the model can
+ * read it.
+ */
 async function performed(
   tool: Tool,
   given: unknown,
@@ -92,7 +96,7 @@ async function performed(
   }
 }
 
-/** Returns the refusal of a call as a problem, and logs it. */
+/** Converts the error with which a call was refused to a problem, and logs the refusal. */
 function refused(error: unknown, { method, path }: Pick<ProtectedRoute, "method" | "path">) {
   const problem = problemFrom(error);
   const line = refusalLine(problem, { via: "mcp", method, path });
@@ -100,7 +104,7 @@ function refused(error: unknown, { method, path }: Pick<ProtectedRoute, "method"
   return problem;
 }
 
-/** Returns a task as the answer to the call that has started it. */
+/** Returns the answer to the call of a tool that has started a task, for a client that understands tasks of MCP. */
 function createdTask(
   task: TaskReply,
   { context }: McpCall,
@@ -110,7 +114,7 @@ function createdTask(
   return { ...startedTaskOf(task, config), resultType: "task", content: [] };
 }
 
-/** Adds the methods of the extension for tasks. */
+/** Adds the methods of MCP's extension for tasks (`tasks/get`, `tasks/update`, `tasks/cancel`) to a server. */
 function addTaskMethods(server: Server, sdk: McpSdk, call: McpCall): void {
   const { caller, context } = call;
   const { config } = context.runtime;
@@ -168,7 +172,10 @@ async function cancelOpen(id: string, { caller, context }: McpCall): Promise<voi
   }
 }
 
-/** Returns a problem as an error of the protocol: the parameters are at fault, or the relay. */
+/**
+ * Converts a problem to an error of the protocol MCP: invalid parameters when the request is at fault, an internal
+ * error when the relay is.
+ */
 function protocolError(
   problem: Problem,
   { ProtocolError, ProtocolErrorCode }: McpSdk,

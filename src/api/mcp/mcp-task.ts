@@ -12,15 +12,17 @@ const MAX_POLL_MS = 60 * SECOND_MS;
 
 type Times = Pick<Config, "retentionMs" | "pollLateness">;
 
-/** Returns a task as the answer to the call that has started it shows it. */
+/**
+ * Returns a task in the form of MCP that the answer to the call of a tool contains when the call has started the task.
+ */
 export function startedTaskOf(reply: TaskReply, times: Times): TaskV2 {
   const task = taskIn(reply);
   return { ...factsOf(task, reply, times), status: statusOf(task) };
 }
 
 /**
- * Returns a task as `tasks/get` shows it. A job that has failed is a completed task whose result is an error, because the
- * status `failed` is for errors of the protocol.
+ * Returns a task in the form of MCP that `tasks/get` answers. A task whose job has failed is `completed` there, with an
+ * error as its result, because MCP uses the status `failed` for errors of the protocol.
  */
 export function detailedTaskOf(reply: TaskReply, times: Times): DetailedTaskV2 {
   const task = taskIn(reply);
@@ -31,7 +33,10 @@ export function detailedTaskOf(reply: TaskReply, times: Times): DetailedTaskV2 {
     : { ...facts, status };
 }
 
-/** Returns the result of the call that has started a task, as the answer to the call itself would have had it. */
+/**
+ * Returns the result of an ended task in the form that the call of a tool would have answered if it had waited for the
+ * end.
+ */
 function resultOf(task: Task) {
   return JSON.parse(JSON.stringify({ ...endResult(task), resultType: "complete" }));
 }
@@ -43,8 +48,8 @@ function statusOf(task: Task): "working" | "completed" | "cancelled" {
 }
 
 /**
- * Returns what a task shows in every state. `ttlMs` ends when the relay may have erased the task: `RETENTION_DAYS` after
- * its last change, and for an open task after its deadline.
+ * Returns the members that a task in the form of MCP has in every state. `ttlMs` is the time after which the relay may
+ * have erased the task: `RETENTION_DAYS` after its last change, or for an open task after its deadline.
  */
 function factsOf(task: Task, { version }: TaskReply, { retentionMs, pollLateness }: Times) {
   const createdAt = task.created_at * SECOND_MS;

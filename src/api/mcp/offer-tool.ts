@@ -16,15 +16,15 @@ import { taskIn } from "../tasks/task-json.ts";
 import { priceText } from "./price-text.ts";
 import { inputSchemaOf, type Tool, type ToolCall, type ToolOutcome } from "./tool.ts";
 
-/** Longest part of an upstream's refusal that a model gets, in characters. */
+/** Largest number of characters of an upstream's refusal that the result of a tool shows to a model. */
 const MAX_REFUSAL_CHARS = 2_000;
 const LATER = "The call answers at once; what is generated comes later, as the result of a task.";
 const STARTED = "The job was submitted.";
 const REPEATED = "A call with the same key has submitted the job before.";
 
 /**
- * Returns the tool with which a caller submits jobs of an offer. Its description has the price that the caller pays: an
- * operator pays none.
+ * Returns the tool with which a caller submits jobs of an offer. Its description states the price that the caller pays;
+ * for an operator, the submission costs nothing.
  * @param connection connection of the offer.
  */
 export function offerTool(
@@ -49,7 +49,10 @@ export function offerTool(
   };
 }
 
-/** Submits a job as `POST /v1/submit/{connection}/{path}` does, with the body that the arguments make. */
+/**
+ * Submits a job of an offer for the call of a tool, as `POST /v1/submit/{connection}/{path}` does. The body is made
+ * from the arguments of the call.
+ */
 async function submitOffered(
   tool: OfferedTool,
   connection: Connection,
@@ -83,7 +86,7 @@ interface Start {
   readonly id: string;
   readonly statusUrl: string | null;
   readonly note: string;
-  /** Answer of the upstream. Null when it is not known. */
+  /** Answer of the upstream to the submission. Null when it is not known. */
   readonly answer: Submitted | null;
 }
 
@@ -93,8 +96,9 @@ function startOf(answer: Submitted): Start {
 }
 
 /**
- * Returns the task of a submission whose answer is not known, or not kept: the task is open, and the client is to follow it.
- * @throws the error itself when it names no task, or the task is that of another submission.
+ * Returns the open task of a submission whose answer is not known or no longer stored, so that the client can follow
+ * the task.
+ * @throws the error itself when it names no task, or names the task of another submission.
  */
 function knownTaskOf(error: unknown): Start {
   if (!(error instanceof Problem) || !KNOWN_TASKS.includes(error.code)) throw error;
@@ -107,9 +111,9 @@ function knownTaskOf(error: unknown): Start {
 const KNOWN_TASKS: readonly string[] = ["submit_unknown", "task_exists"];
 
 /**
- * Returns the upstream's call with these arguments. The model is that of the tool, whatever the arguments say, because the
- * price is that of the model.
- * @throws Problem `invalid_request`.
+ * Returns the call to the upstream that has these arguments of a tool in its body. The model is always that of the
+ * tool, because the price is for this model.
+ * @throws Problem `invalid_request` when the arguments do not match the tool's description.
  */
 function callOf({ path, model, input }: OfferedTool, connection: Connection, given: unknown) {
   const members = validate(input.parser, given);
@@ -121,13 +125,16 @@ function callOf({ path, model, input }: OfferedTool, connection: Connection, giv
   return new UpstreamCall(path, "", headers, body, "connection");
 }
 
-/** Returns the names in a JSON Pointer (RFC 6901). */
+/** Returns the member names of which a JSON Pointer (RFC 6901) consists, unescaped. */
 function namesIn(pointer: string): readonly string[] {
   const names = pointer.split("/").slice(1);
   return names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Returns an object with one value set at the place to which the names lead. What is no object on the way is replaced. */
+/**
+ * Returns a copy of an object with one value set at the path of names. A value on this path that is not an object is
+ * replaced by one.
+ */
 function withMember(
   members: unknown,
   [name = "", ...inner]: readonly string[],
@@ -138,7 +145,10 @@ function withMember(
   return Object.fromEntries([...(isObject ? Object.entries(members) : []), [name, set]]);
 }
 
-/** Returns the result of a call whose job the upstream has refused. Its task is erased and its price returned. */
+/**
+ * Returns the result of a tool's call when the upstream has refused the job. By then the task is erased and its price
+ * is given back.
+ */
 async function refusalOf({ status, body }: Submitted) {
   const answer = await new Response(body).text();
   const text = `The upstream has refused the job with HTTP status ${status}, and nothing was charged: ${firstChars(wellFormed(answer), MAX_REFUSAL_CHARS)}`;

@@ -1,6 +1,9 @@
 import type { Price, Rate } from "../../core/record/price-rule.ts";
 
-/** Returns the price of a job as a sentence for a model that decides whether to submit it. @param price null for none. */
+/**
+ * Returns a sentence that states the price of a job, for a model that decides whether to submit the job.
+ * @param price null when the job costs nothing.
+ */
 export function priceText(price: Price | null): string {
   if (price === null) return "Price: none.";
   const { credits, rule } = price;

@@ -5,7 +5,10 @@ import * as z from "zod/mini";
  * (https://modelcontextprotocol.github.io/ext-tasks/specification/2026-07-28/tasks.html).
  */
 const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
-/** Capabilities that a client must declare to read, cancel or follow a task of MCP. A call of a tool needs none. */
+/**
+ * Capability that a client of MCP must declare to read, cancel or follow tasks by the methods of MCP. The call of a
+ * tool needs no capability.
+ */
 export const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
 
 const Declared = z.object({
@@ -21,12 +24,15 @@ const TaskSubscription = z.object({
   }),
 });
 
-/** Tells whether a client that sends this `_meta` with a request understands tasks. */
+/** Tells whether a client of MCP understands tasks, by the `_meta` that it sends with a request. */
 export function declaresTasks(meta: unknown): boolean {
   return Declared.safeParse(meta).success;
 }
 
-/** Tells whether a message asks for notifications about tasks although its client does not understand tasks. */
+/**
+ * Tells whether a message of MCP asks for notifications about tasks although its client does not declare that it
+ * understands tasks.
+ */
 export function lacksTasks(message: unknown): boolean {
   const asked = TaskSubscription.safeParse(message);
   return asked.success && !declaresTasks(asked.data.params["_meta"]);

@@ -9,7 +9,10 @@ import { taskIn } from "../tasks/task-json.ts";
 import { jsonResult, taskResult } from "./tool-result.ts";
 import { inputSchemaOf, type Tool } from "./tool.ts";
 
-/** Longest wait in seconds: many clients give up a call after a minute. */
+/**
+ * Longest time in seconds for which the answer of a tool may wait for the end of a task, because many clients give up a
+ * call after a minute.
+ */
 const MAX_WAIT_S = 50;
 const ID = { type: "string", description: "Id of the task." } as const;
 
@@ -41,7 +44,9 @@ const LIST = toolInput(
 );
 const CANCEL = toolInput({ id: ID }, ["id"]);
 
-/** Tools for tasks, whether a tool has started them or not, by their names. */
+/**
+ * The relay's own tools, by their names. They work on every task of the caller, whether or not a tool has started it.
+ */
 const OWN: { readonly [Name in OwnTool]: Tool & { definition: { name: Name } } } = {
   read_task: {
     definition: {
@@ -93,8 +98,8 @@ const OWN: { readonly [Name in OwnTool]: Tool & { definition: { name: Name } } }
 export const TASK_TOOLS: readonly Tool[] = Object.values(OWN);
 
 /**
- * Returns the arguments of a call as the texts that operations take.
- * @throws Problem `invalid_request` when they are not as the tool describes them.
+ * Returns the arguments of a tool's call as texts, the form in which operations take parameters.
+ * @throws Problem `invalid_request` when the arguments do not match the tool's description.
  */
 function textsIn({ parser }: ToolInput, given: unknown): Readonly<Record<string, string>> {
   const values = Object.entries(validate(parser, given));

@@ -4,12 +4,12 @@ import { type Problem, problemMembers } from "../http/problem.ts";
 import { taskIn } from "../tasks/task-json.ts";
 import type { StartedTask } from "./tool.ts";
 
-/** Returns a JSON object as the result of a tool: as text for models, and as it is for programs. */
+/** Returns a JSON object as the result of a tool: as text for models, and as structured content for programs. */
 export function jsonResult(value: Readonly<Record<string, unknown>>): CallToolResult {
   return { content: [{ type: "text", text: JSON.stringify(value) }], structuredContent: value };
 }
 
-/** Returns a task as the result of a tool that has read it, with links to its outputs. */
+/** Returns a task as the result of a tool, with links to the outputs of the task. */
 export function taskResult(task: Task): CallToolResult {
   const { content, ...result } = jsonResult({ ...task });
   const links = (task.output?.urls ?? []).map((uri, i) => ({
@@ -20,7 +20,7 @@ export function taskResult(task: Task): CallToolResult {
   return { ...result, content: [...content, ...links] };
 }
 
-/** Returns the end of a task as the result of the tool that has started it: a job that has failed is an error. */
+/** Returns an ended task as the result of the tool that has started it. A failed task gives an error as result. */
 export function endResult(task: Task): CallToolResult {
   return { ...taskResult(task), ...(task.status === "failed" && { isError: true }) };
 }

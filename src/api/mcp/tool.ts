@@ -23,7 +23,7 @@ export interface Tool {
 export interface ToolCall {
   readonly caller: Caller;
   readonly context: Context;
-  /** Arguments of the call as the client has sent them, not checked yet. */
+  /** Arguments of the call as the client has sent them, before any check. */
   readonly given: unknown;
   /** Key under which a repeated call submits no second job. Null when the client has given none. */
   readonly idempotencyKey: string | null;
@@ -43,7 +43,10 @@ export interface StartedTask {
   readonly note: string;
 }
 
-/** Returns the input of a tool as clients get it. Its title and description belong to the tool. */
+/**
+ * Returns the JSON Schema of a tool's input as clients of MCP get it. Its title and description are left out, because
+ * they are shown with the tool itself.
+ */
 export function inputSchemaOf({ schema }: ToolInput): ToolDefinition["inputSchema"] {
   const { title: _, description: __, ...inputSchema } = schema;
   return JSON.parse(JSON.stringify(inputSchema));

@@ -3,11 +3,11 @@
  * tag is always strong.
  */
 
-/** A stored output, as far as it decides which part of it a request gets. */
+/** Size and entity tag of a stored output, which decide together with the request which part of the output is sent. */
 export interface Representation {
-  /** Size in bytes. */
+  /** Size of the output in bytes. */
   readonly size: number;
-  /** Strong entity tag, with its quotes. */
+  /** Strong entity tag of the output, in quotation marks. */
   readonly etag: string;
 }
 
@@ -23,7 +23,7 @@ export type Selection =
   | { readonly kind: "whole" | "unsatisfiable" | "not_modified" | "precondition_failed" }
   | { readonly kind: "part"; readonly offset: number; readonly length: number };
 
-/** The headers of a request that decide what it gets. */
+/** The headers of a request for an output. They decide which part of the output is sent, if any. */
 type RequestHeaders = Pick<Headers, "get">;
 
 const WHOLE: Selection = { kind: "whole" };
@@ -37,8 +37,8 @@ export function isOneRange(range: string): boolean {
 }
 
 /**
- * Returns what a request gets of an output.
- * @param isGet true for GET. `Range` has no meaning for any other method (section 14.2).
+ * Returns which part of an output is sent in answer to a request, or the status with which nothing is sent.
+ * @param isGet true for GET. `Range` has no meaning for any other method (RFC 9110, section 14.2).
  */
 export function selectionOf(
   headers: RequestHeaders,
@@ -55,15 +55,16 @@ export function selectionOf(
 }
 
 /**
- * Tells whether the condition of `If-Range` holds (section 13.1.5). A date never does: it is a strong validator only under
- * conditions that are not worth checking, and the client then gets everything.
+ * Tells whether the condition of the header `If-Range` holds, or there is none (RFC 9110, section 13.1.5). A condition
+ * with a date never holds, because a date is a strong validator only under conditions that are not worth checking. The
+ * client then gets the whole output.
  */
 function isRangeMeant(headers: RequestHeaders, etag: string): boolean {
   const condition = headers.get("If-Range");
   return condition === null || condition.trim() === etag;
 }
 
-/** Returns the part of an output that a header `Range` names. */
+/** Returns the part of an output that a header `Range` asks for. An invalid range gives the whole output. */
 function rangeOf(range: string, size: number): Selection {
   const [, first, last] = ONE_RANGE.exec(range) ?? [];
   if (first === undefined || last === undefined || (first === "" && last === "")) return WHOLE;
@@ -83,8 +84,8 @@ function part(offset: number, length: number): Selection {
 }
 
 /**
- * Tells whether a header `If-Match` or `If-None-Match` names an entity tag.
- * @param isWeak true to take weak tags for equal too (section 8.8.3.2).
+ * Tells whether a header `If-Match` or `If-None-Match` contains an entity tag.
+ * @param isWeak true when a weak tag in the header counts as equal too (RFC 9110, section 8.8.3.2).
  */
 function matches(header: string, etag: string, isWeak: boolean): boolean {
   const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];

@@ -2,8 +2,9 @@ import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { Problem } from "../http/problem.ts";
 
 /**
- * Reasons why a link opens nothing any more: it has expired, the operator has deleted the output, or the relay has no copy
- * and the upstream's own link has expired; the others say why the output was not copied (core/record/outputs.ts).
+ * Reasons why a link to an output is refused for ever: it has expired, the operator has deleted the output, or the
+ * relay has no copy and the upstream's own link has expired. The remaining reasons say why the output was not copied
+ * (core/record/outputs.ts).
  */
 export const GONE_REASONS = ["link_expired", "deleted", "source_expired", ...LOSS_REASONS] as const;
 export type GoneReason = (typeof GONE_REASONS)[number];
@@ -20,7 +21,7 @@ const DETAILS: Readonly<Record<GoneReason, string>> = {
   not_stored: "The relay could not store the output, and the link of the upstream has expired.",
 };
 
-/** Returns the problem of a link whose output nobody can get any more. */
+/** Returns the problem `output_gone` for a link to an output that the relay can no longer deliver. */
 export function outputGone(reason: GoneReason): Problem {
   return new Problem("output_gone", { detail: DETAILS[reason], reason, members: { reason } });
 }

@@ -3,9 +3,10 @@ import { FOR_ANY_ORIGIN } from "../http/cross-origin.ts";
 import { DOCUMENT_HEADERS } from "../http/security-headers.ts";
 
 /**
- * Content-Security-Policy of every output. A stranger has made its bytes, and the console of the relay may have the same
- * origin. `sandbox` without words gives an opened output an origin of its own and runs no scripts there; media and images
- * are what browsers build the page of a directly opened output with, and its style is inline.
+ * Content-Security-Policy of every answer with an output. The bytes of an output come from strangers, and the console
+ * of the relay may have the same origin. Therefore `sandbox` gives an opened output an origin of its own and runs no
+ * scripts. Media, images and inline styles are allowed, because browsers use them to show a file that is opened
+ * directly.
  */
 const POLICY =
   "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; sandbox";
@@ -23,19 +24,19 @@ export const OUTPUT_HEADERS = {
   "Referrer-Policy": "no-referrer",
 } as const;
 
-/** An output, as far as the headers that describe its content depend on it. */
+/** The facts about an output on which the headers of its content depend. */
 interface Content {
   readonly taskId: string;
   readonly number: number;
-  /** Media type by the first bytes (core/output-metadata/media-type.ts). */
+  /** Media type of the output, which its first bytes decide (core/output-metadata/media-type.ts). */
   readonly mediaType: string;
-  /** Extension of the link. */
+  /** Extension of the file name in the link to the output. */
   readonly extension: string;
 }
 
 /**
- * Returns the headers that say what an output is. Browsers show only media in place, and save everything else under a name
- * that the relay makes, with the extension of the type.
+ * Returns the headers that describe the content of an output. Browsers show only media directly. They save every other
+ * file, under a name that the relay makes and that has the extension of the media type.
  */
 export function contentHeaders({ taskId, number, mediaType, extension }: Content) {
   const place = isShownInline(mediaType) ? "inline" : "attachment";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { emptyAnswer, type RouteDescription } from "../http/route.openapi.ts";
 
-/** Headers of the answers to a link of an output. */
+/** Headers of the answers to a link of an output, for the description of the API. */
 const OPEN = { "Access-Control-Allow-Origin": "always" } as const;
 
 const OUTPUT = { ...OPEN, "Content-Disposition": "always" } as const;

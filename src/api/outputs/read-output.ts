@@ -35,9 +35,9 @@ const byLink = publicRoute(
 );
 
 /**
- * Route of the links to outputs, which redirects to the host that outputs have for themselves. The token in a link is checked
- * before anything else is asked. The copy is served where there is one; otherwise the task's object tells where the output
- * is. Pages of all sites may show and read the answer.
+ * Route of the links to outputs. If outputs have a host of their own, requests to another host are redirected to it.
+ * The token in the link is checked first. The relay's copy is served if there is one; otherwise the task's object tells
+ * where the output is. Pages of all sites may show and read the answer.
  */
 export const readOutput = {
   ...byLink,
@@ -68,7 +68,10 @@ async function answer({ request, env, url, params }: OutputRequest): Promise<Res
   return late ?? (await answerFromSource(request, output, place, runtime, env));
 }
 
-/** Answers a request with the relay's copy. Null when there is none. @throws Problem `unavailable` when the bucket fails. */
+/**
+ * Answers a request for an output with the relay's copy. Null when there is no copy.
+ * @throws Problem `unavailable` when the bucket fails.
+ */
 async function copyOf(
   request: Request,
   output: LinkedOutput,
@@ -83,9 +86,9 @@ async function copyOf(
 }
 
 /**
- * Answers a request for an output of which the relay has no copy: by a redirect to the upstream's own link or, where this
- * opens only with a key, by passing on what the upstream sends.
- * @throws Problem `output_gone` when there will be no copy and the upstream's own link is dead.
+ * Answers a request for an output of which the relay has no copy. It redirects to the upstream's own link; if this link
+ * opens only with a key, it passes on what the upstream sends.
+ * @throws Problem `output_gone` when no copy will be made and the upstream's own link has expired.
  */
 async function answerFromSource(
   request: Request,
@@ -117,9 +120,9 @@ function redirectTo(address: string): Response {
 }
 
 /**
- * Returns the time in milliseconds, from the end of the job, for which the upstream's own link is tried. Null means
- * without end: while a copy is being made, and for an output that is passed on from an upstream which documents no
- * time.
+ * Returns for how many milliseconds, counted from the end of the job, the upstream's own link to an output is used.
+ * Null means without limit: while a copy is being made, and for an output that the relay passes on from an upstream
+ * that documents no time.
  */
 function sourceLifeMs(
   { kind }: OutputPlace["state"],

@@ -75,7 +75,7 @@ function headersOf(object: R2Object, output: LinkedOutput) {
   };
 }
 
-/** Returns the headers that say which copy it is, and how long a browser may keep it. */
+/** Returns the headers that identify a version of the copy, and state how long a browser may keep it. */
 function validators({ httpEtag }: R2Object, { expiresAtS }: LinkedOutput) {
   const leftS = expiresAtS - Math.floor(Date.now() / SECOND_MS);
   const cacheControl = `private, max-age=${Math.min(Math.max(leftS, 0), MAX_AGE_S)}`;

@@ -20,18 +20,24 @@ import { isOneRange } from "./byte-range.ts";
 import { contentHeaders, OUTPUT_HEADERS } from "./output-headers.ts";
 import { outputGone } from "./output-gone.ts";
 
-/** Longest time in milliseconds for which an upstream may send nothing. */
+/** Longest time in milliseconds for which an upstream may send no bytes of an output. */
 const STALL_MS = 30 * SECOND_MS;
 /**
  * Size of the pieces in which an output is passed on, in bytes. Without a size of its own, the platform reads pieces of 4
  * KiB, which need ten times as much CPU time.
  */
 const PIECE_BYTES = 256 * 1024;
-/** Number of outputs that an isolate passes on at the same time: each has a connection to its upstream, and memory. */
+/**
+ * Largest number of readers to whom an isolate passes outputs on at the same time, because each needs memory and a
+ * connection to the upstream.
+ */
 const MAX_PASSED_ON = 48;
-/** Number of readers to whom an isolate passes the same output on at the same time. */
+/** Largest number of readers to whom an isolate passes on the same output at the same time. */
 const MAX_READERS = 16;
-/** Time in milliseconds, from the last piece on, after which a reader of whom nothing is heard has no place any more. */
+/**
+ * Time in milliseconds since the last piece of an output after which the place of its reader is free again, for a
+ * reader whose request has ended without any notice.
+ */
 const PLACE_LEASE_MS = STALL_MS + MAX_UNREAD_MS + 10 * SECOND_MS;
 
 const places = new SharedBudget(MAX_PASSED_ON, MAX_READERS);
@@ -41,16 +47,20 @@ const FIRST_BYTES = `bytes=0-${TYPE_BYTES - 1}`;
 /** Statuses with which an upstream says that an output does not exist any more. */
 const GONE_STATUSES: readonly number[] = [404, 410];
 
-/** Media types of outputs that this isolate has streamed, by their keys. A player asks for one output part by part. */
+/**
+ * Media types of outputs that this isolate has passed on, by the keys of the outputs. They are remembered because a
+ * player requests one output part by part.
+ */
 const knownTypes = isolateCache<string>(1_000);
 
 /**
- * Answers a request for an output with what its upstream sends. `Range` is passed on. The first bytes decide the type; when
- * the request asks for other ones, they are fetched first. A client that goes away or leaves a piece unread for a minute
- * ends the request to the upstream, at the latest when that has sent nothing for 30 seconds.
- * @throws Problem `output_gone` when the upstream does not have the output any more, or the relay must not fetch it;
- * `unavailable` when the upstream does not send it now, or the isolate passes on as many outputs as it can; `rate_limited`
- * when as many readers take this output as may.
+ * Answers a request for an output with the bytes that its upstream sends. A header `Range` is passed on. The first
+ * bytes decide the media type; when the requested part does not contain them, they are fetched first. When the client
+ * goes away or leaves a piece unread for a minute, the request to the upstream is ended, at the latest after 30 seconds
+ * in which the upstream sends nothing.
+ * @throws Problem `output_gone` when the upstream no longer has the output, or the relay must not fetch it;
+ * `unavailable` when the upstream does not send it now, or the isolate already passes on as many outputs as it can;
+ * `rate_limited` when too many readers get this output already.
  */
 export async function streamSource(
   request: Pick<Request, "method" | "headers">,
@@ -67,7 +77,11 @@ export async function streamSource(
   }
 }
 
-/** Takes a place for a reader of an output. @throws Problem when there is none. */
+/**
+ * Takes one of the places for readers to whom this isolate passes outputs on.
+ * @throws Problem `rate_limited` when too many readers get this output already; `unavailable` when all places are
+ * taken.
+ */
 function takePlace(output: LinkedOutput): BudgetPart {
   const place = places.part(outputKey(output, output.number), PLACE_LEASE_MS);
   const lack = place.resize(1);
@@ -109,8 +123,8 @@ async function answerInPlace(
 }
 
 /**
- * Returns the range of bytes to ask the upstream for. Null for all of them: also when the client has a part already
- * (`If-Range`), because a stream has no entity tag with which it could be the same.
+ * Returns the range of bytes to request from the upstream. Null means the whole output. A request with `If-Range` gets
+ * the whole output too, because a stream has no entity tag to compare.
  */
 function rangeOf({ method, headers }: Pick<Request, "method" | "headers">): string | null {
   const range = headers.get("Range");
@@ -118,7 +132,10 @@ function rangeOf({ method, headers }: Pick<Request, "method" | "headers">): stri
   return range !== null && isMeant && isOneRange(range) ? range : null;
 }
 
-/** Returns the media type of an output by its first bytes, which are fetched when this isolate does not know it. */
+/**
+ * Returns the media type of an output. If this isolate does not know it yet, the first bytes are fetched, which decide
+ * it.
+ */
 async function typeOf(output: LinkedOutput, source: Source): Promise<string> {
   const key = outputKey(output, output.number);
   const known = knownTypes.get(key);
@@ -129,7 +146,7 @@ async function typeOf(output: LinkedOutput, source: Source): Promise<string> {
   return mediaTypeOf(opened.start);
 }
 
-/** An answer with an output or a part of it: the first bytes have been read. */
+/** An upstream's answer with an output or a part of it, of which the first bytes have been read. */
 interface OpenedAnswer {
   readonly extent: Extent;
   readonly start: Uint8Array;
@@ -137,8 +154,9 @@ interface OpenedAnswer {
 }
 
 /**
- * Asks an upstream for an output, and reads the first bytes of the answer. @throws Problem when none come.
- * @param range the range to ask for; null for none.
+ * Requests an output from its upstream, and reads the first bytes of the answer.
+ * @param range the range to request; null for the whole output.
+ * @throws Problem when the answer has no bytes.
  */
 async function openAnswer(
   source: Source,
@@ -157,7 +175,9 @@ async function openAnswer(
   return { extent, start, rest };
 }
 
-/** Waits for an upstream, which is left when it sends nothing for too long. */
+/**
+ * Waits for an answer or for bytes of an upstream. Aborts the request when the upstream sends nothing for 30 seconds.
+ */
 async function orStop<T>(waited: Promise<T>, stop: AbortController): Promise<T> {
   const timer = setTimeout(() => stop.abort(), STALL_MS);
   try {
@@ -167,7 +187,10 @@ async function orStop<T>(waited: Promise<T>, stop: AbortController): Promise<T> 
   }
 }
 
-/** Returns the answer of an upstream that sends an output. @throws Problem when it does not. */
+/**
+ * Returns the upstream's response that contains an output.
+ * @throws Problem when there is no such response, e.g. because the upstream refused the request.
+ */
 function responseOf(opened: OpenedSource): Response {
   switch (opened.kind) {
     case "opened":
@@ -188,18 +211,19 @@ function notSent(reason: string) {
   return unavailable("The upstream does not send this output now.", reason);
 }
 
-/** The bytes that an upstream sends: all of an output or a part of them. */
+/** Which bytes of an output an upstream sends: all of them or a part. */
 interface Extent {
   readonly status: 200 | 206;
-  /** Number of bytes that come; null when the upstream does not state it. */
+  /** Number of bytes that the upstream sends; null when it does not state the number. */
   readonly bytes: number | null;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Returns what an upstream sends. An answer with a part that was not asked for is dropped.
- * @param range the range that it was asked for; null for none.
- * @throws Problem `unavailable` when the answer is not to be understood.
+ * Returns which bytes of an output an upstream's response contains. A response with a part that was not requested is
+ * canceled.
+ * @param range the range that was requested; null for the whole output.
+ * @throws Problem `unavailable` when the response contains neither the output nor the requested part.
  */
 async function extentOf(response: Response, range: string | null): Promise<Extent> {
   const bytes = statedBytes(response);
@@ -220,7 +244,7 @@ async function extentOf(response: Response, range: string | null): Promise<Exten
 
 const CONTENT_RANGE = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/;
 
-/** Returns the part that an answer says it contains. Null when it is not one that was asked for. */
+/** Returns the part of an output that a response states in `Content-Range`. Null when it is not the requested part. */
 function partOf({ headers }: Response, range: string) {
   const contentRange = headers.get("Content-Range") ?? "";
   const [, first, last] = CONTENT_RANGE.exec(contentRange) ?? [];
@@ -231,7 +255,7 @@ function partOf({ headers }: Response, range: string) {
   return bytes >= 1 && isWanted ? { bytes, contentRange } : null;
 }
 
-/** Returns at least `TYPE_BYTES` bytes, and what came with them; fewer when the answer ends before. */
+/** Reads the first bytes of an output, at least `TYPE_BYTES` of them, or all when the output is shorter. */
 async function firstBytes(source: SourceReader): Promise<Uint8Array> {
   let bytes = new Uint8Array();
   while (bytes.length < TYPE_BYTES) {
@@ -244,7 +268,10 @@ async function firstBytes(source: SourceReader): Promise<Uint8Array> {
   return bytes;
 }
 
-/** Reads the bytes of an answer. An upstream that sends nothing for too long is left. */
+/**
+ * Reads the bytes of an upstream's answer piece by piece. Ends the request when the upstream sends nothing for 30
+ * seconds.
+ */
 class SourceReader {
   readonly #reader: ReadableStreamBYOBReader;
   readonly #stop: AbortController;
@@ -263,8 +290,9 @@ class SourceReader {
   }
 
   /**
-   * Returns the next bytes, which are valid until the next call, because all use the same memory; null at the end.
-   * @throws when the upstream breaks off or is left.
+   * Returns the next bytes of the answer; null at its end. They are valid until the next call, because all pieces use
+   * the same memory.
+   * @throws when the connection breaks, or the request was ended because the upstream sent nothing for too long.
    */
   async read(): Promise<Uint8Array | null> {
     if (this.#memory === null) return null;
@@ -283,8 +311,8 @@ class SourceReader {
 }
 
 /**
- * Passes the first bytes and the rest on. The answer fails when fewer or more bytes come than the upstream has stated, so
- * that the client can tell that the output is not complete.
+ * Returns a body that passes on the first bytes of an output and the rest. The answer fails when the upstream sends
+ * fewer or more bytes than it has stated, so that the client can tell that the output is not complete.
  */
 function passOn(start: Uint8Array, rest: SourceReader, bytes: number | null, place: BudgetPart) {
   let first: Uint8Array | null = start;

@@ -19,7 +19,7 @@ const LIST = {
   body: NoBody,
 } as const;
 
-/** Reads one page of a list of tasks, newest first. See `pageOf` for its errors. */
+/** Reads one page of a list of tasks, newest first. Its errors are those of `pageOf`. */
 export const listTasks = operation("listTasks", LIST, async ({ query, ...call }) => {
   const { tasks, next_cursor } = await pageOf(query, call);
   return { data: tasks.map((task) => summaryOf(task, readerOf(call.caller))), next_cursor };

@@ -2,9 +2,15 @@ import { type BudgetPart, SharedBudget } from "../../lib/shared-budget.ts";
 import { MAX_SENT_MS } from "../http/client-stream.ts";
 
 const MIB = 1024 * 1024;
-/** Bytes of long answers to submissions that an isolate, which has 128 MB, holds until their callers have read them. */
+/**
+ * Largest number of bytes of long answers to submissions that an isolate, which has 128 MB of memory, holds until their
+ * callers have read them.
+ */
 const MAX_HELD_BYTES = 32 * MIB;
-/** Bytes of long answers to the submissions of one account: two of the largest ones. */
+/**
+ * Largest number of bytes that the long answers to the submissions of one account may take in an isolate. Two of the
+ * largest answers fit in.
+ */
 const MAX_HELD_BYTES_OF_ACCOUNT = 16 * MIB;
 const LOOK_AGAIN_MS = 20;
 
@@ -15,19 +21,23 @@ export class AnswerReservation {
   readonly #part: BudgetPart;
   #isTaken = false;
 
-  /** @param account id of the account that submits; null for an operator, who may take all of the memory. */
+  /**
+   * Creates a reservation that takes no memory yet.
+   * @param account id of the account that submits; null for an operator, who may take all of the memory.
+   */
   constructor(account: string | null) {
     // Its time starts anew when the answer is there and begins to be sent.
     this.#part = held.part(account, MAX_SENT_MS);
   }
 
-  /** True when the answer is a long one, for which memory was taken. */
+  /** True when memory was taken for the answer, which is only done for a long one. */
   get isTaken(): boolean {
     return this.#isTaken;
   }
 
   /**
-   * Waits until there is memory for an answer of at most this many bytes, which meanwhile waits at the upstream.
+   * Waits until there is memory for an answer of at most this many bytes. Until then the answer is not read from the
+   * upstream.
    * @throws the reason of the abort, when `signal` aborts first.
    */
   async take(maxBytes: number, signal: AbortSignal): Promise<void> {
@@ -38,7 +48,7 @@ export class AnswerReservation {
     this.#isTaken = true;
   }
 
-  /** Keeps only the memory that an answer of this many bytes needs. */
+  /** Reduces the reserved memory to what an answer of this many bytes needs. */
   keep(bytes: number): void {
     if (this.#isTaken) this.#part.resize(bytes);
   }

@@ -5,10 +5,10 @@ import type { SubmitAnswer } from "../../outbound/http.ts";
 import { hookParametersOf, type SubmitPlace } from "./prepared-call.ts";
 
 /**
- * Returns what the answer to a submission, which is also stored, must not contain in clear. For everybody this is the
- * customer's own key. An account must not read the token of the task's hook URL either, with which it could report a
- * result itself, nor the key and webhook secret of the connection.
- * @param fields what the relay writes into the call, by pointer or parameter.
+ * Returns the texts that the answer to a submission must not contain, because it is shown to the caller and stored. For
+ * every caller this is the customer's own key. For an account they are also the key and webhook secret of the
+ * connection, and the token of the task's hook URL, with which it could report a result itself.
+ * @param fields texts that the relay writes into the call, by the names of their fields.
  */
 export function answerSecrets(
   place: SubmitPlace,
@@ -23,8 +23,9 @@ export function answerSecrets(
 }
 
 /**
- * Returns an answer in which `…` stands for each secret, in whatever spelling. An upstream may repeat the call in its
- * answer: predictions of Replicate have a member `webhook` (type `Prediction` of the npm package `replicate`).
+ * Returns a copy of an answer in which `…` replaces each secret, in whatever spelling. An upstream may repeat parts of
+ * the call in its answer: predictions of Replicate have a member `webhook` (type `Prediction` of the npm package
+ * `replicate`).
  */
 export function withoutSecrets(answer: SubmitAnswer, secrets: readonly string[]): SubmitAnswer {
   if (secrets.length === 0) return answer;

@@ -5,19 +5,25 @@ import { tooManyAtOnce } from "../http/rate-limit.ts";
 
 const MIB = 1024 * 1024;
 /**
- * Bytes of large JSON bodies that an isolate, which has 128 MB, holds at the same time. A body needs its size until it
- * is sent on, and twice its size while its parts are joined. Its text takes up to two bytes for each byte of the body,
- * for an account twice, but only one body is checked at a time.
+ * Largest number of bytes of large JSON bodies that an isolate, which has 128 MB of memory, holds at the same time. A
+ * body needs its size until it is sent on, and twice its size while its parts are joined. Its text takes up to two
+ * bytes for each byte of the body, and twice that for an account, but only one body is checked at a time.
  */
 const MAX_HELD_BYTES = 24 * MIB;
-/** Bytes of large JSON bodies that one account may have in an isolate: a body as large as most relays take. */
+/**
+ * Largest number of bytes that the large JSON bodies of one account may take in an isolate. It is as much as the
+ * largest body that most relays accept.
+ */
 const MAX_HELD_BYTES_OF_ACCOUNT = 16 * MIB;
 /**
- * Size up to which a body needs no reservation, so that large bodies that are on their way keep out no body of usual
- * size.
+ * Largest size in bytes of a body that needs no reservation of memory. Thus large bodies that are still arriving do not
+ * keep out bodies of usual size.
  */
 export const SMALL_BODY_BYTES = 64 * 1024;
-/** Longest time in milliseconds for which a reservation is kept: more than a body and the call with it take. */
+/**
+ * Longest time in milliseconds for which memory for a body is reserved. It is longer than a body needs to arrive and
+ * the call with it takes.
+ */
 const LEASE_MS = 5 * MINUTE_MS;
 
 const held = new SharedBudget(MAX_HELD_BYTES, MAX_HELD_BYTES_OF_ACCOUNT);
@@ -29,15 +35,18 @@ export class BodyReservation {
   readonly #part: BudgetPart;
   #bytes = 0;
 
-  /** @param account id of the account that submits; null for an operator, who may take all of the memory. */
+  /**
+   * Creates a reservation that takes no memory yet.
+   * @param account id of the account that submits; null for an operator, who may take all of the memory.
+   */
   constructor(account: string | null) {
     this.#part = held.part(account, LEASE_MS);
   }
 
   /**
-   * Reserves memory for a body of at least this many bytes, in all; none for a small one.
-   * @throws Problem `unavailable` when the bodies of other submissions need the memory now; `rate_limited` when those of the
-   * same account do.
+   * Enlarges the reservation so that it suffices for a body of this many bytes; a small body needs none.
+   * @throws Problem `unavailable` when bodies of other accounts take the memory at present; `rate_limited` when bodies
+   * of the same account do.
    */
   growTo(bytes: number): void {
     if (bytes <= this.#bytes || bytes <= SMALL_BODY_BYTES) return;
@@ -51,7 +60,7 @@ export class BodyReservation {
     this.#bytes = bytes;
   }
 
-  /** Gives the memory back. */
+  /** Gives the reserved memory back. */
   release(): void {
     this.#part.giveBack();
   }

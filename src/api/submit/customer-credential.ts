@@ -9,21 +9,21 @@ import { PROVIDERS } from "../../providers/registry.ts";
 export const MAX_KEY_CHARS = 4_096;
 /** Header of the providers that take their API key as bearer token (RFC 6750). */
 const BEARER: KeyHeader = { name: "Authorization", schemes: ["Bearer"] };
-/** Headers in which the SDKs of upstreams send their key, each once. */
+/** Headers in which the SDKs of upstreams send their API key. Each header is listed once. */
 export const KEY_HEADERS: readonly string[] = [
   ...new Set([...PROVIDERS.values()].map((provider) => keyHeaderOf(provider).name)),
   "x-api-key",
 ];
-/** Headers in which SDKs or upstreams take a key: those of `KEY_HEADERS`, and further ones. */
+/** Headers in which SDKs or upstreams accept an API key: those of `KEY_HEADERS`, and further ones. */
 export const CREDENTIAL_HEADERS: readonly string[] = [...KEY_HEADERS, "api-key", "mj-api-secret"];
 
-/** The key of a customer in a call, and the header with it as the customer has sent it. */
+/** The customer's own key in a call to an upstream, with the header in which the customer has sent it. */
 export interface CustomerCredential {
   readonly key: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Reason why the relay takes no key of a customer from the headers of a call. */
+/** Reason why the headers of a call contain no usable key of the customer. */
 export interface CredentialFault {
   /** Name of the header at fault. */
   readonly header: string;
@@ -31,9 +31,9 @@ export interface CredentialFault {
 }
 
 /**
- * Returns the key of a customer in the headers of its call to an upstream. Fails when the header that the upstream's
- * adapter names contains no key, when another header for keys is there too, and when the key expires: the relay polls
- * the job with it later.
+ * Returns the customer's own key from the headers of a call to an upstream. Fails when the header that the upstream's
+ * adapter names contains no key, when another header for keys is present too, and when the key expires, because the
+ * relay polls the job with it later.
  */
 export function readCustomerKey(
   headers: Headers,
@@ -70,7 +70,10 @@ function keyHeaderOf({ polls: { keyHeader = BEARER } }: UpstreamProvider): KeyHe
   return keyHeader;
 }
 
-/** Returns the key in a header, behind one of the schemes where there are some. Null for a header of another form. */
+/**
+ * Returns the key in the value of a header. When `schemes` are given, one of them must precede the key, e.g. `Bearer`.
+ * Null when the value has another form.
+ */
 function keyIn(value: string, schemes: readonly string[]): string | null {
   const words = value.trim().split(/ +/);
   const key = words.at(-1) ?? "";
@@ -82,7 +85,9 @@ function keyIn(value: string, schemes: readonly string[]): string | null {
   return isKnown && /^[\x21-\x7e]+$/.test(key) ? key : null;
 }
 
-/** Tells whether a key is a JSON Web Token that states its end (`exp`, RFC 7519 §4.1.4), whether it has passed or not. */
+/**
+ * Tells whether a key is a JSON Web Token with an expiry time (`exp`, RFC 7519 §4.1.4), which may have passed already.
+ */
 function isExpiring(key: string): boolean {
   const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(key) ?? [];
   if (claims === undefined) return false;

@@ -14,8 +14,9 @@ import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /**
- * Returns the offers of which one is for the call of an account; none for an operator's call, which needs no offer.
- * @throws Problem `forbidden` when nothing is offered at this path with this key.
+ * Returns the offers that may apply to an account's call at this path with this key. Returns no offers for a call of an
+ * operator, which needs none.
+ * @throws Problem `forbidden` when no offer applies.
  */
 export function requireOffers(
   { connection }: SubmitPlace,
@@ -29,7 +30,7 @@ export function requireOffers(
   throw new Problem("forbidden", { detail: found.detail });
 }
 
-/** The submission for whose body memory is reserved. */
+/** The submission for whose body memory is reserved, with the offers that may apply to it. */
 interface ReservedFor {
   readonly env: Env;
   readonly runtime: Runtime;
@@ -39,8 +40,9 @@ interface ReservedFor {
 }
 
 /**
- * Returns the function that reserves memory for the body of a submission while it arrives. Before a body takes memory, its
- * account must have the credits of the cheapest offer that it can be for, where the relay's own ledger charges it.
+ * Returns a function that reserves memory for the body of a submission while it arrives. Before memory is reserved for
+ * a large body, the account must have the credits for the cheapest offer that may apply, if the relay's own ledger
+ * charges the price.
  */
 export function reserving(memory: BodyReservation, reservedFor: ReservedFor) {
   let hasFunds: Promise<void> | null = null;
@@ -51,7 +53,10 @@ export function reserving(memory: BodyReservation, reservedFor: ReservedFor) {
   };
 }
 
-/** @throws Problem `insufficient_credits` when the account cannot pay any of the offers. */
+/**
+ * Checks that an account can pay the cheapest of the offers that may apply to its submission.
+ * @throws Problem `insufficient_credits` when it cannot.
+ */
 async function requireFunds(reservedFor: ReservedFor): Promise<void> {
   const { env, runtime, caller, taskId, offers } = reservedFor;
   // With SETTLEMENT_URL the ledger charges nothing, so that its balances decide nothing.

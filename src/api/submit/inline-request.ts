@@ -5,14 +5,18 @@ import type { SubmitTarget } from "../../providers/submit.ts";
 import { Problem } from "../http/problem.ts";
 import type { ScannedBody } from "./json-body.ts";
 
-/** Returns the JSON Pointers of the members that decide whether the answer to a call has the output itself. */
+/**
+ * Returns the JSON Pointers of the members of a call that decide whether the upstream's answer contains the output
+ * itself instead of a link to it.
+ */
 export function inlinePointers({ inline }: SubmitTarget): readonly string[] {
   return [...Object.keys(inline?.asked ?? {}), ...Object.keys(inline?.linked ?? {})];
 }
 
 /**
- * Tells whether a call asks for the output itself in the answer.
- * @throws Problem `output_needs_store`, which names the member, when it does and the relay could not keep such an output.
+ * Tells whether a call asks the upstream to put the output itself into its answer, instead of a link.
+ * @throws Problem `output_needs_store`, which names the member of the call, when the relay could not keep such an
+ * output.
  */
 export function asksForOutput(
   { connection, target }: { readonly connection: Connection; readonly target: SubmitTarget },
@@ -31,7 +35,10 @@ export function asksForOutput(
   throw new Problem("output_needs_store", { detail, issues: [{ path: pointer, message }] });
 }
 
-/** Returns the JSON Pointer of the member with which a call asks for the output itself. Null when it asks for a link. */
+/**
+ * Returns the JSON Pointer of the member with which a call asks for the output itself in the answer. Null when the call
+ * asks for a link.
+ */
 function askingMember({ inline }: SubmitTarget, { members }: ScannedBody): string | null {
   const valueAt = (pointer: string) => {
     const found = members.get(pointer);

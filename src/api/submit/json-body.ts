@@ -9,16 +9,19 @@ import { MAX_OUTPUT_URL_CHARS } from "../../core/record/upstream.ts";
 import { failure, type Result, success } from "../../core/result.ts";
 import { JsonTokens, maxSpelledLength, type TokenKind } from "./json-tokens.ts";
 
-/** Largest number of objects and lists around a value, the whole body included. */
+/** Largest number of objects and lists in each other in a JSON body, counting the whole body. */
 const MAX_LEVELS = 256;
-/** Length in characters up to which the value of a member is read. */
+/** Largest length in characters of a member's value that is read. Of a longer value only the kind is known. */
 const MAX_SCALAR_CHARS = 1_024;
-/** Beginning of a text that is a link, as bodies spell it. */
+/** First characters of a text in a body by which it counts as a link. */
 const LINK = "http";
 
 type Scalar = string | number | boolean | null;
 
-/** A member that was found: its value if it is a scalar of at most 1,024 characters, else only its kind. */
+/**
+ * A watched member that was found in a body. It has its value if this is a scalar of at most 1,024 characters,
+ * otherwise only the kind of its value.
+ */
 export type Found =
   | {
       readonly kind: "scalar";
@@ -28,49 +31,52 @@ export type Found =
     }
   | { readonly kind: "object" | "array" | "long" };
 
-/** Why a body is refused, or a member of it cannot be set. */
+/** Fault because of which a body is refused, or a member of it cannot be set. */
 export interface BodyFault {
   /** JSON Pointer of the member; empty for the whole body. */
   readonly pointer: string;
   readonly message: string;
 }
 
-/** A body that is a JSON object, or a list with one, with the watched members of this object. */
+/**
+ * The result of scanning a JSON body: the watched members of its object. The body is this object, or a list with only
+ * this object.
+ */
 export interface ScannedBody {
   /** The watched members that the body has, by JSON Pointer. */
   readonly members: ReadonlyMap<string, Found>;
   /**
-   * JSON Pointers of watched members to which another name in the body is equal but for the case of its letters. Some
-   * upstreams take such a name for the member, e.g. those that are written in Go.
+   * JSON Pointers of watched members for which the body has a member with the same name in other case. Some upstreams,
+   * e.g. those that are written in Go, take such a member for the watched one.
    */
   readonly lookalikes: ReadonlySet<string>;
   /** Digests of the first 64 links in the body, each once (`linkDigest`). */
   readonly linkDigests: readonly string[];
-  /** The object, with the places of the watched members, for `editBody`. */
+  /** The object of the body, with the places of the watched members, which `editBody` needs. */
   readonly root: Member;
 }
 
-/** Where a value stands in the body. */
+/** Place of a value in a JSON body. */
 interface Place {
   readonly kind: "object" | "array" | "scalar";
   readonly start: number;
   readonly end: number;
-  /** Where an object takes a further member: after its last member, or after its opening brace. */
+  /** Position at which an object can get a further member: after its last member, or after its opening brace. */
   readonly insertAt: number;
-  /** True for an object without members. */
+  /** True when the value is an object without members. */
   readonly isEmpty: boolean;
 }
 
-/** A watched member, or an object around one. */
+/** A watched member of a JSON body, or an object that contains one. */
 interface Member {
   readonly pointer: string;
-  /** Watched members of it, by name. */
+  /** Watched members inside this member, by name. */
   readonly members: ReadonlyMap<string, Member>;
-  /** Place in bytes. Null when the body does not have the member. */
+  /** Place of the member in the body, in bytes. Null when the body does not have the member. */
   readonly place: Place | null;
 }
 
-/** A member while the text is scanned. Its place is in UTF-16 units until the end. */
+/** A watched member of a JSON body during the scan. Its place is in UTF-16 units until the scan ends. */
 interface ScannedMember extends Member {
   readonly members: Map<string, ScannedMember>;
   /** Pointers of `members` by their names in folded case, so that no name of the body makes the scan fold them again. */
@@ -80,7 +86,7 @@ interface ScannedMember extends Member {
   place: { -readonly [K in keyof Place]: Place[K] } | null;
 }
 
-/** Part of the JSON grammar that may come next. */
+/** The part of the JSON grammar that the scan of a body expects next. */
 type Expected =
   | "the body"
   | "a list"
@@ -97,14 +103,18 @@ type Expected =
 
 const LIST_OF_ONE = "must be a JSON list of one object, because each task is one job";
 
-/** Decoder that keeps no state between two texts, and keeps a byte order mark, which is refused. */
+/**
+ * Decoder for UTF-8 that can be shared, because it keeps no state between two texts. It keeps a byte order mark, so
+ * that a body with one is refused.
+ */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Scans a JSON body. Fails when it is not strict JSON in UTF-8, is no object, has more than 256 levels, or names a
- * watched member, or an object around one, twice, because readers differ in which of the two they take.
- * @param watched JSON Pointers of members of objects. A name of digits is a member too, never the index of a list.
- * @param isListOfOne true for a body that is a list with one object, in which the pointers begin.
+ * Scans a JSON body for the watched members. Fails when the body is not strict JSON in UTF-8, is no object, or has more
+ * than 256 levels. Also fails when a watched member, or an object that contains one, occurs twice, because readers of
+ * JSON differ in which of the two they use.
+ * @param watched JSON Pointers of members of objects. A name of digits means a member too, never the index of a list.
+ * @param isListOfOne true when the body must be a list with one object; the pointers then begin in this object.
  */
 export function scanBody(
   bytes: Uint8Array,
@@ -132,10 +142,10 @@ export function scanBody(
 export type NewValue = string | readonly string[];
 
 /**
- * Returns the body with these members set, as parts that follow each other; everything else stays byte for byte. A
- * member that is missing is added at the end of its object, which is added too where it is missing. Fails when a
- * member is to be set inside something that is not an object.
- * @param texts values by JSON Pointer, each of which was watched when the body was scanned; none may be inside another.
+ * Returns a body with some members set, as consecutive parts; every other byte is unchanged. A missing member is added
+ * at the end of its object, and a missing object is added too. Fails when a member would have to be set inside a value
+ * that is not an object.
+ * @param texts values by JSON Pointer. Each pointer was watched when the body was scanned; none may be inside another.
  */
 export function editBody(
   bytes: Uint8Array,
@@ -157,8 +167,8 @@ export function editBody(
 }
 
 /**
- * Returns the values in the list that a watched member is. Null when the member is missing or no list, and when the list
- * is longer than a value that is read.
+ * Returns the values of a watched member that is a list. Null when the member is missing or not a list, and when the
+ * text of the list is too long to be read.
  */
 export function listIn(
   bytes: Uint8Array,
@@ -175,19 +185,19 @@ export function listIn(
   return list;
 }
 
-/** Reads the tokens of a text in one pass, and fills in the places of the watched members. */
+/** Scans the tokens of a JSON text in one pass, and stores the places of the watched members. */
 class Scan {
   readonly lookalikes = new Set<string>();
   readonly linkDigests = new Set<string>();
   readonly #tokens: JsonTokens;
-  /** The member whose value comes next. Null for one that is not watched. */
+  /** The watched member whose value comes next. Null when the next value belongs to no watched member. */
   #next: ScannedMember | null;
   #expected: Expected;
   readonly #isListOfOne: boolean;
   #levels = 0;
-  /** 1 for an object, 0 for a list, by level. */
+  /** Kind of the open object or list at each level: 1 for an object, 0 for a list. */
   readonly #isObject = new Uint8Array(MAX_LEVELS + 1);
-  /** Open objects and lists that are watched, by level. */
+  /** Watched members whose object or list is open, by level. Null at a level that is not watched. */
   readonly #open: (ScannedMember | null)[] = [];
 
   constructor(text: string, root: ScannedMember, isListOfOne: boolean) {
@@ -264,10 +274,7 @@ class Scan {
     return this.#expect(":");
   }
 
-  /**
-   * Returns the member that the scan looks for under the name that was just read. Null when it looks for none of this
-   * name.
-   */
+  /** Returns the watched member that has the name which was just read. Null when no watched member has this name. */
   #memberNamed(): ScannedMember | null {
     const parent = this.#open[this.#levels] ?? null;
     if (parent === null) return null;
@@ -334,7 +341,7 @@ class Scan {
   }
 }
 
-/** A replacement of the bytes from `start` to `end`. */
+/** A replacement of the bytes of a body from `start` to `end` by a text. */
 interface Edit {
   readonly start: number;
   readonly end: number;
@@ -342,8 +349,8 @@ interface Edit {
 }
 
 /**
- * Plans the edits that set these values in an object. Returns a fault when a value is to be set inside something that
- * is not an object.
+ * Plans the edits that set some members of an object, and adds them to `edits`. Returns a fault when a member would
+ * have to be set inside a value that is not an object.
  */
 function planEdits(
   object: Member,
@@ -371,7 +378,10 @@ function planEdits(
   return null;
 }
 
-/** Returns the JSON text of the members that an object lacks and that these values need; empty when there are none. */
+/**
+ * Returns the JSON text of the members that must be added to an object so that it contains all values to be set. Empty
+ * when no member is missing.
+ */
 function newMembers(object: Member, texts: ReadonlyMap<string, NewValue>): string {
   const added: string[] = [];
   for (const [name, member] of object.members) {
@@ -386,8 +396,8 @@ function newMembers(object: Member, texts: ReadonlyMap<string, NewValue>): strin
 
 /**
  * Checks that a member can be set.
- * @throws Error when the reading of the body was not told to find the member, or when the member is inside another one
- * that is set too.
+ * @throws Error when the member was not watched while the body was scanned, or when it is inside another member that is
+ * set too.
  */
 function requireSettable(
   root: Member,
@@ -404,12 +414,17 @@ function requireSettable(
   }
 }
 
-/** Returns a name in which letters of different case are equal, the long s and the Kelvin sign included. */
+/**
+ * Returns a name with upper and lower case made equal, for comparisons that ignore case. The long s and the Kelvin sign
+ * become s and k.
+ */
 function foldedCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
-/** Returns the member that stands for the whole body, with the watched ones in it. */
+/**
+ * Returns the tree of the watched members: a member that stands for the whole body, with all watched members inside it.
+ */
 function watchTree(watched: readonly string[]): ScannedMember {
   const root = memberAt("");
   for (const pointer of watched) {
@@ -419,12 +434,15 @@ function watchTree(watched: readonly string[]): ScannedMember {
   return root;
 }
 
-/** Returns a member that the scan has not found yet. */
+/** Returns a new watched member whose place is not known yet. */
 function memberAt(pointer: string): ScannedMember {
   return { pointer, members: new Map(), folded: new Map(), longestName: 0, place: null };
 }
 
-/** Returns the watched member of an object that a segment of a JSON Pointer names; adds it where it is missing. */
+/**
+ * Returns the watched member of `parent` that a segment of a JSON Pointer names. Adds it when `parent` does not have it
+ * yet.
+ */
 function memberIn(parent: ScannedMember, segment: string): ScannedMember {
   const name = nameOf(segment);
   const known = parent.members.get(name);
@@ -437,7 +455,10 @@ function memberIn(parent: ScannedMember, segment: string): ScannedMember {
   return member;
 }
 
-/** Returns the segments of the JSON Pointer of a member, as they are spelt. @throws Error for any other text. */
+/**
+ * Returns the segments of a JSON Pointer, still escaped.
+ * @throws Error when the text is not the JSON Pointer of a member.
+ */
 function segmentsOf(pointer: string): readonly string[] {
   if (!/^(?:\/(?:[^~/]|~[01])*)+$/.test(pointer)) throw new Error(`${pointer} is no JSON Pointer`);
   return pointer.slice(1).split("/");
@@ -447,7 +468,10 @@ function nameOf(segment: string): string {
   return segment.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** Returns what was found of the watched members, which are read from the bytes: a part of the text would keep all of it. */
+/**
+ * Returns the watched members that a body has, by JSON Pointer. Their values are read from the bytes, because a part of
+ * the decoded text would keep the whole text in memory.
+ */
 function foundMembers(
   bytes: Uint8Array,
   root: Member,
@@ -471,7 +495,7 @@ function foundAt(bytes: Uint8Array, { kind, start, end }: Place): Found {
   return { kind: "scalar", value, ...(isLongInteger(text) && { digits: text }) };
 }
 
-/** Converts the places of a member and of all in it from UTF-16 units to bytes. */
+/** Converts the places of a watched member, and of all members inside it, from UTF-16 units to bytes. */
 function convertPlaces(bytes: Uint8Array, root: ScannedMember): void {
   const places = [root, ...insideOf(root)].flatMap(({ place }) => (place === null ? [] : [place]));
   const units = places.flatMap(({ start, insertAt, end }) => [start, insertAt, end]);
@@ -483,12 +507,15 @@ function convertPlaces(bytes: Uint8Array, root: ScannedMember): void {
   }
 }
 
-/** Lists the watched members inside of a member, at any depth. */
+/** Returns all watched members inside a member, at any depth. */
 function insideOf<M extends { readonly members: ReadonlyMap<string, M> }>(member: M): readonly M[] {
   return [...member.members.values()].flatMap((inner) => [inner, ...insideOf(inner)]);
 }
 
-/** Returns the offsets in the bytes of a text that these offsets in UTF-16 units of the text have. */
+/**
+ * Converts offsets in a text from UTF-16 units to bytes of its UTF-8. Returns a map from each offset in units to that
+ * in bytes.
+ */
 function byteOffsets(bytes: Uint8Array, units: readonly number[]): ReadonlyMap<number, number> {
   const offsets = new Map<number, number>();
   let [byte, unit] = [0, 0];
@@ -503,7 +530,7 @@ function byteOffsets(bytes: Uint8Array, units: readonly number[]): ReadonlyMap<n
   return offsets;
 }
 
-/** Returns how many bytes the character has that begins with this byte of UTF-8. */
+/** Returns the length in bytes of the UTF-8 character that begins with this byte. */
 function characterLength(first: number): number {
   if (first < 0x80) return 1;
   if (first < 0xe0) return 2;

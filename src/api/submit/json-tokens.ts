@@ -1,10 +1,13 @@
 import { createScanner, type JSONScanner, type SyntaxKind } from "jsonc-parser";
 
-/** Kind of a token. `wrong` stands for text that strict JSON does not permit, e.g. a comment. */
+/** Kind of a JSON token. `wrong` means text that strict JSON does not permit, e.g. a comment. */
 export type TokenKind = Punctuation | "string" | "number" | "word" | "end" | "wrong";
 type Punctuation = "{" | "}" | "[" | "]" | ":" | ",";
 
-/** Kinds by the number of `SyntaxKind`, a `const enum` that other modules can use only as a type. */
+/**
+ * Kinds of tokens, by the numbers that the scanner of jsonc-parser uses (`SyntaxKind`, a `const enum` that other
+ * modules can use only as a type).
+ */
 const KINDS: Readonly<Partial<Record<SyntaxKind, TokenKind>>> = {
   1: "{",
   2: "}",
@@ -31,9 +34,9 @@ const ESCAPED = new Set(Array.from('"\\/bfnrt', (char) => char.charCodeAt(0)));
 const HEX_DIGITS = /[\da-f]{4}/i;
 
 /**
- * Reads the tokens of a text as strict JSON (RFC 8259). Blanks and strings are read here, and only short strings by
- * the scanner too: it joins them from pieces, an object in memory for every blank and every escape, so that 16 MB of
- * them would fill an isolate.
+ * Reads the tokens of a text as strict JSON (RFC 8259). This class itself skips blanks and finds the ends of strings;
+ * the scanner of jsonc-parser reads all other tokens and the values of short strings. The scanner allocates an object
+ * for every blank and every escape, so that 16 MB of these would fill the memory of an isolate.
  */
 export class JsonTokens {
   readonly #text: string;
@@ -70,12 +73,18 @@ export class JsonTokens {
     return error === 0 ? kind : "wrong";
   }
 
-  /** Tells whether the present token, a string, begins with these characters, which need no escape. */
+  /**
+   * Tells whether the present token, which is a string, begins with these characters. They must be characters that JSON
+   * does not escape.
+   */
   beginsWith(text: string): boolean {
     return this.#text.startsWith(text, this.#start + 1);
   }
 
-  /** Returns what the present token, a string, stands for. Null when that may have more than `maxChars` characters. */
+  /**
+   * Returns the value of the present token, which is a string. Null when the string may have more than `maxChars`
+   * characters.
+   */
   stringUpTo(maxChars: number): string | null {
     if (this.#end - this.#start > maxSpelledLength(maxChars)) return null;
     this.#scanner.setPosition(this.#start);
@@ -84,12 +93,15 @@ export class JsonTokens {
   }
 }
 
-/** Returns the length of the longest JSON text for a string: quotation marks, and an escape `\uXXXX` for each character. */
+/**
+ * Returns the largest length of a JSON string with `chars` characters: two quotation marks, and an escape `\uXXXX` for
+ * each character.
+ */
 export function maxSpelledLength(chars: number): number {
   return 2 + 6 * chars;
 }
 
-/** Returns the offset of the first character from `pos` on that JSON does not count as white space. */
+/** Returns the offset of the first character at or after `pos` that is not white space in JSON. */
 function afterBlanks(text: string, pos: number): number {
   for (let at = pos; ; at++) {
     const code = text.charCodeAt(at);
@@ -97,7 +109,10 @@ function afterBlanks(text: string, pos: number): number {
   }
 }
 
-/** Returns the offset after the string that begins at `start`; 0 when it has a wrong character or no end. */
+/**
+ * Returns the offset after the JSON string that begins at `start`; 0 when the string contains a wrong character or has
+ * no end.
+ */
 function afterString(text: string, start: number): number {
   for (let at = start + 1; at < text.length;) {
     const code = text.charCodeAt(at);
@@ -109,7 +124,7 @@ function afterString(text: string, start: number): number {
   return 0;
 }
 
-/** Returns the length of the escape at `at`; 0 when JSON has no such escape. */
+/** Returns the length of the escape sequence at an offset in a JSON string; 0 when JSON has no such escape. */
 function escapeLength(text: string, at: number): number {
   const code = text.charCodeAt(at + 1);
   if (code !== LETTER_U) return ESCAPED.has(code) ? 2 : 0;

@@ -3,17 +3,23 @@ import type { Limit, Offer, UpstreamKeyOwner } from "../../config/offers.ts";
 import type { Price } from "../../core/record/price-rule.ts";
 import type { Found } from "./json-body.ts";
 
-/** Request of an account to submit a job, as far as its request line and headers decide which offers can be for it. */
+/**
+ * The parts of an account's submission that are known before its body is read: connection, owner of the key, and path.
+ * They decide which offers may apply to it.
+ */
 export interface OfferPlace {
   readonly connection: string;
   readonly keyOwner: UpstreamKeyOwner;
-  /** Path below the base URL of the connection, as the request spells it. */
+  /** Path of the submission below the base URL of the connection, as the request spells it. */
   readonly path: string;
 }
 
-/** Request of an account to submit a job, as far as offers depend on it. */
+/**
+ * The parts of an account's submission that decide which offer applies to it, and whether it is within the limits of
+ * the offer.
+ */
 export interface OfferRequest extends OfferPlace {
-  /** The model. Null when the request names none, or names it only in a multipart body. */
+  /** Model of the submission. Null when the request names none, or names it only in a multipart body. */
   readonly model: string | null;
   /** True for a multipart body, which the relay does not read. */
   readonly isMultipart: boolean;
@@ -27,7 +33,7 @@ export interface OfferRequest extends OfferPlace {
   readonly hookField: string;
 }
 
-/** `detail` names what is not offered, in a sentence for the account. */
+/** Refusal of an account's submission. `detail` is a sentence for the account that says what is not offered. */
 interface Refused {
   readonly kind: "refused";
   readonly detail: string;
@@ -35,7 +41,10 @@ interface Refused {
 
 export type OfferDecision = { readonly kind: "offered"; readonly price: Price | null } | Refused;
 
-/** Value that is compared with a limit, or a statement that it is missing, or why it cannot be compared. */
+/**
+ * Value of a request that is compared with a limit of an offer; or the statement that the request does not have it, or
+ * why it cannot be compared.
+ */
 type LimitedValue =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "absent" }
@@ -43,7 +52,7 @@ type LimitedValue =
 
 const ANY_MODEL = "*";
 
-/** Returns the offers that a request with this connection, owner of the key and path can be for, if there are any. */
+/** Returns the offers with this connection, owner of the key and path; a refusal when there is none. */
 export function offersAt(
   offers: readonly Offer[],
   { connection, keyOwner, path }: OfferPlace,
@@ -83,8 +92,8 @@ export function watchedPointers(offers: readonly Offer[], connection: string): r
 }
 
 /**
- * Tells whether an offer is for the model of a request. The model and the limited members of a multipart body are not
- * known, so that only an offer for any model without limits of the body is for it.
+ * Tells whether an offer is for the model of a request. The relay does not read a multipart body, so only an offer for
+ * any model and without limits of the body is for such a request.
  */
 function isForModel({ models, limits }: Offer, { model, isMultipart }: OfferRequest): boolean {
   if (isMultipart) return models.every((glob) => glob === ANY_MODEL) && !limits.some(isOfBody);
@@ -108,7 +117,7 @@ function modelRefusal({ connection, model, isMultipart }: OfferRequest): string 
     : `The model of the request is not offered ${place}.`;
 }
 
-/** Returns in which way a request is outside a limit, as the rest of a sentence. Null when it is within. */
+/** Returns how a request violates a limit of an offer, as the rest of a sentence. Null when it does not. */
 function faultOf(limit: Limit, request: OfferRequest): string | null {
   const { pointer, isOptional } = limit;
   const found = isOfBody(limit) ? memberAt(pointer, request) : parameterAt(pointer, request);
@@ -119,8 +128,8 @@ function faultOf(limit: Limit, request: OfferRequest): string | null {
 }
 
 /**
- * Finds a member of the body. Each value around it must be an object, because a member inside anything else would not
- * be found.
+ * Finds the value of a limit in the body of a request. Every value on the path to it must be an object, because the
+ * relay would not find it inside a list.
  */
 function memberAt(pointer: string, { member }: OfferRequest): LimitedValue {
   const around = wayTo(pointer).slice(0, -1);
@@ -131,14 +140,17 @@ function memberAt(pointer: string, { member }: OfferRequest): LimitedValue {
   return { kind: "value", value: found.kind === "scalar" ? found.value : undefined };
 }
 
-/** Finds a parameter of the query, in which numbers, true and false are texts. */
+/** Finds the value of a limit among the parameters of the query, in which numbers, true and false are texts. */
 function parameterAt(pointer: string, { query }: OfferRequest): LimitedValue {
   const [value, ...others] = query.getAll(pointer.slice(1));
   if (others.length > 0) return { kind: "fault", fault: `${pointer} must not be given twice` };
   return value === undefined ? { kind: "absent" } : { kind: "value", value };
 }
 
-/** Returns that a parameter of the query is named by no limit, as the rest of a sentence. Null when there is none. */
+/**
+ * Returns a fault, as the rest of a sentence, when the query of a request has a parameter that no limit of the offer
+ * names. Null when it has none.
+ */
 function unnamedParameter({ limits }: Offer, { query, hookField }: OfferRequest): string | null {
   const named = new Set([hookField, ...limits.map(({ pointer }) => pointer)]);
   const unnamed = [...query.keys()].map((name) => `?${name}`).find((each) => !named.has(each));
@@ -155,8 +167,8 @@ function isWithin(limit: Limit, value: unknown): boolean {
 }
 
 /**
- * Returns the number that a text spells in decimal digits. Null for every other spelling than the shortest, e.g.
- * `010` and `1e1`, which the upstream may read as another number.
+ * Returns the number that a text spells in decimal digits. Only the shortest spelling is accepted: null for others,
+ * e.g. `010` and `1e1`, because the upstream may read them as another number.
  */
 function decimalOf(text: unknown): number | null {
   if (typeof text !== "string" || !/^-?\d+(?:\.\d+)?$/.test(text)) return null;
@@ -177,7 +189,10 @@ function isOfBody({ pointer }: Limit): boolean {
   return pointer.startsWith("/");
 }
 
-/** Returns the pointers of the objects around a member, from the outside, and its own: `/a` and `/a/b` for `/a/b`. */
+/**
+ * Returns the JSON Pointer of a member, preceded by the pointers of all objects that contain it, the outermost first:
+ * `/a` and `/a/b` for `/a/b`.
+ */
 function wayTo(pointer: string): readonly string[] {
   const names = pointer.split("/").slice(1);
   return names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`);

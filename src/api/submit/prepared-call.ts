@@ -22,45 +22,52 @@ import { decideOffer, watchedPointers } from "./offer.ts";
 import { readSubmittedBody } from "./submitted-body.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
-/** Where a submission goes: the connection, how its provider takes submissions, and what this path starts. */
+/**
+ * Where a submission goes: the connection and its key, how the provider accepts submissions, and which job a call to
+ * this path starts.
+ */
 export interface SubmitPlace {
-  /** The connection. Where the customer sends a key of its own, it has this key in place of its own. */
+  /**
+   * The connection of the submission. If the customer has sent a key of its own, it contains this key instead of the
+   * configured one.
+   */
   readonly connection: Connection;
-  /** The customer's own key in the call; null when the upstream gets that of the connection. */
+  /** The customer's own key in the call. Null when the upstream gets the key of the connection. */
   readonly credential: CustomerCredential | null;
   readonly adapter: SubmitAdapter;
   readonly target: SubmitTarget;
 }
 
-/** A call whose body and query the relay has read, and that it may send. */
+/** A call of a submission that the relay has read and checked, and that it may send to the upstream. */
 export interface PreparedCall {
   readonly model: string;
   readonly parameters: JsonObject | null;
-  /** SHA-256 of path, query and body in base64url; of path and query alone for a multipart body. */
+  /** SHA-256 of the path, query and body of the call, in base64url. A multipart body is not included. */
   readonly requestDigest: string;
-  /** URL in the provider's own hook field; null when there is none. */
+  /** URL that the caller has set in the provider's own hook field; null when it has set none. */
   readonly ownHookUrl: string | null;
   /** True when the relay can put its hook URL into the call. */
   readonly takesHookUrl: boolean;
-  /** Id of the job that the call itself names; null where the upstream's answer names it. */
+  /** Id of the job, if the call itself states it; null when the upstream's answer states it. */
   readonly jobId: string | null;
   /** Digests of the links in the body (`linkDigest`). Empty for a body that the relay does not read. */
   readonly linkDigests: readonly string[];
-  /** Price of the call by the offer for an account; null when it costs nothing. */
+  /** Price that an account pays for the call by its offer; null when the call costs nothing. */
   readonly price: Price | null;
   /**
-   * Returns the call as it is sent.
-   * @param fields texts that the relay sets, by the adapter's names of the fields, e.g. `?fal_webhook`, `a.b` or `a[]`.
-   * @throws Problem `invalid_request` when a field is to be set inside something that is no object.
+   * Returns the call as it is sent to the upstream.
+   * @param fields texts that the relay sets in the call, by the adapter's names of the fields, e.g. `?fal_webhook`,
+   * `a.b` or `a[]`.
+   * @throws Problem `invalid_request` when a field would have to be set inside a value that is not an object.
    */
   readonly withFields: (fields: ReadonlyMap<string, string>) => SentCall;
 }
 
-/** A call as the upstream gets it. */
+/** The call of a submission as it is sent to the upstream. */
 export interface SentCall {
-  /** Path and query, relative to the base URL. */
+  /** Path and query of the call, relative to the base URL of the connection. */
   readonly path: string;
-  /** Parts of a JSON body in their order; the stream of any other body; null for none. */
+  /** Body of the call: consecutive parts of a JSON body, or a stream for any other body. Null when there is no body. */
   readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
   readonly contentType: string | null;
   /** True when an account has sent the call, so that only some of its headers are passed on. */
@@ -70,13 +77,14 @@ export interface SentCall {
 /** Largest length of a text that the relay takes as a parameter of a task, in characters. */
 const MAX_PARAMETER_CHARS = 256;
 const JSON_TYPE = "application/json";
-/** End of the name of a field that is a list, in the notation of adapters. */
+/** Pattern of the end of a field's name when the field is a list (`[]`), in the notation of adapters. */
 const LIST = /\[\]$/;
 
 /**
- * Reads a call: its body if it is JSON, what the relay must know of it, and whether the caller may submit it.
+ * Reads a call of a submission: its body if it is JSON, and what the relay must know of it. Checks that the caller may
+ * submit it.
  * @param reserve reserves memory for a JSON body of this many bytes.
- * @throws Problem when the call is not valid or not offered to the caller.
+ * @throws Problem when the call is not valid, or not offered to the caller.
  */
 export async function prepareCall(
   call: UpstreamCall,
@@ -164,15 +172,18 @@ function requestOf({ path, keyOwner }: UpstreamCall, place: SubmitPlace, query: 
   return { connection, keyOwner, path, query, hookField: hookField(place) };
 }
 
-/** Returns the fields of a call for hooks. Null when the upstream takes no hook URL at this path. */
+/**
+ * Returns the names of the fields of a call that are about hooks. Null when the upstream accepts no hook URL at this
+ * path.
+ */
 export function hookParametersOf({ connection, target }: SubmitPlace): HookParameters | null {
   const { hooks } = connection.provider;
   return hooks === null || target.answer === "result" ? null : (target.hookParameters ?? hooks);
 }
 
 /**
- * Returns the name of the field for the hook URL in the adapter's notation; empty when the upstream takes none at this
- * path.
+ * Returns the name of the field for the hook URL, in the notation of adapters; empty when the upstream accepts no hook
+ * URL at this path.
  */
 function hookField(place: SubmitPlace): string {
   return hookParametersOf(place)?.parameter ?? "";
@@ -183,8 +194,9 @@ function isInQuery(place: SubmitPlace): boolean {
 }
 
 /**
- * Tells whether the relay puts its hook URL into a call. Where only some installations of a provider know hooks, others
- * may refuse the field: there it is put in if the caller has used it, or if the relay can verify the hooks.
+ * Tells whether the relay sets its hook URL in a call. If only some installations of a provider know hooks, the others
+ * may refuse the field. The relay then sets it only if the caller has used the field, or if the relay can verify the
+ * hooks.
  */
 function takesHookUrl(place: SubmitPlace, ownHookUrl: string | null): boolean {
   const { connection } = place;
@@ -199,7 +211,7 @@ function pointerOf(field: string): string {
   return `/${field.replace(LIST, "").replaceAll(".", "/")}`;
 }
 
-/** Returns the JSON Pointers that the relay reads or writes in a body. */
+/** Returns the JSON Pointers of the members of a body that the relay reads or sets for a submission. */
 function watchedBy(place: SubmitPlace, offers: Runtime["config"]["offers"]): readonly string[] {
   const { connection, target } = place;
   const hooks = hookParametersOf(place);
@@ -234,7 +246,7 @@ function scanOrThrow(
   throw invalidRequest([{ path: pointer, message }]);
 }
 
-/** Returns the id by which the caller names the job. Null where the upstream names it. */
+/** Returns the job's id that the caller states in the body. Null when the upstream chooses the id. */
 function jobIdIn({ jobId: pointer }: SubmitTarget, { members }: ScannedBody): string | null {
   if (pointer === undefined) return null;
   const found = members.get(pointer);
@@ -257,7 +269,10 @@ function modelIn({ connection, target }: SubmitPlace, { members }: ScannedBody):
   throw invalidRequest([{ path: pointer, message }]);
 }
 
-/** Checks that the upstream will answer in a form that the relay can read. */
+/**
+ * Checks that a call asks the upstream for an answer in a form that the relay can read.
+ * @throws Problem `invalid_request` when it does not.
+ */
 function requireReadableAnswer(
   { unreadable = {}, required = {} }: SubmitTarget,
   { members }: ScannedBody,
@@ -276,7 +291,7 @@ function requireReadableAnswer(
   }
 }
 
-/** Checks that the request of an account sets no parameter where the limits of its offer do not see it. */
+/** Checks that an account's request does not set a parameter in a place that the limits of its offer do not examine. */
 function requireNothingHidden(
   { hidden }: SubmitTarget,
   bytes: Uint8Array,
@@ -308,7 +323,10 @@ function offeredPrice(
   throw new Problem("forbidden", { detail: decision.detail });
 }
 
-/** Returns the parameters from which output metadata is taken; null when the body has none of them. */
+/**
+ * Returns the parameters in the body of a submission that become part of the output metadata; null when the body has
+ * none of them.
+ */
 function parametersIn({ parameters }: SubmitTarget, { members }: ScannedBody): JsonObject | null {
   const found = Object.entries(parameters).flatMap(([name, pointer]) => {
     const member = members.get(pointer);

@@ -7,15 +7,15 @@ import { AccountId, TaskId, TimeS } from "../http/fields.ts";
 import { type Issue, invalidRequest, Problem } from "../http/problem.ts";
 import { Labels } from "../tasks/task-schemas.ts";
 
-/** Values of the headers `Relay-…` of a submission; null for each that is absent. */
+/** Values of the `Relay-…` headers of a submission. A header that is absent has the value null. */
 export interface RelayHeaders {
   readonly callbackUrl: string | null;
   readonly metadata: z.output<typeof Labels> | null;
   readonly taskId: string | null;
-  /** Time in Unix seconds. */
+  /** Deadline of the task, in Unix seconds. */
   readonly deadlineAtS: number | null;
   readonly accountId: string | null;
-  /** The price, and the header that states it. */
+  /** Price of the submission, and the name of the header that states it. */
   readonly price: { readonly header: string; readonly value: Price } | null;
 }
 
@@ -34,8 +34,7 @@ const FOR_OPERATORS = [
 const FOR_ALL = ["Relay-Callback-Url", "Relay-Metadata", "Relay-Key"];
 
 /**
- * Reads the headers `Relay-…` of a submission, in which its caller states what is meant for the relay, e.g. the id of
- * the task.
+ * Reads the `Relay-…` headers of a submission, which state what only the relay needs to know, e.g. the id of the task.
  * @throws Problem `invalid_request` when one is unknown or not valid; `forbidden` when an account sends one that only
  * operators may send.
  */
@@ -93,7 +92,10 @@ function unknownHeaders(headers: Headers, isOperator: boolean): Issue[] {
   return unknown.map((name) => ({ path: `/${name}`, message }));
 }
 
-/** Returns the number that a text of decimal digits spells; the text itself, which no schema takes, for any other. */
+/**
+ * Returns the number that a text of decimal digits spells. Any other text is returned unchanged, so that the schema of
+ * the number refuses it.
+ */
 function wholeNumber(text: string): unknown {
   return WHOLE.test(text) ? Number(text) : text;
 }

@@ -5,18 +5,18 @@ import { invalidRequest } from "../http/problem.ts";
 import { CREDENTIAL_HEADERS, KEY_HEADERS } from "./customer-credential.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
-/** Fewest characters of a key of the relay. */
+/** Smallest length of an API key of the relay, in characters. */
 const MIN_KEY_CHARS = 16;
-/** Largest number of words that are compared with the keys of the relay. */
+/** Largest number of words of a text that are compared with API keys of the relay. */
 const MAX_WORDS = 64;
-/** Pattern of what stands between a key and other parts of a text. */
+/** Pattern of the characters that separate an API key from other parts of a text. */
 const SEPARATORS = /[\s"'`,;=<>()[\]{}]+/;
 
 /**
- * Refuses a call that would bring a key of the relay to the upstream: a caller may have put it into the wrong header or the
- * query, alone or within another text. The caller's own key is found in any spelling, another key of the relay where it is
- * a word.
- * @throws Problem `invalid_request`.
+ * Refuses a call that would send an API key of the relay to the upstream, e.g. because the caller has put it into the
+ * wrong header or the query. The caller's own key is found in any spelling. Another key of the relay is found only if
+ * it is a separate word.
+ * @throws Problem `invalid_request` when the call contains a key of the relay.
  */
 export async function refuseRelayKeys(call: UpstreamCall, runtime: Runtime): Promise<void> {
   const own = ownKeysOf(call);
@@ -33,7 +33,7 @@ export async function refuseRelayKeys(call: UpstreamCall, runtime: Runtime): Pro
   }
 }
 
-/** Returns the keys by which the caller may have identified itself at the relay. */
+/** Returns the keys in a call by which its caller may have identified itself to the relay. */
 function ownKeysOf({ headers, keyOwner }: UpstreamCall): readonly string[] {
   const names = keyOwner === "customer" ? ["Relay-Key"] : KEY_HEADERS;
   return names.flatMap((name) => {
@@ -43,8 +43,8 @@ function ownKeysOf({ headers, keyOwner }: UpstreamCall): readonly string[] {
 }
 
 /**
- * Returns the parts of a call in which no key of the relay may stand: the query, and all headers but those for the relay and
- * those in whose place the key of the connection goes up.
+ * Returns the parts of a call that must not contain an API key of the relay: the query, and all headers except those
+ * that are for the relay and those that the relay replaces by the key of the connection.
  */
 function partsOf({ headers, query, keyOwner }: UpstreamCall) {
   const replaced = keyOwner === "customer" ? [] : CREDENTIAL_HEADERS;
@@ -55,7 +55,7 @@ function partsOf({ headers, query, keyOwner }: UpstreamCall) {
   return query === "" ? parts : [...parts, { path: "/query", text: query }];
 }
 
-/** Tells whether a word of a text, in any spelling, is a key of the relay. */
+/** Tells whether a text contains, in any spelling, a word that is an API key of the relay. */
 async function hasKeyOfRelay(text: string, runtime: Runtime): Promise<boolean> {
   const words = readingsOf(text).flatMap((reading) => [
     ...reading.split(/\s+/),

@@ -2,8 +2,9 @@ import { CREDENTIAL_HEADERS } from "./customer-credential.ts";
 import type { SentCall } from "./prepared-call.ts";
 
 /**
- * Headers of a call that stay at the relay: those of the connection to it (RFC 9110 §7.6.1), those that identify its
- * caller or say how the call came, those with which another request could be made of it, and those that are made anew.
+ * Headers of a call that are not passed on to the upstream: those of the connection to the relay (RFC 9110 §7.6.1),
+ * those that identify the caller or say how the call came, those that would change the meaning of the request, and
+ * those that are made anew.
  */
 const DROPPED: ReadonlySet<string> = new Set([
   ...CREDENTIAL_HEADERS.map((name) => name.toLowerCase()),
@@ -44,19 +45,19 @@ const DROPPED_PREFIXES = [
   "webhook-",
 ];
 /**
- * Headers of an account's call that are passed on. All others stay at the relay: an upstream may read from them what the
- * offer does not limit, e.g. a paid priority.
+ * Headers of an account's call that are passed on to the upstream. All others are dropped, because with them an account
+ * could ask the upstream for something that the offer does not limit, e.g. a paid priority.
  */
 const OF_ACCOUNTS =
   /^(?:accept|accept-language|prefer|traceparent|tracestate|user-agent|x-stainless-.+)$/;
-/** Headers of an upstream's answer that its caller may need; all others stay at the relay. */
+/** Headers of an upstream's answer that are passed on to the caller of a submission. All others are dropped. */
 const PASSED = ["Content-Type", "Content-Language", "Retry-After", "Preference-Applied"];
 const PASSED_PREFIX = /^(?:x-)?ratelimit-/i;
 
 /**
- * Returns the headers with which a submission goes to the upstream: those of the caller that concern the upstream, and
- * the credentials for it in place of all in which the caller may have put a key.
- * @param own headers that the relay sets: the credentials, and what this call needs besides.
+ * Returns the headers with which a submission is sent to the upstream. These are the headers of the caller that concern
+ * the upstream, and the upstream's credentials, which replace all headers in which the caller may have put a key.
+ * @param own headers that the relay sets: the credentials, and further ones that the call needs.
  */
 export function sentHeaders(
   given: Headers,

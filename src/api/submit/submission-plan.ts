@@ -44,17 +44,18 @@ export interface SubmissionPlan {
   readonly sent: SentCall;
   readonly isHookExpected: boolean;
   readonly submissionId: string;
-  /** Id of the job that the call itself names; null where the upstream's answer names it. */
+  /** Id of the job, if the call itself states it; null when the upstream's answer states it. */
   readonly jobId: string | null;
-  /** Texts that the answer must not show to the caller. */
+  /** Texts that must not be shown to the caller in the upstream's answer. */
   readonly secrets: readonly string[];
-  /** True when the id of the task comes from an `Idempotency-Key`, and not from the caller itself. */
+  /** True when the id of the task is derived from an `Idempotency-Key` and was not chosen by the caller. */
   readonly isNamedByKey: boolean;
 }
 
 /**
- * Reads the request of a submission and decides what is registered and sent. Nothing is stored or sent before.
- * @param memory reservation that the body of the request takes.
+ * Reads the request of a submission, and decides what is registered and what is sent to the upstream. This function
+ * stores nothing and sends nothing to the upstream.
+ * @param memory reservation of the memory that the body of the request takes.
  * @throws Problem when the request is refused.
  */
 export async function planSubmission(
@@ -104,7 +105,7 @@ export async function planSubmission(
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
 }
 
-/** Returns the digests of the links in the call as it is sent: the caller's, and those that the relay sets. */
+/** Returns the digests of all links in a call: of those that the caller has sent, and of those that the relay sets. */
 function inputLinksOf(
   { linkDigests }: PreparedCall,
   fields: ReadonlyMap<string, string>,
@@ -114,7 +115,10 @@ function inputLinksOf(
   return all.length === 0 ? {} : { inputLinks: all };
 }
 
-/** Returns what is registered for a submission. An account pays the price of its offer, an operator states the credits. */
+/**
+ * Returns the registration of the task of a submission. An account pays the price of its offer; an operator states the
+ * price.
+ */
 function registrationOf(
   asked: RelayHeaders,
   prepared: PreparedCall,
@@ -136,7 +140,10 @@ function registrationOf(
   };
 }
 
-/** Checks that a submission with a price has a name, by which a repetition is recognised and charged once. */
+/**
+ * Checks that a submission with a price has an `Idempotency-Key` or a task id, so that a repetition is recognised and
+ * charged only once.
+ */
 function requireName({ taskId }: RelayHeaders, { idempotencyKey }: SubmitCall): void {
   if (taskId !== null || idempotencyKey !== null) return;
   const message = "is required for a submission with a price";
@@ -151,8 +158,9 @@ function askedPrice({ price }: RelayHeaders, { connection }: SubmitPlace): Price
 }
 
 /**
- * Returns what tells a repetition of the submission from another one, and the customer's key as the task stores it.
- * With another key the same call is another one, because another account at the upstream would pay for it.
+ * Returns a digest by which a repetition of the submission is recognised, and the customer's sealed key, which the task
+ * stores. The same call with another key counts as another submission, because another account at the upstream would
+ * pay for it.
  */
 async function identityOf(
   { connection, credential }: SubmitPlace,
@@ -171,15 +179,19 @@ async function identityOf(
   };
 }
 
-/** Returns the id of the task of a submission with an `Idempotency-Key`. Each account has keys of its own. */
+/**
+ * Returns the id of the task of a submission with an `Idempotency-Key`. The same key of different accounts gives
+ * different ids.
+ */
 function idOf(caller: Caller, key: string): Promise<string> {
   const account = accountOf(caller);
   return idOfKey(readerOf(caller), account === null ? key : `${account}\n${key}`);
 }
 
 /**
- * Returns the `callback_url` of the task: that of the header or, without it, the URL in the provider's own hook field,
- * whose place the relay's hook URL takes.
+ * Returns the `callback_url` of the task of a submission. It is the URL in the header `Relay-Callback-Url` or, without
+ * this header, the URL in the provider's own hook field, which the relay replaces by its own hook URL. Null when there
+ * is neither.
  */
 function callbackUrlOf(
   { callbackUrl: named }: RelayHeaders,
@@ -199,15 +211,18 @@ function callbackUrlOf(
   return url;
 }
 
-/** Returns the path of an issue with the provider's own hook field: `/a/b` for `a.b` and `a.b[]`, `/name` for `?name`. */
+/**
+ * Returns the path that an issue about the provider's own hook field names: `/a/b` for the field `a.b` or `a.b[]`,
+ * `/name` for the parameter `?name`.
+ */
 function hookPathOf(place: SubmitPlace): string {
   const field = hookParametersOf(place)?.parameter ?? "";
   return `/${field.replace(/^\?|\[\]$/g, "").replaceAll(".", "/")}`;
 }
 
 /**
- * Returns the texts that the relay sets in the call: its hook URL and, where the provider takes them, the task's id,
- * which hooks repeat, and the secret with which hooks are signed.
+ * Returns the texts that the relay sets in the call of a submission: its hook URL and, if the provider accepts them,
+ * the id of the task, which hooks then repeat, and the secret with which hooks are signed.
  */
 async function fieldsOf(
   place: SubmitPlace,

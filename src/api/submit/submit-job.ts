@@ -32,7 +32,7 @@ import { UpstreamCall } from "./upstream-call.ts";
 // 4. No duty of the object sends a submission (core/step.ts). After a crash its outcome is unknown: the task waits for a
 //    hook, or for its end (core/duties/submission-wait.ts).
 
-/** Waits in milliseconds before each try to bring the outcome of a submission to the task's object. */
+/** Waits in milliseconds before each try to store the outcome of a submission in the task's object. */
 const RETRY_WAITS_MS = [0, SECOND_MS / 2, 2 * SECOND_MS, 5 * SECOND_MS];
 const NOT_RECORDED = "The task's object has not recorded this submission, so nothing was sent.";
 const JSON_TYPE = { "Content-Type": "application/json" };
@@ -93,7 +93,7 @@ function endOf(submissionId: string, outcome: SubmitOutcome) {
   return { type: "submit_ended", submissionId, outcome } as const;
 }
 
-/** Sends the call, stores its outcome, and returns the answer for the caller. */
+/** Sends the call of a submission, stores its outcome, and returns the answer for the caller. */
 async function sendAndEnd(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
   const memory = new AnswerReservation(accountOf(submitCall.caller));
   try {
@@ -122,7 +122,10 @@ async function endedIn(
   return { taskId: event.id, ...passed, statusUrl, body };
 }
 
-/** Returns the body of the answer for a caller. A long one keeps its memory until the caller has read it. */
+/**
+ * Returns the body of the upstream's answer for the caller of a submission. For a long body, memory is reserved until
+ * the caller has read it.
+ */
 function sentTo({ env }: SubmitCall, bytes: Uint8Array<ArrayBuffer>, memory: AnswerReservation) {
   if (!memory.isTaken) return contentToClient(bytes);
   memory.keep(bytes.length);
@@ -131,11 +134,13 @@ function sentTo({ env }: SubmitCall, bytes: Uint8Array<ArrayBuffer>, memory: Ans
   return body;
 }
 
-/** Function that sends the one call, and returns the upstream's answer; null when there is none. */
+/**
+ * Function that sends the one call of a submission and returns the upstream's answer; null when there was no answer.
+ */
 type Sending = () => Promise<SubmitAnswer | null>;
 
 /**
- * Builds the call.
+ * Builds the call of a submission.
  * @returns the function that sends it.
  * @throws the error with which the building failed, after the task's object was told that nothing is sent.
  */
@@ -177,7 +182,10 @@ async function builtCall(
   };
 }
 
-/** Sends the call, and returns its outcome. Once it may have been sent, a fault of the relay leaves the outcome unknown. */
+/**
+ * Sends the call of a submission, and returns its outcome. If the relay itself fails after the call may have been sent,
+ * the outcome is unknown.
+ */
 async function outcomeOfSending(
   send: Sending,
   { place, call, event, jobId, isHookExpected }: SubmissionPlan,
@@ -203,17 +211,18 @@ function simulatedAnswer(submitted: ReturnType<Simulation["submit"]>): SubmitAns
   return { status: 200, headers, bytes, json: JSON.parse(text), isCut: false };
 }
 
-/** Result of bringing an outcome to the task's object. */
+/** Result of storing the outcome of a submission in the task's object. */
 interface Brought {
   /**
-   * False when the object could not be reached. The outcome then counts as unknown once the time for the answer is over.
+   * False when the object could not be reached. The outcome of the submission then counts as unknown as soon as the
+   * time for the upstream's answer is over.
    */
   readonly isStored: boolean;
-  /** The task; null when it was erased, or the outcome is not stored. */
+  /** The task as the caller may see it; null when the task was erased, or when the outcome is not stored. */
   readonly task: TaskReply | null;
 }
 
-/** Brings the outcome of a submission to the task's object, several times if need be. */
+/** Stores the outcome of a submission in the task's object. A failed try is repeated a few times. */
 async function bringOutcome(
   taskId: string,
   end: ReturnType<typeof endOf>,

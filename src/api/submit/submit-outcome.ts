@@ -9,16 +9,16 @@ import { toNews } from "../../providers/observation.ts";
 import { isRefusal, type SubmitReading } from "../../providers/submit.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 
-/** Largest body of an answer that is kept for repetitions of a submission, in bytes. */
+/** Largest body in bytes of an upstream's answer that is stored, so that a repeated submission gets the same answer. */
 const MAX_KEPT_BYTES = 8_192;
-/** Statuses with which Cloudflare answers for a host that it could not reach, so that nothing was sent to it. */
+/** Statuses with which Cloudflare answers when it could not reach the host. Nothing was sent to the host then. */
 const NEVER_SENT = [521, 523, 525, 526, 530];
 
 /**
- * Returns what became of a submission.
+ * Returns the outcome of a submission: accepted, refused, ended with a result, or unknown.
  * @param answer answer of the upstream; null when there was none.
  * @param path path of the call.
- * @param jobId id of the job that the call itself names; null where the answer names it.
+ * @param jobId id of the job, if the call itself states it; null when the answer states it.
  * @param isHookExpected true when the upstream has got the task's hook URL and can reach it.
  */
 export function outcomeOf(
@@ -60,13 +60,16 @@ function isEnd(news: UpstreamNews): news is UpstreamEnd {
   return news.status !== "queued" && news.status !== "processing";
 }
 
-/** Tells whether an answer proves that the upstream has started no job. */
+/** Tells whether an upstream's answer to a submission proves that it has started no job. */
 function isRefused({ status, json }: SubmitAnswer, { adapter }: SubmitPlace): boolean {
   if (adapter.refuses?.(status, json) === true) return true;
   return NEVER_SENT.includes(status) || isRefusal(status);
 }
 
-/** Returns an answer as it is kept for repetitions of the submission. Null when it is too long, or no text. */
+/**
+ * Returns the upstream's answer in the form in which it is stored for repetitions of the submission. Null when it is
+ * too long or not text.
+ */
 function keptAnswerOf({ status, headers, bytes, isCut }: SubmitAnswer): SubmissionAnswer | null {
   if (isCut || bytes.length > MAX_KEPT_BYTES) return null;
   try {

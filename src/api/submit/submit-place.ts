@@ -20,11 +20,12 @@ const SIMULATED_ADAPTER: SubmitAdapter = {
 };
 
 /**
- * Returns where a submission goes, and with whose key.
+ * Returns where a submission goes, and whose key the upstream gets.
  * @param name name of the connection.
- * @param isOperator whether an operator key calls, which may learn what is configured.
+ * @param isOperator true when an operator calls, who may learn what is configured.
  * @throws Problem `not_found` when there is no such connection, or the path starts no job there; `not_configured` when
- * the connection is disabled, or has no API key, and the customer sends none; `invalid_request` when the customer's key is at fault.
+ * the connection is disabled, or when neither the connection nor the customer has an API key; `invalid_request` when
+ * the customer's key is at fault.
  */
 export function requireSubmitPlace(
   name: string,
@@ -63,14 +64,21 @@ export function requireSubmitPlace(
   return { connection, credential: null, adapter, target };
 }
 
-/** Checks that a call to an upstream that takes no key has none. */
+/**
+ * Checks that a call contains no key of the customer, for an upstream that takes no key.
+ * @throws Problem `invalid_request` when it contains one.
+ */
 function requireNoCustomerKey(name: string, { keyOwner }: UpstreamCall): void {
   if (keyOwner !== "customer") return;
   const message = `must be left out: ${name} takes no key`;
   throw invalidRequest([{ path: "/Relay-Key", message }]);
 }
 
-/** Returns the connection with the customer's key in place of its own, and this key as the call has it. */
+/**
+ * Returns the connection with the customer's key instead of the configured one, and the key with the header in which it
+ * came.
+ * @throws Problem `invalid_request` when the customer's key is at fault.
+ */
 function customerPlace(
   connection: Connection,
   provider: UpstreamProvider,

@@ -14,9 +14,9 @@ import { callTargetOf, UpstreamCall } from "./upstream-call.ts";
 const PATH = "/v1/submit/{connection}/{+path}";
 const KEY_REQUIRED =
   "A key of the relay is required: Authorization: Bearer <key>, or the header in which the upstream's SDK sends its key.";
-/** Form of a header in which an SDK sends its key: alone, or behind any scheme, e.g. `Bearer` or `Key`. */
+/** Pattern of the header in which an SDK sends its key: the key alone, or after a scheme, e.g. `Bearer` or `Key`. */
 const SDK_KEY = /^(?:[\w-]+\s+)?(\S+)$/;
-/** Form of `Relay-Key`. Two such headers are joined by a comma and a space, and are none. */
+/** Pattern of the header `Relay-Key`. Two such headers, which are joined by a comma and a space, do not match. */
 const RELAY_KEY = /^(?:Bearer\s+)?(\S+)$/i;
 const UNKNOWN_KEY = "The key is unknown or revoked.";
 
@@ -69,8 +69,10 @@ export const readSubmittedRoute = publicRoute(
 );
 
 /**
- * Identifies the caller of a submission by the relay's key, which stands where the upstream's SDK puts its own.
- * @throws Problem `unauthenticated`; `invalid_request` when the headers contain two different keys.
+ * Identifies the caller of a submission by an API key of the relay in the header in which the upstream's SDK sends its
+ * key.
+ * @throws Problem `unauthenticated` when there is no valid key; `invalid_request` when the headers contain two
+ * different keys.
  */
 async function callerOf(
   headers: Headers,
@@ -96,8 +98,10 @@ async function callerOf(
 }
 
 /**
- * Identifies the caller of a submission by the header `Relay-Key`. The other headers then have the key of the upstream.
- * @throws Problem `unauthenticated`; `invalid_request` when the header does not contain one key.
+ * Identifies the caller of a submission by the header `Relay-Key`. The customer's own key for the upstream is then in
+ * another header.
+ * @throws Problem `unauthenticated` when the key is not valid; `invalid_request` when the header does not contain
+ * exactly one key.
  */
 async function callerWith(
   header: string,
@@ -116,7 +120,7 @@ async function callerWith(
   throw unauthenticated(UNKNOWN_KEY);
 }
 
-/** Returns the one key in a header: the part behind the scheme, or the whole of it. Null for a header of another form. */
+/** Returns the only key in a header, without the scheme that may precede it. Null when the header has another form. */
 function keyIn(header: string | null, form: RegExp): string | null {
   return form.exec((header ?? "").trim())?.[1] ?? null;
 }

@@ -4,16 +4,19 @@ import { type BodyReader, bodyTimeout, receiveBody } from "../http/body.ts";
 import { SMALL_BODY_BYTES } from "./body-budget.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
-/** Time in milliseconds in which a large body must have come on by `LEAST_BYTES`, because it holds memory. */
+/**
+ * Time in milliseconds in which at least `LEAST_BYTES` further bytes of a large body must arrive, because the body
+ * takes memory meanwhile.
+ */
 export const ARRIVAL_WINDOW_MS = 10 * SECOND_MS;
 const LEAST_BYTES = 64 * 1024;
 
 /**
  * Reads the JSON body of a submission.
- * @param reserve reserves memory for a body of at least this many bytes, in all. It is called for bytes that have arrived,
- * and for none that are only declared: a client that declares much and sends nothing keeps no other from submitting.
+ * @param reserve reserves memory for the bytes of the body that have arrived so far. Declared bytes are not counted, so
+ * that a client that declares a long body and sends nothing does not keep others from submitting.
  * @throws Problem `payload_too_large` when the body is declared to have, or has, more than `maxBytes`; `body_timeout`
- * when it has not arrived in time; `invalid_json` when the connection ends before it; that of `reserve`.
+ * when it has not arrived in time; `invalid_json` when the connection ends before it; and the Problem of `reserve`.
  */
 export async function readSubmittedBody(
   { body, headers }: Pick<UpstreamCall, "body" | "headers">,
@@ -43,18 +46,18 @@ export async function readSubmittedBody(
   });
 }
 
-/** Watches that a large body keeps coming. */
+/** Watches the arrival of a large body, and ends its reading when it arrives too slowly. */
 class Arrival {
   readonly #stop = new AbortController();
   #bytes = 0;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  /** Aborts when too few bytes have come for some time. */
+  /** Signal that aborts when too few bytes of the body have arrived in the last seconds. */
   get stopped(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Notes how many bytes have come, in all. */
+  /** Records how many bytes of the body have arrived so far. */
   note(bytes: number): void {
     this.#bytes = bytes;
     if (this.#timer === null && bytes > SMALL_BODY_BYTES) this.#look();

@@ -15,18 +15,21 @@ export interface Submitted {
   readonly status: number;
   /** Headers of the upstream's answer that are passed on. */
   readonly headers: Headers;
-  /** Body of the upstream's answer: a stream where it is long, which ends when it is not read. */
+  /** Body of the upstream's answer. A long body is a stream, which ends when the caller does not read it. */
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string;
   /**
    * Status link of the task. Null when the task was erased, because the upstream has refused the submission, or when the
    * link could not be made.
    */
   readonly statusUrl: string | null;
-  /** True when an equal call with the same `Idempotency-Key` has made the submission before. */
+  /** True when an earlier equal call with the same `Idempotency-Key` has already made the submission. */
   readonly isReplayed: boolean;
 }
 
-/** Returns the answer to a repeated submission: that of the upstream to the first one, as far as it is kept. */
+/**
+ * Returns the answer to a repeated submission: the upstream's answer to the first one, if it is stored.
+ * @throws Problem `task_exists` when it is not stored; `submit_unknown` when the outcome of the submission is unknown.
+ */
 export async function replayed(
   event: Registering,
   task: TaskReply,
@@ -47,7 +50,10 @@ export async function replayed(
   return { taskId: event.id, status, headers, body, statusUrl, isReplayed: true };
 }
 
-/** Returns the problem for a submission with an unknown outcome. SDKs must not repeat it. */
+/**
+ * Returns the problem `submit_unknown` for a submission whose outcome is unknown. Its headers tell SDKs not to repeat
+ * the call.
+ */
 export async function unknownOutcome(
   event: Registering,
   task: TaskReply | null,
@@ -64,8 +70,8 @@ export async function unknownOutcome(
 }
 
 /**
- * Returns the headers that lead from a problem to its task. `Relay-Task-Id` is not among them: it marks the answers of
- * upstreams, by which clients tell a refusal of the upstream from one of the relay.
+ * Returns the headers of a problem that lead to its task. They do not include `Relay-Task-Id`, which only answers of
+ * upstreams have, so that clients can tell a refusal of the upstream from one of the relay.
  */
 async function linksOf(
   event: Registering,
@@ -77,8 +83,8 @@ async function linksOf(
 }
 
 /**
- * Returns the status link of the task; null when the relay does not know its own address, and when it cannot be made, which must not hide the answer to a job that the
- * upstream has accepted.
+ * Returns the status link of a task; null when the relay does not know its own address, and when making the link fails.
+ * Such a failure must not hide the upstream's answer to a job that it has accepted.
  */
 export async function statusUrlOf(
   { id, registration: { deadlineAt } }: Registering,

@@ -2,7 +2,7 @@ import type { UpstreamKeyOwner } from "../../config/offers.ts";
 import type { Issue } from "../http/problem.ts";
 import { invalidRequest } from "../http/problem.ts";
 
-/** A call that a caller wants to make to an upstream through the relay, before the relay has looked into it. */
+/** A call that a caller wants to make to an upstream through the relay, before the relay has checked it. */
 export class UpstreamCall {
   /** Path below the base URL of the connection, as the caller has spelt it, e.g. `/v1/predictions`. */
   readonly path: string;
@@ -27,9 +27,12 @@ export class UpstreamCall {
   }
 }
 
-/** A path that leads to the same place for everybody who reads it: no dots, no empty segment, nothing to decode twice. */
+/**
+ * Pattern of a path that every reader understands in the same way: it has no dot segments, no empty segment, and
+ * nothing that could be decoded twice.
+ */
 const PLAIN_PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~!$&'()*+,;=:@-]+)+$/;
-/** Characters of a query that the URL parser leaves as they are. */
+/** Pattern of a query that consists only of characters which the URL parser leaves unchanged. */
 const PLAIN_QUERY = /^[\w.~!$&()*+,;=:@/?%[\]{}|^`-]*$/;
 
 /**

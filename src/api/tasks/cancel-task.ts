@@ -15,10 +15,13 @@ import { readWhen } from "./task-watch.ts";
 /** Longest time in milliseconds that the answer waits for the outcome of the cancellation at the upstream. */
 const OUTCOME_WAIT_MS = 5 * SECOND_MS;
 
-/** States of an order whose outcome may follow soon: the upstream is asked, or its job is polled after the answer. */
+/**
+ * States of a cancellation whose outcome may follow soon: the upstream is being asked, or the job is polled after the
+ * upstream's answer.
+ */
 const OPEN_STATES: readonly TaskReply["cancellation"][] = ["asking", "accepted", "ended"];
 
-/** Query of a cancellation. With `force` the task fails whatever becomes of its job. */
+/** Query of a cancellation. With `force` the task fails at once, whatever becomes of its job. */
 const CancelQuery = z.strictObject({ force: Flag });
 
 /** Effect of an order to cancel a task. */
@@ -29,9 +32,9 @@ export interface CancelOutcome {
 }
 
 /**
- * Cancels an open task. Where the relay can cancel its job, the upstream is asked first, and the task fails with the
- * code `canceled` when it has confirmed; otherwise it fails at once. The result of a job that has ended meanwhile
- * counts.
+ * Cancels an open task. If the relay can cancel its job, the upstream is asked first, and the task fails with the code
+ * `canceled` when the upstream has confirmed; otherwise the task fails at once. If the job has ended meanwhile, its
+ * result counts.
  */
 export const cancelTask = operation(
   "cancelTask",
@@ -51,8 +54,8 @@ export const cancelTask = operation(
 );
 
 /**
- * Returns the event of an order to cancel a task.
- * @throws Problem `forbidden` when another caller than the operator wants to use force.
+ * Returns the event for an order to cancel a task.
+ * @throws Problem `forbidden` when somebody other than an operator wants to cancel with force.
  */
 function eventOf({ kind }: Caller, isForced: boolean) {
   if (kind === "operator") return { type: "cancel", isForced } as const;
@@ -60,7 +63,7 @@ function eventOf({ kind }: Caller, isForced: boolean) {
   throw new Problem("forbidden", { detail: "Only an operator can cancel with force." });
 }
 
-/** Reads the task until the outcome of its cancellation is known, for a short time. */
+/** Waits at most 5 seconds until the outcome of a cancellation is known, and returns the task. */
 async function awaited(call: Call<"id", unknown, unknown>): Promise<TaskReply> {
   const reading = { ...readingBy(call), stateIn: (task: TaskReply) => task };
   const task = await readWhen(reading, isOutcomeKnown, OUTCOME_WAIT_MS);
@@ -73,8 +76,8 @@ function isOutcomeKnown({ isTerminal, cancellation }: TaskReply): boolean {
 }
 
 /**
- * Returns the effect of an order to cancel, by the task as it was read last.
- * @throws Problem `task_settled` when the task has ended, but not because its job was canceled.
+ * Returns the effect of an order to cancel a task, from the state of the task after the wait for the outcome.
+ * @throws Problem `task_settled` when the task has ended for another reason than the cancellation.
  */
 function outcomeOf(task: TaskReply): CancelOutcome {
   const isCanceled = task.isTerminal && task.cancellation === "confirmed";

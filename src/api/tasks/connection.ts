@@ -30,8 +30,8 @@ export function requireConnection(name: string, config: Config): Connection {
 }
 
 /**
- * Returns the problem of a path that names no connection. To an operator it says which there are, or which settings are
- * missing; an account must not learn what is configured.
+ * Returns the problem for a path that names no connection. It tells an operator which connections there are or which
+ * settings are missing, but not an account, which must not learn what is configured.
  */
 export function unknownConnection(
   name: string,
@@ -51,7 +51,10 @@ function namesOf(connections: Config["connections"]): string {
   return [...connections.keys()].join(", ");
 }
 
-/** Returns the problem of a connection whose declaration is not valid. Only operators can read the faults. */
+/**
+ * Returns the problem for a connection whose declaration is not valid. It does not contain the faults, which only
+ * operators may read.
+ */
 export function disabledConnection(name: string): Problem {
   const detail = `The connection ${name} is disabled, because its declaration in CONNECTIONS is not valid; /healthz names the faults.`;
   return new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });

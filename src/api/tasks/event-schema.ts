@@ -21,8 +21,8 @@ import { messageOf } from "../http/issue-message.ts";
 
 const Integer = z.number().check(z.refine(Number.isInteger, "must be an integer"));
 /**
- * Schema of an integer of any size, which is the text of its digits where a number cannot hold it: a result must not be
- * refused because its random seed has many digits.
+ * Schema of an integer of any size. An integer that a number cannot represent exactly becomes the text of its digits,
+ * because a result must not be refused for a random seed with many digits.
  */
 const AnyInteger = z.custom<number | string>(
   (value) => Number.isInteger(value) || isLongInteger(value),
@@ -66,7 +66,7 @@ const UsageName = z
   .string()
   .check(z.refine(isUsageName, "must be a name like completion_tokens, of at most 64 characters"));
 const NO_NUMBER = "must be a number";
-/** Schema of an amount: a number, or a text that is one. */
+/** Schema of an amount, which is written as a number or as a text that contains a number. */
 const Amount = z.pipe(
   z
     .union([z.number(), z.string()], NO_NUMBER)

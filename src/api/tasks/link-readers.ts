@@ -1,26 +1,29 @@
 import { MINUTE_MS } from "../../core/time.ts";
 
-/** Largest number of readers in one isolate that wait at a time with a status link of one task. */
+/** Largest number of readers that wait at the same time, in one isolate, with the status link of one task. */
 const MAX_READERS = 32;
-/** Pause in milliseconds between two searches for the places of readers who have not given theirs back. */
+/** Pause in milliseconds between two searches for places of readers whose requests are over, in all tasks. */
 const SWEEP_MS = 15 * MINUTE_MS;
 
-/** A place of a reader: the time in Unix milliseconds at which the reader's request is over at the latest. */
+/**
+ * The place of one reader who waits with a status link. `endsAt` is the time in Unix milliseconds at which the reader's
+ * request is over at the latest.
+ */
 interface Place {
   readonly endsAt: number;
 }
 
 /**
- * Counts the readers in this isolate that wait with a status link. A place also ends by its time: where a client goes
- * away, the platform may end the request without running another line of it.
+ * Counts the readers who wait with status links in this isolate. The place of a reader is also freed when its time is
+ * over, because the platform may end the request of a client that has gone away without running any further code.
  */
 export class LinkReaders {
   readonly #placesOf = new Map<string, Set<Place>>();
   #sweepAt = 0;
 
   /**
-   * Takes a place among the readers of a task.
-   * @returns gives the place back; null when there is none left.
+   * Takes a place for a reader who waits with the status link of a task.
+   * @returns the function that gives the place back; null when no place is free.
    */
   enter(taskId: string, now: number, endsAt: number): (() => void) | null {
     if (now >= this.#sweepAt) {

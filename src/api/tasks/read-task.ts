@@ -18,30 +18,33 @@ import { Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
 
-/** A wait of a reader: for which state of the task it waits, and for how long. */
+/** What a reader of a task waits for: which state of the task, and for how long. */
 interface Awaited {
   /** Longest time in milliseconds to wait. */
   readonly waitMs: number;
   /**
-   * ETags of the answers that the reader has already, or `*` for every answer: the reader waits for a state of the
-   * task that none of them has. Null means that the reader waits for the result.
+   * ETags of the answers that the reader already has, or `*` for all answers. The reader waits for a state of the task
+   * that none of them shows. Null means that the reader waits for the result.
    */
   readonly known: readonly string[] | null;
 }
 
-/** A task as one reader may see it. */
+/** A task as one reader may see it, with the facts that the answer needs. */
 export interface FoundTask {
   readonly task: TaskReply;
   readonly reader: TaskReader;
   /** ETag of the answer. It contains the kind of reader, because each kind sees other fields. */
   readonly etag: string;
-  /** True when the reader has this answer already. */
+  /** True when the reader already has this answer. */
   readonly isKnown: boolean;
-  /** True when the reader was to wait, but too many others wait with the same status link. */
+  /**
+   * True when the answer was not delayed although the reader asked for it, because too many readers wait with the same
+   * status link.
+   */
   readonly isCrowded: boolean;
 }
 
-/** Query of a read. The schema is compiled when the isolate starts. */
+/** Query of the operation that reads a task. The schema is compiled when the isolate starts. */
 export const ReadQuery = compiled(
   z.strictObject({ wait: Wait, known: z.optional(z.array(z.string())) }),
 );
@@ -72,7 +75,7 @@ export const inspectTask = operation(
   async ({ env, caller, params: { id } }) => await taskClient(env, id).inspect(caller),
 );
 
-/** Parameters in the URL of a read. The schema is compiled when the isolate starts. */
+/** Schema of the parameters in the URL with which a task is read. It is compiled when the isolate starts. */
 export const LinkQuery = compiled(z.strictObject({ wait: Wait, token: StatusToken }));
 
 const byKey = routeOf({ method: "GET", path: "/v1/tasks/{id}" }, readTask, answerOf, {
@@ -87,7 +90,10 @@ export const readTaskRoute = alsoByLink(byKey, async (reading, { url, headers })
   answerOf(await taskWhen(awaitedBy(url, headers), reading)),
 );
 
-/** Reads a task for everybody who has its status token. @throws Problem when the token is not valid. */
+/**
+ * Reads the task of a status link for the holder of its token.
+ * @throws Problem when the token is not valid.
+ */
 export async function readLinkedTask(request: LinkRequest): Promise<FoundTask> {
   const reading = await readingByToken(request);
   return await taskWhen(awaitedBy(request.url, request.headers), reading);
@@ -103,7 +109,7 @@ function awaitedBy(url: URL, headers: Headers): Awaited {
   };
 }
 
-/** Reads a task as soon as it has an awaited state, but at the latest when the time to wait is over. */
+/** Reads a task as soon as it has the state for which the reader waits, or when the time to wait is over. */
 async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<FoundTask> {
   const { reader } = reading;
   const isStateKnown = (task: TaskReply) => {
@@ -130,8 +136,8 @@ async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<F
 }
 
 /**
- * Returns the ETag of a task. That of the operator also contains a hash of the text, because the operator sees
- * members that change without a change of the task's state, e.g. the time of the next poll.
+ * Returns the ETag of a task for a reader. For operators it also contains a hash of the JSON text, because operators
+ * see members that can change while the state of the task stays the same, e.g. the time of the next poll.
  */
 function etagOf(task: TaskReply, reader: TaskReader): string {
   const seen = `${stateOf(task)}-${reader}`;

@@ -8,9 +8,9 @@ import type { AnswerLink } from "./reading.ts";
 export const StatusToken = z.optional(z.string());
 
 /**
- * Lets a route that reads one task take the status token of the task too.
- * @param byKey answers requests with a key.
- * @param answer answers requests with a valid token.
+ * Returns a copy of a route that reads one task, which also accepts the status token of the task.
+ * @param byKey route that answers requests with an API key.
+ * @param answer function that answers requests with a valid status token.
  */
 export function alsoByLink<Id extends string>(
   byKey: ProtectedRoute<Id>,

@@ -87,21 +87,24 @@ interface Registered {
   readonly isReplayed: boolean;
   readonly task: TaskReply;
   /**
-   * Members that only the answer to a registration has: the status link, and those that the submit call to the
-   * provider must contain.
+   * Members that only the answer to a registration has: the status link, and those that the submit call to the provider
+   * must contain.
    */
   readonly members: HookFields & { readonly status_url?: string };
 }
 
 type Body = z.output<typeof Registration>;
 
-/** Returns the price of a task; null when it costs nothing. */
+/** Returns the price that a registration states for its task; null when the task costs nothing. */
 function priceIn({ credits, price }: Body): Price | null {
   if (price !== null) return priceOf(price);
   return credits === null ? null : { credits, rule: null };
 }
 
-/** Returns what is charged for a task, and the rule for what it costs, in the form of a registration. */
+/**
+ * Returns the credits to charge for a task and, for a price by usage, the rule that decides its final price. Both have
+ * the form in which a registration contains them.
+ */
 export function chargeOf(
   price: Price | null,
 ): Pick<RegisterEvent["registration"], "credits" | "priceRule"> {
@@ -111,9 +114,9 @@ export function chargeOf(
 }
 
 /**
- * Checks that jobs of the connection state the number by which the price is.
- * @param path place of the name, as a JSON Pointer.
- * @throws Problem `invalid_request` when they do not.
+ * Checks that the jobs of a connection state the number of usage on which a price depends.
+ * @param path JSON Pointer to the name of this number in the request.
+ * @throws Problem `invalid_request` when they do not state it.
  */
 export function requireUsageName(
   price: Price | null,

@@ -120,7 +120,7 @@ function requireCurrent(expiresAtS: number, env: Env): void {
   throw unauthenticated(`The status token expired at ${end}.`);
 }
 
-/** Builds the problem for a request with two credentials, of which RFC 6750 §2 permits one. */
+/** Returns the problem for a request that contains two credentials, of which RFC 6750 §2 permits only one. */
 function twoCredentials(): Problem {
   const message = "must not be sent together with the header Authorization";
   return invalidRequest([{ path: "/token", message }]);

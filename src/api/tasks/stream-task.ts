@@ -40,9 +40,10 @@ export const streamTask = alsoByLink(byKey, async (reading, { url, headers }) =>
 });
 
 /**
- * Answers with a stream of events: the present state of the task, unless the header `Last-Event-ID` shows
- * that the reader has it, and each change until the callback and the refund of the ended task are done. A
- * reader who already has the last state gets the answer 204, after which browsers do not connect again.
+ * Answers with a stream of events. The first event is the present state of the task, unless the header `Last-Event-ID`
+ * shows that the reader has it already. An event follows for each change until the task has ended and its callback and
+ * refund are done. A reader who already has the last state gets the status 204, after which browsers do not connect
+ * again.
  */
 async function eventStream(reading: Reading, headers: Headers): Promise<Response> {
   const known = headers.get("Last-Event-ID");
@@ -91,8 +92,8 @@ async function* eventsOf(
 }
 
 /**
- * Waits until the task may have changed, at most `maxMs` milliseconds, and returns the task as it is then. Null when
- * the stream must end, because its reader has left or `whileValid` says so.
+ * Waits at most `maxMs` milliseconds until the task may have changed, and returns the task as it is then. Null when the
+ * stream must end, because its reader has left or because `whileValid` returned null.
  */
 async function taskAfter(
   seen: TaskReply,
@@ -112,10 +113,9 @@ async function taskAfter(
 }
 
 /**
- * Reads the task again; returns `known`, the state that was read before, while the task or the owner of the
- * API key cannot be read. If the stream broke off instead, browsers would connect again, get an answer 503
- * and give up. Null means that the stream must end: the task is gone, the API key was revoked, or the status
- * token has expired.
+ * Reads the task again. When the task or the owner of the API key cannot be read, it returns `known`, the state that
+ * was read before. A broken stream would make browsers connect again, get 503 and give up. Null means that the stream
+ * must end: the task is gone, the API key was revoked, or the status token has expired.
  */
 async function whileValid(
   known: TaskReply,

@@ -50,7 +50,7 @@ export function accepted(applied: Applied): { readonly isNew: boolean; readonly 
   }
 }
 
-/** Texts of refusals that show the task. */
+/** Texts of the refusals in which the API also shows the task. */
 const DETAILS = {
   idempotency_key_reused:
     "An order for a redelivery with another callback_url was given under this key.",
@@ -58,7 +58,7 @@ const DETAILS = {
     "An account can cancel only a task that it has submitted, whose job is known, and whose upstream has a call to cancel jobs.",
 } as const;
 
-/** Returns the problem for a task that its account cannot pay. */
+/** Returns the problem for a task whose price exceeds the credits of its account. */
 export function insufficientCredits(balance: number, price: number): Problem {
   const detail = `The task costs ${price} credits and the account has ${balance}.`;
   return new Problem("insufficient_credits", { detail, members: { balance, price } });

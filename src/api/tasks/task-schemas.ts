@@ -85,7 +85,7 @@ export const RedeliverOrder = z.strictObject({
   callback_url: optional(z.string()),
 });
 
-/** Tells whether all texts and names in a JSON object are well formed. */
+/** Tells whether all texts and names in a JSON object are well-formed Unicode. */
 function isWellFormed(object: JsonObject): boolean {
   return jsonEqual(object, wellFormedMembers(object));
 }

@@ -3,18 +3,18 @@ import type { TaskReader } from "../../core/views/reader.ts";
 import { stateOf, type TaskReply } from "../../objects/task/reply.ts";
 import { type TaskBindings, taskObject } from "../../objects/task/task-stub.ts";
 
-/** The parts of a task that tell its state, as the reader got them with its last read. */
+/** The parts of a task that identify its state, as the reader got them when the task was last read. */
 type Known = Pick<TaskReply, "version" | "progress" | "createdAt">;
 
 /** Shortest pause in milliseconds between two reads of a task that cannot be watched. */
 const MIN_PAUSE_MS = 5 * SECOND_MS;
 /** Longest pause in milliseconds between two reads of a task that cannot be watched. */
 const MAX_PAUSE_MS = MINUTE_MS;
-/** Pause between two reads of a task that cannot be watched, as a part of the task's age. */
+/** Pause between two reads of a task that cannot be watched, as a fraction of the task's age. */
 const PAUSE_OF_AGE = 1 / 8;
 /**
- * Longest time in milliseconds that a reader waits for the WebSocket. Afterwards the task is read from time to time
- * instead.
+ * Longest time in milliseconds that a request waits for the WebSocket with which it watches a task. Without a WebSocket
+ * the task is read from time to time instead.
  */
 const OPEN_MS = 2 * SECOND_MS;
 
@@ -25,25 +25,30 @@ function pauseMs({ createdAt }: Pick<Known, "createdAt">, now: number): number {
 }
 
 /**
- * The wait of one request for changes of one task. The task's object tells each new state over a WebSocket, which
- * the platform keeps while the object is not in memory. The WebSocket belongs to the request that has opened it and
- * must be closed by it. Where there is none (too many watchers, an object that is overloaded or runs an earlier
- * release, a connection that the platform has closed) the task is to be read from time to time.
+ * The wait of one request for changes of one task. The task's object reports each new state over a WebSocket, which the
+ * platform keeps while the object is not in memory. The WebSocket belongs to the request that has opened it, which must
+ * close it. If there is none (too many watchers, an object that is overloaded or runs an earlier release, or a
+ * connection that the platform has closed), the task is to be read from time to time.
  */
 export class TaskWatch {
   readonly #reader: TaskReader;
   #socket: WebSocket | null = null;
-  /** State of the task that its object has told last; null when the task was read because of it, or none was told. */
+  /**
+   * State of the task that its object has reported last. Null when no state was reported since the task was last read.
+   */
   #told: string | null = null;
-  /** State of the task that the reader knows; null before the first wait. */
+  /** State of the task that the reader already has; null before the first wait. */
   #known: Known | null = null;
-  /** Time in Unix milliseconds at which the task is read whatever its object tells; null for none. */
+  /**
+   * Time in Unix milliseconds at which the task is read again even without a report from its object; null when no such
+   * read is planned.
+   */
   #readAt: number | null = null;
-  /** Ends the present wait, because of news or the end of the connection. */
+  /** Function that ends the present wait. It is called when the object reports a new state or the connection ends. */
   #onNews = (): void => undefined;
 
   #isClosed = false;
-  /** Runs when the watch is closed. */
+  /** Function that is called when the watch is closed. */
   readonly #onClose: () => void;
 
   private constructor(reader: TaskReader, onClose: () => void) {
@@ -52,8 +57,9 @@ export class TaskWatch {
   }
 
   /**
-   * Watches a task. Where its object gives no WebSocket, the watch has the task read from time to time instead.
-   * @param reader kind of the reader: one with a status link does not see the progress of the job.
+   * Watches a task. If the task's object accepts no WebSocket, the watch asks for a read of the task from time to time
+   * instead.
+   * @param reader kind of the reader; one with a status link does not see the progress of the job.
    */
   static async open(
     env: TaskBindings,
@@ -92,9 +98,9 @@ export class TaskWatch {
   }
 
   /**
-   * Waits until the task may have another state than the known one, at most `maxMs` milliseconds.
-   * @returns whether the task is to be read: it has changed, or cannot be watched and was last read long enough ago.
-   * False after `close`.
+   * Waits until the task may have another state than `known`, at most `maxMs` milliseconds.
+   * @returns true when the task is to be read: it has changed, or it cannot be watched and was last read long enough
+   * ago. False after `close`.
    */
   async changed(known: Known, maxMs: number): Promise<boolean> {
     this.#known = known;
@@ -110,8 +116,8 @@ export class TaskWatch {
   }
 
   /**
-   * Notes that the read after a change has failed, so that the task is read again after a pause and not before.
-   * @param known state of the task that the reader still knows.
+   * Records that the task could not be read after a change, so that it is read again only after a pause.
+   * @param known state of the task that the reader still has.
    */
   noteFailedRead(known: Known): void {
     const now = Date.now();
@@ -123,7 +129,7 @@ export class TaskWatch {
     return this.#isClosed;
   }
 
-  /** Closes the WebSocket and ends a wait; the request could not end with either of them open. */
+  /** Closes the WebSocket and ends a wait, because an open WebSocket or wait would keep the request from ending. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -149,8 +155,8 @@ export class TaskWatch {
   }
 
   /**
-   * Tells whether a wait without a planned read is to end: the connection has ended, or the task has another state
-   * than the known one.
+   * Tells whether the present wait must end, because the connection has ended or the task has another state than the
+   * known one. While a read is planned, the answer is false.
    */
   #isNews(): boolean {
     if (this.#readAt !== null) return false;
@@ -183,8 +189,8 @@ export interface Watched<T> {
    */
   readonly requireCurrent: () => Promise<void>;
   /**
-   * Opens a watch of the task, which the caller closes after at most `maxMs` milliseconds; null when the reader must
-   * not wait.
+   * Opens a watch of the task, which the caller must close after at most `maxMs` milliseconds. Null when the reader
+   * must not wait.
    */
   readonly watch: (maxMs: number) => Promise<TaskWatch | null>;
   /** Returns the state of the task in an answer. */
