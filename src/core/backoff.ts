@@ -6,7 +6,10 @@ const MIN_LOOK_MS = MINUTE_MS;
  * relay is over.
  */
 export const MAX_LOOK_MS = 30 * MINUTE_MS;
-/** Largest random addition to the wait between two such checks, as a fraction of this wait. */
+/**
+ * Largest random addition to the wait between two checks whether the work on a task can go on, as a fraction of this
+ * wait.
+ */
 const LOOK_JITTER = 0.25;
 
 /**

@@ -1,4 +1,4 @@
-/** A decimal number, exact: `digits` × 10^-`scale`. */
+/** An exact decimal number: `digits` × 10^-`scale`. */
 interface Decimal {
   readonly digits: bigint;
   readonly scale: number;
@@ -24,7 +24,7 @@ function decimalOf(value: number): Decimal {
   return { digits: BigInt(whole + fraction) * powerOfTen(-scale), scale: Math.max(scale, 0) };
 }
 
-/** Returns 10 to the power of a number; 1 for a negative one. */
+/** Returns 10 to the power of `exponent`; 1 when the exponent is negative. */
 function powerOfTen(exponent: number): bigint {
   return 10n ** BigInt(Math.max(exponent, 0));
 }

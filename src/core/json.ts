@@ -20,15 +20,21 @@ export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
   return keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key] ?? null, b[key] ?? null));
 }
 
-/** Escape of a surrogate or of U+0000, without which a JSON text that is well formed has only well-formed texts in it. */
+/**
+ * Pattern of the escape of a surrogate or of U+0000 in a JSON text. When a well-formed JSON text has no such escape,
+ * all texts in its value are well-formed too.
+ */
 const ODD_ESCAPE = /\\u(?:d[89a-f]|0000)/i;
-/** Begin of a number of at least 16 digits, as no smaller number is beyond 2^53. Texts may contain such a begin too. */
+/**
+ * Pattern of the beginning of a number with at least 16 digits, because only such numbers can be beyond 2^53. Strings
+ * in the JSON text may match it too.
+ */
 const LONG_NUMBER = /(?:^|[:[,\s])-?\d{16}/;
 
 /**
- * Returns the value of a JSON text from outside; undefined when the text is not JSON. All texts and names in it are well
- * formed (`wellFormed`), because they may get into the body of a callback, which stays the same at every attempt. An
- * integer that a number cannot hold is the text of its digits, as in `parseJsonAsSent`.
+ * Returns the value of a JSON text from outside; undefined when the text is not JSON. Texts and names in it are made
+ * well formed (`wellFormed`), because they may become part of the body of a callback, which must be the same in every
+ * attempt. An integer that a number cannot represent exactly becomes the text of its digits, as in `parseJsonAsSent`.
  */
 export function parseJson(text: string): JsonValue | undefined {
   const whole = text.toWellFormed();
@@ -43,10 +49,10 @@ export function parseJson(text: string): JsonValue | undefined {
 }
 
 /**
- * Returns the value of a JSON text; undefined when the text is not JSON. Texts in it stay as they were sent, for a caller
- * who is refused when one is not well formed. An integer beyond 2^53 that a number cannot hold, e.g. an id or a seed of
- * 64 bits, is the text of its digits, as the JSON of many APIs has such integers
- * (https://protobuf.dev/programming-guides/json/).
+ * Returns the value of a JSON text; undefined when the text is not JSON. Texts in it stay as they were sent, so that
+ * the caller can be told of a text that is not well formed. An integer beyond 2^53 that a number cannot represent
+ * exactly, e.g. an id or a seed of 64 bits, becomes the text of its digits. The JSON of many APIs has such integers as
+ * texts too (https://protobuf.dev/programming-guides/json/).
  */
 export function parseJsonAsSent(text: string): JsonValue | undefined {
   try {
@@ -56,7 +62,10 @@ export function parseJsonAsSent(text: string): JsonValue | undefined {
   }
 }
 
-/** Keeps the digits of a number that a parsed JSON value has rounded. `source` is the text of a number, text or word. */
+/**
+ * Reviver for `JSON.parse`: returns the digits of an integer as text when the parsed number has rounded it, otherwise
+ * the parsed value. `source` is the JSON text of the value.
+ */
 function withDigits(
   _name: string,
   value: JsonValue,
@@ -65,7 +74,7 @@ function withDigits(
   return typeof value === "number" && isLongInteger(source) ? source : value;
 }
 
-/** Tells whether a value is the text of an integer beyond 2^53, which a number cannot hold. */
+/** Tells whether a value is the text of an integer beyond 2^53 that a number cannot represent exactly. */
 export function isLongInteger(value: unknown): value is string {
   if (typeof value !== "string" || !/^-?[1-9]\d{15,}$/.test(value)) return false;
   return !Number.isSafeInteger(Number(value));

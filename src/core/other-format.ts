@@ -1,6 +1,6 @@
 /**
- * Texts in the message of the error that a Durable Object throws for a record or an event that this build does not
- * read. Callers recognise the error by this text, because only the message of an error reaches them.
+ * Texts that mark, in the message of an error of a Durable Object, a record or an event in a format that this build
+ * does not read. Callers recognise the error by these texts, because only the message of an error reaches them.
  */
 
 /** Marks a record or an event in a form that only a later release of the relay knows. */

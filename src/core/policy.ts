@@ -100,8 +100,8 @@ export interface Settings {
   readonly taskDeadlineMs: number;
   readonly retentionMs: number;
   /**
-   * Time in milliseconds from the last change of a settled task to the deletion of its row from the index. A task
-   * is settled when it has ended and no attempt of its callback and no refund is left to make.
+   * Time in milliseconds from the last change of a settled task to the deletion of its row from the index. A task is
+   * settled when it has ended and no attempt of its callback and no refund is left to make.
    */
   readonly indexRetentionMs: number;
   /** The current time in Unix milliseconds while the relay is paused; null otherwise. */
@@ -155,13 +155,15 @@ export interface Settings {
 
 /** The relay's own links to outputs, i.e. to the files that tasks have generated. */
 export interface OutputLinks {
-  /** True when the relay copies outputs. Otherwise it has links of its own only to outputs that open with a key. */
+  /**
+   * True when the relay copies outputs. Otherwise it makes links of its own only to outputs that open only with a key.
+   */
   readonly areKept: boolean;
   /** Time for which the links work, in milliseconds. */
   readonly lifeMs: number;
   /**
-   * Returns the relay's link to an output. Null when the relay must not fetch it, e.g. because the URL rules refuse its
-   * source; the output then keeps the upstream's own link.
+   * Returns the relay's link to an output. Null when the relay must not fetch the output, e.g. because the URL rules
+   * forbid its source; the output then keeps the upstream's own link.
    */
   readonly linkTo: (output: LinkableOutput) => string | null;
 }
@@ -171,9 +173,9 @@ export interface LinkableOutput {
   readonly taskId: string;
   /** Number of the output: its place in `output.urls`, counted from 1. */
   readonly number: number;
-  /** The upstream's own link. */
+  /** The upstream's own link to the output. */
   readonly source: string;
-  /** Time from which the relay refuses its link, in Unix seconds. */
+  /** Time from which the relay refuses its own link to the output, in Unix seconds. */
   readonly expiresAtS: number;
   /** Time at which the relay first stored the task, in Unix milliseconds. */
   readonly recordedAt: number;
@@ -181,7 +183,10 @@ export interface LinkableOutput {
   readonly origin: string;
   /** Name of the connection to the provider; null when the task names none. */
   readonly connection: string | null;
-  /** True when the upstream itself has not told the link (`Provable`, record/upstream.ts). Absent when it has. */
+  /**
+   * True when the link may come from somebody other than the upstream (`Provable`, record/upstream.ts). Absent when the
+   * upstream itself has stated it.
+   */
   readonly isUnproven?: true;
 }
 

@@ -1,4 +1,4 @@
-/** Size of a number in bytes, at most, when V8 serialises it: a type tag and a double. */
+/** Largest size in bytes of a number in V8's serialisation: a type tag and a double. */
 const NUMBER_BYTES = 9;
 const TWO_BYTE_CHARACTER = /[\u0100-\uffff]/;
 
@@ -33,7 +33,7 @@ function objectBytes(object: object): number {
   return Object.values(object).reduce<number>((sum, value) => sum + storedBytes(value), named);
 }
 
-/** Returns the number of bytes in which V8 writes a length: each byte carries seven bits of the number. */
+/** Returns how many bytes V8's serialisation needs for a length, of which each byte carries seven bits. */
 function varintBytes(length: number): number {
   let bytes = 1;
   for (let rest = length; rest >= 128; rest /= 128) bytes++;

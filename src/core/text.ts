@@ -1,11 +1,11 @@
-/** The replacement character U+FFFD, which stands in place of each character that a text must not contain. */
+/** The replacement character U+FFFD, which replaces each character that a text must not contain. */
 const REPLACEMENT = "\ufffd";
 
 /**
- * Returns a text in which U+FFFD stands for each lone surrogate (half of a UTF-16 pair) and each U+0000. Strict parsers
- * refuse JSON with them: `json_decode` of PHP, jq, the encoder of Python, the type `jsonb` of Postgres. They are replaced
- * and not removed, so that a reader sees that something was lost, and that no other text comes into being
- * (https://www.unicode.org/reports/tr36/#Deletion_of_Noncharacters).
+ * Returns a text in which U+FFFD replaces each lone surrogate (half of a UTF-16 pair) and each U+0000. Strict parsers
+ * refuse JSON that contains them: `json_decode` of PHP, jq, the encoder of Python, the type `jsonb` of Postgres. They
+ * are replaced and not removed, so that a reader sees that something was lost, and no other text arises by removing
+ * them (https://www.unicode.org/reports/tr36/#Deletion_of_Noncharacters).
  */
 export function wellFormed(text: string): string {
   return text.toWellFormed().replaceAll("\0", REPLACEMENT);

@@ -134,7 +134,7 @@ function decideOnCancel(
     : cancelSubmitted(record, policy, now);
 }
 
-/** Returns the effect of the end of a call that the work loop has made. */
+/** Returns the effect of the end of a call to another service that the work loop has made, e.g. of a poll. */
 function endCall(
   record: TaskRecord | null,
   event: CallEndedEvent,

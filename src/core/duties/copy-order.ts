@@ -6,10 +6,16 @@ import { proofOf, type Provable } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 import { mayDelayClient } from "./operator-notice-send.ts";
 
-/** The outputs of a task that the relay keeps, as their own object knows them (objects/output). */
+/**
+ * The outputs of a task that the relay keeps, in the form in which the object that copies them (objects/output) knows
+ * them.
+ */
 export interface KeptOutputs {
   readonly taskId: string;
-  /** Number that tells the task from others under the same id (`TaskRecord.recordedAt`). */
+  /**
+   * Creation time of the task's record in Unix milliseconds, which differs between tasks with the same id
+   * (`TaskRecord.recordedAt`).
+   */
   readonly recordedAt: number;
   /** Time at which the copies are deleted, in Unix milliseconds. */
   readonly expiresAt: number;

@@ -17,7 +17,7 @@ import type { Duty } from "./duty.ts";
 export interface IndexRowStep {
   readonly kind: "writeIndexRow";
   readonly row: IndexRow;
-  /** States that an earlier write of this version was planned, which may have succeeded. */
+  /** True when an earlier write of this version of the row was planned, which may have succeeded. */
   readonly isRepeat: boolean;
 }
 

@@ -67,12 +67,11 @@ export function sendNotice(record: TaskRecord, policy: Policy): Duty<NoticeStep>
 }
 
 /**
- * Tells whether a call could delay the next planned refund or attempt of the callback, because the call may still
- * run at that time. It is meant for calls that no client waits for, e.g. an operator notice. An overdue call counts
- * as starting no earlier than `policy.readyAt`. Without this, an overdue call could start right after an attempt or
- * another call, or when an alarm continues the work after a crash or a fault, and still run when the next attempt is
- * due. Nor does it count as starting before the last change of the task, whose time the `version` is at least: after a
- * step of the clock back, a new instance is ready before it.
+ * Tells whether a call could still run when the next refund or attempt of the callback is due, and so delay it. It is
+ * meant for calls that no client waits for, e.g. an operator notice. An overdue call counts as starting no earlier than
+ * `policy.readyAt`. Without this, an overdue call could start right after an attempt or another call, or when an alarm
+ * continues the work after a crash or a fault. The call also counts as starting no earlier than the last change of the
+ * task, which is about its `version`: after the clock was put back, `policy.readyAt` can be earlier than that.
  * @param plannedAt time for which the call is planned, in Unix milliseconds.
  * @param clearanceMs longest time that the call may take, in milliseconds.
  */

@@ -18,8 +18,8 @@ export interface Poll {
   /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;
   /**
-   * True when the poll is made before other polls of its connection if there are too many. It is so when a hook has
-   * just claimed the end of the job, and when the task ends after this poll.
+   * True when the poll is made before other polls of its connection if there are too many: when a hook has just claimed
+   * the end of the job, and when the task ends after this poll.
    */
   readonly isUrgent: boolean;
   readonly purpose: PollPurpose;

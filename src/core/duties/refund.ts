@@ -11,7 +11,9 @@ export interface Refund {
   readonly amount: number;
   /** Reason of the refund: `error.code` of the failed task, or `submit_refused`. */
   readonly reason: string;
-  /** Id of the submission that was refused; null for a failed task. Its task is erased, and its id free again. */
+  /**
+   * Id of the submission that was refused, whose task is erased after the refund; null for the refund of a failed task.
+   */
   readonly submissionId: string | null;
 }
 

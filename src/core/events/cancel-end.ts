@@ -12,7 +12,7 @@ import {
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { sameJob } from "../record/upstream.ts";
 
-/** States of a cancellation after the answers that are neither a confirmation nor missing. */
+/** State of a cancellation after each kind of answer that is not a confirmation. */
 const STATES: Readonly<Record<Exclude<UnconfirmedCancel["kind"], "unanswered">, AnsweredKind>> = {
   accepted: "accepted",
   ended: "ended",
@@ -41,7 +41,7 @@ export function endCancel(
   return changed(withCancellation(record, afterAnswer(cancellation, answer, policy, now), now));
 }
 
-/** Returns the cancellation after an answer that is no confirmation, or after none. */
+/** Returns the cancellation of a task after the upstream has answered without confirming it, or has not answered. */
 function afterAnswer(
   known: Cancellation,
   { kind, statusCode }: UnconfirmedCancel,
@@ -55,7 +55,10 @@ function afterAnswer(
     : withAnswer(known, STATES[kind], statusCode, pollFrom, now);
 }
 
-/** Returns the task with another state of its cancellation. Readers do not see that a call is repeated. */
+/**
+ * Returns the task with a changed cancellation. The version of the task rises, unless the call is only repeated, which
+ * readers do not see.
+ */
 function withCancellation(record: OpenTask, cancellation: Cancellation, now: number): OpenTask {
   const isShown = askingOf(cancellation) === null;
   return { ...record, cancellation, ...(isShown && { version: nextVersion(record, now) }) };

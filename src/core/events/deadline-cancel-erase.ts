@@ -26,9 +26,9 @@ export function endAtDeadline(record: TaskRecord | null, policy: Policy, now: nu
 }
 
 /**
- * Returns the effect of an order of the operator to cancel an open task. Where the relay can cancel the job, the
- * upstream is asked first (duties/cancel-job.ts), and the task stays open until the upstream has confirmed.
- * Otherwise, and when the operator forces it, the task fails at once.
+ * Returns the effect of an operator's order to cancel an open task. If the relay can cancel the job, the upstream is
+ * asked first (duties/cancel-job.ts), and the task stays open until the upstream has confirmed. Otherwise, and when the
+ * operator forces it, the task fails at once.
  */
 export function cancel(
   record: TaskRecord | null,
@@ -44,9 +44,9 @@ export function cancel(
 }
 
 /**
- * Returns the effect of an order of an account to cancel its task. An account may cancel only what it has submitted, and
- * only where the relay can cancel the job, because its price is returned although the operator may have to pay for the
- * job.
+ * Returns the effect of an account's order to cancel its task. An account may cancel only tasks that it has submitted
+ * itself, and only if the relay can cancel the job. Otherwise the price would be returned although the operator may
+ * have to pay for the job.
  */
 export function cancelSubmitted(record: TaskRecord | null, policy: Policy, now: number): Decision {
   return whileOpen(record, (task) => {
@@ -55,7 +55,10 @@ export function cancelSubmitted(record: TaskRecord | null, policy: Policy, now: 
   });
 }
 
-/** Returns the effect of an order to cancel a task, which needs an open task whose submission is not under way. */
+/**
+ * Returns the effect of an order to cancel a task if the task is open and its submission is not under way; otherwise
+ * the rejection of the order.
+ */
 function whileOpen(record: TaskRecord | null, order: (task: OpenTask) => Decision): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
   if (isTerminal(record)) return conflict("task_settled", record);
@@ -64,8 +67,8 @@ function whileOpen(record: TaskRecord | null, order: (task: OpenTask) => Decisio
 }
 
 /**
- * Returns the effect of an order to cancel for which the upstream is asked. The order changes nothing while the
- * upstream is asked already, because of an earlier order or of the deadline.
+ * Returns the effect of an order to cancel for which the upstream is asked first. The order changes nothing when the
+ * upstream is already being asked, because of an earlier order or of the deadline.
  */
 function ask(record: OpenTask, now: number): Decision {
   const { cancellation: known } = record;
@@ -76,7 +79,7 @@ function ask(record: OpenTask, now: number): Decision {
   return changed({ ...record, version, cancellation: startCancellation(now) });
 }
 
-/** Returns the task as an order to cancel fails it at once: the upstream is not asked, or not asked again. */
+/** Returns the task after an order to cancel has failed it at once, without asking the upstream or asking it again. */
 function failAtOnce(record: OpenTask, policy: Policy, now: number) {
   const cancellation = record.cancellation ?? unsentCancellation(now);
   return finishCanceled({ ...record, cancellation }, policy, now);

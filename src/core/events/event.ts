@@ -46,8 +46,8 @@ export type CallEndedEvent =
 export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent | DeleteOutputEvent;
 
 /**
- * An event about the submission of a task: its end, the time at which its task fails because its outcome stayed
- * unknown, or a check of the customer's key with which it was made.
+ * An event about the submission of a task: the end of the submission, the time at which the task fails because the
+ * outcome stayed unknown, or a check of the customer's key with which the job was submitted.
  */
 export type SubmissionEvent =
   | SubmitEndedEvent
@@ -93,8 +93,8 @@ export interface RegisterEvent extends Requested {
 }
 
 /**
- * Event of the end of a submission: the Worker that has sent the call brings the upstream's answer, or the time for the
- * answer is over.
+ * Event of the end of a submission: the Worker that has sent the call reports the upstream's answer, or the time for
+ * the answer is over.
  */
 export interface SubmitEndedEvent {
   readonly type: "submit_ended";
@@ -334,7 +334,7 @@ export interface RewriteIndexRowEvent {
 
 export interface IndexRowEndedEvent {
   readonly type: "index_row_ended";
-  /** States that an earlier write of this version was planned, which may have succeeded. */
+  /** True when an earlier write of this version of the row was planned, which may have succeeded. */
   readonly isRepeat: boolean;
   /** Version of the task's record from which the written row was derived. */
   readonly version: number;
@@ -355,7 +355,10 @@ export interface NoticeEndedEvent {
 
 export interface CopiesOrderedEvent {
   readonly type: "copies_ordered";
-  /** Number that tells the task from others under the same id (`TaskRecord.recordedAt`). */
+  /**
+   * Creation time of the task's record in Unix milliseconds, which differs between tasks with the same id
+   * (`TaskRecord.recordedAt`).
+   */
   readonly recordedAt: number;
   /**
    * True when the object that copies the outputs of the task has taken the order. False when it has not, and when no
@@ -364,10 +367,13 @@ export interface CopiesOrderedEvent {
   readonly isTaken: boolean;
 }
 
-/** Event of the object that copies the outputs of a task: the copies of some of them have ended. */
+/** Event with which the object that copies the outputs of a task reports that some copies have ended. */
 export interface CopiesEndedEvent {
   readonly type: "copies_ended";
-  /** Number that tells the task from others under the same id (`TaskRecord.recordedAt`). */
+  /**
+   * Creation time of the task's record in Unix milliseconds, which differs between tasks with the same id
+   * (`TaskRecord.recordedAt`).
+   */
   readonly recordedAt: number;
   readonly ended: readonly NumberedCopy[];
 }
@@ -378,7 +384,7 @@ export interface DeleteOutputEvent {
   readonly number: number;
 }
 
-/** The end of the copy of the output with this number. */
+/** The number of an output, and how its copy has ended. */
 export interface NumberedCopy {
   readonly number: number;
   readonly state: EndedCopy;

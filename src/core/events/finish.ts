@@ -57,7 +57,10 @@ export function finish(
   return result.status === "completed" ? withPrice(ended, result, policy, now) : ended;
 }
 
-/** Returns a result with the relay's links to its outputs, and what is stored of them. */
+/**
+ * Returns a result in which the relay's own links replace those of the upstream, and the data about these outputs that
+ * the record stores.
+ */
 function withLinks(task: OpenTask, result: UpstreamResult & Provable, policy: Policy, now: number) {
   if (result.status !== "completed" || policy.outputs === null) {
     return { linked: result, outputs: null };

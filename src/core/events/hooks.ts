@@ -180,7 +180,10 @@ function applyToOpen(record: OpenTask, event: HookEvent, policy: Policy, now: nu
   return changed({ ...kept, version }, noteOf(kept, news));
 }
 
-/** Returns the effect of a hook that is not understood, where no poll can find out what it says: its reason is noted. */
+/**
+ * Returns the effect of a hook that is not understood when the job cannot be polled to find out what the hook means:
+ * the record gets the reason.
+ */
 function refuseUnread(record: OpenTask, reason: UnreadHook, now: number): Decision {
   const tracking = noteRefusedHook(record.tracking, reason, now);
   return tracking === record.tracking
@@ -189,8 +192,9 @@ function refuseUnread(record: OpenTask, reason: UnreadHook, now: number): Decisi
 }
 
 /**
- * Tells whether a hook is about this task. It is not when it came to the URL of another connection or submission: then
- * it is about an earlier task with this id, or came to a URL that others than the upstream have seen.
+ * Tells whether a hook is about this task and its present submission. It is not when it came to the hook URL of another
+ * connection or submission: then it is about an earlier task with this id, or came to a URL that others than the
+ * upstream have seen.
  */
 function isHookOf(record: TaskRecord, event: HookEvent): record is CreatedTask {
   if (record.status === "charging" || record.upstream === null) return false;
@@ -242,10 +246,10 @@ function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTas
 }
 
 /**
- * Stores a hook with a task that has no job yet, until a job is attached. Where none is attached, the job that the hook
- * names is asked for at the end (duties/ask-kept-job.ts). Returns the same record when the hook
- * is not stored: because it is stored already, is too large, or comes after the last time at which the jobs named by
- * stored hooks are polled; or because it says that a job is in progress and its task cannot be polled.
+ * Stores a hook with a task that has no job yet, until a job is attached. If none is attached, the job that the hook
+ * names is polled before the task ends (duties/ask-kept-job.ts). The same record is returned when the hook is not
+ * stored: because it is stored already, is too large, or comes after the last time at which the jobs named by stored
+ * hooks are polled; or because it says that a job is in progress and its task cannot be polled.
  */
 function withKeptHook(
   task: OpenTask,
@@ -283,8 +287,8 @@ function askedForKept(before: OpenTask, kept: OpenTask, now: number): OpenTask {
 }
 
 /**
- * Returns the effect of a hook for the log: `kept` when it is stored until a job is attached, `nudged` when
- * it causes a poll; undefined when it says only that the job is queued or running.
+ * Returns the effect of a hook on the task in one word, for the log: `kept` when it is stored until a job is attached,
+ * `nudged` when it causes a poll. Undefined when it says only that the job is queued or running.
  */
 function noteOf({ tracking }: OpenTask, { status }: UpstreamNews): Note | undefined {
   if (status === "queued" || status === "processing") return undefined;

@@ -135,8 +135,7 @@ function advance(open: OpenTask, event: ReportEvent, policy: Policy, now: number
 }
 
 /**
- * Returns the decision to store a new or ended task. Its record is rejected when it would be too large to be
- * stored.
+ * Returns the decision to store a new or ended task, or its rejection when its record would be too large to be stored.
  */
 function accept(record: TaskRecord): Decision {
   if (isStorable(record)) return changed(record);
@@ -176,8 +175,8 @@ function createFromEvent(
 }
 
 /**
- * Tells whether a registration repeats that of a task. The task keeps the price of its first submission when the offer
- * has got another one since, so an offered price is not compared.
+ * Tells whether a registration repeats the registration of a task. A price that comes from an offer is not compared:
+ * the task keeps the price of its first submission, and the offer may have got another price since.
  */
 function sameRegistration({ model, registration, submission }: TaskRecord, event: RegisterEvent) {
   if (registration === null) return false;
@@ -189,7 +188,10 @@ function sameRegistration({ model, registration, submission }: TaskRecord, event
   );
 }
 
-/** Returns a registration for comparison. @param paid the registration with the price that counts. */
+/**
+ * Returns the members of a registration that are compared with those of another one.
+ * @param paid the registration whose price is used.
+ */
 function comparable(
   { callbackUrl, provider, parameters, metadata, deadlineAt, accountId }: Registration,
   { credits, priceRule }: Registration,

@@ -45,7 +45,10 @@ function isOutdated({ submission, deadlineAt }: OpenTask, { askedAt }: PollEnded
   return unknownOutcomeOf(submission) === null && askedAt < deadlineAt;
 }
 
-/** Returns the task after a poll that has not shown that the job belongs to the task. */
+/**
+ * Returns the task after the poll of a job that only a hook has named, if the answer has not shown that the job belongs
+ * to the task.
+ */
 function unproven(record: OpenTask, { answer, job }: PollEndedEvent, now: number): OpenTask {
   const { submission, tracking } = record;
   const unknown = unknownOutcomeOf(submission);

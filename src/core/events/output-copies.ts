@@ -19,8 +19,8 @@ import { copyingOutputs, type Output } from "../record/outputs.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
 
 /**
- * Returns the effect of the answer to an order to copy the outputs of a task. When the order was not taken, the next one
- * is planned.
+ * Returns the effect of the answer to an order to copy the outputs of a task. If the object that copies them has not
+ * accepted the order, the next order is planned.
  */
 export function endCopyOrder(
   record: TaskRecord | null,
@@ -37,8 +37,8 @@ export function endCopyOrder(
 }
 
 /**
- * Returns the effect of the end of copies of a task's outputs. The first end of each copy stays. The operator gets a notice
- * of those that were lost.
+ * Returns the effect of a report that copies of a task's outputs have ended. The first report about each copy counts.
+ * The operator gets a notice about outputs that could not be copied.
  */
 export function endCopies(
   record: TaskRecord | null,
@@ -60,8 +60,8 @@ export function endCopies(
 }
 
 /**
- * Returns the effect of the operator's order to delete an output: its link opens nothing any more. Without an output left
- * to copy, no order to copy follows.
+ * Returns the effect of the operator's order to delete an output: its link is refused from then on. When no output is
+ * left to copy, no further order to copy is sent.
  */
 export function deleteOutput(
   record: TaskRecord | null,

@@ -2,7 +2,10 @@ import type { TaskEvent } from "./event.ts";
 import { withoutInputLinks } from "../record/input-links.ts";
 import type { TaskRecord } from "../record/task.ts";
 
-/** Returns an event without those links among the outputs in it that the task's job got as input, as the relay sent it. */
+/**
+ * Returns an event about the job of a task without the links that the relay has sent to the job as input, because some
+ * upstreams repeat these among the outputs.
+ */
 export function withoutRepeatedInput(event: TaskEvent, record: TaskRecord | null): TaskEvent {
   const submission = record?.submission ?? null;
   if (event.type === "hook") {

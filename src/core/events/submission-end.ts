@@ -21,7 +21,7 @@ type Submitted<T extends TaskRecord> = T & { readonly submission: Submission };
 
 /**
  * Returns the effect of the end of a submission. An answer that comes after the outcome counted as unknown still
- * attaches the job, or proves that there is none. The answer to the submission of an earlier task with the same id is
+ * attaches the job, or proves that there is no job. The answer to the submission of an earlier task with the same id is
  * rejected.
  */
 export function endSubmission(
@@ -80,8 +80,8 @@ function isSubmitted<T extends TaskRecord>(record: T): record is Submitted<T> {
 }
 
 /**
- * Returns the effect of the end of a submission whose price is still being charged: the call is never sent, so the
- * price is returned once it is charged.
+ * Returns the effect on a task whose price is still being charged when its call will not be sent: the price is given
+ * back as soon as it is charged.
  */
 function dropUnsent(record: Submitted<ChargingTask>, { kind }: SubmitOutcome): Decision {
   const isKnown = record.submission.state.kind === "unsent";
@@ -116,7 +116,10 @@ function accept(
   return attachWithHooks(answered, attachment, outcome.isHookExpected, policy, now);
 }
 
-/** Tells whether the job is attached to the task already: by a hook, or at the registration. */
+/**
+ * Tells whether the job that the answer to the submission names is attached to the task already: by a hook, or at the
+ * registration.
+ */
 function isKnownJob({ upstream }: OpenTask, job: { readonly id: string }): boolean {
   return upstream?.job?.id === job.id;
 }
@@ -149,7 +152,10 @@ function refuse(
   }
 }
 
-/** Returns the erasure of a task or, where it has a price, its hidden record until the price is back. */
+/**
+ * Returns the effect of taking back a submission that has started no job: the task is erased. A task with a price is
+ * first hidden from readers until its price is given back.
+ */
 function withdraw(task: Submitted<OpenTask>, now: number): Decision {
   const { tracking: _, notices: __, ...base } = task;
   if (task.credits === null) return erasure(task, "not_submitted");
@@ -159,8 +165,9 @@ function withdraw(task: Submitted<OpenTask>, now: number): Decision {
 }
 
 /**
- * Returns the effect of an answer that comes after the end of the task. The result of the task does not change. The job
- * of a task that has failed because nobody knew it is attached, so that its success is found and told to the operator.
+ * Returns the effect of an answer to the submission that comes after the task has ended. The result of the task does
+ * not change. If the task has failed because its job was not known, the job is attached, so that a success of the job
+ * is found and reported to the operator.
  */
 function endLate(
   task: Submitted<TerminalTask>,

@@ -75,18 +75,18 @@ export function mediaTypeOf(start: Uint8Array): string {
   return known?.type ?? isoMediaType(text) ?? (isMpegFrame(start) ? "audio/mpeg" : OTHER_TYPE);
 }
 
-/** Signature of a format: the texts at its first bytes, each of which is one character. */
+/** Signature of a file format: texts at certain places of the first bytes, with one character for each byte. */
 interface Signature {
-  /** Places of texts, counted from the beginning of the file, with these texts. */
+  /** Texts that the file must contain, each with its place in bytes from the beginning of the file. */
   readonly texts: readonly (readonly [place: number, text: string])[];
-  /** Text that must stand at any place of the first bytes. */
+  /** Text that the first bytes must contain at any place. */
   readonly anywhere?: string;
   readonly type: string;
 }
 
 const EBML = "\x1a\x45\xdf\xa3";
 
-/** Signatures of all formats that have one, but for ISO media files. */
+/** Signatures of all recognised file formats, except ISO media files and bare frames of MPEG audio. */
 const SIGNATURES: readonly Signature[] = [
   { texts: [[0, "\x89PNG\r\n\x1a\n"]], type: "image/png" },
   { texts: [[0, "\xff\xd8\xff"]], type: "image/jpeg" },
@@ -122,7 +122,7 @@ function hasSignature(start: string, { texts, anywhere = "" }: Signature): boole
 
 const QUICKTIME_BOXES = ["moov", "mdat", "wide"];
 const AVIF_BRANDS: readonly string[] = ["avif", "avis"];
-/** Brands of images in ISO media files, of which browsers show only those that are AVIF too. */
+/** Brands of images in ISO media files. Browsers show such images only if they are AVIF too. */
 const IMAGE_BRANDS = ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "mif2", "msf1"];
 
 /** Returns the type of an ISO media file (MP4, QuickTime, AVIF …) by its brands. Null for any other file. */
@@ -139,7 +139,7 @@ function isoMediaType(start: string): string | null {
   return major === "M4A " || major === "M4B " ? "audio/mp4" : "video/mp4";
 }
 
-/** Returns the compatible brands, as far as they stand in the box `ftyp` and in the first bytes. */
+/** Returns the compatible brands of an ISO media file, as far as they lie in the box `ftyp` and in the first bytes. */
 function compatibleBrands(start: string): readonly string[] {
   // A box that is longer than 255 bytes has more brands than the first bytes of the file.
   const isLong = !start.startsWith("\0\0\0");
@@ -156,7 +156,7 @@ function isMpegFrame([sync = 0, version = 0, rates = 0xff]: Uint8Array): boolean
   return isLayer3 && (rates & 0xf0) !== 0xf0 && (rates & 0x0c) !== 0x0c;
 }
 
-/** Returns a text with one character for each byte. */
+/** Returns a text in which each byte is one character (Latin-1). */
 function latin1(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes);
 }

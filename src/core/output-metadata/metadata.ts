@@ -70,7 +70,7 @@ function whole(value: JsonValue, min: number): JsonValue {
   return Number.isSafeInteger(Math.round(number)) ? Math.round(number) : null;
 }
 
-/** Returns a seed, which is the text of its digits where a number cannot hold it. */
+/** Returns the seed of a parameter. A seed that a number cannot represent exactly is the text of its digits. */
 function seedOf(value: JsonValue): JsonValue {
   return isLongInteger(value) ? value : whole(value, 0);
 }

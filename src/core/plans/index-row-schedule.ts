@@ -32,9 +32,9 @@ const GROWTH = 4;
 const MAX_RETRY_MS = 7 * DAY_MS;
 
 /**
- * Returns the state of an index row that became outdated at `now`. The field `outdatedAt` holds this time. The first
- * write follows after a delay (`firstWriteAt`), further ones at the times that `nextWriteAfter` computes
- * until a write succeeds.
+ * Returns the state of an index row that became outdated at `now`, i.e. that no longer shows the present state of its
+ * task. The field `outdatedAt` holds this time. The first write follows after a delay (`firstWriteAt`), further ones at
+ * the times that `nextWriteAfter` computes until a write succeeds.
  */
 export function outdatedSince(indexRow: IndexRowState, now: number): IndexRowState {
   return { ...indexRow, outdatedAt: now, hasFailed: false };
@@ -81,7 +81,7 @@ function isRowMissing(record: TaskRecord | null, policy: Policy, now: number): b
   return record.indexRow.hasFailed || firstWriteAt(record, policy) > now;
 }
 
-/** Returns the state of an index row of which a write has failed. */
+/** Returns the state of an index row after a write of it has failed. */
 export function failedRow(indexRow: IndexRowState): IndexRowState {
   return { ...indexRow, hasFailed: true };
 }

@@ -18,10 +18,10 @@ import { lastLatePollAt } from "./late-poll.ts";
 const KEPT_MS = HOUR_MS;
 
 /**
- * Returns the time from which a task needs the key of its customer no more, in Unix milliseconds. An open task needs it to
- * poll its job, and a task whose price is being charged for its call. A task that is settled needs it only while its job is
- * still polled because it has failed at its deadline, or while its outputs may still have to be fetched. Infinity while no
- * such time is known, -Infinity when it is over.
+ * Returns the time in Unix milliseconds from which a task no longer needs the key of its customer. An open task needs
+ * the key to poll its job, and a task whose price is being charged needs it for its submission. An ended task needs it
+ * only while its job is still polled because the task failed at its deadline, or while its outputs may still have to be
+ * fetched. Infinity means that no such time is known yet, -Infinity that the key is no longer needed.
  */
 export function customerKeyNeededUntil(record: TaskRecord, policy: Policy): number {
   if (isOpen(record)) return Infinity;
@@ -35,7 +35,7 @@ export function customerKeyNeededUntil(record: TaskRecord, policy: Policy): numb
   return Math.max(pollsUntil, outputsNeedUntil(record));
 }
 
-/** Returns the time until which the key may be needed to fetch the outputs of a task. */
+/** Returns the time until which the key of the customer may be needed to fetch the outputs of a task. */
 function outputsNeedUntil({ outputs }: TerminalTask): number {
   return outputs !== null && areFetchedWithKey(outputs) ? outputs.expiresAt : -Infinity;
 }

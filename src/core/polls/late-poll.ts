@@ -49,7 +49,10 @@ export function lastLatePollAt(task: TerminalTask, policy: Policy): number | nul
   return times.length === 0 ? null : Math.max(...times);
 }
 
-/** Returns the times for which polls of the job of a failed task are planned; none when its job brings nothing new. */
+/**
+ * Returns the times for which polls of the job of a failed task are planned. There are none when such polls can find
+ * nothing new.
+ */
 function plannedTimes(task: TerminalTask): readonly number[] {
   const { finishedAt, upstream, failure } = task;
   const { hintAt, resultAt } = task.late ?? NOTHING_LATE;
@@ -61,7 +64,7 @@ function plannedTimes(task: TerminalTask): readonly number[] {
   ];
 }
 
-/** Tells whether a poll that is planned for this time can still be made then. */
+/** Tells whether a poll of a failed task's job that is planned for a certain time can still be made at this time. */
 function isInTime(task: TerminalTask, policy: Policy, plannedAt: number): boolean {
   return plannedAt < task.expiresAt && canPoll(task, policy, plannedAt);
 }

@@ -14,7 +14,7 @@ import { type Cadence, nextPollTime } from "./cadence.ts";
 // (late-poll.ts). The poll is made by duties/poll.ts, where the connection has room for it
 // (objects/connection/poll-slots.ts).
 
-/** Wait in milliseconds from the first hook that says running to the next regular poll. */
+/** Wait in milliseconds from the first hook which says that the job is running to the next regular poll. */
 const MOVE_MS = 2 * MINUTE_MS;
 /** Wait in milliseconds between the polls that an unverified hook causes by claiming the end of the job. */
 const HINT_WAIT_MS = 15 * SECOND_MS;
@@ -33,7 +33,7 @@ const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds 
 const MAX_OVERTIME_MS = 6 * HOUR_MS;
 const LAST_NO_OUTPUT_WAIT_MS = Math.max(...NO_OUTPUT_WAITS_MS);
 
-/** The next poll of the job of an open task. */
+/** The next poll of the job of an open task, with its time and its reason. */
 export interface NextPoll {
   readonly job: Job;
   /** Time at which the poll is due, in Unix milliseconds. */
@@ -210,9 +210,9 @@ export function finalNoOutputPollAt({ since }: UpstreamAnswer): number {
 }
 
 /**
- * Returns the plan of polls after a hook that says running. The first such hook postpones the next poll by two
- * minutes, because a hook that has come shows that the hook with the result will probably come too. A later one
- * changes nothing. Polls that do not wait for hooks are not postponed.
+ * Returns the plan of polls after a hook which says that the job is running. The first such hook postpones the next
+ * poll by two minutes, because the hook with the result will probably come too. Later ones change nothing. Polls that
+ * do not wait for hooks are not postponed.
  */
 export function hear(plan: PollPlan, now: number): PollPlan {
   if (plan.hasHeardRunning) return plan;

@@ -23,7 +23,10 @@ const METADATA_FIELDS = [
   "framespersecond",
 ] as const;
 
-/** Longest time by which the stated end of a job may lie ahead, because clocks differ and some have the wrong zone. */
+/**
+ * Longest time in milliseconds by which the stated end of a job may lie in the future, because clocks differ and some
+ * have the wrong time zone.
+ */
 const MAX_AHEAD_MS = DAY_MS;
 
 /** Returns the callback body as JSON text, with exactly the fields of the documented format and in their order. */
@@ -43,7 +46,10 @@ export function callbackBody(task: Identity, result: UpstreamResult, now: number
   return appendMembers(JSON.stringify(dated), `{"output":${output}}`);
 }
 
-/** Returns the end of a job: `now` where none is stated, or one that is more than a day ahead. */
+/**
+ * Returns the end of a job in Unix milliseconds: the stated time, or `now` when none is stated or when it is more than
+ * a day in the future.
+ */
 function endOf(stated: number | null, now: number): number {
   return stated === null || stated > now + MAX_AHEAD_MS ? now : stated;
 }

@@ -94,7 +94,7 @@ export function startCancellation(now: number): Cancellation {
   return { reason: "order", requestedAt: now, endsAt: null, state: askingSince(now) };
 }
 
-/** Returns an order for which the upstream is not asked. */
+/** Returns a new order to cancel a task whose upstream is not asked. */
 export function unsentCancellation(now: number): Cancellation {
   return { reason: "order", requestedAt: now, endsAt: null, state: { kind: "not_sent" } };
 }
@@ -134,8 +134,8 @@ export function askingOf({
 }
 
 /**
- * Returns the cancellation after a call without a usable answer: none, an error of the upstream, or a rate limit. The call is repeated after 5 s and after 10 s; after the
- * third one the outcome is unknown.
+ * Returns the cancellation after a call that got no usable answer: no answer at all, an error of the upstream, or a
+ * rate limit. The call is repeated after 5 s and after 10 s; after the third call the outcome is unknown.
  */
 export function withoutAnswer(
   known: Cancellation,
@@ -152,8 +152,8 @@ export function withoutAnswer(
 }
 
 /**
- * Returns the cancellation after an answer that is no confirmation. At the deadline there is nothing left to wait for
- * after a refusal and after an unknown outcome, so the task fails after one more poll.
+ * Returns the cancellation after an answer of the upstream that is not a confirmation. After a refusal or an unknown
+ * outcome at the deadline there is nothing left to wait for, so the task fails after one more poll.
  * @param pollFrom time from which the job is polled because of the answer, in Unix milliseconds.
  */
 export function withAnswer(
@@ -169,7 +169,7 @@ export function withAnswer(
   return { ...known, endsAt, state };
 }
 
-/** Returns the cancellation after the upstream has confirmed it. */
+/** Returns the cancellation after the upstream has confirmed that the job is canceled. */
 export function confirmed(known: Cancellation): Cancellation {
   return { ...known, state: { kind: "confirmed" } };
 }

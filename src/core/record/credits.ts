@@ -31,7 +31,7 @@ export type CreditsState =
 /** Credits of a task that readers do not see: those of an unanswered charge, or those of a refused submission. */
 export type HiddenCredits = ChargingCredits | ReturnedCredits;
 
-/** Credits of a charge that the ledger has not answered yet. */
+/** Credits of a task whose charge the ledger has not answered yet. */
 export interface ChargingCredits extends Omit<Credits, "chargeId" | "final" | "state"> {
   readonly chargeId: string;
   readonly state: { readonly kind: "charging" } & Retry;
@@ -81,8 +81,8 @@ export function startReturn(
 }
 
 /**
- * Returns the credits of a completed task with its final price. The release of what is above this price is planned for
- * now.
+ * Returns the credits of a completed task with its final price. The release of the credits above this price is planned
+ * for now.
  */
 export function withFinalPrice(credits: Credits, final: FinalPrice, now: number): Credits {
   const isMore = credits.amount > final.credits;

@@ -23,7 +23,7 @@ export type CustomerKey =
        */
       readonly unreadableSince: number | null;
     } & SealedKey)
-  /** State of a key that the task needs no more, and that is therefore not stored any more. */
+  /** State of a customer's key that the task no longer needs. The key is not stored any more. */
   | { readonly kind: "dropped" };
 
 /** The part of a record that states with whose key its job was submitted. */
@@ -36,7 +36,10 @@ export function hasCustomerKey({ submission }: Keyed): boolean {
   return submission !== null && submission.customerKey !== null;
 }
 
-/** Returns the customer's key of a task, sealed. Null when the task has none, or none any more. */
+/**
+ * Returns the sealed key of the customer of a task. Null when the task never had one, and when it is not stored any
+ * more.
+ */
 export function sealedKeyOf({ submission }: Keyed): SealedKey | null {
   const key = submission?.customerKey ?? null;
   if (key?.kind !== "sealed") return null;

@@ -1,13 +1,13 @@
 /**
- * State of a task's index row. Each change of the record is a write
- * to the storage, which costs money. So the success of a write is stored with the next change of the task, of
- * several failures only the first is stored, and the record of a settled task may lack that its row is written:
- * its alarm is then set for the end of its retention.
+ * What the record of a task knows about the task's index row. Each change of the record is a billed write. Therefore
+ * the success of a write of the row is stored only with the next change of the task, and of several failures only the
+ * first is stored. The record of a settled task may not know that its row is written; its alarm is then set for the end
+ * of its retention.
  */
 export interface IndexRowState {
   /**
-   * Version of the task's record in the row that was written last, as far as it is stored; 0 when no row was
-   * written, or none of which the record knows.
+   * Version of the task's record in the row that was written last, as far as the record knows; 0 when it knows of no
+   * written row.
    */
   readonly version: number;
   /**

@@ -4,13 +4,13 @@ import type { UpstreamNews } from "./upstream.ts";
 /** Largest number of links of a submitted call that are recognised in its result. */
 export const MAX_INPUT_LINKS = 64;
 
-/** Multipliers and starts of the two halves of `linkDigest`. */
+/** Multipliers and start values of the two halves of `linkDigest`. */
 const PRIMES = [0x9e3779b1, 0x85ebca77] as const;
 const STARTS = [0x811c9dc5, 0x27d4eb2f] as const;
 
 /**
- * Returns a short digest by which a link of a submitted call is recognised when the upstream repeats it: 64 bits, as at most
- * 14 characters. It keeps nothing secret.
+ * Returns a short digest of a link (64 bits in at most 14 characters), by which a link of a submitted call is
+ * recognised when the upstream repeats it. It is not cryptographic.
  */
 export function linkDigest(link: string): string {
   let [first, second]: [number, number] = [STARTS[0], STARTS[1]];
@@ -24,12 +24,15 @@ export function linkDigest(link: string): string {
   return `${(first >>> 0).toString(36)}${(second >>> 0).toString(36).padStart(7, "0")}`;
 }
 
-/** Returns the digests of the links that the job of a submission got as input. No member when none are known. */
+/**
+ * Returns the digests of the links that the job of a submission got as input, as the member `inputLinks`. Returns an
+ * object without members when none are known.
+ */
 export function inputOf(submission: Submission | null): Pick<Submission, "inputLinks"> {
   return submission?.inputLinks === undefined ? {} : { inputLinks: submission.inputLinks };
 }
 
-/** Tells whether a link is one that the job got as input with the call that the relay has submitted. */
+/** Tells whether the job got this link as input, in the call that the relay has submitted. */
 export function isInputLink(
   link: string,
   { inputLinks = [] }: Pick<Submission, "inputLinks">,
@@ -38,8 +41,8 @@ export function isInputLink(
 }
 
 /**
- * Returns news of a job whose outputs are without the links that the job got as input, because some upstreams repeat these
- * beside the outputs. A success with no other link is one without output.
+ * Returns news of a job without the links that the job got as input, because some upstreams repeat these among the
+ * outputs. A success that has no other link becomes a success without output.
  */
 export function withoutInputLinks<News extends UpstreamNews>(
   news: News,

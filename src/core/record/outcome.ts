@@ -46,8 +46,8 @@ export function cloudflareErrorOf(status: number, body: string | null): number |
 
 /**
  * Returns the outcome of an attempt that was answered. It follows from the HTTP status and, if Cloudflare answered
- * instead of the receiver, from Cloudflare's error code. What the receiver writes in its body has no influence.
- * Every outcome except `delivered` is followed by the next attempt of the plan, also after the statuses 410 and 429
+ * instead of the receiver, from Cloudflare's error code. The body of the receiver's answer has no influence. Every
+ * outcome except `delivered` is followed by the next attempt of the plan, also after the statuses 410 and 429
  * (callback-attempt-plan.ts).
  * @param cloudflareError code that `cloudflareErrorOf` found in the answer; null for none.
  */

@@ -4,17 +4,17 @@ import type { Retry } from "./credits.ts";
 import { proofOf, type Provable } from "./upstream.ts";
 
 /**
- * Outputs of a task (files that it has generated) for which `output.urls` has links of the relay. They are decided when
- * the result is recorded, so that the callback body is final at once.
+ * Outputs of a task (files that it has generated) for which `output.urls` contains links of the relay. It is decided
+ * when the result is recorded which outputs get such links, so that the callback body never changes afterwards.
  */
 export interface Outputs extends Provable {
-  /** Time from which the relay refuses its links, in Unix milliseconds; a whole second. */
+  /** Time from which the relay refuses its links to these outputs, in Unix milliseconds; a multiple of 1,000. */
   readonly expiresAt: number;
   /** The outputs in the order of their numbers. Outputs that keep the upstream's own link are not among them. */
   readonly list: readonly Output[];
   /**
-   * Plan of the next order to copy the outputs. Null when the object that copies them has taken one (objects/output), which
-   * then reports each copy by itself; and when none are copied.
+   * Plan of the next order to copy the outputs. Null when the object that copies them (objects/output) has accepted an
+   * order, because it then reports the end of each copy, and when no output is copied.
    */
   readonly order: Retry | null;
 }
@@ -28,13 +28,13 @@ export interface Output {
 }
 
 /**
- * State of the relay's copy of an output: it is being made, it is there, or it was given up. The relay makes no copy of an
- * output that is `streamed`: it passes on what the upstream sends for its link, which opens only with a key. An output that
- * the operator has `deleted` has no copy, and its link opens nothing.
+ * State of the relay's copy of an output: being made (`copying`), available (`kept`), or given up (`lost`). An output
+ * that is `streamed` is not copied: the relay passes on what the upstream sends for its link, which opens only with a
+ * key. An output that the operator has `deleted` has no copy, and its link is refused.
  */
 export type OutputState = { readonly kind: "copying" | "streamed" | "deleted" } | EndedCopy;
 
-/** The end of the copy of an output. */
+/** How the copy of an output has ended: it is available, or it was given up for a reason. */
 export type EndedCopy =
   | {
       readonly kind: "kept";
@@ -83,9 +83,10 @@ interface LinkedTask {
 }
 
 /**
- * Returns the links to the outputs of a result: those of the relay for its first outputs, and the upstream's own for those
- * that the relay may not fetch and those beyond the largest number.
- * @param outputs what is stored of the outputs with a link of the relay; null when there are none.
+ * Returns the links to the outputs of a result. The first `MAX_LINKED_OUTPUTS` outputs get links of the relay, except
+ * those that the relay must not fetch; all other outputs keep the upstream's own links.
+ * @returns the links, and the data that the record stores about outputs with a link of the relay (null when there are
+ * none).
  */
 export function linkOutputs(
   task: LinkedTask,
@@ -112,7 +113,10 @@ export function linkOutputs(
   return { urls, outputs: { expiresAt: expiresAtS * SECOND_MS, list, order, ...proof } };
 }
 
-/** Returns the upstream's own links of a result, in order. @param urls links in the callback body. */
+/**
+ * Returns the upstream's own links to the outputs of a result, in the order of the outputs.
+ * @param urls links in the callback body, of the relay or of the upstream.
+ */
 export function sourceUrls(urls: readonly string[], outputs: Outputs | null): readonly string[] {
   const sources = new Map(outputs?.list.map(({ number, source }) => [number, source]));
   return urls.map((url, index) => sources.get(index + 1) ?? url);

@@ -1,9 +1,9 @@
 import type { UpstreamNews } from "./upstream.ts";
 
 /**
- * Plan of the polls of the attached job. The times of regular polls are not stored, because they follow from the
- * age of the job (polls/cadence.ts). Stored is only what delays a poll or causes an additional one. Times are in
- * Unix milliseconds.
+ * Plan of the polls of the attached job. The times of regular polls are not stored, because they follow from the age of
+ * the job (polls/cadence.ts). The plan stores only what delays a poll or causes an additional one. Times are in Unix
+ * milliseconds.
  */
 export interface PollPlan {
   /**

@@ -21,16 +21,19 @@ export interface Price {
 export interface PriceRule {
   /** Place of the number: the usage that the upstream states, or a field of the output metadata. */
   readonly by: "usage" | "field";
-  /** Name of the number there, e.g. `completion_tokens` or `duration`. */
+  /** Name of the number in the usage or in the output metadata, e.g. `completion_tokens` or `duration`. */
   readonly name: string;
-  /** For how many of these units the rate is, more than 0. */
+  /** Number of units to which the rate applies, more than 0. */
   readonly units: number;
   readonly rate: Rate;
   /** Fewest credits that the task costs, from 0 to the credits that were charged. */
   readonly min: number;
 }
 
-/** Credits for `units`, more than 0: the same for all outputs, or by the `resolution` of the output metadata. */
+/**
+ * Credits for each `units`, more than 0. The rate is one number for all outputs, or one for each `resolution` of the
+ * output metadata.
+ */
 export type Rate = number | Readonly<Record<string, number>>;
 
 /** Fields of the output metadata by which a price may be stated. */
@@ -66,9 +69,9 @@ export interface PricedResult {
 /** The final price of a completed task, and what the operator has to know about it. */
 export interface PriceDecision {
   readonly final: FinalPrice;
-  /** Reason for which the price is not known; null when it is. */
+  /** Reason why the price is not known; null when it is known. */
   readonly unknown: UnknownPrice | null;
-  /** Credits by which the price by the rule is above those that were charged; 0 when it is not. */
+  /** Number of credits by which the price by the rule exceeds the charged credits; 0 when it does not. */
   readonly missing: number;
 }
 
@@ -94,14 +97,14 @@ function unknownPrice(hold: number, unknown: UnknownPrice): PriceDecision {
   return { final: { credits: hold, basis: "hold" }, unknown, missing: 0 };
 }
 
-/** Returns the number by which the rule states the price. Null when the result does not have it as a number. */
+/** Returns the number on which the price depends by the rule. Null when the result does not contain it as a number. */
 function amountOf({ by, name }: PriceRule, { usage, metadata }: PricedResult): number | null {
   const amounts = by === "usage" ? (usage ?? {}) : metadata;
   const amount = Object.hasOwn(amounts, name) ? amounts[name] : null;
   return typeof amount === "number" ? amount : null;
 }
 
-/** Returns the rate for the output. Null when the rule has none for its resolution. */
+/** Returns the rate that the rule has for the resolution of the output. Null when it has none. */
 function rateOf({ rate }: PriceRule, { metadata: { resolution } }: PricedResult): number | null {
   if (typeof rate === "number") return rate;
   const isListed = typeof resolution === "string" && Object.hasOwn(rate, resolution);

@@ -354,7 +354,10 @@ export const CallbackBody = compiled(
   }),
 );
 
-/** Latest text that was found to be a body. The record of a task is written several times with the same one. */
+/**
+ * Text that was last found to be a valid callback body. It is remembered, because the record of a task is written
+ * several times with the same body.
+ */
 let latestBody = "";
 
 function isBody(text: string): boolean {
@@ -385,7 +388,10 @@ export function requireReadable(record: TaskRecord): void {
   if (!z.validate(StoredRecord, record)) parseRecord(record);
 }
 
-/** Says, for an error message, which builds know the format of a record. Empty for the present format, or for none. */
+/**
+ * Returns the part of an error message that says which builds know the format of a record. Empty when the record has
+ * the present format, or states none.
+ */
 function otherFormatOf(value: unknown): string {
   const { data } = z.looseObject({ v: z.number() }).safeParse(value);
   if (data === undefined || data.v === FORMAT) return "";

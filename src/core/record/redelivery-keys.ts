@@ -38,7 +38,7 @@ export type KeyedRedeliveries = Readonly<Record<Orderer, readonly KeyedRedeliver
 
 export const NO_KEYED_REDELIVERIES: KeyedRedeliveries = { operator: [], owner: [] };
 
-/** A callback, as far as it remembers redeliveries. */
+/** The part of a callback that remembers redeliveries with an `Idempotency-Key`. */
 interface Remembering {
   readonly keyedRedeliveries: KeyedRedeliveries;
 }

@@ -22,31 +22,33 @@ export interface Submission {
    * same `Idempotency-Key` or id is recognised.
    */
   readonly requestDigest: string;
-  /** Endpoint of the job (see `Job`) as the path of the call states it. Null where polls need no endpoint. */
+  /** Endpoint of the job (see `Job`), as the path of the call states it. Null when polls need no endpoint. */
   readonly endpoint: string | null;
   /** True when the account of the task has submitted the job itself, with a key of its own. */
   readonly isByOwner: boolean;
   readonly state: SubmissionState;
-  /** Answer of the upstream for repetitions of the call. Null until it is known, and once the task is settled. */
+  /**
+   * Answer of the upstream, which a repeated submission gets. Null until it is known, and after the task is settled.
+   */
   readonly answer: SubmissionAnswer | null;
   /** Key of the customer with which the job is submitted and polled. Null when the key of the connection is used. */
   readonly customerKey: CustomerKey | null;
   /**
-   * Digests of the links in the call, at most 64 (`input-links.ts`), which are no outputs where the upstream repeats them.
-   * Absent when the call has none, or was not read.
+   * Digests of the links in the call, at most 64 (`input-links.ts`). A link that the upstream repeats among the outputs
+   * is recognised by them as input. Absent when the call has no links, or was not read.
    */
   readonly inputLinks?: readonly string[];
 }
 
 export type SubmissionState =
-  /** State while the upstream has not answered. From `endsAt` on the outcome counts as unknown. */
+  /** State while the upstream has not answered the submission. From `endsAt` on its outcome counts as unknown. */
   | { readonly kind: "sending"; readonly endsAt: number }
   /** State of a call that will not be sent, while the price of its task is still being charged. */
   | { readonly kind: "unsent" }
   | UnknownOutcome
   /**
-   * State of a submission whose job is known. `answeredAt` and `statusCode` are null while the job is known by a hook,
-   * a report or an order, and not by the upstream's answer to the call.
+   * State of a submission whose job is known. `answeredAt` and `statusCode` are null when the job is known from a hook,
+   * a report or a request to attach it, and not from the upstream's answer to the call.
    */
   | {
       readonly kind: "accepted";
@@ -54,7 +56,7 @@ export type SubmissionState =
       readonly statusCode: number | null;
     };
 
-/** State of a submission that the upstream may have accepted or not. */
+/** State of a submission of which it is not known whether the upstream has accepted it. */
 export interface UnknownOutcome {
   readonly kind: "unknown";
   /** Time of an answer that states neither a job nor a refusal. Null when there was no answer. */
@@ -68,7 +70,7 @@ export interface UnknownOutcome {
   readonly tries: number;
 }
 
-/** Answer of the upstream to a submission, as it is passed on to a repeated call. */
+/** The upstream's answer to a submission, in the form in which a repeated submission gets it. */
 export interface SubmissionAnswer {
   readonly status: number;
   readonly contentType: string | null;
@@ -80,7 +82,7 @@ export interface SubmissionStart extends Pick<
   Submission,
   "id" | "requestDigest" | "endpoint" | "inputLinks"
 > {
-  /** See `Submission`. Absent for a submission of the operator. */
+  /** True when the account of the task submits the job itself. Absent for a submission of the operator. */
   readonly isByOwner?: boolean;
   /** Key of the customer, sealed. Absent when the key of the connection is used. */
   readonly customerKey?: SealedKey;
@@ -161,14 +163,17 @@ export function sendingEndsAt(submission: Submission | null): number | null {
   return submission?.state.kind === "sending" ? submission.state.endsAt : null;
 }
 
-/** Returns the outcome after a hook has named a job: this job is polled at once. */
+/**
+ * Returns the unknown outcome of a submission after a hook has named a job, with a poll of this job planned for now.
+ */
 export function askedSoon(unknown: UnknownOutcome, now: number): UnknownOutcome {
   return { ...unknown, askAt: Math.min(unknown.askAt ?? now, now), tries: 0 };
 }
 
 /**
- * Returns the outcome after a poll that did not show that the job belongs to the task. The job is polled again, the last
- * time when the task is about to fail, because the answer may have been lost, or come too early.
+ * Returns the unknown outcome of a submission after a poll has not shown that the job belongs to the task. Another poll
+ * of the job is planned, the last one for the time when the task is about to fail, because the answer may have been
+ * lost or the poll may have come too early.
  * @param waitMs time for which the provider allows no poll, in milliseconds; 0 for none.
  */
 export function askedLater(unknown: UnknownOutcome, waitMs: number, now: number): UnknownOutcome {

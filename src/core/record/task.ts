@@ -16,8 +16,8 @@ import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
 
 /**
  * The record of one task, stored as one value under one key of the task's Durable Object. Times (`…At`) are Unix
- * milliseconds; the API uses seconds. What a release has stored stays readable: a later one only adds members, and a
- * new number `v` of the format comes only together with code that reads the format before.
+ * milliseconds; the API uses seconds. Every later release must be able to read a stored record. It may only add
+ * members; a new number `v` of the format needs code that still reads the previous format.
  */
 export type TaskRecord = ChargingTask | CreatedTask;
 

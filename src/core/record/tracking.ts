@@ -36,8 +36,8 @@ export interface RefusedHook {
 export type HookRefusal = (typeof HOOK_REFUSALS)[number];
 
 /**
- * Reasons for which a hook about the job of a task says nothing that the relay understands: its form is not known, or the
- * word for the state.
+ * Reasons why a hook about the job of a task is not understood: the relay does not know its form, or does not know the
+ * word with which it names the state.
  */
 export type UnreadHook = (typeof UNREAD_HOOKS)[number];
 
@@ -58,7 +58,7 @@ export interface KeptHook {
   /** Id of the job that the hook names; null when the hook names none. */
   readonly jobId: string | null;
   readonly news: UpstreamNews;
-  /** Why the hook was not understood. Absent for one that was understood. */
+  /** Reason why the hook was not understood. Absent for a hook that was understood. */
   readonly unread?: UnreadHook;
 }
 

@@ -79,13 +79,13 @@ export type UpstreamNews =
   | (Extract<UpstreamResult, { readonly status: "completed" }> & Used)
   | (UpstreamFailure & Used);
 
-/** Field that a report of the end of a job has besides the result. */
+/** Usage that a report of the end of a job contains in addition to the result. */
 export interface Used {
   /** Consumption or cost of the job. Absent when the upstream reports none. */
   readonly usage?: Usage;
 }
 
-/** Field that the end of a job has besides the result where others than the upstream may have made it up. */
+/** Mark of a result, or of links, that may come from somebody other than the upstream. */
 export interface Provable {
   /**
    * True when neither an answer nor a signature of the upstream shows that the result is its own: an event reports it, or
@@ -94,12 +94,12 @@ export interface Provable {
   readonly isUnproven?: true;
 }
 
-/** Returns a result as one that others than the upstream may have made up. */
+/** Returns a result with the mark that it may come from somebody other than the upstream. */
 export function asUnproven<T extends object>(result: T): T & Provable {
   return { ...result, isUnproven: true };
 }
 
-/** Returns what is known of the origin of a result. */
+/** Returns only the mark of a result that says whether it may come from somebody other than the upstream. */
 export function proofOf({ isUnproven }: Provable): Provable {
   return isUnproven === true ? { isUnproven } : {};
 }
@@ -125,8 +125,8 @@ export interface Failure {
   /** True when the same task may succeed if it is submitted again. */
   readonly retryable: boolean;
   /**
-   * Ids of the upstream's requests that its text has named. Only the operator sees them, as `request_ids`. Absent when
-   * it has named none.
+   * Ids of the upstream's requests that its error text contained. Only the operator sees them, as `request_ids`. Absent
+   * when the text contained none.
    */
   readonly requestIds?: readonly string[];
 }

@@ -38,7 +38,7 @@ export interface IndexRow {
   readonly submission: "sending" | "accepted" | "unknown" | null;
   /** Number of outputs of the task that the relay has copied and not deleted. */
   readonly keptOutputs: number;
-  /** Size of these copies together, in bytes. */
+  /** Size in bytes of all outputs of the task that the relay has copied and not deleted. */
   readonly keptBytes: number;
   /** Number of outputs of the task whose copies the relay has given up. */
   readonly lostOutputs: number;
@@ -69,7 +69,7 @@ export interface IndexRow {
   readonly foundLateMs: number | null;
   /** 1 when the credits of the task were refunded, else 0. */
   readonly refunded: number;
-  /** Credits that were charged for the task, and that it may still cost or is still to give back. */
+  /** Number of credits charged for the task that are neither earned, released nor refunded yet. */
   readonly creditsHeld: number;
   /** Credits that the completed task costs. */
   readonly creditsEarned: number;
@@ -183,7 +183,7 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
 }
 
 /**
- * Returns where the credits of a charge are: each of them is still held, or was earned, released or refunded.
+ * Returns how many of the charged credits of a task are still held, were earned, were released, and were refunded.
  * @param isCompleted true when the task has completed, so that it costs the credits that are not given back.
  */
 function creditColumns(isCompleted: boolean, credits: Credits | null) {

@@ -6,7 +6,7 @@ import { proofOf, type Provable } from "../record/upstream.ts";
 /** Place from which an output with a link of the relay is fetched while the relay has no copy of it. */
 export interface OutputPlace extends Provable {
   readonly taskId: string;
-  /** The upstream's own link. */
+  /** The upstream's own link to the output. */
   readonly source: string;
   readonly state: OutputState;
   /** Time at which the task ended, in Unix milliseconds. */
@@ -20,8 +20,9 @@ export interface OutputPlace extends Provable {
 }
 
 /**
- * Returns where an output of a task is. Null when the task has no such output with a link of the relay.
- * @param recordedAt number that tells the task from others under the same id, as a link has it.
+ * Returns where an output of a task can be fetched. Null when the task has no such output with a link of the relay.
+ * @param recordedAt creation time of the task's record as the link states it, which differs between tasks with the same
+ * id.
  */
 export function outputPlaceOf(
   record: TaskRecord | null,

@@ -84,9 +84,9 @@ function timesView({ attachedAt, hookAt, askedAt }: UpstreamTimes) {
 }
 
 /**
- * Returns when the relay accepted the result, and the kind of a failure. Only the operator is shown what the job has
- * consumed or cost, the ids of the upstream's requests, and the upstream's own links, which further calls to the
- * upstream need: an account could derive from them what the operator pays, and to whom.
+ * Returns the members of an ended task that state when the relay accepted the result, and the kind of a failure. Only
+ * the operator also sees the usage of the job, the ids of the upstream's requests, and the upstream's own links. An
+ * account could derive from these what the operator pays, and to whom.
  */
 function endView(record: TerminalTask, reader: TaskReader) {
   const { finishedAt, failure, usage, outputs } = record;
@@ -106,8 +106,8 @@ function failureView({ category, retryable, requestIds }: Failure, reader: TaskR
 }
 
 /**
- * Returns what the relay has kept of each output, in the order of `output.urls`. For an output that keeps the
- * upstream's own link, no time is stated until which the link works.
+ * Returns the state of the relay's copy of each output, in the order of `output.urls`. For an output that keeps the
+ * upstream's own link, it does not state until when the link works.
  */
 function outputsView(record: TerminalTask, { list, expiresAt }: Outputs) {
   const byNumber = new Map(list.map(({ number, state }) => [number, state]));
@@ -185,7 +185,10 @@ function cancelView(cancellation: Cancellation | null) {
   };
 }
 
-/** Returns the state of a cancellation as readers see it: an upstream whose job has ended has refused to cancel it. */
+/**
+ * Returns the state of a cancellation as readers see it. The state `ended` (the job had ended already) is shown as
+ * `refused`.
+ */
 function cancelStateOf({ kind }: CancelState) {
   switch (kind) {
     case "asking":

@@ -9,12 +9,13 @@ import { toSeconds } from "../time.ts";
 import { optional } from "./optional.ts";
 
 /**
- * Returns what the operator sees of the search for a task's result. While no job is attached to the task, these are
- * the jobs that hooks have named. When the relay does not understand the provider's answers to polls, it is also
- * the first of these answers; when it can no longer open the customer's key of the task, since when.
- * @param policy configuration of the relay, and what the object of the task has in memory. With it, the view also
- * has the latest answer, the next poll with its reason, and how many hooks were accepted, stored for later or
- * refused. Null leaves these out.
+ * Returns what the operator sees of the search for a task's result. While no job is attached to the task, it contains
+ * the jobs that hooks have named. It also contains the first answer to a poll that the relay did not understand, if the
+ * latest answers were not understood, and the time since when the relay cannot open the customer's key of the task, if
+ * it cannot.
+ * @param policy configuration of the relay, and what the object of the task has in memory. With it, the view also has
+ * the latest answer, the next poll with its reason, and how many hooks were accepted, stored for later or refused. Null
+ * leaves these out.
  */
 export function trackingView(task: OpenTask, policy: Policy | null) {
   const { tracking } = task;
