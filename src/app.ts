@@ -16,20 +16,23 @@ import { isOutputPath, isOutputsHost } from "./api/outputs/outputs-host.ts";
 import { configOf, logSettingsOf } from "./config/runtime.ts";
 import type { KeyHolder } from "./objects/task/caller.ts";
 
-/** A place at which requests come in, and what differs there. */
+/**
+ * A way in which requests reach the relay (its public address, or the service binding of another Worker), and what
+ * differs for it.
+ */
 export interface Entrance {
-  /** Name of the place in log lines; null for the public address. */
+  /** Name of this way in log lines; null for the public address. */
   readonly via: "binding" | null;
   /** Caller of a request without a credential. Null means that such a request is refused. */
   readonly callerWithoutKey: KeyHolder | null;
-  /** Tells whether a path exists here. */
+  /** Tells whether a path can be requested in this way. */
   readonly serves: (path: string) => boolean;
 }
 
-/** The public address of the relay. */
+/** The public address of the relay, which serves the API and the console. */
 const PUBLIC: Entrance = { via: null, callerWithoutKey: null, serves: () => true };
 
-/** The environment of a request, and what is found out before its route. */
+/** The environment of a request, and the facts that are known before its route is. */
 interface Scope {
   readonly env: Env;
   readonly entrance: Entrance;
@@ -129,7 +132,7 @@ async function answerTo(request: Request, scope: Omit<Scope, "url">): Promise<Re
   }
 }
 
-/** A refused request. `path` is that of its route, as the log shows it. */
+/** A request that was refused, with the facts for the log. `path` is the path of its route. */
 interface Refused extends Omit<Scope, "url"> {
   readonly request: Request;
   readonly path: string;

@@ -11,15 +11,18 @@ type RateLimits = { readonly [Name in RateLimitName]?: RateLimit };
  * secrets only through `startup`.
  */
 export interface Env extends ObjectBindings, TaskBindings, RateLimits {
-  /** Files of `public`, for other Workers; a request from outside gets them before the relay runs. */
+  /**
+   * Files of the folder `public`, for requests of other Workers. A request from outside gets these files before the
+   * relay runs.
+   */
   readonly ASSETS?: Fetcher;
   /** Bucket of the copies of outputs. Absent when the relay keeps none. */
   readonly OUTPUTS?: R2Bucket;
 }
 
 /**
- * Environment as the platform passes it: without `startup`, which src/startup.ts adds, and with what only that file
- * reads.
+ * Environment as the platform passes it. It has no `startup`, which src/startup.ts adds, and has the bindings that only
+ * that file reads.
  */
 interface PlatformEnv extends Omit<Env, keyof WithStartup> {
   /** Worker `ops/new-connections.js`. Absent on Cloudflare and under `wrangler dev`. */

@@ -17,8 +17,9 @@ const TASK = { id: "0190a3a0-7a3c-4e6b-9a51-0f2d3c4b5a69", model: "rehearsal" };
 
 /**
  * Registers a sample task with an object in memory, so that the engine compiles this code at the start of the isolate.
- * Otherwise it would do so during the first request, whose CPU time the platform bills. Calls nobody, stores and logs
- * nothing. It is done once, because further rounds make the start longer and the first request no shorter.
+ * Otherwise the engine would compile it during the first request, whose CPU time the platform bills. The function calls
+ * no service, and stores and logs nothing. One round is enough: further rounds make the start longer and the first
+ * request no shorter.
  * @returns false when the configuration is not valid, no operator key may register tasks, or the registration has
  * failed. False has no effect on later requests.
  */
@@ -67,7 +68,7 @@ async function register(env: Env, { config, ...keys }: Runtime, key: string): Pr
   return isApplied;
 }
 
-/** Returns a request with an operator key. It has only that member of a `Request` which the route uses. */
+/** Returns a request with an operator key. It has only the one member of a `Request` that the route uses. */
 function requestWith(key: string): Request {
   const headers = new Headers({ Authorization: `Bearer ${key}` });
   return Object.create(null, { headers: { value: headers } });

@@ -15,13 +15,14 @@ export interface CancelAdapter {
    */
   readonly read: (answer: Answer) => CancelReading;
   /**
-   * States of a job in which the call is made, if it does harm in others, e.g. deletes the result of a job that has
-   * ended. The state is asked right before the call. Absent when the call does no harm in any state.
+   * States of a job in which its cancellation may be called, if the call does harm in other states, e.g. deletes the
+   * result of a job that has ended. The state is asked right before the call. Absent when the call does no harm in any
+   * state.
    */
   readonly onlyWhile?: readonly CancelableState[];
   /**
-   * True when the provider answers 404 about a job that it has canceled. After a call without an answer this shows that
-   * the call has arrived.
+   * True when the provider answers 404 about a job that it has canceled. When a repeated call gets 404, it thus shows
+   * that the earlier call, whose answer was lost, has canceled the job.
    */
   readonly forgetsCanceled?: true;
 }

@@ -3,8 +3,8 @@ import type { LinkLife, UpstreamProvider } from "./provider.ts";
 
 const NOT_DOCUMENTED = "not documented";
 /**
- * Time between two polls of one job, in milliseconds, that adapters use for providers which document no such limit.
- * Only a longer time is described as a limit.
+ * Time in milliseconds between two polls of one job that adapters use for providers which document no such time. The
+ * documentation shows only a longer time as a limit of the provider.
  */
 const USUAL_GAP_MS = SECOND_MS;
 
@@ -14,7 +14,7 @@ export interface DocumentedLimits {
   readonly linkLife: string;
   /** Time for which a job can be polled. */
   readonly jobLife: string;
-  /** Polls that the provider permits, e.g. "one every 5 seconds of each job". */
+  /** Number of polls that the provider permits, e.g. "one every 5 seconds of each job". */
   readonly polls: string;
 }
 

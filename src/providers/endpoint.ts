@@ -1,11 +1,10 @@
 import type { Provider } from "./provider.ts";
 
 /**
- * Returns what is wrong with the field `endpoint` of a job. The field contains a part of the URL of the submit
- * call, e.g. the path of a model, that the URL of a poll must contain too. Only some providers need the field; for
- * all others it must be absent.
+ * Checks the field `endpoint` of a job. The field contains a part of the URL of the submit call, e.g. the path of a
+ * model, that the URL of a poll must contain too. Only some providers need the field; for all others it must be absent.
  * @param isPolled true when the connection has the key that polls need.
- * @returns the rest of a sentence that begins with "endpoint"; null when nothing is wrong.
+ * @returns the fault as the rest of a sentence that begins with "endpoint"; null when there is none.
  */
 export function endpointFault(
   { name, polls }: Provider,

@@ -3,7 +3,7 @@ import type { FailureCategory } from "../core/record/upstream.ts";
 /** The texts with which an upstream says that a job has failed. */
 export interface FailureTexts {
   readonly state: string;
-  /** Error code, or empty where the upstream states none; likewise `text`, the error text. */
+  /** Error code; empty when the upstream states none. In the same way, `text` is the error text. */
   readonly code: string;
   readonly text: string;
 }
@@ -68,10 +68,10 @@ const CANCELED =
 const EXPIRED = /expired|过期|過期|期限切れ|만료/i;
 const LINK = /\b(link|ur[il]|file)s?\b|链接|鏈接|連結|网址|網址|リンク|링크|주소/i;
 
-/** Links in a text. In Chinese, the sentence goes on directly behind a link. */
+/** Pattern of the links in a text. In Chinese, the sentence continues directly after a link. */
 const LINKS = /https?:\/\/[!-~]+/gi;
 
-/** Words for a fault of a device or inside the upstream, which often has a word such as "invalid" beside it. */
+/** Words for a fault of a device or inside the upstream. Such texts often also contain a word such as "invalid". */
 const INSIDE: readonly RegExp[] = [
   /\b(cuda|cudnn|cublas|nccl|rocm|vram|oom)\b|\bgpu.?(error|fault|memory)|out.?of.?memory|device.?side|illegal.?memory/i,
   /internal.?(server.?|service.?|system.?)?(error|fail|fault)|server.?error|service.?(is.?)?(temporarily.?)?unavailable|bad.?gateway/i,
@@ -109,8 +109,8 @@ const INVALID: readonly RegExp[] = [
 ];
 
 /**
- * Signs of what has stopped a job. They are looked for in the error code first, then in the text, and then in the
- * state.
+ * Categories that name the cause which has stopped a job, each with its sign. The signs are searched in the error code
+ * first, then in the text, and then in the state.
  */
 const CAUSES: readonly Sign[] = [
   ["moderation", hasOne(MODERATION)],
@@ -122,13 +122,15 @@ const CAUSES: readonly Sign[] = [
   ["canceled", hasOne([CANCELED])],
 ];
 
-/** Signs of where the fault is, which decide only where nothing says what has stopped the job. */
+/**
+ * Categories that name only where the fault lies, each with its sign. They are used when no sign of a cause is found.
+ */
 const FAULTS: readonly Sign[] = [
   ["provider", hasOne(INSIDE)],
   ["invalid_input", hasOne(INVALID)],
 ];
 
-/** Returns the category that an upstream's texts show. Null when they show none. */
+/** Returns the category of a failure that the upstream's texts show. Null when they show none. */
 export function categoryIn({ state, code, text }: FailureTexts): FailureCategory | null {
   const parts = [wordsOfCode(code), wordsOfText(text), wordsOfCode(state)];
   const cause = parts.map(causeIn).find((category) => category !== undefined);
@@ -145,16 +147,16 @@ export function isUnpaid({ code, text }: FailureTexts): boolean {
 }
 
 /**
- * Tells whether an error is about the key of a request and not about a job: its code says so or, where there is none, its
- * text.
+ * Tells whether an error is about the API key of a request and not about a job. The error code decides or, when there
+ * is none, the text.
  */
 export function isAboutKey({ code, text }: Omit<FailureTexts, "state">): boolean {
   return hasOne(KEY_REFUSED)(code === "" ? wordsOfText(text) : wordsOfCode(code));
 }
 
 /**
- * Tells whether an error is about a request, i.e. its key, its rate or the service, and not about a job: its code says so or,
- * where there is none, its text.
+ * Tells whether an error is about a request (its key, its rate or the service) and not about a job. The error code
+ * decides or, when there is none, the text.
  */
 export function isAboutRequest({ code, text }: Omit<FailureTexts, "state">): boolean {
   return hasOne([...KEY_REFUSED, ...UNANSWERED])(
@@ -162,7 +164,7 @@ export function isAboutRequest({ code, text }: Omit<FailureTexts, "state">): boo
   );
 }
 
-/** Tells whether a text has nothing to read but links. */
+/** Tells whether a text consists only of links and punctuation. */
 export function isOnlyLinks(text: string): boolean {
   return /:\/\//.test(text) && !/[\p{L}\p{N}]/u.test(text.replace(LINKS, ""));
 }

@@ -17,7 +17,7 @@ export interface UpstreamError {
    * category implies. Absent when the upstream does not say it.
    */
   readonly isRetryable?: boolean;
-  /** Category of a failure of which state, code and text show none. Absent means `provider`. */
+  /** Category of the failure when state, code and text show none. Absent means `provider`. */
   readonly usualCategory?: FailureCategory;
 }
 
@@ -66,7 +66,7 @@ function usualCategoryOf(error: UpstreamError | null): FailureCategory {
   return error?.usualCategory ?? "provider";
 }
 
-/** Returns a text of an error. Null for none, and for one that has only links, which give no reason. */
+/** Returns the text of an error. Null when there is none, and when it consists only of links, which give no reason. */
 function textIn(text: string | null = null): string | null {
   return text === null || isOnlyLinks(text) ? null : text;
 }

@@ -10,9 +10,9 @@ export interface GivenAnswer {
 }
 
 /**
- * Returns a report that says success without a link, completed by the output that its answers themselves contain.
- * Where the answers say that a filter has withheld the output, the job has failed.
- * @param answers the answers that the report was read from, in their order.
+ * Returns a report on a job, completed by the output that the answers themselves contain when the report states success
+ * without a link. When the answers say that a filter has withheld the output, the job has failed.
+ * @param answers the answers from which the report was read, in their order.
  * @param baseUrl base URL of the connection.
  */
 export function withOutputOf(
@@ -41,7 +41,10 @@ function linkTo(pointer: string | null, url: string | null): string | null {
   return `${url}#${pointer.split("/").map(encodeURIComponent).join("/")}`;
 }
 
-/** Returns the place of an output that stands in the answer behind a link. Null for a link to the output itself. */
+/**
+ * Returns the JSON Pointer to an output that lies within the answer behind a link. Null for a link to the output
+ * itself.
+ */
 export function inlinePointer({ hash }: URL): string | null {
   if (!hash.startsWith("#/")) return null;
   try {
@@ -52,8 +55,8 @@ export function inlinePointer({ hash }: URL): string | null {
 }
 
 /**
- * Returns a report whose links to the upstream's own host have no fragment that names a place in an answer: the relay would
- * fetch that answer with its key, which no upstream may make it do.
+ * Returns a report in which links to the upstream's own host have no fragment that names a place in an answer. With
+ * such a fragment, an upstream could make the relay fetch an answer with its key.
  */
 export function withoutPlaces(observation: Observation, baseUrl: string): Observation {
   const own = URL.parse(baseUrl)?.origin;

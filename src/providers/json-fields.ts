@@ -109,24 +109,24 @@ export function listAt(value: unknown, ...path: readonly (string | number)[]): r
   return Array.isArray(found) ? found : [found];
 }
 
-/** Returns those of the values that are http(s) URLs. */
+/** Returns only those values that are http(s) URLs. */
 export function urlsOf(values: readonly unknown[]): readonly string[] {
   return values.filter((value): value is string => typeof value === "string" && isHttpUrl(value));
 }
 
 /**
- * Returns the ISO 8601 time at a path in Unix milliseconds. Null when it is absent, and when it states no zone: in that of
- * Greenwich it could be wrong by half a day.
+ * Returns the ISO 8601 time at a path, in Unix milliseconds. Null when it is absent, and when it states no time zone,
+ * because assuming UTC could make it wrong by half a day.
  */
 export function isoMsAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   return isoMsOf(textAt(value, ...path) ?? "", null);
 }
 
 /**
- * Returns the time that a text states as ISO 8601 does, or with a space in place of the `T`, in Unix milliseconds. Null for
+ * Returns the time that a text states in ISO 8601, also with a space instead of the `T`, in Unix milliseconds. Null for
  * any other text.
- * @param zone zone of a time that states none: `Z` or an offset like `+08:00`. Null where it is not known; such a time then
- * counts as none.
+ * @param zone time zone of a time that states none: `Z` or an offset like `+08:00`. Null when it is not known; a time
+ * without a zone then gives null.
  */
 export function isoMsOf(text: string, zone: string | null): number | null {
   // Date.parse accepts other texts too: "5" would be a day in May.
@@ -140,7 +140,10 @@ export function isoMsOf(text: string, zone: string | null): number | null {
 const ISO_TIME =
   /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/i;
 
-/** Returns a zone as Date.parse reads it: offsets without a colon or without minutes are ISO 8601 too. */
+/**
+ * Returns a time zone in the form that `Date.parse` reads. Offsets without a colon or without minutes, which ISO 8601
+ * permits too, are converted.
+ */
 function zoneOf(stated: string): string {
   const [, hours, minutes = "00"] = /^([+-]\d\d):?(\d\d)?$/.exec(stated) ?? [];
   return hours === undefined ? "Z" : `${hours}:${minutes}`;

@@ -13,36 +13,36 @@ export interface Observation {
   readonly jobId: string | null;
   /** The relay's task id, if the submit call contained it and the provider repeats it in the report. */
   readonly taskId?: string | null;
-  /** The hook URL, if the provider repeats it from the submit call in the report. */
+  /** The hook URL of the submit call, if the provider repeats it in the report. */
   readonly hookUrl?: string | null;
   /** State of the job as the provider spells it. Null when the report does not state it. */
   readonly state: string | null;
   /**
-   * State that the relay treats `state` as; null when its meaning is not known. Absent when the words decide that the relay
-   * knows of all providers (`phase.ts`).
+   * Meaning of `state` for the relay (queued, processing, completed or failed); null when the meaning is not known.
+   * Absent when the meaning follows from the words for states that the relay knows of all providers (`phase.ts`).
    */
   readonly phase?: Phase | null;
   /** Links to the outputs, the main one first. */
   readonly urls: readonly string[];
   /**
-   * Those of `urls` that open only with the API key. They count only where the relay gives clients links of its own. Absent
-   * when the adapter reads none.
+   * The links among `urls` that open only with the API key. They are used only if the relay gives clients links of its
+   * own. Absent when the adapter reads no such links.
    */
   readonly keyedUrls?: readonly string[];
   /**
-   * True when those of `urls` that open without the key are only pictures that go with a video, e.g. its last frame.
-   * Without the video they are no output. Absent when this is not so, or not known.
+   * True when the links among `urls` that open without the key lead only to pictures that accompany a video, e.g. its
+   * last frame. Without the video they are no output. Absent when this is not so, or not known.
    */
   readonly areOpenUrlsPictures?: boolean;
   /**
-   * Link at which the upstream serves the file of the job to whoever has the API key, if it has one; the report alone
-   * does not prove that there is a file. The poll asks at this link first (`outbound/content-proof.ts`) where the link
-   * is one of `urls`, or where `urls` has no output. Absent or null when nothing is to be asked.
+   * Link at which the upstream serves the file of the job to the holder of the API key. The report alone does not prove
+   * that there is a file. If the link is one of `urls`, or `urls` has no output, the poll first asks at this link
+   * (`outbound/content-proof.ts`). Absent or null when nothing is to be asked.
    */
   readonly contentUrl?: string | null;
   /**
-   * Links behind which the relay finds the outputs that stand in the report itself (`inline-output.ts`). Null for an
-   * output that the relay cannot find again. Absent when there are none, and when the report has links.
+   * Links with which the relay finds outputs that the report itself contains (`inline-output.ts`). Null for an output
+   * that the relay cannot find again. Absent when there are none, and when the report has links.
    */
   readonly inlineOutputs?: readonly (string | null)[];
   /**
@@ -67,7 +67,8 @@ export interface Observation {
    */
   readonly model?: string | null;
   /**
-   * Time at which the job was submitted, by the provider's clock, in Unix milliseconds. Null or absent as for `model`.
+   * Time at which the job was submitted, by the provider's clock, in Unix milliseconds. Null or absent when the report
+   * does not state it, or when the adapter does not read it because a job is recognised by something else.
    */
   readonly submittedAt?: number | null;
 }
@@ -76,7 +77,7 @@ export interface Observation {
  * Metadata of the output, as the JSON of a task shows it. A field that the report does not state is null or absent.
  */
 export interface Metadata {
-  /** Seed; a text of digits where a number cannot hold it. */
+  /** Seed of the output. A seed that a number cannot represent exactly is a text of digits. */
   readonly seed?: number | string | null;
   /** Ratio of width to height, or a size in pixels, as the provider spells it. */
   readonly ratio?: string | null;
@@ -93,17 +94,20 @@ export interface Metadata {
  */
 const MAX_TIME_MS = 99_999_999_999_000;
 
-/** Code of the error of a task whose output the relay would have to keep, because it stands in the answer itself. */
+/**
+ * Error code of a task whose output the answer itself contains, so that the relay would have to keep the output, which
+ * it does not.
+ */
 const NEEDS_STORE_CODE = "output_needs_store";
 /**
- * News of a job whose output stands in the upstream's answer, for a relay that keeps no outputs: a callback has only
- * links.
+ * News of a job whose output the upstream's answer itself contains, for a relay that keeps no outputs. A callback can
+ * only contain links.
  */
 const NEEDS_STORE = undeliverable(
   NEEDS_STORE_CODE,
   "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
 );
-/** News of a job whose output stands in an answer that no `GET` brings again. */
+/** News of a job whose output is contained in an answer that cannot be fetched again by a `GET`. */
 const NOT_FOUND_AGAIN = undeliverable(
   NEEDS_STORE_CODE,
   "The upstream has sent the output itself and no link to it, in an answer that the relay cannot ask for again to keep the output.",
@@ -114,7 +118,10 @@ const NOT_A_FILE = undeliverable(
   "The job has succeeded, and its output is text and no file. The relay delivers links to files only.",
 );
 
-/** Returns the news of a job that has succeeded, and whose output no repetition would make deliverable. */
+/**
+ * Returns the news of a job that has succeeded, but whose output cannot be delivered. Submitting it again would not
+ * help.
+ */
 function undeliverable(code: string, message: string): UpstreamFailure {
   const failure = { category: "provider", retryable: false } as const;
   return { status: "failed", error: { code, message }, failure };
@@ -128,8 +135,8 @@ export interface NewsRules extends ErrorText {
    */
   readonly areKeyedLinksServed?: boolean;
   /**
-   * True when the relay keeps outputs that stand in an answer itself. Absent means that it does not; a task with such an
-   * output fails.
+   * True when the relay keeps outputs that an answer itself contains. Absent means that it does not; a task with such
+   * an output then fails.
    */
   readonly areInlineOutputsKept?: boolean;
 }
@@ -155,7 +162,9 @@ export function toNews(observation: Observation, rules: NewsRules): UpstreamNews
   }
 }
 
-/** Returns the state that the relay treats the state of a job in a report as. Null when its meaning is not known. */
+/**
+ * Returns the meaning of a job's state in a report: queued, processing, completed or failed. Null when it is not known.
+ */
 export function phaseIn({ phase, state }: Pick<Observation, "phase" | "state">): Phase | null {
   return phase === undefined ? phaseOf(state) : phase;
 }
@@ -178,7 +187,10 @@ function successOf(observation: Observation, rules: NewsRules): UpstreamEnd {
   return isText === true ? NOT_A_FILE : { status: "no_output" };
 }
 
-/** Returns the links to the output, or those behind which the relay finds an output that it keeps. */
+/**
+ * Returns the links to the outputs that a callback may contain and, if the relay keeps outputs, the links with which it
+ * finds outputs inside an answer.
+ */
 function usableUrls(
   observation: Observation,
   { areKeyedLinksServed = false, areInlineOutputsKept = false }: NewsRules,
@@ -189,7 +201,10 @@ function usableUrls(
   return [...linked, ...inlineOutputs.filter((source) => source !== null)];
 }
 
-/** Returns the links to the outputs that open without the key. None where these are only pictures that go with a video. */
+/**
+ * Returns the links to the outputs that open without the key. Returns none when they lead only to pictures that
+ * accompany a video.
+ */
 export function openUrls({
   urls,
   keyedUrls = [],
@@ -200,7 +215,7 @@ export function openUrls({
   return urls.filter((url) => url !== contentUrl && !keyedUrls.includes(url));
 }
 
-/** Returns the links to the outputs. None where it is still to be asked whether the main one opens. */
+/** Returns the links to the outputs. Returns none while it is not known yet whether the main link leads to a file. */
 export function provenUrls({ urls, contentUrl = null }: Observation): readonly string[] {
   return contentUrl !== null && urls.includes(contentUrl) ? [] : urls;
 }

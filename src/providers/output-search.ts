@@ -3,11 +3,11 @@ import { isHttpUrl } from "../core/url.ts";
 import { at } from "./json-fields.ts";
 import { isNoOutputWord, isPreviewWord, wordsOf } from "./member-words.ts";
 
-/** Where the outputs of a job stand in an answer of its provider. */
+/** The parts of a provider's answer in which the outputs of a job are searched. */
 export interface OutputPlaces {
   /**
-   * Values at the places that the vendor documents for outputs, the main output first: links, or lists and objects that
-   * contain links. A link that stands here directly counts whatever its member is called.
+   * Values at the places that the vendor documents for outputs, the main output first. They are links, or lists and
+   * objects that contain links. A value that is itself a link counts whatever the name of its member is.
    */
   readonly main: readonly unknown[];
   /**
@@ -33,16 +33,16 @@ export interface FoundText {
 }
 
 /**
- * Tells whether a text is looked for.
- * @param isPlace true for a text that is itself the value at a documented place, and not within an object there.
+ * Function that tells whether a text is searched for.
+ * @param isPlace true when the text itself is the value at a documented place, and not within an object there.
  */
 export type IsWanted = (text: string, isPlace: boolean) => boolean;
 
-/** Number of levels of lists and objects below which nothing is looked for. */
+/** Largest number of lists and objects in each other that are searched. */
 const MAX_DEPTH = 16;
 /** Largest number of texts that are found. It is above the largest number of outputs of a task. */
 const MAX_FOUND = 2_000;
-/** Length in characters up to which a text is read as JSON, and up to which a name is read. */
+/** Largest length in characters of a text that is read as JSON, and of a name that is examined. */
 const MAX_JSON_CHARS = 262_144;
 const MAX_NAME_CHARS = 64;
 /**
@@ -52,13 +52,15 @@ const MAX_NAME_CHARS = 64;
 const BETWEEN_LINKS = /[\s,;|](?=https?:\/\/)/i;
 const REST_OF_SEPARATOR = /[\s,;|]{1,4}$/;
 
-/** Name of a picture or clip that shows what a 3D model is like, where it stands beside the model. */
+/**
+ * Pattern of the names of pictures and clips that show a 3D model. They are no output when they are beside the model.
+ */
 const RENDER = /^render(?:ed|s)?(?: (?:image|img|photo|pic|picture|video)s?)(?: ur[il]s?)?$/;
 /** Words in names of members that are 3D models. */
 const MODEL = /^(?:fbx|glb|gltf|mesh|meshes|model|models|obj|ply|stl|usdz)$/;
 /**
- * Name of a member that is no output where its value is a text, and may contain the outputs where its value is an
- * object (`{"status": {"files": …}}`).
+ * Name of a member that is no output when its value is a text, but may contain the outputs when its value is an object
+ * (`{"status": {"files": …}}`).
  */
 const STATUS = "status";
 /** Words that, after `source` in the name of a member, show that the member is a file of the request. */
@@ -66,8 +68,8 @@ const MEDIA = /^(?:audio|file|image|img|photo|picture|video)s?$/;
 /** Whole names of links to the upstream's API. */
 const API_LINKS: readonly string[] = ["api_url", "base_url", "get", "response_url", "self"];
 /**
- * Names of links to calls of the API. Where a link has one of them, all links beside it are such calls too, e.g.
- * `{"get": …, "cancel": …}`.
+ * Names of links to calls of the API. If one link in an object has such a name, all links in the object are such calls,
+ * e.g. `{"get": …, "cancel": …}`.
  */
 const CALLS: readonly string[] = ["cancel", "get", "self", "status"];
 /** Members in which objects state what kind of file they are. */
@@ -87,10 +89,10 @@ const NO_OUTPUT_KIND = /^(?:inputs?|prompts?|references?|requests?|temp|user)$/;
 const PREVIEWS = "previews";
 
 /**
- * Returns the links to the outputs in an answer, the main one first, each once: those in `main`, and then all others in
- * `part` in the order of the answer. Left out are covers, previews and thumbnails, what repeats the request, and links that are
- * no files, by the names of their members and by the kinds that objects state (`type`). A text that is a list or an object
- * as JSON, or a list of links, is read too.
+ * Returns the links to the outputs in an answer, each once: those in `main` first, and then all others in `part` in the
+ * order of the answer. Some links are left out, by the names of their members and by the kinds that objects state
+ * (`type`): covers, previews, thumbnails, what repeats the request, and links that lead to no file. A text that
+ * contains JSON, or a list of links, is searched too.
  */
 export function outputLinks(places: OutputPlaces): readonly string[] {
   const links = outputTexts(places, isLink).map(({ text }) => text);
@@ -98,8 +100,8 @@ export function outputLinks(places: OutputPlaces): readonly string[] {
 }
 
 /**
- * Returns those texts among the outputs of an answer that are wanted, in the order of `outputLinks`. A text is found once
- * in `main` and once in `part` if it stands in both.
+ * Returns the texts among the outputs of an answer that `isWanted` accepts, in the order of `outputLinks`. A text that
+ * is in both `main` and `part` is returned twice.
  */
 export function outputTexts(
   { main, part, isLeftOut = () => false }: OutputPlaces,
@@ -120,8 +122,8 @@ export function outputTexts(
 }
 
 /**
- * Tells whether an object says of itself that it is no output: a preview, a temporary file, a part of the request, or a link
- * with another relation (`rel`), e.g. `self`.
+ * Tells whether an object states that it is no output: a preview, a temporary file, a part of the request, or a link
+ * with a relation (`rel`) that does not lead to an output, e.g. `self`.
  */
 export function isNoOutputByKind(value: unknown): boolean {
   const relation = at(value, "rel");
@@ -145,7 +147,10 @@ interface Search {
   readonly isMain: boolean;
 }
 
-/** Adds the wanted texts in a value. @param name name of the member that the value is. */
+/**
+ * Searches a value for wanted texts and adds them to the found ones.
+ * @param name name of the member that has this value.
+ */
 function collect(
   value: unknown,
   name: string,
@@ -193,7 +198,7 @@ function collectFromText(
   }
 }
 
-/** Tells whether the links in an object are calls of the API, because the name of one of them is that of a call. */
+/** Tells whether the links in an object lead to calls of the API, because one of them has the name of such a call. */
 function hasCalls(object: object): boolean {
   return CALLS.some((name) => {
     const link = at(object, name);
@@ -211,7 +216,7 @@ function isNoOutputName(name: string, value: unknown): boolean {
   return words[0] === "source" && MEDIA.test(words[1] ?? "");
 }
 
-/** Tells whether a member is a picture of the 3D model that stands beside it. */
+/** Tells whether a member is a picture of the 3D model that the same object contains. */
 function isRenderOfModel(name: string, owner: object): boolean {
   if (name.length > MAX_NAME_CHARS || !RENDER.test(wordsOf(name).join(" "))) return false;
   return Object.entries(owner).some(([other, value]) => {

@@ -1,8 +1,8 @@
 export type Phase = "queued" | "processing" | "completed" | "failed";
 
 /**
- * The states of jobs, as providers spell them (in lower case, with `_` for a space), under the state that the relay
- * treats them as: queued, processing, completed or failed.
+ * The known states of jobs as providers spell them (in lower case, with `_` for a space), by their meaning for the
+ * relay: queued, processing, completed or failed.
  */
 const STATES: Readonly<Record<Phase, string>> = {
   queued:
@@ -23,14 +23,14 @@ const PHASES: ReadonlyMap<string, Phase> = new Map(
 );
 
 /**
- * Returns the state that the relay treats a provider's state of a job as: queued, processing, completed or failed.
- * Upper and lower case count as the same, and so do a space and `_`. Null when the relay does not know the state.
+ * Returns the meaning of a provider's state of a job: queued, processing, completed or failed. Upper and lower case
+ * count as the same, and so do a space and `_`. Null when the relay does not know the state.
  */
 export function phaseOf(state: string | null): Phase | null {
   return PHASES.get(spelling(state ?? "")) ?? null;
 }
 
-/** Returns the word for a state in the spelling in which such words are compared. */
+/** Returns the word for a state in the spelling in which states are compared. */
 export function spelling(word: string): string {
   return word.toLowerCase().replaceAll(" ", "_");
 }

@@ -6,7 +6,7 @@ import type { Answer } from "./provider-answer.ts";
 import { type AnswerReader, isOfServer, type Reading } from "./provider.ts";
 import { withReason } from "./stated-reason.ts";
 
-/** HTTP statuses from 400 on that say nothing about a job: whatever the body says, the answer is about the request. */
+/** HTTP statuses from 400 on that are always about the request, whatever the body says, and never about a job. */
 const OF_REQUESTS: readonly number[] = [401, 403, 404, 407, 408, 425, 429];
 
 /**
@@ -34,8 +34,8 @@ function explained(reading: Reading, { body }: Answer, job: Job): Reading {
 }
 
 /**
- * Tells whether a report names this job and states, in place of a state, an error which is not about the request. False
- * where a declaration reads the report, because the declaration itself says what an error means.
+ * Tells whether a report names this job, states no state, and contains an error that is not about the request. False
+ * when a declaration reads the report, because the declaration itself says what an error means.
  */
 function isErrorOf(job: Job, { jobId, state, phase, urls, error }: Observation): boolean {
   const isStateless = state === null && phase === undefined && urls.length === 0;
@@ -44,7 +44,7 @@ function isErrorOf(job: Job, { jobId, state, phase, urls, error }: Observation):
   return isStateless && isNamed && code + text !== "" && !isAboutRequest({ code, text });
 }
 
-/** Tells whether an answer with this error status may be the report of a job that has failed. */
+/** Tells whether an answer with an error status may be the report of a job that has failed. */
 function canStateFailure({ status }: Answer): boolean {
   return status >= 400 && status <= 500 && !OF_REQUESTS.includes(status);
 }
@@ -71,9 +71,9 @@ export function refusalIn(body: unknown): Reading | null {
 }
 
 /**
- * Returns what the HTTP status of an answer says, if it means the same for every provider. For any error status but
- * 401, 403 and 429 the result says that the answer was not understood, with the error code of the body as `word`.
- * Null for a status from 200 to 299, because the body must then be read.
+ * Returns the meaning of an answer's HTTP status, if it is the same for every provider. For any error status but 401,
+ * 403 and 429 the result says that the answer was not understood, with the error code of the body as `word`. Null for a
+ * status from 200 to 299, because the body must then be read.
  */
 export function readingOfStatus({ status, body }: Pick<Answer, "status" | "body">): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };

@@ -41,8 +41,8 @@ export interface Connection {
 }
 
 /**
- * Returns a connection as a customer with an own key has it: with this key, and with nothing that verifies the hooks of
- * the operator's account.
+ * Returns a copy of a connection for calls with a customer's own key: it has this key, and lacks everything that
+ * verifies the hooks of the operator's account.
  */
 export function withCustomerKey(connection: Connection, key: string | null): Connection {
   return { ...connection, key, webhookSecret: null, userId: null, jwksUrl: null };
@@ -172,7 +172,7 @@ export interface HookAdapter extends HookParameters {
     connection: Connection,
     context: HookContext,
   ) => Promise<Authenticity>;
-  /** Returns a hook as a report on a job. Null when the hook cannot be understood. */
+  /** Returns the report on a job that a hook states. Null when the hook cannot be understood. */
   readonly read: (body: unknown, hook: Hook) => Observation | null;
 }
 
@@ -266,7 +266,7 @@ export interface PollAdapter extends AnswerReader {
    */
   readonly namesTask?: true;
   /**
-   * True when the provider's answers state the model and the creation of a job (`model` and `submittedAt` of the
+   * True when the provider's answers state the model and the creation time of a job (`model` and `submittedAt` of the
    * observation). They then show whether a job that a hook has named can be that of a submission.
    */
   readonly statesCreation?: true;
@@ -280,7 +280,9 @@ export interface PollAdapter extends AnswerReader {
 /** A header in which a provider takes API keys. */
 export interface KeyHeader {
   readonly name: string;
-  /** Schemes of which one stands before the key, e.g. `Bearer`. Empty when the header contains the key alone. */
+  /**
+   * Schemes that may stand before the key in the header, e.g. `Bearer`. Empty when the header contains only the key.
+   */
   readonly schemes: readonly string[];
 }
 
@@ -325,22 +327,21 @@ export function readingOf(observation: Observation | null): Reading {
 
 /**
  * Returns the result of reading an answer of a provider whose answers usually name the job. A report that names no job
- * counts as not understood where it may be about something else than a job.
+ * counts as not understood when it may be about something other than a job.
  */
 export function provenReadingOf(observation: Observation | null): Reading {
   const isUnproven = observation?.jobId === null && isOfServer(observation);
   return readingOf(isUnproven ? null : observation);
 }
 
-/**
- * States with which a server describes itself or its answer instead of a job, e.g. `{"status": "ok"}` of a proxy.
- */
+/** Pattern of states that describe a server or its answer and not a job, e.g. `{"status": "ok"}` of a proxy. */
 const OF_SERVERS = /^(?:ok|success|ready|error|fail|failure)$/i;
 
 /**
- * Tells whether the state in a report may be that of a server in front of the upstream, or of the request: it has no link,
- * and its state is one with which servers describe themselves, or its error is about the key. False where the adapter
- * states the phase, e.g. of a declared upstream, because its operator has declared what the words mean.
+ * Tells whether the state in a report may be that of a server in front of the upstream, or of the request, instead of a
+ * job. This is so when the report has no link, and its state is one with which servers describe themselves, or its
+ * error is about the API key. False when the adapter states the phase, e.g. for a declared upstream, whose operator has
+ * declared what the words mean.
  */
 export function isOfServer({ state, phase, urls, error }: Observation): boolean {
   if (phase !== undefined || urls.length > 0) return false;
@@ -349,8 +350,8 @@ export function isOfServer({ state, phase, urls, error }: Observation): boolean 
 }
 
 /**
- * Returns the report in a hook. Null for a hook that names no job, because the hooks of the provider always name their
- * job.
+ * Returns the report of a hook unchanged if it names a job, otherwise null. It is for providers whose hooks always name
+ * the job.
  */
 export function reportNamingJob(observation: Observation | null): Observation | null {
   return observation?.jobId == null ? null : observation;

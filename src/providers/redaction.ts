@@ -77,8 +77,8 @@ function replacing(pattern: RegExp, replacement: string): Redaction["redact"] {
 }
 
 /**
- * Returns a function that replaces each word of a text by the result of `redactWord`. Words are the parts between
- * spaces, quotes and angle brackets. Each word may be a URL.
+ * Returns a function that replaces each word of a text by the result of `redactWord`. Words are the parts of the text
+ * between spaces, quotes and angle brackets, so that a URL is one word.
  */
 function inWords(redactWord: (word: string) => string): Redaction["redact"] {
   return (text) => text.replace(/[^\s"'<>]+/g, redactWord);

@@ -22,8 +22,8 @@ import type { Assurance, NamedProvider } from "./provider.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 
 /**
- * Adapters of all upstream services. `npm run providers:new -- NAME --code` writes all that another one needs;
- * scripts/providers-new/edits.ts lists it, and docs/adding-a-provider.md explains it.
+ * Adapters of all upstream services. `npm run providers:new -- NAME --code` writes everything that a further adapter
+ * needs; scripts/providers-new/edits.ts lists these files, and docs/adding-a-provider.md explains them.
  */
 const ADAPTERS = [
   ark,

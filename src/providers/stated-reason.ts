@@ -2,7 +2,10 @@ import { isOnlyLinks } from "./failure-words.ts";
 import { type Observation, phaseIn } from "./observation.ts";
 import { phaseOf } from "./phase.ts";
 
-/** Names under which upstreams say why a job has failed, the most exact first. Capitals and `_` do not matter. */
+/**
+ * Names of members in which upstreams state why a job has failed, the most exact first. They are compared without
+ * capitals and `_`.
+ */
 const NAMES: readonly string[] = [
   "exceptionmessage",
   "failurereason",
@@ -22,21 +25,23 @@ const NAMES: readonly string[] = [
   "error",
   "exception",
 ];
-/** Names of members that repeat the request, whose words are those of the caller. */
+/**
+ * Pattern of the names of members that repeat the request, whose text comes from the caller and not from the upstream.
+ */
 const OF_REQUEST =
   /^(?:inputs?|requests?|params?|parameters?|prompts?|options|config|settings|arguments)$/;
 const MAX_DEPTH = 5;
 
-/** Names under which upstreams give what the program of a job has written. */
+/** Names of members in which upstreams give what the program of a job has written. */
 const LOG_NAMES: readonly string[] = ["logs", "log"];
-/** Words of a line of a log that tells of a failure, and of one that only warns. */
+/** Words in a line of a log that tells of a failure, and words in a line that only warns. */
 const TELLS_FAILURE =
   /\b(?:error|exception|fail(?:ed|ure|s)?|violat(?:ed|es|ion)|rejected|refused|denied|invalid|unable to|cannot|could not)\b|[a-z](?:Error|Exception)\b/i;
 const WARNS = /\bwarn(?:ing)?\b|Warning\b|\bdeprecated\b|^\W*(?:info|debug)\b/i;
 /** Length in characters up to which a line of a log counts as a reason. */
 const MAX_LINE_CHARS = 500;
 
-/** Names under which upstreams say whether a retry helps. */
+/** Names of members in which upstreams state whether a retry helps, compared without capitals and `_`. */
 const RETRY_NAMES: readonly string[] = [
   "retryable",
   "isretryable",
@@ -47,9 +52,9 @@ const RETRY_NAMES: readonly string[] = [
 ];
 
 /**
- * Returns the text in which a report says why its job has failed, whatever its form: the first one under a usual name,
- * searched level by level, outside of what repeats the request. Words for states (`failed`, `success`) and links give no
- * reason. Null when there is none.
+ * Returns the text in which a report says why its job has failed, for reports of any form. It is the first text under a
+ * usual name, searched level by level; members that repeat the request are skipped. Words for states (`failed`,
+ * `success`) and links give no reason. Null when there is no such text.
  */
 export function reasonIn(report: unknown): string | null {
   return firstIn(report, NAMES, (value) => (isReason(value) ? value : null));
@@ -69,7 +74,7 @@ function failureInLog(report: unknown): string | null {
   });
 }
 
-/** Returns what a report says on whether a retry helps, searched like a reason. Null when it says nothing. */
+/** Returns whether a retry helps, as a report states it under a usual name. Null when the report does not state it. */
 function retryWordIn(report: unknown): boolean | null {
   return firstIn(report, RETRY_NAMES, (value) => {
     if (value === true || value === "true") return true;
@@ -77,7 +82,10 @@ function retryWordIn(report: unknown): boolean | null {
   });
 }
 
-/** Returns what `read` finds first under the names, in their order, level by level. Null when it finds nothing. */
+/**
+ * Searches a report level by level for members with these names, in their order, and returns the first value that
+ * `read` accepts. Null when there is none.
+ */
 function firstIn<T>(
   report: unknown,
   names: readonly string[],
@@ -111,8 +119,9 @@ function objectsIn(values: readonly unknown[]): readonly object[] {
 }
 
 /**
- * Returns a report on a failed job, completed where the adapter has read no reason, or not whether a retry helps, by
- * what the report states elsewhere. A log counts only where no other reason and no code stands.
+ * Returns the report on a failed job, completed by what the whole answer or hook states: a reason if the adapter has
+ * read none, and whether a retry helps if the adapter has not read it. A log counts only when there is no other reason
+ * and no code.
  */
 export function withReason(observation: Observation, report: unknown): Observation {
   if (phaseIn(observation) !== "failed") return observation;

@@ -33,10 +33,13 @@ export interface SubmitAdapter {
   readonly readAnswer: (body: unknown, path: string, baseUrl: string) => SubmitReading;
 }
 
-/** Kind of call at one path of an upstream: the places of the model and the parameters in its request, and its answer. */
+/**
+ * Description of the call at one path of an upstream: the places of the model and the parameters in the request, and
+ * the kind of the answer.
+ */
 export interface SubmitTarget {
   readonly model: ModelPlace;
-  /** Endpoint of the job (see `Endpoint`), which the path states. Null when polls need none. */
+  /** Endpoint of the job (see `Endpoint`), as the path states it. Null when polls need no endpoint. */
   readonly endpoint: string | null;
   /**
    * JSON Pointers of the parameters that become metadata of the output, by the names under which they are stored with
@@ -55,29 +58,33 @@ export interface SubmitTarget {
    */
   readonly takesMultipart?: true;
   /**
-   * JSON Pointers of members, each with the values with which the relay could not read the answer. A request with such
-   * a value is not sent.
+   * Values of members, by JSON Pointer, with which the relay could not read the answer. A request with such a value is
+   * not sent.
    */
   readonly unreadable?: Readonly<Record<string, readonly (string | boolean)[]>>;
   /**
-   * JSON Pointers of members, each with the value that it must have, because the relay could not read the answer
-   * otherwise. A request without it is not sent.
+   * Values that members must have, by JSON Pointer, because the relay could not read the answer otherwise. A request
+   * without one of them is not sent.
    */
   readonly required?: Readonly<Record<string, string | boolean>>;
   /**
-   * Members with which a call asks for the output itself in the answer, in place of a link to it. Absent when the upstream
-   * documents none. Calls whose answer is the result have them in `unreadable`.
+   * Members with which a call asks for the output itself in the answer, instead of a link to it. Absent when the
+   * upstream documents none. For calls whose answer is the result, such members are listed in `unreadable`.
    */
   readonly inline?: InlineMembers;
-  /** Other places from which the upstream reads parameters. Absent when it reads them from their own members alone. */
+  /**
+   * Other places from which the upstream reads parameters. Absent when it reads them only from the members that are
+   * named after them.
+   */
   readonly hidden?: HiddenParameters;
   /**
-   * Fields of the call for hooks, where they are not those of the provider's `HookAdapter`. Absent when they are, and
-   * when the provider sends no hooks.
+   * Names of the fields for hooks in this call, if they differ from those of the provider's `HookAdapter`. Absent when
+   * they do not differ, and when the provider sends no hooks.
    */
   readonly hookParameters?: HookParameters;
   /**
-   * Headers that the call needs besides the key. The relay sets them in place of the caller's. Absent when it needs none.
+   * Headers that the call needs in addition to the key. The relay sets them instead of the caller. Absent when the call
+   * needs none.
    */
   readonly headers?: Readonly<Record<string, string>>;
   /**
@@ -101,8 +108,8 @@ export type ModelPlace =
   | { readonly pointer: string; readonly otherwise?: string };
 
 /**
- * Members of a call, by JSON Pointers, that decide whether the answer has the output itself: the answer has it where a
- * member has one of its values in `asked`, and where a member lacks its value in `linked`. An absent list means that
+ * Members of a call, by JSON Pointer, that decide whether the answer contains the output itself. It does when a member
+ * has one of its values in `asked`, and when a member does not have its value in `linked`. An absent list means that
  * there are none.
  */
 export interface InlineMembers {
@@ -135,13 +142,13 @@ export type Pointers = Readonly<Record<string, string>>;
  */
 export interface HiddenParameters {
   /**
-   * Tells whether the JSON text of a request has such a parameter, however the text escapes its characters. It takes
-   * linear time. Null when no text can have one.
+   * Tells whether the JSON text of a request contains such a parameter within a text, even if its characters are
+   * escaped. It takes linear time. Null when the upstream reads no parameters from texts.
    */
   readonly isHiddenIn: ((json: string) => boolean) | null;
   /**
-   * JSON Pointers of members whose content can replace other parameters. Which content they have is not known in
-   * advance.
+   * JSON Pointers of members whose content can replace other parameters. It is not known in advance which parameters
+   * they contain.
    */
   readonly pointers: readonly string[];
 }
@@ -166,7 +173,8 @@ export function jobReadingOf(jobId: string | null, endpoint: string | null): Sub
 
 /**
  * Returns the meaning of an answer that is a report on the started job. A failed job is a result, and so is a completed
- * one with links. Without links it counts as a job like any other: polls find its links, or decide that it has none.
+ * one with links. A completed job without links counts as a job that is still polled: polls find its links, or decide
+ * that it has none.
  * @param endpoint endpoint of the job; null when polls need none.
  */
 export function submitReadingOf(
@@ -184,8 +192,8 @@ export function isRefusal(status: number): boolean {
 }
 
 /**
- * Tells whether the member `code` of a body refuses a call, as an HTTP status of the same number does. It is for
- * providers whose errors have the HTTP status 200.
+ * Tells whether the member `code` of a body refuses a call. A code has the same meaning as the HTTP status of the same
+ * number. It is for providers whose errors have the HTTP status 200.
  */
 export function isRefusedByCode(_status: number, body: unknown): boolean {
   return isRefusal(numberAt(body, "code") ?? 0);
@@ -202,8 +210,8 @@ function hasEnded(observation: Observation): boolean {
 }
 
 /**
- * Tells whether an id can be that of a job: it becomes a segment of the URLs of polls, which take no half of a character,
- * and in which `.` and `..` would lead elsewhere.
+ * Tells whether an id can be that of a job. The id becomes a segment of the URLs of polls, so it must be well-formed
+ * Unicode, and must not be `.` or `..`, which would lead to another URL.
  */
 export function isJobId(id: string | null): id is string {
   if (id === null || id.length > MAX_JOB_ID_CHARS || !id.isWellFormed()) return false;

@@ -4,76 +4,81 @@ import { fromBase64 } from "../security/encoding.ts";
 import { isNoOutputWord, isPreviewWord, wordsOf } from "./member-words.ts";
 import { phaseOf } from "./phase.ts";
 
-/** The output of a finished job whose answer has no link to it: files that stand in the answer, or text. */
+/** The output of a finished job whose answer contains no link to it: files within the answer, or text. */
 export interface UnlinkedOutput {
   /**
-   * JSON Pointers of the files, which are `data:` URLs or in base64, in their order and each file once. Null for a file
-   * within a JSON text, to which no pointer leads.
+   * JSON Pointers to the files in the answer (`data:` URLs or base64), each file once, in the order of the answer. Null
+   * for a file within a JSON text, which no pointer can reach.
    */
   readonly files: readonly (string | null)[];
   /**
-   * True when the output is text or data, e.g. a transcription, the answer of a language model, verdicts or scores, or the id
-   * of something made.
+   * True when the output is text or data (e.g. a transcription, the answer of a language model, verdicts or scores), or the
+   * id of something that the job has made, e.g. of a voice.
    */
   readonly isText: boolean;
 }
 
-/** A value in an answer that is no list and no object with members. */
+/** A value in an answer that has no members: a text, a number, or an empty list or object. */
 interface Leaf {
   readonly value: unknown;
   readonly pointer: string | null;
-  /** Words of the name of the member that has the value, or the list with the value. */
+  /** Words of the name of the member that has this value, or of the member whose list contains it. */
   readonly words: readonly string[];
-  /** Object that has the value. Null for a value in a list, and for an answer that is no object. */
+  /** Object that has this value as a member. Null for a value in a list, and for an answer that is not an object. */
   readonly owner: object | null;
-  /** True within a member that is named as the output of a job. */
+  /** True when the value lies within a member whose name is one for the output of a job. */
   readonly isOutput: boolean;
   /** True within an object of an output that has verdicts or scores only. */
   readonly isVerdict: boolean;
 }
 
 const MAX_DEPTH = 12;
-/** Largest number of values of an answer that are looked at. */
+/** Largest number of values of an answer that are examined. */
 const MAX_VALUES = 20_000;
-/** Length in characters from which on any text in base64 counts as a file. */
+/** Smallest length in characters from which a text in base64 counts as a file without any further sign. */
 const MIN_FILE_CHARS = 256;
-/** Number of characters in base64 that have the bytes by which a file is recognised. */
+/** Number of base64 characters that encode the first bytes of a file, by which its type is recognised. */
 const HEAD_CHARS = Math.ceil(TYPE_BYTES / 3) * 4;
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** Further words in names of members whose text or data is no output: what was submitted, and what accompanies the result. */
+/**
+ * Further words in the names of members whose text or data is no output, because it repeats the request or only
+ * accompanies the result.
+ */
 const FURTHER_WORDS = setOf(
   "options config settings properties original origin source usage metrics timings headers signature token hash md5 " +
     "sha256 encrypted thought reasoning",
 );
-/** Last words of names of members that have the output of a job, whatever it is. */
+/** Words at the end of the names of members that contain the output of a job, of whatever kind. */
 const OUTPUT_WORDS = setOf("output outputs result results prediction predictions response");
-/** Last words of names of members whose texts are an output. */
+/** Words at the end of the names of members whose text is an output. */
 const TEXT_WORDS = setOf(
   "text texts transcript transcripts transcription transcriptions caption captions lyric lyrics answer answers reply " +
     "content completion translation translations summary subtitle subtitles markdown",
 );
-/** Last words of names of members that are no output although they lie within an output. */
+/** Words at the end of the names of members that are no output even within the output of a job. */
 const NOTE_WORDS = setOf(
   "id ids uuid status state type kind model version message msg time date at name format size ratio resolution seed " +
     "code progress action mode quality reason object extension mime path filename subfolder language languages " +
     "title titles tags detail details width height duration seconds fps frames bytes count total index cost price",
 );
-/** Last words of names of members that have files or links. */
+/** Words at the end of the names of members that contain files or links. */
 const FILE_WORDS = setOf(
   "image images video videos audio audios url urls uri uris link links file files media music song songs works " +
     "creations glb mesh outputs results",
 );
-/** Last words of names of members whose text is a file in base64 where a member beside it says so. */
+/**
+ * Words at the end of the names of members whose text is a file in base64 if another member of the same object says so.
+ */
 const DATA_WORDS = setOf("data content value file body bytes image audio video blob payload");
-/** Words before `id` in names of things that a job has made for use in later calls. */
+/** Words before `id` in the names of members with the id of something that a job has made for later calls. */
 const MADE_WORDS = setOf("voice speaker template character avatar element persona cameo");
-/** Beginning of a link, also of one that the relay cannot deliver, e.g. `s3://`. */
+/** Pattern of the beginning of a link, also of one that the relay cannot deliver, e.g. `s3://`. */
 const SCHEME = /^\s*[a-z][a-z\d+.-]{1,20}:\/\//i;
 const MEDIA_TYPES = setOf("image video audio file model");
 
-/** Finds the output in an answer about a finished job that has no link to it. */
+/** Finds the output in the answer about a finished job when the answer contains no link to it. */
 export function unlinkedOutputIn(body: unknown): UnlinkedOutput {
   const files = new Map<unknown, string | null>();
   let isText = false;
@@ -117,7 +122,10 @@ function* leavesIn(body: unknown): Generator<Leaf> {
   }
 }
 
-/** Returns the list or object that a value is, or that it is as JSON text. Null for an empty one and for anything else. */
+/**
+ * Returns a value if it is a list or an object, or the list or object that it contains as JSON text. Null when it is
+ * empty, and for any other value.
+ */
 function insideOf(value: unknown): object | null {
   const found = typeof value === "string" && /^\s*[[{]/.test(value) ? parseJson(value) : value;
   return typeof found === "object" && found !== null && !isEmpty(found) ? found : null;
@@ -196,7 +204,7 @@ function isBase64(text: string): boolean {
   return /^[\w+/\r\n-]{4,}={0,2}$/.test(text.slice(0, MIN_FILE_CHARS).trimEnd());
 }
 
-/** Tells whether a member beside a text says that the text is a file, by a media type or the word `base64`. */
+/** Tells whether another member of the same object says that a text is a file, by a media type or the word `base64`. */
 function isStatedBase64(words: readonly string[], owner: object | null): boolean {
   if (owner === null || !DATA_WORDS.has(lastOf(words))) return false;
   return Object.entries(owner).some(([name, value]) => {
@@ -209,7 +217,7 @@ function isStatedBase64(words: readonly string[], owner: object | null): boolean
   });
 }
 
-/** Tells whether a text in base64 begins like a file whose type the relay knows. */
+/** Tells whether a text in base64 begins with the first bytes of a file type that the relay knows. */
 function hasSignature(text: string): boolean {
   const head = text.slice(0, HEAD_CHARS);
   try {
@@ -220,7 +228,7 @@ function hasSignature(text: string): boolean {
 }
 
 /**
- * Tells whether a value is a link, or an empty member that is meant for a link. A text beside such a value is no
+ * Tells whether a value is a link, or an empty member that is meant for a link. Text in the same answer is then no
  * output: it may be a title, the prompt or a message, and the file may follow.
  */
 function isPlaceOfLink({ value, words, isOutput }: Leaf): boolean {

@@ -1,21 +1,25 @@
 import { phaseOf } from "./phase.ts";
 
-/** Names of members in which upstreams state the state of a job, or the event that a hook tells of. */
+/** Pattern of the names of members in which upstreams state the state of a job, or the event that a hook reports. */
 const STATE_NAMES = /^(?:task_?|job_?)?(?:state|status|event|event_?type|type)$/i;
 const MAX_DEPTH = 4;
-/** Words, besides those for states, with which an event says that a job is running. */
+/** Words for events which say that a job is running, in addition to the words for states. */
 const AT_WORK = /^(?:progress|update|updated)$/i;
 
 /**
- * Tells whether a hook in which the adapter has found no state says that the job waits or runs: a member that usually
- * names the state or the event has a word for waiting or running, and none has a word for an end.
+ * Tells whether a hook in which the adapter has found no state says that the job waits or runs. It does when a member
+ * that usually names the state or the event has a word for waiting or running, and no such member has a word for an
+ * end.
  */
 export function saysRunning(body: unknown): boolean {
   const said = wordsIn(body, MAX_DEPTH).map(hasEnded);
   return said.includes(false) && !said.includes(true);
 }
 
-/** Returns whether a word says that the job has ended. Null for a word with another meaning. */
+/**
+ * Tells whether a word means that the job has ended (true) or is still waiting or running (false). Null for a word with
+ * another meaning.
+ */
 function hasEnded(word: string): boolean | null {
   // The name of an event has the state at its end, e.g. `video.in_progress`.
   const state = word.split(/[.:/]/).at(-1) ?? "";

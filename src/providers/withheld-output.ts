@@ -2,18 +2,25 @@ import { categoryIn } from "./failure-words.ts";
 import type { UpstreamError } from "./failure.ts";
 import { numberAt } from "./json-fields.ts";
 
-/** Names of members that say how many outputs a filter has withheld, and why, without `_` and in small letters. */
+/**
+ * Pattern of the names of members that state how many outputs a filter has withheld; the next one is for the reasons.
+ * Names are compared in small letters without `_`.
+ */
 const COUNT = /(?:filtered|blocked|withheld|censored)count$/;
 const REASONS = /(?:filter|filtered|block|blocked|withheld|censored)reasons?$/;
-/** Name of a member with the code of the end of an output, e.g. `SAFETY` or `content_filter`. */
+/**
+ * Pattern of the name of a member that contains the reason why the generation of an output ended, e.g. `SAFETY` or
+ * `content_filter`.
+ */
 const END = /^(?:finish|stop)reason$/;
-/** Names of members that repeat the request. */
+/** Pattern of the names of members that repeat the request. */
 const OF_REQUEST = /^(?:inputs?|requests?|params?|parameters?|prompts?|options|config|settings)$/;
 const MAX_DEPTH = 8;
 
 /**
- * Returns the error of a job that has ended as a success although a safety filter has withheld all that it made: a report
- * counts the outputs withheld or states why (`raiMediaFilteredReasons` of Veo), and has none beside. Null for any other report.
+ * Returns the error of a job that has ended as a success although a safety filter has withheld all its outputs. The
+ * report then states the number of withheld outputs or the reasons (`raiMediaFilteredReasons` of Veo), and contains no
+ * other output. Null for any other report.
  */
 export function withheldIn(report: unknown, depth = MAX_DEPTH): UpstreamError | null {
   if (typeof report !== "object" || report === null || depth === 0) return null;

@@ -77,7 +77,8 @@ function readCancellation(answer: Answer): CancelReading {
 }
 
 /**
- * Returns a task object of Ark as a report on the job. Gateways pass such objects on too. Null for any other value.
+ * Returns the report on a job that a task object of Ark states. Gateways pass such objects on too. Null for any other
+ * value.
  */
 export function readArkTask(body: unknown): Observation | null {
   const [jobId, state] = [idAt(body, "id"), textAt(body, "status")];
@@ -108,7 +109,10 @@ export function readArkTask(body: unknown): Observation | null {
   };
 }
 
-/** Returns the links in the `content` of a task. A list is no output: it is the `content` of the call, which a gateway may repeat. */
+/**
+ * Returns the links to the outputs in the member `content` of a task object. A `content` that is a list contains no
+ * output: it is that of the submit call, which a gateway may repeat.
+ */
 function linksIn(content: unknown): readonly string[] {
   if (Array.isArray(content)) return [];
   const main = [at(content, "video_url"), at(content, "file_url")];

@@ -23,7 +23,7 @@ import { amountsAt } from "../usage.ts";
 
 const JWKS_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
 const ED25519_BYTES = 64;
-/** Names of the id of a prediction, the documented one first. */
+/** Names of the member that contains the id of a prediction, the documented one first. */
 const JOB_IDS = ["id", "request_id", "task_id"];
 const TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -123,7 +123,8 @@ function readAnswer({ body }: Answer): Reading {
 }
 
 /**
- * Returns the prediction in an answer, which may have no envelope, as a report on the job. Null when there is none.
+ * Returns the report on a job that the prediction in an answer states. The prediction may lack its envelope. Null when
+ * the answer contains none.
  */
 function predictionIn(body: unknown): Observation | null {
   const prediction = at(body, "data") ?? body;
@@ -144,7 +145,10 @@ function observe(prediction: unknown): Observation {
   };
 }
 
-/** Returns the links to the outputs of a prediction. Beside the documented list, models have members of their own. */
+/**
+ * Returns the links to the outputs of a prediction: those of the documented list, and those of members that only some
+ * models have.
+ */
 function linksIn(prediction: unknown): readonly string[] {
   return outputLinks({
     main: [at(prediction, "outputs"), at(prediction, "output"), at(prediction, "video_url")],

@@ -6,7 +6,7 @@ import { outputLinks } from "../output-search.ts";
 import { noSignature, readingOf, type UpstreamProvider } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
 
-/** State of a job that waits or runs. Other providers use this word only for a job that waits. */
+/** State of a job that waits or runs. For other providers this word means only that a job waits. */
 const OPEN = "Pending";
 /**
  * Pattern of the paths of models and of image tools (https://docs.bfl.ai/release-notes), all of which start jobs. The

@@ -12,7 +12,9 @@ import { amountsAt } from "../usage.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const SERVICES = "/api/v1/services/aigc";
-/** Path of the calls that make images. Their answer has the images or links to them, and there is no job to poll. */
+/**
+ * Path of the calls that generate images. The answer contains the images or links to them, and there is no job to poll.
+ */
 const SYNCHRONOUS_PATH = `${SERVICES}/multimodal-generation/generation`;
 /**
  * Paths of the calls that start jobs: videos of all kinds, talking heads, and images of each generation of models. The
@@ -119,8 +121,8 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns what the answer to a call for images says. Models that answer with text at the path of these calls have no
- * output for a task: such an answer is a result without output, so that the caller gets what it has paid for.
+ * Returns the meaning of the answer to a call that generates images. Some models answer with text at this path. Such an
+ * answer is a result without output for the task, so that the caller still gets the text that it has paid for.
  */
 function readImages(body: unknown): SubmitReading {
   const output = at(body, "output");
@@ -141,7 +143,7 @@ function read({ body }: Answer): Reading {
   return provenReadingOf(reportIn(body));
 }
 
-/** Returns an answer about a job as a report on it. Null when the answer names neither a job nor its state. */
+/** Returns the report on a job that an answer states. Null when the answer names neither a job nor a state. */
 function reportIn(body: unknown): Observation | null {
   const output = at(body, "output");
   const [jobId, state] = [idAt(output, "task_id"), textAt(output, "task_status")];

@@ -2,12 +2,17 @@ import type { UpstreamError } from "../failure.ts";
 import { at, textAt } from "../json-fields.ts";
 import type { Answer } from "../provider-answer.ts";
 
-/** HTTP statuses of a request that was refused. A type of error beside them says nothing about the job. */
+/**
+ * HTTP statuses of a refused request. When an answer has one of them, the error type in it says nothing about the job.
+ */
 const REFUSED: readonly (number | null)[] = [401, 403, 429];
 /** Pattern of the types of errors that are a fault of fal's servers and not of the input. They come with HTTP statuses below 500 too. */
 const OF_SERVERS = /server|timeout|downstream|unavailable|internal|runner/;
 
-/** An answer with the error of a job. A hook states no headers, and its HTTP status only in words; null for none. */
+/**
+ * An answer that contains the error of a job. For a hook, the headers are missing, and the HTTP status is stated only
+ * in words; null when it is not known.
+ */
 type FailedAnswer = Pick<Answer, "headers" | "body"> & { readonly status: number | null };
 
 /**
@@ -36,8 +41,8 @@ function typedError({ status, headers, body }: FailedAnswer): UpstreamError | nu
 }
 
 /**
- * Returns an error with fal's own word on whether a retry helps, which stands in a header (an older name of it is
- * `X-Fal-Needs-Retry`). Returns the same error when there is none.
+ * Returns an error with what fal itself states in a header about whether a retry helps (an older name of the header is
+ * `X-Fal-Needs-Retry`). Returns the same error when there is no such header.
  */
 export function withRetryWord(error: UpstreamError, headers: Headers): UpstreamError {
   const word = headers.get("X-Fal-Retryable") ?? headers.get("X-Fal-Needs-Retry") ?? "";

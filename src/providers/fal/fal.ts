@@ -35,9 +35,9 @@ const PARAMETERS = membersAt("", [
   "fps",
 ]);
 /**
- * Names of members that usually are the main output, which is listed before all other outputs: a model before its
- * material and its textures, the sound that was asked for before the rest of it, and weights before the settings of
- * their training.
+ * Patterns of the names of members that usually contain the main output, which is listed before all other outputs. For
+ * example, a model comes before its material and textures, the requested sound before the rest of the sound, and
+ * weights before the settings of their training.
  */
 const MAIN: readonly RegExp[] = [
   /^video$/,
@@ -102,7 +102,10 @@ export const fal = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Returns what a call to a path adds to the queue: a request for the model whose endpoint the path is. */
+/**
+ * Returns the description of the call that adds a request for a model to the queue, if the path is the endpoint of a
+ * model.
+ */
 function targetOf(path: string): SubmitTarget | null {
   const endpoint = endpointIn(path);
   if (endpoint === null) return null;
@@ -116,8 +119,8 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns the endpoint of a model from the path of a call. Null for any other path, e.g. one of a request that is in
- * the queue already (`/fal-ai/flux/requests/…`).
+ * Returns the endpoint of a model from the path of a call. Null for any other path, e.g. one of a request that is
+ * already in the queue (`/fal-ai/flux/requests/…`).
  */
 function endpointIn(path: string): string | null {
   const [root, ...segments] = path.split("/");
@@ -165,7 +168,10 @@ function readHook(body: unknown, { headers }: Hook): Observation | null {
   };
 }
 
-/** Returns the error that a hook states: in the answer of the app, which is its payload, or beside it. */
+/**
+ * Returns the error that a hook states, either in its payload (the answer of the app) or in a member beside the
+ * payload.
+ */
 function hookErrorOf(body: unknown, payload: unknown): UpstreamError {
   const text = textAt(body, "error");
   const answer = { status: statusIn(text), headers: new Headers(), body: payload };
@@ -189,10 +195,10 @@ function readStatus({ body }: Answer, job: Job): Reading {
 }
 
 /**
- * Returns what the result of a job says. The job has the status COMPLETED, but it may have failed. The result of a
- * failed job has the HTTP status of the failure, which can also be that of an outage (503) or a wrong key (403). It
- * counts as a failure of the job only if its body or its headers have an error in fal's form, or if the status of the job
- * stated an error.
+ * Returns the meaning of the answer with a job's result. The job has the status COMPLETED, but it may have failed. The
+ * result of a failed job has the HTTP status of the failure, which can also be that of an outage (503) or a wrong key
+ * (403). It counts as a failure of the job only if its body or its headers have an error in fal's form, or if the
+ * status of the job stated an error.
  */
 function readResult(answer: Answer, reported: UpstreamError | null): Reading {
   const { status, body } = answer;
@@ -209,7 +215,7 @@ function readResult(answer: Answer, reported: UpstreamError | null): Reading {
 }
 
 /**
- * Returns what was read from a job's result, with the consumption added that fal has stated with the status of the
+ * Returns the meaning of a job's result, with the consumption added that fal has stated together with the status of the
  * job.
  */
 function withUsage(reading: Reading, usage: Amounts): Reading {

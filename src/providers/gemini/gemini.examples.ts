@@ -60,7 +60,7 @@ const event = (type: string) => ({
   data: { id },
 });
 
-/** Makes an example of a poll that asks for the file of a completed interaction too. */
+/** Builds an example of a poll that also asks for the file of a completed interaction. */
 function pollWithFile(
   name: string,
   answer: ExampleAnswer,

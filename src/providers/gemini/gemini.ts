@@ -43,11 +43,11 @@ const TARGET: SubmitTarget = {
  * (https://ai.google.dev/gemini-api/docs/files).
  */
 const FILE_PATH = /^\/v1(?:beta)?\/files\/([A-Za-z0-9_-]{1,128})(?::download)?$/;
-/** Kinds of content that are files. */
+/** Kinds of content in an interaction that are files. */
 const MEDIA: readonly unknown[] = ["video", "image", "audio"];
-/** Members that repeat the last file of each kind beside the steps. */
+/** Members of an interaction that repeat the last file of each kind outside of the steps. */
 const REPEATED: readonly string[] = ["output_video", "output_image", "output_audio"];
-/** States in which an interaction waits for its client, who would have to send another one. The relay sends none. */
+/** States in which an interaction waits for another request of its client. The relay sends no such request. */
 const WAITING: readonly (string | null)[] = ["requires_action", "requires_continuation"];
 const WITHHELD: UpstreamError = {
   code: null,
@@ -56,10 +56,10 @@ const WITHHELD: UpstreamError = {
 };
 
 /**
- * Adapter for the Gemini API of Google: its Interactions API, which generates videos, images and sounds
- * (https://ai.google.dev/gemini-api/docs/interactions-overview). Hooks name only the interaction and its state. They are
- * signed with keys of Google that are the same for all customers, in another way than the documentation says
- * (https://github.com/googleapis/python-genai/issues/2927), so that they prove nothing.
+ * Adapter for the Interactions API of Google's Gemini API, which generates videos, images and sounds
+ * (https://ai.google.dev/gemini-api/docs/interactions-overview). Hooks name only the interaction and its state. Their
+ * signatures prove nothing: the keys of Google are the same for all customers, and the signatures are made in another
+ * way than the documentation says (https://github.com/googleapis/python-genai/issues/2927).
  */
 export const gemini = {
   name: "gemini",
@@ -103,7 +103,7 @@ export const gemini = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Returns the event of a hook, e.g. `interaction.completed`, as a report on a job. */
+/** Returns the report on a job that the event of a hook states, e.g. `interaction.completed`. */
 function readHook(body: unknown): Observation | null {
   const state = /^interaction\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   const jobId = idAt(body, "data", "id");
@@ -125,8 +125,8 @@ function readInteraction(answer: Answer): Reading {
 }
 
 /**
- * Returns what the answer about the first file of a completed job says: a video can be downloaded only when its state is
- * `ACTIVE`.
+ * Returns the meaning of the answer about the first file of a completed job: a video can be downloaded only when the
+ * state of its file is `ACTIVE`.
  */
 function readFile({ status, body }: Answer, observation: Observation): Reading {
   if (status === 429) return { kind: "limited" };
@@ -187,8 +187,9 @@ function observe(body: unknown): Observation | null {
 }
 
 /**
- * Returns the files in each output of the model that has any: in its steps, in `outputs`, which interactions had until June
- * 2026, and in the members that repeat the last file. Other steps repeat the request, or are thoughts and calls of tools.
+ * Returns, for each part of an interaction that contains outputs of the model, the files in it: the steps, `outputs`
+ * (which interactions had until June 2026), and the members that repeat the last file. Steps that repeat the request,
+ * or are thoughts or calls of tools, are left out.
  */
 function outputsIn(body: unknown): readonly (readonly unknown[])[] {
   const older = listAt(body, "outputs");
@@ -209,8 +210,8 @@ function isMedia(content: unknown): boolean {
 }
 
 /**
- * Returns why a completed interaction has no links: its file was withheld. Null when it has another output, and when it
- * states no steps, because its links may stand elsewhere.
+ * Returns the error of a completed interaction without links: its file was withheld. Null when it has another output,
+ * and when it states no steps, because its links may be elsewhere.
  */
 function lackOf(body: unknown, linked: readonly unknown[]): UpstreamError | null {
   if (linked.length > 0 || !Array.isArray(at(body, "steps"))) return null;
@@ -228,13 +229,13 @@ function errorOf(body: unknown, state: string | null): UpstreamError | null {
   return code === null && text === null ? null : { code, text };
 }
 
-/** Returns the name of the first file of a job; null when no link is one to a file at Google. */
+/** Returns the name of the first file of a job at Google; null when the job has no link to such a file. */
 function fileIn(observation: Observation | null): string | null {
   const [link = ""] = observation?.urls ?? [];
   return FILE_PATH.exec(URL.parse(link)?.pathname ?? "")?.[1] ?? null;
 }
 
-/** Returns a report with nothing but a state. */
+/** Returns a report that contains only the state of a job. */
 function nothing(state: string): Observation {
   return { jobId: null, state, urls: [], metadata: {}, completedAt: null, error: null };
 }

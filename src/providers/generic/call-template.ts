@@ -6,8 +6,9 @@ const PLACEHOLDER = /\{[^{}]*\}/g;
 const MAX_PATH_CHARS = 1_024;
 
 /**
- * Returns what is wrong with the path of a call in a declaration, as the rest of a sentence. Null when nothing is.
- * @param placeholders names in braces that the path may contain; null for any name.
+ * Checks the path of a call in a declaration.
+ * @param placeholders names in braces that the path may contain; null permits any name.
+ * @returns the fault as the rest of a sentence; null when there is none.
  */
 export function pathFault(text: string, placeholders: readonly string[] | null): string | null {
   const unknown = (text.match(PLACEHOLDER) ?? []).find(
@@ -25,7 +26,7 @@ export function pathFault(text: string, placeholders: readonly string[] | null):
   return "must be a path below the base URL, like /status/{id}, percent-encoded and without .. or #";
 }
 
-/** Tells whether a path or a body contains the id of the job. */
+/** Tells whether a declared path or body contains the id of the job. */
 export function namesJob(template: JsonValue): boolean {
   if (typeof template === "string") return template.includes(ID);
   if (typeof template !== "object" || template === null) return false;
@@ -33,14 +34,17 @@ export function namesJob(template: JsonValue): boolean {
 }
 
 /**
- * Returns the path of a call about a job. Whatever characters the id has, it fills one segment of the path or one value
- * of the query.
+ * Returns the path of a call about a job. The id is encoded, so that it always fills exactly one segment of the path or
+ * one value of the query.
  */
 export function pathFor(template: string, id: string): string {
   return template.replaceAll(ID, encodeURIComponent(withoutDotSegment(id)));
 }
 
-/** Returns the JSON body of a call about a job. The id stands within the texts of the template, and adds no members. */
+/**
+ * Returns the JSON body of a call about a job. The id replaces `{id}` within texts of the template and can add no
+ * members.
+ */
 export function bodyFor(template: JsonValue, id: string): JsonValue {
   if (typeof template === "string") return template.replaceAll(ID, () => id);
   if (isObject(template)) return membersFor(template, id);
@@ -55,8 +59,8 @@ export function membersFor(template: JsonObject, id: string): JsonObject {
 }
 
 /**
- * Returns a path in which the members of an object stand in place of their names in braces, each encoded. Null when the
- * value has not all of them as texts or numbers.
+ * Returns a path in which the encoded members of an object replace their names in braces. Null when one of the members
+ * is missing, or is neither a text nor a number.
  */
 export function pathFrom(template: string, value: unknown): string | null {
   let isWhole = true;
@@ -69,8 +73,8 @@ export function pathFrom(template: string, value: unknown): string | null {
 }
 
 /**
- * Returns the text of a path segment, in which the dots of `.` and `..` are escaped: the URL parser would take these
- * for dot segments, also where they are percent-encoded.
+ * Returns the text of a path segment, with the dots of `.` and `..` escaped, because the URL parser would take these
+ * for dot segments even when they are percent-encoded.
  */
 function withoutDotSegment(text: string): string {
   return /^\.{1,2}$/.test(text) ? text.replaceAll(".", "%2E") : text;

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { at } from "../json-fields.ts";
 import { isPointer } from "./json-pointer.ts";
 
-/** A fault of a declaration: where it is, and what must be there as the rest of a sentence. It contains no values. */
+/** A fault of a declaration: its place, and what must be there as the rest of a sentence. It contains no values. */
 export interface DeclarationFault {
   /** Names and indexes that lead to the fault within the connection, e.g. `["poll", "state"]`. */
   readonly path: readonly string[];
@@ -19,7 +19,7 @@ const POINTER_MESSAGE =
   "must be a JSON Pointer like /data/0/url, in which * stands for all members and {id} for the job";
 const POINTERS_MESSAGE = `${POINTER_MESSAGE}, or a list of them of which the first that finds something counts`;
 
-/** Returns the faults that an issue of zod stands for: one for each unknown member, or the issue itself. */
+/** Returns the faults that an issue of zod reports: one for each unknown member, or one for the issue itself. */
 export function faultsOf(
   issue: Issue & { readonly code?: string | undefined; readonly keys?: readonly string[] },
 ): readonly DeclarationFault[] {
@@ -30,8 +30,8 @@ export function faultsOf(
 }
 
 /**
- * Returns a schema for an object with these members and no others.
- * @param message what the object must be, as the rest of a sentence.
+ * Returns the schema of an object that may have only these members.
+ * @param message fault of any other value, as the rest of a sentence.
  */
 export function members<Shape extends z.core.$ZodShape>(shape: Shape, message: string) {
   const unknown = `is not known: known members are ${Object.keys(shape).join(", ")}`;
@@ -41,8 +41,8 @@ export function members<Shape extends z.core.$ZodShape>(shape: Shape, message: s
 }
 
 /**
- * Returns a schema for an object whose members have any names of a pattern and values of one kind.
- * @param message what the object must be, as the rest of a sentence.
+ * Returns the schema of an object whose members have names of a given pattern and values of one kind.
+ * @param message fault of any other value, as the rest of a sentence.
  */
 export function named<Value extends z.ZodMiniType>(name: RegExp, value: Value, message: string) {
   return z.pipe(
@@ -59,7 +59,9 @@ export function textThat(isValid: (text: string) => boolean, message: string) {
   return z.string(message).check(z.refine(isValid, message));
 }
 
-/** Returns a check that adds the faults that a function finds in a value, with their places within it. */
+/**
+ * Returns a zod check that reports the faults which a function finds in a value, with their places within the value.
+ */
 export function faultless<T>(faultsIn: (value: T) => readonly DeclarationFault[]) {
   return z.check<T>(({ value, issues }) => {
     for (const { path, message } of faultsIn(value)) {
@@ -71,7 +73,10 @@ export function faultless<T>(faultsIn: (value: T) => readonly DeclarationFault[]
 /** Schema of a JSON Pointer. */
 export const Pointer = textThat(isPointer, POINTER_MESSAGE);
 
-/** Schema of one pointer or of several, of which the first that finds something counts. It gives a list. */
+/**
+ * Schema of one JSON Pointer or a list of them, which is read as a list. The first pointer that finds something is
+ * used.
+ */
 export const Pointers = z.transform((value: unknown, { issues }): readonly string[] => {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   const texts = list.filter((each) => typeof each === "string" && isPointer(each));

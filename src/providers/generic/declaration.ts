@@ -30,14 +30,20 @@ export const WORD_MEANINGS = [
 ] as const;
 export type WordMeaning = (typeof WORD_MEANINGS)[number];
 
-/** Meanings of the values that end a job where an answer has them beside its state, or states none. */
+/**
+ * Meanings that `ends` may give to a value that ends a job, in an answer that states such values in addition to the
+ * state or instead of it.
+ */
 const END_MEANINGS = ["failed", "moderated", "canceled"] as const satisfies WordMeaning[];
-/** Written in `ends` in place of a value that ends a job: any value ends it, in an answer that names the job. */
+/** Key in `ends` that stands for every value: any value at this place ends the job, if the answer names the job. */
 export const ANY_VALUE = "*";
 
-/** Written in place of the pointer to the state: the HTTP status of an answer states the state of the job. */
+/**
+ * Word that a declaration may have instead of the pointer to the state. The HTTP status of an answer then is the state
+ * of the job.
+ */
 export const HTTP_STATUS = "http_status";
-/** HTTP statuses that mean the same for every upstream, and state no job's state. */
+/** HTTP statuses that have the same meaning for every upstream, and are never the state of a job. */
 const NO_STATES = ["401", "403", "429"];
 const MAX_POLLS_PER_MINUTE = 100_000;
 const MAX_HOURS = 24 * 365;
@@ -50,13 +56,13 @@ const METADATA = [
   "generate_audio",
   "framespersecond",
 ] as const;
-/** Name of a header that the relay does not set itself. */
+/** Pattern of the names of headers that a declaration may set. Headers that the relay itself sets are excluded. */
 const HEADER =
   /^(?!(?:host|connection|content-length|content-type|transfer-encoding|cookie|user-agent|accept|te|trailer|upgrade|expect)$)[a-z][a-z0-9-]{0,63}$/i;
 const AUTH = /^([a-z][a-z0-9-]{0,63}): ?(?:([\x21-\x7e]+) )?\{key\}$/i;
 const FIELD = /^(?:\?[\w.-]+|\w[\w-]*(?:\.\w[\w-]*)*)$/;
 const PATH_PATTERN = /^(?:\/(?:\*|[A-Za-z0-9_][\w.~-]*))+$/;
-/** Name of an amount of usage. */
+/** Pattern of the name of an amount of usage. */
 const AMOUNT = /^[a-z][\w-]*(?:\.[a-z][\w-]*)*$/i;
 
 const text = (message: string) => z.string(message).check(z.trim(), z.minLength(1, message));
@@ -70,7 +76,7 @@ const meaning = oneOf(WORD_MEANINGS);
 const header = textThat((name) => HEADER.test(name), "must be the name of a header");
 const Json = z.custom<JsonValue>((value) => value !== undefined, "must be JSON");
 
-/** Returns the schema of the path of a call about a job, with `{id}`. */
+/** Schema of the path of a call about a job, which contains `{id}`. */
 const CallPath = z
   .string("must be a path like /status/{id}")
   .check(faultless((path) => faultOf([], pathFault(path, ["{id}"]))));
@@ -165,7 +171,7 @@ const Output = z.lazy(() =>
   ),
 );
 
-/** Values that say that the job has ended, by the pointer to their place. */
+/** Schema of `ends`: the values that show that a job has ended, for each pointer to the place of such a value. */
 const Ends = z.lazy(() =>
   named(/^\//, named(/^[^]{1,64}$/, oneOf(END_MEANINGS), ENDS_MESSAGE), ENDS_MESSAGE),
 );
@@ -196,7 +202,9 @@ const Progress = z.lazy(() =>
   ),
 );
 
-/** Place of a time. A time that states no zone counts only with the declared one. */
+/**
+ * Schema of the place of a time in an answer. A time without a time zone counts only if the declaration states a zone.
+ */
 const TimePlace = z.lazy(() =>
   either(
     (value) => typeof value !== "object" || Array.isArray(value),
@@ -383,7 +391,7 @@ const Entry = z.lazy(() =>
   ).check(faultless(conflicts)),
 );
 
-/** The parts of an entry that must fit together. */
+/** The parts of a declared connection that must fit together. */
 interface Combined {
   readonly key?: string | null | undefined;
   readonly auth?: object | null | undefined;
@@ -399,7 +407,10 @@ interface Combined {
     | undefined;
 }
 
-/** Returns what is wrong with members that are valid each by itself, with their places. */
+/**
+ * Returns the faults of members of a declaration that are valid each alone but contradict each other, with their
+ * places.
+ */
 function conflicts(entry: Combined): readonly DeclarationFault[] {
   const { key, auth, hook, words, poll, webhook_secret: secret } = entry;
   const isSigned = hook?.signature != null;
@@ -422,7 +433,7 @@ const AUTH_NEEDED = "is required with a key, like Authorization: Bearer {key}";
 const SIGNATURE_NEEDED = "is required with webhook_secret or secret_field";
 const WORD_TWICE = "is the same word as another but for capitals and spaces";
 
-/** Returns the faults of words that must be HTTP statuses. */
+/** Returns a fault for each word that is not an HTTP status, although the declaration uses the HTTP status as state. */
 function statusFaults(names: readonly string[]): readonly DeclarationFault[] {
   if (names.length === 0) {
     return faultOf(["words"], `is required, because poll.state is ${HTTP_STATUS}`);
@@ -434,12 +445,15 @@ function statusFaults(names: readonly string[]): readonly DeclarationFault[] {
   });
 }
 
-/** Returns a fault in a list; no fault for null. */
+/** Returns a list with one fault at this place; an empty list when the message is null. */
 function faultOf(path: readonly string[], message: string | null): readonly DeclarationFault[] {
   return message === null ? [] : [{ path, message }];
 }
 
-/** A connection that declares its upstream, with the members that the operator wrote, and `null` for those left out. */
+/**
+ * A connection that declares its upstream, with the members that the operator has written. A member that is left out is
+ * null.
+ */
 export type Declaration = z.output<typeof Entry>;
 export type DeclaredSubmit = Declaration["submit"];
 export type DeclaredPoll = Declaration["poll"];

@@ -11,26 +11,29 @@ import {
 import { reasonIn } from "../stated-reason.ts";
 import { findAll, type Found } from "./json-pointer.ts";
 
-/** The end of a job that a report states by a declared value, and the pointer to that value. */
+/**
+ * The end of a job that a report shows by a value which the declaration lists in `ends`, and the pointer to that value.
+ */
 export interface DeclaredEnd {
-  /** The value, where it is a word. Null for a list or an object. */
+  /** The value as text; null when the value is a list or an object. */
   readonly word: string | null;
   readonly meaning: WordMeaning;
   readonly pointer: string;
 }
 
-/** A report in which an end or an error is looked for. */
+/** A report in which an end of the job, or an error, is searched. */
 interface Searched {
   readonly body: unknown;
-  /** Id of the job that was asked for; null when it is not known. */
+  /** Id of the job that the request asked for; null when it is not known. */
   readonly jobId: string | null;
 }
 
 const MAX_ERROR_CHARS = 8_192;
 
 /**
- * Returns the end that a report states by a declared value (`poll.ends`). Any other value counts only where the report names
- * the job, and where the error beside the value is not about the request, e.g. its key. Null when the report states no end.
+ * Returns the end of a job that a report shows by a value at one of the places in `poll.ends`. If the declaration has
+ * an entry for every value, any value counts, but only if the report names the job and the error beside the value is
+ * not about the request, e.g. its key. Null when the report shows no end.
  * @param namedId id of the job that the report names; null when it names none.
  */
 export function endIn(
@@ -64,9 +67,10 @@ function isOfRequest(report: Searched, error: DeclaredPoll["error"], near: strin
 }
 
 /**
- * Returns the error in a report. Null when it states none.
- * @param meaning state that the report states.
- * @param near pointer of the value that says that the job has ended, beside which its error stands; null for none.
+ * Returns the error of a job in a report. Null when the report states none.
+ * @param meaning meaning of the state in the report.
+ * @param near pointer to the value that shows the end of the job; an error in the same object is preferred. Null when
+ * there is none.
  */
 export function errorIn(
   report: Searched,
@@ -96,8 +100,8 @@ function booleanOf(text: string | null): boolean | null {
 }
 
 /**
- * Returns the first value at the pointers that lies in the same object as the value at `near`. Where none lies there, the
- * first value at the pointers.
+ * Returns the first value that one of the pointers finds in the object that also contains the value at `near`. When
+ * none is there, returns the first value that they find anywhere.
  */
 function valueNear(
   { body, jobId }: Searched,
@@ -118,15 +122,18 @@ function isWord({ value }: Found): boolean {
 }
 
 /**
- * Tells whether a value is a reason. An element of a list counts only where it has a text, because further elements may
- * follow.
+ * Tells whether a value states a reason. An element of a list must contain a readable text, because a later element may
+ * have one.
  */
 function isReadable({ pointer, value }: Found): boolean {
   const isElement = /\/\d+(?:\/|$)/.test(pointer) && typeof value === "object";
   return isElement ? reasonIn(value) !== null : textOf(value) !== null;
 }
 
-/** Returns where the code and the text of an error stand, and the upstream's word on whether a retry helps. */
+/**
+ * Returns the declared places of an error: of its code, of its text, and of the value that states whether a retry
+ * helps.
+ */
 export function errorPlaces(error: DeclaredError | readonly string[]) {
   if (!("code" in error || "message" in error || "retryable" in error)) {
     return { code: [], message: isList(error) ? error : [], retryable: [] };
@@ -144,7 +151,10 @@ function wordOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Returns a value of an error as text: of an object the reason that it states, or all of it as JSON. Null for none. */
+/**
+ * Returns a value of an error as text. Of an object, it is the reason in it or, without one, the whole object as JSON.
+ * Null when there is no value.
+ */
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null || value === "" || value === false) return null;
   const text = typeof value === "string" ? value : (reasonIn(value) ?? JSON.stringify(value));

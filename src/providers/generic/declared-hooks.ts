@@ -9,11 +9,11 @@ import { verifyRecipe } from "./hook-recipe.ts";
 import { findFirst } from "./json-pointer.ts";
 
 /**
- * Reading of a hook that names its job or task, but has nothing at the place where the declaration expects the report.
+ * Report for a hook that names its job or task, but has nothing at the place where the declaration expects the report.
  */
 const NOTHING = { state: null, urls: [], metadata: {}, completedAt: null, error: null } as const;
 
-/** Returns the reader of the hooks that a declaration describes. Null when its upstream sends none. */
+/** Returns the reader of the hooks that a declaration describes. Null when the declared upstream sends no hooks. */
 export function hooksOf(declaration: Declaration): HookAdapter | null {
   const { hook } = declaration;
   if (hook == null) return null;
@@ -41,8 +41,8 @@ function readHook(body: unknown, hook: DeclaredHook, declaration: Declaration): 
 }
 
 /**
- * Returns the places of state, outputs and error in the report of a hook: those in an answer to a poll, unless the
- * declaration names others.
+ * Returns the places of state, outputs and error in the report of a hook. They are the same as in an answer to a poll,
+ * unless the declaration names others for hooks.
  */
 function placesOf(hook: DeclaredHook, { poll }: Declaration): ReportPlaces {
   return {

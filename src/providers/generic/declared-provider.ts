@@ -15,9 +15,9 @@ import { hooksOf } from "./declared-hooks.ts";
 import { phaseOfMeaning, readReport, type ReadState, stateIn } from "./declared-reports.ts";
 import { submitsOf } from "./declared-submits.ts";
 
-/** Time between two polls of one job where a declaration states none, in milliseconds. */
+/** Time in milliseconds between two polls of one job when the declaration states none. */
 const USUAL_GAP_MS = SECOND_MS;
-/** Statuses that say that a call about a job is not possible, and do not say that the job is unknown. */
+/** HTTP statuses that mean that a call about a job is not possible, but not that the job is unknown. */
 const REFUSALS: readonly number[] = [400, 405, 409, 410, 422];
 
 /**
@@ -82,7 +82,10 @@ function cancelsOf(cancel: DeclaredCancel, declaration: Declaration): CancelAdap
   };
 }
 
-/** Returns what an answer to the call that cancels a job says: by the state that it names, or by its status alone. */
+/**
+ * Returns the meaning of an answer to the call that cancels a job. The state of the job in the answer decides or,
+ * without one, the HTTP status.
+ */
 function cancelReadingOf(
   answer: Answer,
   { state, means }: DeclaredCancel,

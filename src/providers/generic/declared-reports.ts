@@ -26,8 +26,8 @@ import { endIn, errorIn } from "./declared-ends.ts";
 import { findAll, findFirst } from "./json-pointer.ts";
 
 /**
- * Places of state, outputs and error in a report on a job: the members of `poll`. For a hook, members of `hook` come
- * before those of `poll`.
+ * Declared places of state, outputs, error and further values in a report on a job: the members of `poll`. For a hook,
+ * members of `hook` replace those of `poll`.
  */
 export type ReportPlaces = Pick<
   DeclaredPoll,
@@ -44,7 +44,7 @@ export type ReportPlaces = Pick<
   | "completed_at"
 >;
 
-/** A report on a job, before it is read. */
+/** A report on a job as it was received, with what is needed to read it. */
 export interface GivenReport {
   readonly body: unknown;
   /** HTTP status of the answer that is the report; null for a hook. */
@@ -54,23 +54,23 @@ export interface GivenReport {
   readonly baseUrl: string;
 }
 
-/** State of a job in a report. */
+/** State of a job as a report states it, and its meaning. */
 export interface ReadState {
-  /** The word as the upstream spells it. Null when the report states none. */
+  /** The word for the state as the upstream spells it. Null when the report states no state. */
   readonly word: string | null;
-  /** State that the word stands for; null for a word that is neither declared nor usual. */
+  /** Meaning of the word; null when the word is not declared and the relay does not know it either. */
   readonly meaning: WordMeaning | null;
 }
 
-/** Outputs in a report. */
+/** Links to the outputs that a report contains. */
 export interface ReadOutputs {
-  /** Links, those at the declared places first. */
+  /** All links to outputs. Those at the declared places come first. */
   readonly urls: readonly string[];
   /** Those of `urls` that are on the host of the connection and open only with its key. */
   readonly keyedUrls: readonly string[];
 }
 
-/** Pattern of a path, and not of a JPEG in base64, which begins with a slash too. */
+/** Pattern of an absolute path. It does not match a JPEG in base64, which begins with a slash too (`/9j/`). */
 const PATH = /^\/(?!\/|9j\/)/;
 /** Pattern of a relative path of a file with an extension of media, models, texts or archives. */
 const FILE_PATH =
@@ -110,8 +110,8 @@ export function readReport(
 }
 
 /**
- * Returns the state of a job that states none, and has an output: it has succeeded, whatever an answer without state
- * and output means.
+ * Returns the state of the job in a report. A job whose report states no state but has an output has succeeded,
+ * whatever the declaration says about answers without a state.
  */
 function withOutput(
   state: ReadState,
@@ -123,7 +123,9 @@ function withOutput(
   return { word: null, meaning: "completed" };
 }
 
-/** Tells whether a report has an output: a link, a file or, where it names its job, text. */
+/**
+ * Tells whether a report has an output: a link or a file. Text counts as output only in a report that names its job.
+ */
 function hasOutput({ urls }: ReadOutputs, body: unknown, jobId: string | null): boolean {
   if (urls.length > 0) return true;
   const { files, isText } = unlinkedOutputIn(body);
@@ -143,8 +145,8 @@ export function jobIdIn({ body, jobId }: GivenReport, { id }: ReportPlaces): str
 }
 
 /**
- * Returns the state in a report. Where a report has several, e.g. of all images of a job, the job runs as long as one of
- * them does, and is completed if one of them is.
+ * Returns the state of the job in a report. If a report has several states, e.g. one for each image, the job runs as
+ * long as one of them does, and is completed if one of them is.
  */
 export function stateIn(
   report: GivenReport,
@@ -179,8 +181,8 @@ function wordsAt({ body, jobId }: GivenReport, pointers: readonly string[]): rea
 }
 
 /**
- * Returns the meaning of a word by the declaration or, where that does not list it, by the words that the relay knows.
- * Null for a word that is in neither.
+ * Returns the meaning of a word for a state. The declaration decides or, if it does not list the word, the words that
+ * the relay knows. Null for a word in neither.
  */
 function meaningOf(word: string, { words, poll }: Declaration): WordMeaning | null {
   const declared = Object.entries(words ?? {}).find(([each]) => spelling(each) === spelling(word));
@@ -189,9 +191,9 @@ function meaningOf(word: string, { words, poll }: Declaration): WordMeaning | nu
 }
 
 /**
- * Returns the outputs that a report states, in their order and each once: those at the declared places, then all other
- * links in the part of the report that is output.
- * @param part the part of the report that is output; undefined for none.
+ * Returns the links to outputs in a report, each once: those at the declared places first, then all other links in the
+ * declared part of the report.
+ * @param part the part of the report that contains outputs; undefined when there is none.
  */
 export function outputsIn(
   { body, jobId, baseUrl }: GivenReport,
@@ -214,7 +216,10 @@ export function outputsIn(
   return { urls, keyedUrls: urls.filter(isKeyed) };
 }
 
-/** Returns where a report has outputs: at the declared places, and in the declared part of it or, without one, anywhere. */
+/**
+ * Returns the places in which outputs are searched: the declared places, and the declared part of the report or,
+ * without one, the whole report.
+ */
 function placesOfOutputs(
   { body, jobId }: GivenReport,
   { outputs, outputs_in: parts }: Pick<ReportPlaces, "outputs" | "outputs_in">,
@@ -222,14 +227,16 @@ function placesOfOutputs(
   return { outputs: outputs ?? [], part: parts == null ? body : findFirst(body, parts, jobId) };
 }
 
-/** Tells whether a link is to the job itself at the upstream, or to a call about it, e.g. one that cancels it. */
+/**
+ * Tells whether a link leads to the job itself at the upstream, or to a call about the job, e.g. one that cancels it.
+ */
 function isCall(link: string, ofJob: string | null): boolean {
   return ofJob !== null && (link === ofJob || link.startsWith(`${ofJob}/`));
 }
 
 /**
- * Returns the values of one output of a declaration, with links that are made from the members of an object where the
- * declaration has a template for them.
+ * Returns the values of one declared output. When the declaration has a template for links, the values are links made
+ * from the members of objects.
  */
 export function valuesOf(
   output: DeclaredOutput,
@@ -251,7 +258,7 @@ export function valuesOf(
   return linked((value) => pathFrom(template, filePathIn(value)));
 }
 
-/** Returns the folder and the name of the file whose relative path a value is. Null for any other value. */
+/** Returns the folder and the name of a file from its relative path. Null when the value is not such a path. */
 function filePathIn(value: unknown) {
   if (typeof value !== "string") return null;
   const { folder = "", name } = FILE_PATH.exec(value)?.groups ?? {};
@@ -259,14 +266,17 @@ function filePathIn(value: unknown) {
 }
 
 /**
- * Returns an http(s) URL, or a path on the host of the connection, as a link. Null for a path of which no URL can be
- * made.
+ * Returns a link for an http(s) URL, or for a path on the host of the connection. Null when no URL can be made of the
+ * path.
  */
 function linkOf(text: string, baseUrl: string): string | null {
   return isHttpUrl(text) ? text : (URL.parse(text, baseUrl)?.href ?? null);
 }
 
-/** Tells whether a text is a link or, at a declared place, a path on the host of the connection and no file in base64. */
+/**
+ * Tells whether a text is a link. At a declared place, a path on the host of the connection counts too, but not a file
+ * in base64.
+ */
 function isLinkOrPath(text: string, isPlace: boolean): boolean {
   return isLink(text) || (isPlace && PATH.test(text));
 }
@@ -315,7 +325,10 @@ function completedAtIn({ body, jobId }: GivenReport, places: ReportPlaces): numb
   return timeOf(findFirst(body, at, jobId)[0], zone);
 }
 
-/** Returns the time that a value states. @param zone zone of a time without one; null where it is not known. */
+/**
+ * Returns a time that is written as text or as a number, in Unix milliseconds.
+ * @param zone time zone of a time that states none; null when it is not known.
+ */
 export function timeOf(value: unknown, zone: string | null): number | null {
   const iso = isoMsOf(textAt(value) ?? "", zone);
   if (iso !== null) return iso;

@@ -34,7 +34,10 @@ export function submitsOf(declaration: Declaration, name: string): SubmitAdapter
   };
 }
 
-/** Returns the segments of a path for which a pattern has `*`, joined by slashes. Null when the path does not match. */
+/**
+ * Returns the segments of a path that stand at the `*` of a pattern, joined by slashes. Null when the path does not
+ * match the pattern.
+ */
 function matchOf(pattern: string, path: string): string | null {
   const [expected, given] = [pattern.split("/"), path.split("/")];
   if (expected.length !== given.length) return null;

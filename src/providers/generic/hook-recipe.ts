@@ -4,14 +4,15 @@ import { isRecent, TOLERANCE_S } from "../../security/signature.ts";
 import type { Authenticity, Hook } from "../provider.ts";
 
 /**
- * The signature of an upstream's hooks as a declaration describes it: an HMAC-SHA256 over texts and the body.
+ * The signature of an upstream's hooks as a declaration describes it: an HMAC-SHA256 over the body and other parts of
+ * the hook.
  */
 export interface HookRecipe {
   /** Header with the signature. */
   readonly header: string;
   /**
    * Text before the signature in an entry of the header, e.g. `v1=`. The entries are separated by commas and spaces or,
-   * where the prefix itself has a comma, by spaces. Absent when the header contains nothing else.
+   * if the prefix itself contains a comma, only by spaces. Absent when the header contains nothing but the signature.
    */
   readonly prefix?: string | null | undefined;
   /** Header with the time of the signature, in Unix seconds. */
@@ -23,7 +24,8 @@ export interface HookRecipe {
   /** How the signature is written; hex by default. */
   readonly encoding?: "hex" | "base64" | null | undefined;
   /**
-   * How the key is written in the secret: `hex`, `base64` or, by default, `text`, where the secret itself is the key.
+   * Encoding of the key in the secret: `hex`, `base64` or, by default, `text`, which means that the secret itself is
+   * the key.
    */
   readonly secret?: "text" | "base64" | "hex" | null | undefined;
   /** Largest difference between the time of the signature and the present, in seconds; 300 by default. */
@@ -33,10 +35,13 @@ export interface HookRecipe {
 const PART = /(\{[^{}]*\})/;
 const KNOWN_PART = /^\{(?:body|timestamp|path|header:[a-z][a-z0-9-]*)\}$/i;
 const MAC_BYTES = 32;
-/** Stands for the body of a hook, which is read only when a signature has to be computed. */
+/** Symbol that stands for the body of a hook. The body is read only when a signature must be computed. */
 const BODY = Symbol("body");
 
-/** Returns the member of a recipe that is at fault, with what is wrong. Null when the parts fit together. */
+/**
+ * Returns the member of a recipe that has a fault, and the fault as the rest of a sentence. Null when there is no
+ * fault.
+ */
 export function recipeFault(recipe: HookRecipe): readonly [keyof HookRecipe, string] | null {
   const parts = recipe.recipe.split(PART).filter((part) => part.startsWith("{"));
   const unknown = parts.find((part) => !KNOWN_PART.test(part));
@@ -94,14 +99,19 @@ export async function verifyRecipe(
   return isSigned ? "signed" : "refused";
 }
 
-/** Returns the time of the signature as it is written, empty when it is missing. Null when the recipe has none. */
+/**
+ * Returns the time of the signature as text; empty when the hook does not have it. Null when the recipe signs no time.
+ */
 function timestampOf({ headers }: Hook, recipe: HookRecipe, written: string): string | null {
   if (recipe.timestamp_header != null) return headers.get(recipe.timestamp_header) ?? "";
   if (recipe.timestamp_prefix == null) return null;
   return entriesOf(written, recipe.timestamp_prefix)[0] ?? "";
 }
 
-/** Returns the parts of the signed content, with `BODY` for the body. Null when a header of the recipe is missing. */
+/**
+ * Returns the parts of the signed content, in which `BODY` stands for the body of the hook. Null when the hook lacks a
+ * header that the recipe names.
+ */
 function partsOf(
   hook: Hook,
   { recipe }: HookRecipe,
@@ -118,7 +128,7 @@ function partsOf(
   return known.length === parts.length ? known : null;
 }
 
-/** Returns the entries of a header that begin with a prefix, without it. */
+/** Returns the entries of a header that begin with a prefix, after removing the prefix. */
 function entriesOf(written: string, prefix: string | null): readonly string[] {
   if (prefix === null) return [written.trim()];
   const entries = written.split(prefix.includes(",") ? /\s+/ : /[,\s]+/);
@@ -129,7 +139,7 @@ function macOf(text: string, { encoding }: HookRecipe): Bytes | null {
   return encoding === "base64" ? macFromBase64(text) : fromHex(text, MAC_BYTES);
 }
 
-/** Returns the key that a secret stands for. Null when the secret is not written as the recipe says. */
+/** Returns the key that a secret contains. Null when the secret does not have the encoding that the recipe states. */
 function keyOf(secret: string, { secret: writing }: HookRecipe): Bytes | null {
   if (writing === "hex") return fromHex(secret, Math.floor(secret.length / 2));
   if (writing !== "base64") return bytesOf(secret);

@@ -1,6 +1,6 @@
 import { at } from "../json-fields.ts";
 
-/** A value that a pointer has found, and the pointer that leads to this value alone. */
+/** A value that was found by a pointer with `*`, and the pointer that leads only to this value. */
 export interface Found {
   readonly pointer: string;
   readonly value: unknown;
@@ -15,13 +15,13 @@ const MAX_CHARS = 256;
 /** Largest number of values that one pointer finds. It is above the largest number of outputs of a task. */
 const MAX_FOUND = 2_000;
 
-/** Tells whether a text is a pointer as declarations have them. */
+/** Tells whether a text is a JSON Pointer in the form that declarations use. */
 export function isPointer(text: string): boolean {
   return text.length <= MAX_CHARS && POINTER.test(text);
 }
 
 /**
- * Returns the values at a pointer in parsed JSON, at most 2,000; none where the pointer leads to no value.
+ * Returns the values at a pointer in parsed JSON, at most 2,000; none when the pointer leads to no value.
  * @param id id of the job; null when it is not known, so that a pointer with `{id}` finds nothing.
  */
 export function findAll(body: unknown, pointer: string, id: string | null): readonly Found[] {
@@ -34,7 +34,7 @@ export function findAll(body: unknown, pointer: string, id: string | null): read
   return found.filter(({ value }) => value !== undefined);
 }
 
-/** Returns the members of all these values, at most `MAX_FOUND`, because every member takes memory. */
+/** Returns the members of all these objects and lists, at most `MAX_FOUND`, because every member takes memory. */
 function membersOfAll(
   values: readonly Found[],
   segment: string,
@@ -48,7 +48,7 @@ function membersOfAll(
   return found.slice(0, MAX_FOUND);
 }
 
-/** Returns the values other than null at the first pointer that finds any. */
+/** Returns the values of the first pointer that finds any. Values that are null are left out. */
 export function findFirst(
   body: unknown,
   pointers: readonly string[],

@@ -54,7 +54,7 @@ const SONGS: readonly (readonly string[])[] = [
 /** Names of the credits that a job has cost, the documented one first. */
 const CREDITS = ["consumeCredits", "creditsConsumed"];
 
-/** Returns an answer of the query API of any model as a report on a job. */
+/** Returns the report on a job that an answer of the query API states, for the API of any model. */
 export function observe(body: unknown): Observation | null {
   const jobId = jobIdOf(body);
   if (jobId === null) return null;
@@ -76,8 +76,8 @@ export function observe(body: unknown): Observation | null {
 }
 
 /**
- * Returns the end of a job that the code of an envelope states, where the envelope has no report on the job. Null when it
- * states none.
+ * Returns the end of a job that the code of an envelope shows, when the envelope contains no report on the job. Null
+ * when the code shows none.
  */
 export function endOf(body: unknown): Observation | null {
   const code = numberAt(body, "code");
@@ -95,9 +95,9 @@ export function endOf(body: unknown): Observation | null {
 }
 
 /**
- * Returns a hook as a report on a job. Hooks about jobs of `createTask` have the form of answers of the query API.
- * Hooks of the older APIs have no state: their member `code` distinguishes success from failure, and Suno sends one
- * hook for each finished part.
+ * Returns the report on a job that a hook states. Hooks about jobs of `createTask` have the form of answers of the
+ * query API. Hooks of the older APIs have no state: their member `code` distinguishes success from failure, and Suno
+ * sends one hook for each finished part.
  */
 export function observeHook(body: unknown): Observation | null {
   const observation = observe(body);
@@ -142,8 +142,9 @@ function resultsOf(job: unknown): readonly unknown[] {
 }
 
 /**
- * Tells whether a member of an answer is no output by kie.ai's documents: the picture of a song or a video, in the object with
- * the link to it; the place from which kie.ai has a song; or the song whose voices were separated.
+ * Tells whether a member of an answer is no output, by kie.ai's documents. This is so for the picture of a song or a
+ * video in the object with the link to it, for the URL from which kie.ai has a song, and for the song whose voices were
+ * separated.
  */
 function isNoOutput(name: string, owner: unknown): boolean {
   const names = typeof owner === "object" && owner !== null ? Object.keys(owner) : [];

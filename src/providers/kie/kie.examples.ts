@@ -87,7 +87,7 @@ const call: Omit<SubmitCall, "path"> = {
   answer: "job",
   takesMultipart: false,
 };
-/** Returns a call of an older API, in which the model is the one in the body or, without one, `endpoint`. */
+/** Returns a call of an older API. The model is the one in the body or, without one, `endpoint`. */
 function olderCall(
   endpoint: string,
   part: string,

@@ -110,7 +110,7 @@ function observe(body: unknown): Observation | null {
   };
 }
 
-/** Returns where a generation has its links: the assets of Dream Machine, the output of Luma Agents. */
+/** Returns the places of the links in a generation: the assets for Dream Machine, the output for Luma Agents. */
 function outputsOf(body: unknown): OutputPlaces {
   const [assets, output] = [at(body, "assets"), at(body, "output")];
   const type = textAt(body, "generation_type");

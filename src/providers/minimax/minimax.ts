@@ -19,7 +19,9 @@ import {
 import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 
-/** Path of the calls that make images. Their answer has the images or links to them, and there is no job to poll. */
+/**
+ * Path of the calls that generate images. The answer contains the images or links to them, and there is no job to poll.
+ */
 const IMAGES_PATH = "/v1/image_generation";
 const VIDEO_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -148,7 +150,7 @@ function preflight(body: unknown): string | null {
   return JSON.stringify({ challenge });
 }
 
-/** Returns what the answer to a call for images says. Images in base64 are a result without links. */
+/** Returns the meaning of the answer to a call that generates images. Images in base64 are a result without links. */
 function readImages(body: unknown): SubmitReading {
   if (errorCodeOf(body) !== null || at(body, "data") == null) return { kind: "unclear" };
   const observation: Observation = {
@@ -220,7 +222,10 @@ function observe(body: unknown): Observation | null {
   };
 }
 
-/** Returns where a task or the answer about its file has its links. The link of the file may stand in either of them. */
+/**
+ * Returns the places of the links to the outputs in an answer about a task or about its file. Either answer may contain
+ * the link of the file.
+ */
 function placesIn(answer: unknown): OutputPlaces {
   const [content, file] = [at(answer, "content"), at(answer, "file")];
   const main = [

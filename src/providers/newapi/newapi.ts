@@ -46,8 +46,8 @@ const VIDEO_TARGET: SubmitTarget = {
 };
 
 /**
- * Job and gateway of a hook, whose sender is not known: no link is made of a path in it, and no content path can be
- * asked.
+ * Stands for the job and the gateway of a hook, whose sender is not known. Therefore no link is made from a path in the
+ * hook, and no content path (the path with the output) can be asked.
  */
 const ELSEWHERE: GatewayJob = { id: null, baseUrl: null };
 
@@ -112,10 +112,11 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns what the answer to a submission says. Releases of 2025 answer with `id` alone on some channels; this `id` is
- * the job, while in the answer to a poll `id` may be the number of a database row. An error with HTTP 200 to 299 and
- * without an id refuses nothing for certain: new-api passes on the HTTP status of its upstream and takes any but 200
- * for a failure (`fail_to_fetch_task`), so that a job that its upstream has accepted with 201 or 202 looks the same.
+ * Returns the meaning of the answer to a submission. Releases of 2025 answer with only `id` on some channels, which is
+ * then the id of the job, while in the answer to a poll `id` may be the number of a database row. An error with HTTP
+ * 200 to 299 and without an id does not prove that no job was started: new-api passes on the HTTP status of its
+ * upstream and takes any but 200 for a failure (`fail_to_fetch_task`), so that the answer about a job that its upstream
+ * has accepted with 201 or 202 looks the same.
  */
 function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitReading {
   if (path === IMAGES_PATH) return readImages(body, baseUrl);
@@ -141,8 +142,8 @@ function readAnswer({ body }: Answer, job: GatewayJob): Reading {
 }
 
 /**
- * Returns a hook as a report on a job. The job id in the hook is ignored, because it may be the id of a job at the
- * gateway's upstream.
+ * Returns the report on a job that a hook states. The job id in the hook is ignored, because it may be the id of a job
+ * at the gateway's upstream.
  */
 function readHook(body: unknown): Observation | null {
   const task = taskIn(body);
@@ -150,14 +151,17 @@ function readHook(body: unknown): Observation | null {
   return state === null ? null : { ...observe(body, task, ELSEWHERE), jobId: null, state };
 }
 
-/** Returns the task in an answer or a hook: in its envelope or, where the body itself names a task and its state, the body. */
+/**
+ * Returns the task object in an answer or a hook. It is the body itself if the body names a task and its state,
+ * otherwise the member `data` (the envelope's content).
+ */
 function taskIn(body: unknown): unknown {
   if (idAt(body, "task_id") !== null && stateOf(body) !== null) return body;
   const data = at(body, "data");
   return typeof data === "object" && data !== null ? data : body;
 }
 
-/** Returns the state of a task, which calls of Kling's own API name in another way. */
+/** Returns the state of a task. For calls of Kling's own API, the state has another name (`task_status`). */
 function stateOf(task: unknown): string | null {
   return textAt(task, "status") ?? textAt(task, "task_status");
 }
@@ -185,9 +189,9 @@ function observe(
 }
 
 /**
- * Returns the metadata of the output. `metadata` has that of the result; the first output in the answer of the
- * gateway's own upstream states its own. Values beside the state may repeat the request; only for a task of Ark do they
- * describe the output.
+ * Returns the metadata of the output. `metadata` of the task describes the result, and so do the members of the first
+ * output in the answer of the gateway's own upstream. Values beside the state may only repeat the request, so they are
+ * used last; for a task of Ark they describe the output.
  */
 function metadataIn(task: unknown, ark: Observation | null): Metadata {
   const inner = at(task, "data");
@@ -200,8 +204,8 @@ function metadataIn(task: unknown, ark: Observation | null): Metadata {
 }
 
 /**
- * Returns where a task has its links: those of the gateway first, then those in the answer of its own upstream. Older new-api
- * servers write the link into `fail_reason`.
+ * Returns the places of the links to the outputs of a task: those of the gateway first, then those in the answer of its
+ * own upstream. Older new-api servers write the link into `fail_reason`.
  */
 function outputsOf(body: unknown, task: unknown): GatewayPlaces {
   const main = [
@@ -218,7 +222,7 @@ function outputsOf(body: unknown, task: unknown): GatewayPlaces {
   return { main, part: body, inner: at(task, "data"), isLeftOut: isCoverOfSong };
 }
 
-/** Tells whether a picture stands beside a sound in the result of Suno, which makes one as the cover of each song. */
+/** Tells whether a member is the picture of a song in a result of Suno, which makes a cover for each song. */
 function isCoverOfSong(name: string, owner: object): boolean {
   return /^image_(?:large_)?url$/.test(name) && textAt(owner, "audio_url") !== null;
 }
@@ -232,7 +236,7 @@ function errorIn(body: unknown, task: unknown): UpstreamError | null {
   return code === null && text === null ? null : { code, text };
 }
 
-/** Returns the reason that older servers write where the link of a success stands. Null for a link or a path. */
+/** Returns the reason of a failure that older servers write into `url`. Null when `url` contains a link or a path. */
 function reasonInUrl(task: unknown): string | null {
   const text = textAt(task, "url") ?? "";
   return text === "" || text.startsWith("/") || isHttpUrl(text) ? null : text;

@@ -20,8 +20,8 @@ import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const VIDEOS = "/v1/videos";
 /**
- * Job and gateway of a report whose sender is not known: no link is made of a path in it, and no content path can be
- * asked.
+ * Stands for the job and the gateway of a report whose sender is not known. Therefore no link is made from a path in
+ * the report, and no content path (the path with the output) can be asked.
  */
 const ELSEWHERE: GatewayJob = { id: null, baseUrl: null };
 const VIDEO_TARGET: SubmitTarget = {
@@ -83,8 +83,8 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns the event of a hook as a report on a job. The state is the status of the video in the event, because the
- * type of the event is "failed" for a canceled job too. Only without a status, the type is used.
+ * Returns the report on a job that the event of a hook states. The state is the status of the video in the event,
+ * because the type of the event is "failed" for a canceled job too. The type is used only when there is no status.
  */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
@@ -129,7 +129,7 @@ function observe(video: unknown, state: string | null, job: GatewayJob): Observa
   };
 }
 
-/** Returns where a video has its links. Each gateway may write them in another field. */
+/** Returns the places of the links to a video in an answer. Each gateway may write them in another field. */
 function outputsOf(video: unknown): OutputPlaces {
   const contents = listAt(video, "content").filter((part) => !isNoOutputByKind(part));
   const main = [

@@ -20,7 +20,7 @@ import { verifyWithText } from "../../security/hmac.ts";
 
 const VIDEOS = "/api/v1/videos";
 const ADDRESS = "https://openrouter.ai";
-/** Base path of the API, below which a job has its content path (`/v1/videos/{id}/content`). */
+/** Base path of OpenRouter's API. Below it, each job has a content path with its output (`/v1/videos/{id}/content`). */
 const API = "/api";
 /** Job of a hook. A hook does not say where it comes from, so paths in it are those of OpenRouter itself. */
 const OF_HOOK: GatewayJob = { id: null, baseUrl: `${ADDRESS}${API}` };
@@ -107,7 +107,7 @@ function hasBetterLinks(body: unknown): boolean {
   return isCompleted && urlsOf(listAt(body, "data", "urls")).length === 0;
 }
 
-/** Returns the event of a hook as a report on a job. A job that failed early has no id yet. */
+/** Returns the report on a job that the event of a hook states. A job that failed early has no id yet. */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.generation\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   const observation = observe(at(body, "data"), OF_HOOK);
@@ -121,8 +121,9 @@ function nullIfEmpty(observation: Observation): Observation | null {
 }
 
 /**
- * Returns a report on a job. Links of the content path need the account's API key, and count where there is no signed one.
- * A job that names no link has its file at that path all the same, which the poll asks.
+ * Returns the report that a job object states. A link to the job's content path needs the account's API key, and is
+ * used only when there is no signed link. A job without any link has its file at the content path too, which the poll
+ * then asks.
  */
 function observe(job: unknown, asked: GatewayJob): Observation {
   const main = [at(job, "urls"), at(job, "unsigned_urls")];
@@ -140,7 +141,9 @@ function observe(job: unknown, asked: GatewayJob): Observation {
   };
 }
 
-/** Tells whether a member is the images of the call that begin or end the video. */
+/**
+ * Tells whether the name of a member is that of the images which the call gave as the beginning or end of the video.
+ */
 function isFrame(name: string): boolean {
   return name === "frame_images";
 }

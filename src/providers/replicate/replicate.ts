@@ -95,8 +95,8 @@ export const replicate = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns what a call creates: a prediction of a version of a model, of a model or of a deployment. A call for the
- * training or cancellation of something creates none.
+ * Returns the description of the call that creates a prediction: of a model, of a version of a model, or of a
+ * deployment. Null for a call that creates none, e.g. one for a training or a cancellation.
  */
 function targetOf(path: string): SubmitTarget | null {
   if (path === "/v1/predictions") return targetWith({ pointer: "/version" });

@@ -16,7 +16,8 @@ const MODEL_TARGET: SubmitTarget = {
   answer: "job",
 };
 /**
- * Calls that name a router saved in the Runway account, which chooses the model. The router's id counts as the model.
+ * Target of calls that name a router which is saved in the Runway account and chooses the model. The id of the router
+ * counts as the model.
  */
 const ROUTED_TARGET: SubmitTarget = {
   model: { pointer: "/configId" },

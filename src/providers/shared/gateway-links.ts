@@ -29,7 +29,7 @@ const VIDEO_CONTENT = /\/v1\/(?:videos|video\/generations)\//;
 const PICTURE_PATH = /\.(?:avif|gif|jpe?g|png|webp)$/i;
 const PICTURE_NAME = /cover|frame|image|picture|poster|preview|thumb/i;
 
-/** The job of which the outputs are looked for, and the gateway that answers about it. */
+/** The job whose outputs are searched in an answer, and the gateway that has sent the answer. */
 export interface GatewayJob {
   /** Id of the job; null when it is not known. */
   readonly id: string | null;
@@ -37,7 +37,7 @@ export interface GatewayJob {
   readonly baseUrl: string | null;
 }
 
-/** Where a gateway has the links to the outputs of a job. */
+/** The parts of a gateway's answer in which the outputs of a job are searched. */
 export interface GatewayPlaces extends OutputPlaces {
   /**
    * Answer of the gateway's own upstream within that of the gateway. The first video in this answer is the same file as
@@ -46,15 +46,18 @@ export interface GatewayPlaces extends OutputPlaces {
   readonly inner?: unknown;
 }
 
-/** Links to the outputs of a job, as an observation has them. */
+/** Links to the outputs of a job, with the names of the fields that an observation has for them. */
 export type GatewayOutputs = Pick<Observation, "urls" | "areOpenUrlsPictures"> &
   Required<Pick<Observation, "keyedUrls" | "contentUrl">>;
 
-/** A link among the outputs, with what decides whether it counts. */
+/** A link to an output in an answer, with the facts that decide whether the link is used. */
 interface Output {
   readonly link: string;
   readonly isKeyed: boolean;
-  /** True when the link may be to the main output, so that a content path beside it leads to the same file. */
+  /**
+   * True when the link may lead to the main output. A content path (the gateway's own path with the output) in the same
+   * answer then leads to the same file.
+   */
   readonly canBeMain: boolean;
   readonly isPicture: boolean;
   /** True at the place that some gateways once used for the main output. */
@@ -62,11 +65,12 @@ interface Output {
 }
 
 /**
- * Returns the links to the outputs in an answer of a gateway: http(s) URLs, and paths on the gateway where links are
- * documented. The content path of the job (`contentPath`, on the gateway) stands for a link that names the path of this job
- * at another origin, e.g. the gateway's public name, and is asked where the answer has no link. A content path of another
- * job elsewhere opens for nobody here and is left out, and so is one beside another link to the video. A link at the former
- * place of the main output counts only where no other can be that output.
+ * Returns the links to the outputs in an answer of a gateway: http(s) URLs, and paths on the gateway at places that are
+ * documented for links. A link that names the content path (the path with the output) of this job at another origin,
+ * e.g. the gateway's public name, is replaced by the content path on the gateway. When the answer has no link, the
+ * content path is asked. Two kinds of content paths are left out: those of other jobs at other origins, which nobody
+ * can open here, and those beside another link to the video. A link at the former place of the main output counts only
+ * where no other link can be that output.
  */
 export function gatewayOutputs(places: GatewayPlaces, job: GatewayJob): GatewayOutputs {
   const texts = outputTexts(places, (text, isPlace) => isLink(text) || isPath(text, isPlace, job));
@@ -86,14 +90,16 @@ export function gatewayOutputs(places: GatewayPlaces, job: GatewayJob): GatewayO
   return haveOnlyPictures(counted) ? { ...outputs, areOpenUrlsPictures: true } : outputs;
 }
 
-/** Tells whether outputs are a video that opens only with the key and, beside it, only pictures. */
+/** Tells whether the outputs are a video that opens only with the key, and otherwise only pictures. */
 function haveOnlyPictures(outputs: readonly Output[]): boolean {
   const open = outputs.filter(({ isKeyed }) => !isKeyed);
   const hasVideo = outputs.some(({ isKeyed, link }) => isKeyed && VIDEO_CONTENT.test(link));
   return hasVideo && open.length > 0 && open.every((output) => output.isPicture);
 }
 
-/** Returns those values of an answer that are links which a client can open, also paths on the gateway at `baseUrl`. */
+/**
+ * Returns the values of an answer that are links which a client can open. Paths on the gateway at `baseUrl` count too.
+ */
 export function openLinks(values: readonly unknown[], baseUrl: string | null): readonly string[] {
   const { urls, keyedUrls } = gatewayOutputs({ main: values }, { id: null, baseUrl });
   return urls.filter((url) => !keyedUrls.includes(url));
@@ -105,7 +111,10 @@ export function needsKey({ pathname, searchParams }: URL): boolean {
   return ![...searchParams.keys()].some((name) => ACCESS.test(name));
 }
 
-/** Returns the link of the upstream to the video that the gateway links too. Null when there is none. */
+/**
+ * Returns the link of the gateway's own upstream to the same video to which the gateway itself has a link. Null when
+ * there is none.
+ */
 function repeatedVideo(texts: readonly FoundText[], inner: unknown): string | null {
   const own = texts.find(({ text, isMain }) => isMain && isOpenVideo(text));
   if (own === undefined || inner === undefined) return null;
@@ -113,7 +122,7 @@ function repeatedVideo(texts: readonly FoundText[], inner: unknown): string | nu
   return videos[0]?.text ?? null;
 }
 
-/** Tells whether a link that a gateway gives for the main output can be to a video that everybody can open. */
+/** Tells whether a gateway's link to the main output may lead to a video that opens without a key. */
 function isOpenVideo(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && !needsKey(url) && !OTHER_PATH.test(url.pathname);
@@ -132,8 +141,8 @@ function linksOf(outputs: readonly Output[]): readonly string[] {
 }
 
 /**
- * Tells whether a text is a path on the gateway: at a documented place any path counts, elsewhere only the content path
- * of the job.
+ * Tells whether a text is a path on the gateway. At a documented place any path counts; elsewhere only the content path
+ * (the path with the output) of the job does.
  */
 function isPath(text: string, isPlace: boolean, { id, baseUrl }: GatewayJob): boolean {
   if (!/^\/(?!\/)/.test(text) || baseUrl === null) return false;
@@ -141,7 +150,10 @@ function isPath(text: string, isPlace: boolean, { id, baseUrl }: GatewayJob): bo
   return url !== null && (isPlace || (needsKey(url) && namesJob(url, id)));
 }
 
-/** Returns the output that a text of an answer leads to. Null when it leads to a file that nobody here can open. */
+/**
+ * Returns the output to which a link or path in an answer leads. Null when it leads to a file that the relay cannot
+ * open.
+ */
 function outputOf(found: FoundText, job: GatewayJob): Output | null {
   const link = absolute(found.text, job.baseUrl);
   const url = URL.parse(link);
@@ -154,12 +166,15 @@ function outputOf(found: FoundText, job: GatewayJob): Output | null {
   return keyed === null ? null : { link: keyed, isKeyed: true, ...kind };
 }
 
-/** Returns an http(s) URL unchanged, and makes a path absolute. Empty for a path of which no URL can be made. */
+/** Returns an http(s) URL unchanged, and a path as a URL on the gateway. Empty when no URL can be made of the path. */
 function absolute(text: string, baseUrl: string | null): string {
   return isHttpUrl(text) ? text : (URL.parse(text, originOf(baseUrl))?.href ?? "");
 }
 
-/** Returns the link on the gateway that stands for one to the job's content path elsewhere. Null for any other link. */
+/**
+ * Returns the link on the gateway that replaces a link to the job's content path at another origin. Null for any other
+ * link.
+ */
 function ownLink(url: URL, { id, baseUrl }: GatewayJob): string | null {
   if (baseUrl === null || !namesJob(url, id)) return null;
   const tail = url.pathname.slice(url.pathname.lastIndexOf("/v1/"));

@@ -16,8 +16,9 @@ import { amountsAt } from "../usage.ts";
 export const IMAGES_PATH = "/v1/images/generations";
 
 /**
- * Places besides the parameters' own members from which gateways read parameters of a video: new-api writes the members of `metadata`
- * over the parameters for its upstream, and channels of Ark pass on the prompt.
+ * Places, in addition to the parameters' own members, from which gateways read parameters of a video: new-api
+ * overwrites parameters for its upstream with the members of `metadata`, and channels of Ark pass on the prompt, which
+ * may contain parameters.
  */
 export const HIDDEN_IN_VIDEOS: HiddenParameters = {
   isHiddenIn: hasPromptParameters,
@@ -25,8 +26,8 @@ export const HIDDEN_IN_VIDEOS: HiddenParameters = {
 };
 
 /**
- * The call that generates images. An answer in base64 or as a stream has no links, which are all that the relay can
- * keep of a result, so a request that asks for it is not sent.
+ * Target of the call that generates images. An answer in base64 or as a stream has no links, which are all that the
+ * relay can keep of a result, so a request that asks for it is not sent.
  */
 export const IMAGES_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -37,9 +38,9 @@ export const IMAGES_TARGET: SubmitTarget = {
 };
 
 /**
- * Returns what the answer to a call for images says. Some models answer in base64 without being asked to. Such an
- * answer is a result without output: the caller gets the images with it, but a task cannot have them. It is not
- * `unclear`, because the caller would then not get the answer to a call that has cost money.
+ * Returns the meaning of the answer to a call that generates images. Some models answer in base64 without being asked
+ * to. Such an answer is a result without output for the task; the caller gets the images in the answer. It does not
+ * count as `unclear`, because the caller would then not get the answer to a call that has cost money.
  */
 export function readImages(body: unknown, baseUrl: string): SubmitReading {
   const images = listAt(body, "data");
@@ -62,8 +63,8 @@ export function readImages(body: unknown, baseUrl: string): SubmitReading {
 }
 
 /**
- * Returns what the answer of a gateway to a call for a video says. An error without the state of a job is about the
- * request, and an id beside it is not that of a job.
+ * Returns the meaning of a gateway's answer to a call that generates a video. An error without the state of a job is
+ * about the request, and an id beside it is not that of a job.
  */
 export function readVideo(observation: Observation | null): SubmitReading {
   const isError = observation !== null && observation.state === null && observation.error !== null;

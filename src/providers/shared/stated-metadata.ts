@@ -2,7 +2,10 @@ import { ratioIn, ratioOf, resolutionIn } from "../../core/output-metadata/pixel
 import { booleanAt, firstAt, integerAt, numberAt, seedAt, textAt } from "../json-fields.ts";
 import type { Metadata } from "../observation.ts";
 
-/** Names that providers have for the length of an output in seconds. Those of what was made stand first. */
+/**
+ * Names that providers use for the length of an output in seconds. Names for the length of what was made come before
+ * names for what was requested.
+ */
 const DURATIONS = [
   "output_video_duration",
   "video_output_duration_seconds",

@@ -95,8 +95,8 @@ export const vidu = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns what an answer to a cancellation says. A refusal states the state of the task, e.g. `task state is scheduled,
- * can not cancel`.
+ * Returns the meaning of an answer to a cancellation. A refusal states the state of the task, e.g. `task state is
+ * scheduled, can not cancel`.
  */
 function readCancellation(answer: Answer): CancelReading {
   if (isSuccess(answer)) return "canceled";

@@ -15,7 +15,10 @@ const VIDEO_TARGET: SubmitTarget = {
   parameters: membersAt("", ["aspect_ratio", "duration", "resolution"]),
   answer: "job",
 };
-/** The call that makes images. An answer in base64 has no links, so a request that asks for base64 is not sent. */
+/**
+ * Target of the call that generates images. An answer in base64 has no links, so a request that asks for base64 is not
+ * sent.
+ */
 const IMAGE_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
   endpoint: null,
@@ -66,8 +69,8 @@ export const xai = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns what the answer to a call for images says. Images that moderation has stopped are left out; when it has stopped
- * all of them, the call has failed.
+ * Returns the meaning of the answer to a call that generates images. Images that moderation has stopped are left out;
+ * when it has stopped all of them, the call has failed.
  */
 function readImages(body: unknown): SubmitReading {
   const images = listAt(body, "data");
@@ -93,8 +96,8 @@ function read(answer: Answer): Reading {
 }
 
 /**
- * Returns what an answer with HTTP 400 says: that moderation has stopped the job, or that xAI does not know the API
- * key. Null for any other answer with this status, because xAI sometimes gives one about a new job for a short
+ * Returns the meaning of an answer with HTTP 400: that moderation has stopped the job, or that xAI does not know the
+ * API key. Null for any other answer with this status, because xAI sometimes gives one about a new job for a short
  * time.
  */
 function readRefusal(body: unknown): Reading | null {
@@ -134,7 +137,10 @@ function observe(body: unknown, state: string | null): Observation | null {
   };
 }
 
-/** Returns the links to the video: one for a short time, and then the lasting one of a copy that xAI was asked to store. */
+/**
+ * Returns the links to the video: first one that works only for a short time, and then the lasting one of a copy that
+ * xAI was asked to store.
+ */
 function linksIn(body: unknown): readonly string[] {
   return outputLinks({ main: [at(body, "video", "url")], part: at(body, "video") });
 }

@@ -12,5 +12,5 @@ export interface CancelExamples {
   readonly answers: readonly (readonly [name: string, number, unknown, CancelReading])[];
 }
 
-/** The body that an adapter gets where an answer has none, or one that is no JSON. */
+/** The body that an adapter gets when an answer has no body, or a body that is not JSON. */
 export const NO_BODY = undefined;

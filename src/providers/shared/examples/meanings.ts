@@ -27,12 +27,12 @@ export function failed(
   return { status: "failed", error, failure: { category, retryable: isRetryable } };
 }
 
-/** Meaning of a report that contains the output itself, for a relay that keeps no outputs. */
+/** Expected meaning of a report that contains the output itself, for a relay that keeps no outputs. */
 export const NEEDS_STORE: UpstreamFailure = undeliverable(
   "output_needs_store",
   "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
 );
-/** Meaning of a report whose output is text. */
+/** Expected meaning of a report whose output is text. */
 export const NOT_A_FILE: UpstreamFailure = undeliverable(
   "output_not_a_file",
   "The job has succeeded, and its output is text and no file. The relay delivers links to files only.",
@@ -43,12 +43,12 @@ function undeliverable(code: string, message: string): UpstreamFailure {
   return { status: "failed", error: { code, message }, failure };
 }
 
-/** Returns the failure of a task of which only the job's last state is known. */
+/** Returns the expected failure of a task of whose job only the last state is known. */
 export function endedAs(category: FailureCategory, state: string): UpstreamFailure {
   return failed(category, `The task ended upstream as "${state}".`);
 }
 
-/** Returns the meaning of a report that also states what the job consumed or cost. */
+/** Returns the expected meaning of a report that also states what the job has consumed or cost. */
 export function using(usage: Usage, news: UpstreamEnd): UpstreamEnd {
   return { ...news, usage };
 }

@@ -21,12 +21,12 @@ export interface HookExample {
 /** An answer that was not understood, with the word that the operator is shown, if there is one. */
 type Unclear = "unclear" | `unclear: ${string}`;
 
-/** An answer of a provider; without headers that an adapter reads where `headers` is absent. */
+/** An answer of a provider. `headers` is given only when the adapter reads headers. */
 export interface ExampleAnswer extends Pick<Answer, "status" | "body"> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A poll: its requests in order with their answers, and the meaning of the last one. */
+/** A poll: its requests in their order, each with its answer, and the expected meaning of the last answer. */
 export interface PollExample {
   readonly name: string;
   readonly endpoint?: string;
@@ -38,10 +38,10 @@ export interface PollExample {
 /** An example of each report that a provider can make on a job, or the reason why it makes none. */
 export interface Reports<Example, Success = Example> {
   readonly success: Success;
-  /** A success without a link that can be opened. */
+  /** A report of a success that has no link which can be opened. */
   readonly noOutput: Example | Exempt;
   readonly moderation: Example | Exempt;
-  /** A failure for another reason than moderation. */
+  /** A report of a failure for another reason than moderation. */
   readonly failure: Example;
   readonly running: Example | Exempt;
   /** A report that names the state of the job with a word that the relay does not know. */
@@ -49,9 +49,12 @@ export interface Reports<Example, Success = Example> {
   readonly others: readonly Example[];
 }
 
-/** Hooks may have no success with links: those of some providers only name the job that has ended. */
+/**
+ * Examples of the hooks of a provider. There may be no hook with links of a success, because the hooks of some
+ * providers only name the job that has ended.
+ */
 export interface HookReports extends Reports<HookExample, HookExample | Exempt> {
-  /** A hook in JSON of another shape. */
+  /** A hook in JSON that does not have the documented form. */
   readonly unreadable: HookExample;
 }
 
@@ -65,7 +68,7 @@ export interface Examples {
   readonly submits?: SubmitExamples;
   /** The call that cancels a job; absent for a provider at which the relay cancels none. */
   readonly cancels?: CancelExamples;
-  /** States why an answer about another job cannot be told from one about the job. */
+  /** Reason why an answer about another job cannot be told from one about the polled job. Absent when it can. */
   readonly foreignJob?: Exempt;
 }
 

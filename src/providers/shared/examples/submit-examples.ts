@@ -27,8 +27,8 @@ export interface SubmitExample {
 }
 
 /**
- * Meaning of an answer: a job, a result, or neither. For an answer with another HTTP status than 200 to 299: whether its
- * body refuses the submission, or the status alone decides.
+ * Expected meaning of an answer to a submission: a job, a result, or neither. For an answer with another HTTP status
+ * than 200 to 299 it states whether the body proves a refusal, or only the status decides.
  */
 export type SubmitMeaning =
   | { readonly job: Job }
@@ -46,7 +46,7 @@ export interface SubmitExamples {
   /** Paths of the provider at which a `POST` starts no job, or at which there is nothing. */
   readonly otherPaths: readonly string[];
   readonly accepted: SubmitExample;
-  /** An answer that is itself the end of the job. */
+  /** An answer that is itself the result of the job. */
   readonly result: SubmitExample | Exempt;
   readonly refused: SubmitExample;
   readonly limited: SubmitExample;
