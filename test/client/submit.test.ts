@@ -19,7 +19,7 @@ const BODY = '{"model": "m", "seed": 9007199254740993}';
 const RUNNING = refusal(409, "submission_running", { "Retry-After": "20" });
 
 describe("the client's submit", () => {
-  it("posts the body unchanged to the upstream's path at the relay, and returns the upstream's answer with the task", async () => {
+  it("the client's submit posts the body unchanged to the upstream's path at the relay, and returns the upstream's answer with the task", async () => {
     const { relay, http } = connect(accepted());
     const headers = { "Content-Type": "application/json", "X-Trace": "t" };
     const init = { body: BODY, headers, query: "a=1&b=%2F" };
@@ -40,7 +40,7 @@ describe("the client's submit", () => {
     expect(http.bodies).toEqual([BODY]);
   });
 
-  it("sends no Authorization when the client has no key, which only a service binding permits", async () => {
+  it("the client's submit sends no Authorization when the client has no key, which only a service binding permits", async () => {
     const { http } = connect(accepted());
     const relay = new TaskRelay({ url: "https://r.test", fetch: http.fetch });
     await relay.submit("ark", "tasks", { body: BODY });
@@ -51,7 +51,7 @@ describe("the client's submit", () => {
     ]);
   });
 
-  it("sends in headers what the relay is to know about the job, metadata as JSON in ASCII", async () => {
+  it("the client's submit sends in headers what the relay is to know about the job, with the metadata as JSON in ASCII", async () => {
     const { relay, http } = connect(accepted());
     const metadata = { order: 'No. "1"', city: "Köln 🦊" };
     await relay.submit("ark", "tasks", {
@@ -76,7 +76,7 @@ describe("the client's submit", () => {
     expect(JSON.parse(sent?.get("Relay-Metadata") ?? "")).toEqual(metadata);
   });
 
-  it("with a customer's key, leaves Authorization unchanged, and sends the relay's key in Relay-Key", async () => {
+  it("with a customer's key, the client's submit leaves Authorization unchanged, and sends the relay's key in Relay-Key", async () => {
     const { relay, http } = connect(accepted());
     const headers = { Authorization: "Key own" };
     await relay.submit("fal", "fal-ai/fox", { body: BODY, headers, key: "customer" });
@@ -86,7 +86,7 @@ describe("the client's submit", () => {
     });
   });
 
-  it("sends no header for an option that is undefined", async () => {
+  it("the client's submit sends no header for an option that is undefined", async () => {
     const { relay, http } = connect(accepted());
     const init = { callbackUrl: "" };
     // A caller without types, or with looser ones, may pass it.
@@ -96,7 +96,7 @@ describe("the client's submit", () => {
   });
 
   it.each(["../../tasks/1/cancel", "a/%2e%2e/b", "a?b=1", "a#b"])(
-    "throws a TypeError and sends nothing for the path %s, which would lead elsewhere",
+    "the client's submit throws a TypeError and sends nothing for the path %s, which would lead elsewhere",
     async (path) => {
       const { relay, http } = connect(accepted());
       await expect(relay.submit("ark", path)).rejects.toBeInstanceOf(TypeError);
@@ -105,7 +105,7 @@ describe("the client's submit", () => {
   );
 
   it.each([400, 429, 521])(
-    "returns a refusal of the upstream with the status %i as its answer, and does not repeat the call",
+    "the client's submit returns an upstream's refusal with the status %i as its answer, and does not repeat the call",
     async (status) => {
       const headers = { "Relay-Task-Id": ID, "Retry-After": "1" };
       const { relay, http } = connect(answer(status, { error: "no" }, headers));
@@ -121,7 +121,7 @@ describe("the client's submit", () => {
     [402, "insufficient_credits"],
     [409, "task_exists"],
     [424, "submit_unknown"],
-  ])("rejects at once when the relay answers %i %s", async (status, code) => {
+  ])("the client's submit rejects at once when the relay answers %i %s", async (status, code) => {
     const { relay, http } = connect(refusal(status, code));
     const error = await outcomeOf(relay.submit("ark", "tasks", { body: BODY }));
     expect(error).toBeInstanceOf(RelayProblem);
@@ -138,17 +138,20 @@ describe("the repetition of a submission by the client", () => {
     ["the status 502 of a proxy", new Response("Bad gateway", { status: 502 })],
     ["the status 429 of the relay", refusal(429, "rate_limited", { "Retry-After": "5" })],
     ["submission_running", RUNNING],
-  ])("sends, after %s, the same body again under the same Idempotency-Key", async (_, failure) => {
-    const { relay, http } = connect(failure, accepted());
-    expect(await outcomeOf(relay.submit("ark", "tasks", { body: BODY }))).toMatchObject({
-      taskId: ID,
-    });
-    expect(http.bodies).toEqual([BODY, BODY]);
-    const keys = http.requests.map(({ headers }) => headers.get("Idempotency-Key"));
-    expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
-  });
+  ])(
+    "after %s, the client's submit sends the same body again under the same Idempotency-Key",
+    async (_, failure) => {
+      const { relay, http } = connect(failure, accepted());
+      expect(await outcomeOf(relay.submit("ark", "tasks", { body: BODY }))).toMatchObject({
+        taskId: ID,
+      });
+      expect(http.bodies).toEqual([BODY, BODY]);
+      const keys = http.requests.map(({ headers }) => headers.get("Idempotency-Key"));
+      expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+    },
+  );
 
-  it("is not mixed up with another call: two calls have different Idempotency-Keys", async () => {
+  it("two calls of the client's submit have different Idempotency-Keys, so that a repetition is not taken for another call", async () => {
     const { relay, http } = connect(accepted());
     await relay.submit("ark", "tasks", { body: BODY });
     await relay.submit("ark", "tasks", { body: BODY });
@@ -156,20 +159,20 @@ describe("the repetition of a submission by the client", () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  it("works also for a body that is a stream", async () => {
+  it("the client's submit repeats a submission also when its body is a stream", async () => {
     const { relay, http } = connect("lost", accepted());
     const body = new Response(BODY).body;
     await outcomeOf(relay.submit("ark", "tasks", { body }));
     expect(http.bodies).toEqual([BODY, BODY]);
   });
 
-  it("waits after each submission_running for the time in Retry-After, as long as the submission is in flight", async () => {
+  it("after submission_running, the client's submit waits for the time in Retry-After and repeats, as long as the submission is in flight", async () => {
     const { relay, http } = connect("lost", ...Array(4).fill(RUNNING), accepted());
     expect(await outcomeOf(relay.submit("ark", "tasks"))).toMatchObject({ taskId: ID });
     expect(http.sentAtMs).toEqual([0, 250, 20_250, 40_250, 60_250, 80_250]);
   });
 
-  it("ends after 30 s of failures, and with retryForMs 0 at the first failure", async () => {
+  it("the client's submit gives up after 30 s of failures, and with retryForMs 0 at the first failure", async () => {
     const { relay, http } = connect("lost", RUNNING, UNAVAILABLE);
     expect(await outcomeOf(relay.submit("ark", "tasks"))).toMatchObject({ code: "unavailable" });
     const waitedMs = (http.sentAtMs.at(-1) ?? 0) - (http.sentAtMs[2] ?? 0);

@@ -18,9 +18,12 @@ describe("a header Range", () => {
     ["the last 300 bytes", "bytes=-300", 700, 300],
     ["more last bytes than there are", "bytes=-4999", 0, 1000],
     ["a part, with blanks and in capitals", "BYTES= 1-2 ", 1, 2],
-  ])("that asks for %s gets this part", (_what, range, offset, length) => {
-    expect(get({ Range: range })).toEqual({ kind: "part", offset, length });
-  });
+  ])(
+    "a header Range that asks for %s gets this part of the output",
+    (_what, range, offset, length) => {
+      expect(get({ Range: range })).toEqual({ kind: "part", offset, length });
+    },
+  );
 
   it.each([
     ["begins at the end", "bytes=1000-", 1000],
@@ -28,7 +31,7 @@ describe("a header Range", () => {
     ["asks for the last 0 bytes", "bytes=-0", 1000],
     ["asks for the first byte of nothing", "bytes=0-0", 0],
     ["asks for the last byte of nothing", "bytes=-1", 0],
-  ])("that %s is not satisfiable", (_what, range, size) => {
+  ])("a header Range that %s is not satisfiable", (_what, range, size) => {
     expect(get({ Range: range }, { size, etag: ETAG })).toEqual({ kind: "unsatisfiable" });
   });
 
@@ -42,18 +45,18 @@ describe("a header Range", () => {
     ["has a sign", "bytes=+1-2"],
     ["has more digits than a size", `bytes=0-${"9".repeat(16)}`],
     ["is empty", ""],
-  ])("that %s is ignored", (_what, range) => {
+  ])("a header Range that %s is ignored", (_what, range) => {
     expect(get({ Range: range })).toEqual({ kind: "whole" });
   });
 
-  it("is ignored by any method but GET", () => {
+  it("a header Range is ignored by every method but GET", () => {
     const headers = new Headers({ Range: "bytes=0-0" });
     expect(selectionOf(headers, false, VIDEO)).toEqual({ kind: "whole" });
   });
 });
 
 describe("a request for a part of an output (Range) under a condition (If-Range)", () => {
-  it("gets the part when the condition is the entity tag of the output", () => {
+  it("a request for a part of an output gets the part when its If-Range is the entity tag of the output", () => {
     expect(get({ Range: "bytes=0-0", "If-Range": ETAG })).toEqual({
       kind: "part",
       offset: 0,
@@ -67,10 +70,13 @@ describe("a request for a part of an output (Range) under a condition (If-Range)
     ["a date", "Sun, 06 Nov 1994 08:49:37 GMT"],
     ["any tag (*)", "*"],
     ["nothing", ""],
-  ])("gets the whole output when the condition is %s", (_what, condition) => {
-    expect(get({ Range: "bytes=0-0", "If-Range": condition })).toEqual({ kind: "whole" });
-    expect(get({ Range: "bytes=5000-", "If-Range": condition })).toEqual({ kind: "whole" });
-  });
+  ])(
+    "a request for a part of an output gets the whole output when its If-Range is %s",
+    (_what, condition) => {
+      expect(get({ Range: "bytes=0-0", "If-Range": condition })).toEqual({ kind: "whole" });
+      expect(get({ Range: "bytes=5000-", "If-Range": condition })).toEqual({ kind: "whole" });
+    },
+  );
 });
 
 describe("the headers If-Match and If-None-Match in a request for an output", () => {

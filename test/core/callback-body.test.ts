@@ -55,7 +55,7 @@ describe("the callback body", () => {
     ["lies in the year 5138", 99_999_999_999_000, NOW_S],
     ["lies in the past", 1_000, 1],
   ])(
-    "the completed_at of a callback body is the stated end of the job, or the time of the report for one that is more than a day ahead: one that %s gives %i",
+    "the completed_at of a callback body is the stated end of the job, or the time of the report for one over a day ahead: one that %s gives %i",
     (_, completedAt, at) => {
       const body = callbackBody(identity, aCompletion({ completedAt }), NOW);
       expect(JSON.parse(body)).toMatchObject({ completed_at: at });

@@ -66,7 +66,7 @@ const CALL = {
 
 describe("cancel of a task whose job the relay cannot cancel", () => {
   it.each(["pending", "processing"] as const)(
-    "a %s task fails at once with the category canceled, and says that the upstream was not asked",
+    "an order to cancel fails a %s task whose job cannot be canceled at once, and says that the upstream was not asked",
     (status) => {
       expect(finish(anOpenTask({ status }), cancel, later)).toMatchObject({
         status: "failed",
@@ -83,7 +83,7 @@ describe("cancel of a task whose job the relay cannot cancel", () => {
     ["no provider", anOpenTask(), CANCELABLE],
     ["no job yet", aProvidedTask(), CANCELABLE],
     ["a job that cannot be canceled", anAttachedTask(), POLICY],
-  ])("a task with %s fails at once", (_what, task, policy) => {
+  ])("an order to cancel fails a task with %s at once", (_what, task, policy) => {
     expect(finish(task, cancel, NOW, policy)).toMatchObject({ cancellation: NOT_SENT });
   });
 });

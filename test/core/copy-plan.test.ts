@@ -32,7 +32,7 @@ function tried(copies: Copies, result: TryResult, now = NOW, number = 1): Copies
 }
 
 describe("the plan of copies", () => {
-  it("has every copy due at once, in the order of the outputs, when it begins", () => {
+  it("when the copies of a task's outputs are ordered, every copy is due at once, in the order of the outputs", () => {
     const copies = begun(2);
     expect(wakeAt(copies)).toBe(NOW);
     expect(nextCopy(copies, NOW)?.number).toBe(1);
@@ -40,7 +40,7 @@ describe("the plan of copies", () => {
     expect(nextCopy(copies, NOW - 1)).toBeNull();
   });
 
-  it("has the next try of a copy 10 s after the first one failed, then after twice as long up to an hour, plus up to a fifth at random", () => {
+  it("a failed copy of an output is tried again after 10 s, then after twice as long up to an hour, plus up to a fifth at random", () => {
     const waits: number[] = [];
     let [copies, now] = [begun(), NOW];
     for (let tries = 0; tries < 11; tries++) {
@@ -52,18 +52,18 @@ describe("the plan of copies", () => {
     expect(wakeAt(startTry(begun(), 1, NOW, 1))).toBe(NOW + 12 * SECOND);
   });
 
-  it("counts a try that a crash has cut off, and has the next one after the usual wait", () => {
+  it("a try to copy an output that a crash interrupts is counted, and the next try follows after the usual wait", () => {
     const started = startTry(begun(), 1, NOW, 0);
     expect(nextCopy(started, NOW + 9 * SECOND)).toBeNull();
     expect(nextCopy(started, NOW + 10 * SECOND)?.state).toMatchObject({ tries: 1 });
   });
 
-  it("has the next try not before the end of the last one, even when that took longer than the wait", () => {
+  it("the next try to copy an output is never before the end of the last one, even when that took longer than the wait", () => {
     const ended = endTry(startTry(begun(), 1, NOW, 0), 1, FAILED, SOURCE_ENDS_AT, NOW + HOUR);
     expect(wakeAt(ended)).toBe(NOW + HOUR);
   });
 
-  it("keeps the id of an upload for the next try, and drops it when that try starts", () => {
+  it("the id of an output's multipart upload is kept for the next try to copy the output, and dropped when that try starts", () => {
     const uploading = withUpload(startTry(begun(), 1, NOW, 0), 1, "upload-1");
     const failed = endTry(uploading, 1, FAILED, SOURCE_ENDS_AT, NOW);
     const due = nextCopy(failed, NOW + 10 * SECOND);
@@ -72,23 +72,23 @@ describe("the plan of copies", () => {
     expect(again?.state.uploadId).toBeNull();
   });
 
-  it("gives a copy up when its error would occur in another try too", () => {
+  it("the copy of an output is given up after an error that another try would have too", () => {
     const lost = { kind: "lost", reason: "too_large" };
     expect(unreported(tried(begun(), FINAL))).toEqual([{ number: 1, state: lost }]);
   });
 
-  it("gives a copy up when the next try would come after the end of the upstream's link, and not before", () => {
+  it("the copy of an output is given up when the next try would come after the end of the upstream's link, and not before", () => {
     const lost = [{ number: 1, state: { kind: "lost", reason: "refused" } }];
     const copies = begun();
     expect(unreported(tried(copies, FAILED, SOURCE_ENDS_AT - 10 * SECOND))).toEqual(lost);
     expect(unreported(tried(copies, FAILED, SOURCE_ENDS_AT - 10 * SECOND - 1))).toEqual([]);
   });
 
-  it("has at least one try of each copy, even when the upstream's link has ended before", () => {
+  it("each output is tried to be copied at least once, even when the upstream's link has ended before", () => {
     expect(nextCopy(begun(), SOURCE_ENDS_AT + HOUR)?.number).toBe(1);
   });
 
-  it("does not change a copy that has ended", () => {
+  it("a copy of an output that has ended is not changed by a further try", () => {
     const kept = tried(begun(), KEPT);
     expect(tried(kept, FINAL)).toEqual(kept);
     expect(withUpload(kept, 1, "upload-1")).toEqual(kept);
@@ -96,7 +96,7 @@ describe("the plan of copies", () => {
 });
 
 describe("the report to the task of copies that have ended", () => {
-  it("is due as soon as a copy has ended, and names only what has ended since the last report", () => {
+  it("the report of ended copies to the task is due as soon as a copy has ended, and names only copies that were not reported before", () => {
     const first = tried(begun(2), KEPT);
     expect(first.report).toEqual({ retryAt: NOW, tries: 0 });
     const told = endReport(first, unreported(first), true, NOW);
@@ -105,7 +105,7 @@ describe("the report to the task of copies that have ended", () => {
     expect(unreported(second).map(({ number }) => number)).toEqual([2]);
   });
 
-  it("is repeated after 5 s, then after twice as long, when the task does not take it", () => {
+  it("the report of ended copies is repeated after 5 s, then after twice as long, when the task does not accept it", () => {
     const ended = tried(begun(), KEPT);
     const once = endReport(ended, unreported(ended), false, NOW);
     expect(wakeAt(once)).toBe(NOW + 5 * SECOND);
@@ -113,14 +113,14 @@ describe("the report to the task of copies that have ended", () => {
     expect(wakeAt(twice)).toBe(NOW + MINUTE + 10 * SECOND);
   });
 
-  it("is due again when another copy has ended while the report was under way", () => {
+  it("the report of ended copies is due again when another copy has ended while the report was under way", () => {
     const first = tried(begun(2), KEPT);
     const both = tried(first, KEPT, NOW, 2);
     const told = endReport(both, unreported(first), true, NOW + SECOND);
     expect(told.report).toEqual({ retryAt: NOW + SECOND, tries: 0 });
   });
 
-  it("is not due again when the task has taken all of it: the next alarm is that of the deletion of the copies", () => {
+  it("when the task has accepted the report of all ended copies, the next alarm is that of the deletion of the copies", () => {
     const ended = tried(begun(), KEPT);
     expect(wakeAt(endReport(ended, unreported(ended), true, NOW))).toBe(NOW + 7 * DAY);
   });
@@ -138,7 +138,7 @@ function waitOf(name: string, now: number, random: number): number | null {
 }
 
 describe("the permission to copy an output in an isolate", () => {
-  it("is given to two copies at a time, and to a third when one of them gives it back", () => {
+  it("an isolate permits two copies of outputs at a time, and a third when one of them gives its permission back", () => {
     const [first, second] = [slotAt(NOW), slotAt(NOW)];
     expect([first, second]).not.toContain(null);
     expect(slotAt(NOW)).toBeNull();
@@ -148,7 +148,7 @@ describe("the permission to copy an output in an isolate", () => {
     for (const slot of [second, third]) slot?.giveBack();
   });
 
-  it("ends a minute after it was given or renewed, because the copying object may have been reset", () => {
+  it("the permission to copy an output ends a minute after it was given or renewed, because the copying object may have been reset", () => {
     const [first, second] = [slotAt(NOW), slotAt(NOW)];
     first?.renew(NOW + 30 * SECOND);
     const third = slotAt(NOW + MINUTE);
@@ -157,7 +157,7 @@ describe("the permission to copy an output in an isolate", () => {
     for (const slot of [first, second, third]) slot?.giveBack();
   });
 
-  it("is asked for again after 1 to 5 seconds when one object waits for it, and after a minute at most when many wait", () => {
+  it("an object asks again for the permission to copy after 1 to 5 s when no other waits, and after a minute at most when many wait", () => {
     const slots = [slotAt(NOW), slotAt(NOW)];
     for (const slot of slots) slot?.renew(NOW + DAY);
     expect(waitOf("only", NOW + HOUR, 0)).toBe(SECOND);

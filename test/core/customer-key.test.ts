@@ -84,20 +84,20 @@ function settledAt(record: TaskRecord, now: number, policy: Policy): TaskRecord 
 }
 
 describe("a task with a customer's key", () => {
-  it("stores the sealed key in its submission, and not in its registration", () => {
+  it("a task with a customer's key stores the sealed key in its submission, and not in its registration", () => {
     const task = apply(null, aSubmittedRegistration({}, { customerKey: SEALED_KEY }));
     expect(keyIn(task)).toEqual({ ...SEALED_KEY, kind: "sealed", unreadableSince: null });
     expect(JSON.stringify(task.registration)).not.toContain(SEALED_KEY.ciphertext);
   });
 
-  it("keeps the key while its price is charged", () => {
+  it("a task keeps the customer's key while its price is charged", () => {
     const charging = apply(null, aPricedSubmission({ chargeId: "c" }, { customerKey: SEALED_KEY }));
     const answer = { kind: "charged", generation: 1 } as const;
     const task = apply(charging, { type: "charge_ended", chargeId: "c", answer });
     expect(sealedKeyOf(task)).toEqual(SEALED_KEY);
   });
 
-  it("is polled with this key although the connection has none, and waits for hooks as long as is set for customers' keys", () => {
+  it("a task is polled with its customer's key although the connection has none, and waits for hooks as long as is set for customers' keys", () => {
     const sending = apply(
       null,
       aSubmittedRegistration({}, { customerKey: SEALED_KEY }),
@@ -113,13 +113,13 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("is not polled when its key was dropped, even if the connection has a key; a task without a customer's key is polled with the connection's", () => {
+  it("a task whose customer's key was dropped is not polled with the connection's key, with which a task without a customer's key is polled", () => {
     const step = nextStep(anAttachedTask(), POLICY, LATER);
     expect(step).toMatchObject({ kind: "poll", poll: { customerKey: null } });
     expect(nextStep(aCustomerTask({ submission: withDroppedKey() }), POLICY, LATER)).toBeNull();
   });
 
-  it("has its job canceled with this key although the connection has none", () => {
+  it("the job of a task with a customer's key is canceled with this key although the connection has none", () => {
     const asked: boolean[] = [];
     const isCancelable = (_job: object, hasCustomerKey: boolean) => {
       asked.push(hasCustomerKey);
@@ -134,13 +134,13 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("fails at once by an order to cancel when no relay secret opens its key, because the upstream cannot be asked", () => {
+  it("an order to cancel fails a task at once when no relay secret opens its customer's key, because the upstream cannot be asked", () => {
     const policy = { ...withoutSecret(), isCancelable: () => true };
     const task = apply(aCustomerTask(), { type: "cancel", isForced: false }, LATER, policy);
     expect(task).toMatchObject({ status: "failed", cancellation: { state: { kind: "not_sent" } } });
   });
 
-  it("has a job that only a hook has named polled with this key", () => {
+  it("a job that only a hook has named is polled with the customer's key of its task", () => {
     const policy = aPolicy({
       customerPolls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]),
     });
@@ -152,20 +152,20 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("is not ended by a signed hook, which only causes a poll, as an unsigned hook does", () => {
+  it("a signed hook does not end a task with a customer's key, but only causes a poll, as an unsigned hook does", () => {
     const hook = aSubmissionHook(aCompletion(), { isSigned: true });
     const task = apply(aCustomerTask(), hook, LATER);
     expect(task.status).toBe("pending");
     expect(nextStep(task, POLICY, LATER)).toMatchObject({ kind: "poll", poll: { isUrgent: true } });
   });
 
-  it("gets no job attached by a signed hook", () => {
+  it("a signed hook attaches no job to a task with a customer's key", () => {
     const sending = apply(null, aSubmittedRegistration({}, { customerKey: SEALED_KEY }));
     const task = apply(sending, aSubmissionHook(PROCESSING, { isSigned: true }), LATER);
     expect(task.upstream?.job).toBeNull();
   });
 
-  it("reports to its connection nothing about expected hooks, whether a poll or a hook has found its end", () => {
+  it("a task with a customer's key reports nothing about expected hooks to its connection, whether a poll or a hook has found its end", () => {
     const before = anAttachedTask({ hookWaitMs: 0 }, { submission: aCustomerTask().submission });
     const end = aPollEnd(newsAnswer(aCompletion()));
     expect(hookReportOf(before, end, apply(before, end, LATER))).toBeNull();
@@ -178,7 +178,7 @@ describe("a task with a customer's key", () => {
 });
 
 describe("the sealed key of a customer in a task", () => {
-  it("is dropped by the change that settles the task", () => {
+  it("the sealed key of a customer is dropped by the change that settles its task", () => {
     const ended = apply(aCustomerTask(), aPollEnd(newsAnswer(aCompletion())), LATER);
     expect(sealedKeyOf(ended)).toEqual(SEALED_KEY);
     expect(keyIn(apply(ended, anEndAs(1, "delivered"), LATER + SECOND))).toEqual(DROPPED);
@@ -187,7 +187,7 @@ describe("the sealed key of a customer in a task", () => {
     expect(keyIn(apply(silent, { type: "cancel", isForced: false }, LATER))).toEqual(DROPPED);
   });
 
-  it("is kept after the task failed at its deadline until an hour after the last poll of its job, a day later, and is then dropped", () => {
+  it("after a task failed at its deadline, its customer's key is kept until an hour after the job's last poll, a day later, and then dropped", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const endedAt = task.deadlineAt;
     const failed = finish(task, { type: "deadline" }, endedAt);
@@ -210,14 +210,14 @@ describe("the sealed key of a customer in a task", () => {
     expect(wakeAt(dropped, policy)).toBe(failed.expiresAt);
   });
 
-  it("is dropped when a result is known that came after the deadline", () => {
+  it("the sealed key of a customer is dropped when a result becomes known after the deadline of its task", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const failed = finish(task, { type: "deadline" }, task.deadlineAt);
     const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "late_result" });
     expect(keyIn(apply(failed, end, task.deadlineAt + HOUR))).toEqual(DROPPED);
   });
 
-  it("is dropped when the submission is not sent while its price is still being charged", () => {
+  it("the sealed key of a customer is dropped when the submission is not sent while its price is still being charged", () => {
     const charging = apply(null, aPricedSubmission({ chargeId: "c" }, { customerKey: SEALED_KEY }));
     const unsent = apply(charging, NOT_SENT, LATER);
     expect([unsent.status, keyIn(unsent)]).toEqual(["charging", DROPPED]);
@@ -230,21 +230,30 @@ describe("the sealed key of a customer in a task", () => {
     ["has dropped its key", aCustomerTask({ submission: withDroppedKey() })],
     ["can still be polled with its key", aCustomerTask()],
     ["has ended without a customer's key", aFinishedTask()],
-  ])("is neither dropped nor reported by a check of it when the task %s", (_, record) => {
-    const policy = aPolicy({ isOperatorNotified: true });
-    expectUnchanged(record, { type: "customer_key_checked" }, LATER, policy);
-  });
+  ])(
+    "a check of the sealed key of a customer neither drops nor reports the key when the task %s",
+    (_, record) => {
+      const policy = aPolicy({ isOperatorNotified: true });
+      expectUnchanged(record, { type: "customer_key_checked" }, LATER, policy);
+    },
+  );
 
   it.each([
     ["is refused", aRefusal()],
     ["is not sent", NOT_SENT],
-  ])("is dropped while the price of a submission that %s is returned", (_, outcome) => {
-    const charging = apply(null, aPricedSubmission({ chargeId: "c" }, { customerKey: SEALED_KEY }));
-    const answer = { kind: "charged", generation: 1 } as const;
-    const task = apply(charging, { type: "charge_ended", chargeId: "c", answer });
-    const returning = apply(task, outcome, LATER);
-    expect([returning.status, keyIn(returning)]).toEqual(["charging", DROPPED]);
-  });
+  ])(
+    "the sealed key of a customer is dropped while the price of a submission that %s is returned",
+    (_, outcome) => {
+      const charging = apply(
+        null,
+        aPricedSubmission({ chargeId: "c" }, { customerKey: SEALED_KEY }),
+      );
+      const answer = { kind: "charged", generation: 1 } as const;
+      const task = apply(charging, { type: "charge_ended", chargeId: "c", answer });
+      const returning = apply(task, outcome, LATER);
+      expect([returning.status, keyIn(returning)]).toEqual(["charging", DROPPED]);
+    },
+  );
 });
 
 describe("a customer's key that cannot be opened because its relay secret was removed", () => {
@@ -255,7 +264,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
     return settledAt(aCustomerTask(), LATER, lost);
   }
 
-  it("is reported to the operator once, with the time since when, and the job is not polled any more", () => {
+  it("a customer's key that no relay secret opens is reported to the operator once, with the time, and the job is not polled any more", () => {
     const told = reported();
     expect(keyIn(told)).toEqual(aCustomerKey(LATER));
     expect("notices" in told && told.notices).toMatchObject([{ kind: "key.unreadable" }]);
@@ -264,7 +273,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
     expect(settledAt(told, LATER + HOUR, lost)).toBe(told);
   });
 
-  it("is recorded in the task without a notice when the operator gets no notices", () => {
+  it("a task records without a notice that no relay secret opens its customer's key when the operator gets no notices", () => {
     const silent = settledAt(aCustomerTask(), LATER, withoutSecret());
     expect([keyIn(silent), "notices" in silent && silent.notices]).toEqual([
       aCustomerKey(LATER),
@@ -275,19 +284,19 @@ describe("a customer's key that cannot be opened because its relay secret was re
     expect(settledAt(aCustomerTask(), LATER, unwanted)).toEqual(silent);
   });
 
-  it("leaves the task open until a hook ends it, as where the connection has no key", () => {
+  it("a task whose customer's key no relay secret opens stays open until a hook ends it, as where the connection has no key", () => {
     const ended = finish(reported(), aSubmissionHook(aCompletion()), LATER + SECOND, lost);
     expect(ended.status).toBe("completed");
   });
 
-  it("has the task fail at its deadline without a poll", () => {
+  it("a task whose customer's key no relay secret opens fails at its deadline without a poll", () => {
     const silent = withoutSecret();
     const task = settledAt(aCustomerTask(), LATER, silent);
     const step = nextStep(task, silent, aCustomerTask().deadlineAt);
     expect(step).toEqual({ kind: "event", event: { type: "deadline" } });
   });
 
-  it("is used again when the relay secret is back, and the task does not call it unreadable any more", () => {
+  it("a customer's key is used again when its relay secret is back, and the task does not call the key unreadable any more", () => {
     const told = reported();
     const back = settledAt(told, LATER + HOUR, POLICY);
     expect(keyIn(back)).toEqual(aCustomerKey());
@@ -295,7 +304,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
     expect(nextStep(back, POLICY, LATER + HOUR)).toMatchObject({ kind: "poll" });
   });
 
-  it("is dropped when the task fails at its deadline and is settled, without a later poll", () => {
+  it("a customer's key that no relay secret opens is dropped when its task fails at the deadline and is settled, without a later poll", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const failed = finish(
       settledAt(task, LATER, lost),
@@ -308,7 +317,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
 });
 
 describe("a customer's key that the upstream refuses", () => {
-  it("leaves the task open, is used for the next poll, and gives the task a new version only at the first refusal", () => {
+  it("a customer's key that the upstream refuses is used for the next poll of the open task; only the first refusal makes a new version", () => {
     const refused = refusedOnce();
     expect(refused).toMatchObject({
       status: "pending",
@@ -320,7 +329,7 @@ describe("a customer's key that the upstream refuses", () => {
     expect(nextStep(refused, policy, LATER + HOUR)).toMatchObject({ kind: "poll" });
   });
 
-  it("is shown as refused to the operator and the account until an answer to a poll is understood", () => {
+  it("a customer's key that the upstream refuses is shown as refused to operator and account until an answer to a poll is understood", () => {
     const refused = refusedOnce();
     const seconds = Math.floor(LATER / 1000);
     for (const reader of ["operator", "account"] as const) {
@@ -335,7 +344,7 @@ describe("a customer's key that the upstream refuses", () => {
     );
   });
 
-  it("gives the task a new version when an answer ends the refusals; an answer without a refusal before it does not", () => {
+  it("an answer that ends the refusals of a customer's key gives the task a new version; one without a refusal before it does not", () => {
     const [refused, task] = [refusedOnce(), aCustomerTask()];
     const queued = aPollEnd(newsAnswer(QUEUED), { askedAt: LATER + MINUTE });
     const going = apply(refused, queued, LATER + MINUTE);
@@ -343,7 +352,7 @@ describe("a customer's key that the upstream refuses", () => {
     expect(apply(task, queued, LATER + MINUTE).version).toBe(task.version);
   });
 
-  it("gives the task a new version; a refused key of the connection does not, because accounts do not see it", () => {
+  it("a refused customer's key gives the task a new version; a refused key of the connection does not, because accounts do not see it", () => {
     const own = apply(anAttachedTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
     expect(own.version).toBe(NOW);
   });

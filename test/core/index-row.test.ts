@@ -326,7 +326,7 @@ describe("the index row of a redelivered task", () => {
   const again = anAttempt({ number: 2, series: 2, startedAt: NOW + DAY, durationMs: 500 });
   const later = aCallback({ attempts: [anAttempt(), again], lastNumber: 2 });
 
-  it("counts all attempts, but its latencies firstAttemptMs and settledMs ignore the redelivery", () => {
+  it("the index row of a redelivered task counts all attempts, but its firstAttemptMs and settledMs ignore the redelivery", () => {
     expect(rowOf(aFinishedTask({ callback: later }), POLICY)).toMatchObject({
       callback: "delivered",
       attempts: 2,
@@ -343,7 +343,7 @@ describe("the index row of a redelivered task", () => {
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
-  it("counts attempts that the record has dropped, with firstAttemptMs and settledMs null", () => {
+  it("the index row of a task counts attempts that the record has dropped, with firstAttemptMs and settledMs null", () => {
     const droppedOutcomes = { delivered: 9, interrupted: 20 };
     const dropped = { attempts: [again], droppedOutcomes, lastNumber: 30 };
     expect(rowOf(aFinishedTask({ callback: aCallback(dropped) }), POLICY)).toMatchObject({

@@ -21,7 +21,7 @@ const urlsIn = ({ body }: { readonly body: string }): unknown => JSON.parse(body
 const SUBMISSION = { inputLinks: [linkDigest(INPUT)] };
 
 describe("the digest of a link", () => {
-  it("is a short text that no other of many similar links has", () => {
+  it("the digest of a link is a short text that differs from the digests of many similar links", () => {
     const links = Array.from(
       { length: 20_000 },
       (_, i) => `https://cdn.example.com/${i}/a.png?b=${i % 7}`,
@@ -31,22 +31,22 @@ describe("the digest of a link", () => {
     expect(digests.every((digest) => /^[a-z\d]{8,14}$/.test(digest))).toBe(true);
   });
 
-  it("differs by the order of the characters, by a character beyond ASCII, and for an empty text", () => {
+  it("the digest of a link differs by the order of the characters, by a character beyond ASCII, and for an empty text", () => {
     const digests = ["", "ab", "ba", "b\u00e1", "b\u0161", "aa", "aaa"].map(linkDigest);
     expect(new Set(digests).size).toBe(digests.length);
   });
 
-  it("is the same in every release, because tasks store it", () => {
+  it("the digest of a link is the same in every release, because tasks store it", () => {
     expect([linkDigest(""), linkDigest(INPUT)]).toEqual(["ztntfp0b1v8rz", "1h8hm6y0jna9sc"]);
   });
 });
 
 describe("a success with a link that the job got as input", () => {
-  it("has its other links alone", () => {
+  it("a success loses the links that the job got as input, and keeps its other links", () => {
     expect(withoutInputLinks(completed([INPUT, OUTPUT]), SUBMISSION)).toEqual(completed([OUTPUT]));
   });
 
-  it("is one without output where it has no other link, and keeps its usage", () => {
+  it("a success whose only link the job got as input becomes a success without output, and keeps its usage", () => {
     const usage = { seconds: 5 };
     expect(withoutInputLinks({ ...completed([INPUT]), usage }, SUBMISSION)).toEqual({
       status: "no_output",
@@ -59,14 +59,14 @@ describe("a success with a link that the job got as input", () => {
     ["of a task that the relay has not submitted", null],
     ["of a submission without known links", {}],
     ["of a submission with another link", { inputLinks: [linkDigest(OUTPUT)] }],
-  ])("keeps it %s", (_, submission) => {
+  ])("a success %s keeps a link that another job got as input", (_, submission) => {
     const news = completed([INPUT]);
     expect(withoutInputLinks(news, submission)).toBe(news);
     expect(isInputLink(INPUT, submission ?? {})).toBe(false);
   });
 
   it.each(["queued", "processing", "no_output"] as const)(
-    "is no matter for the state %s",
+    "news with the state %s, which has no links, is not changed by the links that the job got as input",
     (status) => {
       const news = { status };
       expect(withoutInputLinks(news, SUBMISSION)).toBe(news);
@@ -79,7 +79,7 @@ describe("a task that the relay has submitted with a link", () => {
   const task = anAttachedTask({}, { submission });
   const both = completed([INPUT, OUTPUT]);
 
-  it("completes without this link by a poll, by a signed hook and by the answer to its submission", () => {
+  it("a link that the relay has submitted is no output, whether a poll, a signed hook or the answer to the submission ends the task", () => {
     const hook = aSubmissionHook(both, { isSigned: true });
     const sending = aSendingTask({ submission: aSubmission(SUBMISSION) });
     const ends = [
@@ -90,12 +90,12 @@ describe("a task that the relay has submitted with a link", () => {
     expect(ends.map(urlsIn)).toEqual([[OUTPUT], [OUTPUT], [OUTPUT]]);
   });
 
-  it("stays open, and is polled at once, when a signed hook reports a success with this link alone", () => {
+  it("a task stays open, and is polled at once, when a signed hook reports a success whose only link the relay has submitted", () => {
     const hook = aSubmissionHook(completed([INPUT]), { isSigned: true });
     expect(apply(task, hook)).toMatchObject({ status: "pending" });
   });
 
-  it("keeps the digests from its registration on, and gives them to its polls", () => {
+  it("a submitted task stores the digests of the links in its call from its registration on, and gives them to its polls", () => {
     const registered = apply(null, aSubmittedRegistration({}, SUBMISSION));
     expect(registered.submission).toMatchObject(SUBMISSION);
     const step = nextStep(task, POLICY, NOW + MINUTE);

@@ -52,7 +52,7 @@ it("scanBody compares a name with all watched names at once, however many there 
   expect(folds).toBeLessThanOrEqual(watched.length + 100);
 });
 
-describe("scanBody, which reads the JSON body of a submission,", () => {
+describe("scanBody", () => {
   it.each([
     "{}",
     " \t\r\n{ } \n",
@@ -63,7 +63,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     '{"\u007f\u2028\u00a0\ufeff":"// no comment, /* none */ either"}',
     '{"a":1,"a":2,"b":{"model":1,"model":2}}',
     '{"":{"":""}}',
-  ])("accepts %j, which JSON.parse accepts too", (text) => {
+  ])("scanBody accepts the submission body %j, which JSON.parse accepts too", (text) => {
     expect(isJson(text)).toBe(true);
     expect(found(text)).not.toHaveProperty("message");
   });
@@ -167,7 +167,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     '"a"',
     "1",
     "null",
-  ])("refuses %j, which is no object in strict JSON", (text) => {
+  ])("scanBody refuses the submission body %j, which is no object in strict JSON", (text) => {
     expect(isJson(text) && text.trimStart().startsWith("{")).toBe(false);
     expect(found(text)).toEqual({ pointer: "", message: expect.stringContaining("must be ") });
   });
@@ -184,7 +184,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ["a spelling of / with two bytes", [0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x7d], "must be UTF-8"],
     ["no byte order mark, but a part of one", [0xc2, 0xbb], "must be a JSON object"],
     ["half a character", [0x7b, 0x7d, 0xe2, 0x82], "must be UTF-8"],
-  ])("refuses a body with %s", (_, bytes, message) => {
+  ])("scanBody refuses a submission body with %s", (_, bytes, message) => {
     expect(found(new Uint8Array(bytes))).toEqual({ pointer: "", message });
   });
 
@@ -193,12 +193,15 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ['{"a":"b', 6],
     ['{"a":1.}', 6],
     ['{"a":1', 7],
-  ])("names the byte from which on a body is not JSON: of %j it is %i", (body, byte) => {
-    const message = `must be JSON as in RFC 8259, which it is not from byte ${byte} on`;
-    expect(found(body)).toEqual({ pointer: "", message });
-  });
+  ])(
+    "scanBody names the byte from which on a submission body is not JSON: of %j it is %i",
+    (body, byte) => {
+      const message = `must be JSON as in RFC 8259, which it is not from byte ${byte} on`;
+      expect(found(body)).toEqual({ pointer: "", message });
+    },
+  );
 
-  it("accepts 256 levels of objects and lists, the body included, and refuses 257", () => {
+  it("scanBody accepts 256 levels of objects and lists in a submission body, the body included, and refuses 257", () => {
     const message = "must not be nested deeper than 256";
     for (const [open, inner, close] of [
       ["[", "1", "]"],
@@ -211,14 +214,14 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     }
   });
 
-  it("refuses a million opening brackets like 257, without a call stack that grows with them", () => {
+  it("scanBody refuses a million opening brackets in a submission body like 257, without a call stack that grows with them", () => {
     expect(found(`{"a":${"[".repeat(1_000_000)}`)).toEqual({
       pointer: "",
       message: "must not be nested deeper than 256",
     });
   });
 
-  it("counts as levels only the objects and lists around a value, not those before it", () => {
+  it("scanBody counts as levels of a submission body only the objects and lists around a value, not those before it", () => {
     const lists = Array.from({ length: 1_000 }, () => nested(200, "[", "", "]"));
     expect(found(`{"a":[${lists.join(",")}],"model":"m"}`)).toEqual({ "/model": scalar("m") });
   });
@@ -250,12 +253,15 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ['{"input":{"model":"m"},"list":[{"model":"m"}]}', {}],
     ['{"metadata":5}', {}],
     ['{"Model":"m","model ":"m","mode":"m","/model":"m"}', {}],
-  ])("finds in the body %s the watched members, each by its JSON Pointer", (body, members) => {
-    expect(found(body)).toEqual(members);
-  });
+  ])(
+    "scanBody finds in the submission body %s the watched members, each by its JSON Pointer",
+    (body, members) => {
+      expect(found(body)).toEqual(members);
+    },
+  );
 
   it.each(["/a~1b~0c", "/", "/0", "/é😀", "/__proto__", "/constructor/toString"])(
-    "finds the member of the pointer %s, although its name needs escapes, is empty or a number, or is one of JavaScript's own",
+    "scanBody finds the member %s, although its name needs escapes, is empty or a number, or is a name of JavaScript's own",
     (pointer) => {
       const body = '{"a/b~c":1,"":1,"0":1,"é😀":1,"__proto__":1,"constructor":{"toString":1}}';
       expect(found(body, [pointer])).toEqual({ [pointer]: scalar(1) });
@@ -263,7 +269,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     },
   );
 
-  it("finds no item of a list, even if the JSON Pointer ends in a number", () => {
+  it("scanBody finds no item of a list in a submission body, even if the JSON Pointer ends in a number", () => {
     expect(found('{"list":["m"]}', ["/list/0", "/list/length"])).toEqual({});
   });
 
@@ -288,7 +294,7 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ["a number of 1,025 digits", "1".repeat(1_025), { kind: "long" }],
     ["a string of a million characters", `"${"a".repeat(1_000_000)}"`, { kind: "long" }],
   ])(
-    "reads the value of a watched text, number, true, false or null up to 1,024 characters: %s",
+    "scanBody reads the value of a watched text, number, true, false or null up to 1,024 characters: %s",
     (_, value, member) => {
       expect(found(`{"model":${value}}`)).toEqual({ "/model": member });
     },
@@ -301,11 +307,14 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
     ['{"metadata":{"id":1},"metadata":{}}', "/metadata"],
     ['{"metadata":1,"x":2,"metadata":null}', "/metadata"],
     ['{"metadata":{"id":{"id":1},"id":1}}', "/metadata/id"],
-  ])("refuses the body %s, which names %s twice, and says which", (body, pointer) => {
-    expect(found(body)).toEqual({ pointer, message: "must not be named twice" });
-  });
+  ])(
+    "scanBody refuses the submission body %s, which names %s twice, and says which member is repeated",
+    (body, pointer) => {
+      expect(found(body)).toEqual({ pointer, message: "must not be named twice" });
+    },
+  );
 
-  it("refuses a watched member that is named twice, however long the texts between are", () => {
+  it("scanBody refuses a submission body that names a watched member twice, however long the texts between are", () => {
     const long = `"${"x".repeat(100_000)}"`;
     expect(found(`{"model":1,${long}:1,"list":[${long}],"model":1}`)).toEqual({
       pointer: "/model",
@@ -314,14 +323,14 @@ describe("scanBody, which reads the JSON body of a submission,", () => {
   });
 
   it.each(["", "model", "/a~", "/a~2", "model/"])(
-    "throws when it is to watch %j, which is no JSON Pointer of a member",
+    "scanBody throws when it is told to watch %j, which is no JSON Pointer of a member",
     (pointer) => {
       expect(() => scanBody(bytesOf("{}"), [pointer])).toThrow("is no JSON Pointer");
     },
   );
 });
 
-describe("editBody, which sets members of the JSON body of a submission,", () => {
+describe("editBody", () => {
   it.each([
     ['{"metadata":{"callback_url":"x"}}', `{"metadata":{"callback_url":"${HOOK}"}}`],
     ['{"metadata":{"callback_url":null,"a":1}}', `{"metadata":{"callback_url":"${HOOK}","a":1}}`],
@@ -346,11 +355,14 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
       '{"é":"😀","metadata":{"a":"€","callback_url":"😀é","b":"😀"},"c":"é"}',
       `{"é":"😀","metadata":{"a":"€","callback_url":"${HOOK}","b":"😀"},"c":"é"}`,
     ],
-  ])("changes %j to %j, and nothing else of it", (body, expected) => {
-    expect(edited(body, { "/metadata/callback_url": HOOK })).toBe(expected);
-  });
+  ])(
+    "editBody, which sets members of a submission body, changes %j to %j, and nothing else of it",
+    (body, expected) => {
+      expect(edited(body, { "/metadata/callback_url": HOOK })).toBe(expected);
+    },
+  );
 
-  it("sets several members in any order, and adds a missing object around them once", () => {
+  it("editBody sets several members of a submission body in any order, and adds a missing object around them once", () => {
     const texts = { "/metadata/id": "7", "/model": "m", "/metadata/callback_url": HOOK };
     const metadata = `"metadata":{"callback_url":"${HOOK}","id":"7"}`;
     expect(edited("{}", texts)).toBe(`{"model":"m",${metadata}}`);
@@ -360,7 +372,7 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
     );
   });
 
-  it("sets a member inside three nested objects, and adds those of them that are missing", () => {
+  it("editBody sets a member inside three nested objects of a submission body, and adds those of them that are missing", () => {
     const texts = { "/input/extra/hook": HOOK, "/model": "m" };
     const extra = `"extra":{"hook":"${HOOK}"}`;
     const [input, model] = [`"input":{${extra}}`, '"model":"m"'];
@@ -370,19 +382,19 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
     expect(edited('{"a":{}}', texts)).toBe(`{"a":{},${model},${input}}`);
   });
 
-  it("changes nothing when no member is set", () => {
+  it("editBody changes nothing of a submission body when no member is to be set", () => {
     expect(edited('{ "model" : 1.0 }', {})).toBe('{ "model" : 1.0 }');
   });
 
   it.each(['a"b\\c\n', "é😀", "\ud800", "</script>", ""])(
-    "writes the text %j so that JSON.parse reads the same text",
+    "editBody writes the text %j into a submission body so that JSON.parse reads the same text",
     (text) => {
       expect(JSON.parse(edited('{"model":"x"}', { "/model": text }))).toEqual({ model: text });
     },
   );
 
   it.each(["1", "null", '"x"', "[]", '[{"callback_url":1}]'])(
-    "fails when the object that is to hold the member is %s, and names the JSON Pointer of that value",
+    "editBody fails when the object that is to get the member is %s, and names the JSON Pointer of that value",
     (value) => {
       const body = bytesOf(`{"metadata":${value}}`);
       expect(edit(body, { "/metadata/callback_url": HOOK })).toEqual(
@@ -398,7 +410,7 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
     },
   );
 
-  it("returns the new body as a list of non-empty slices, without copying the given body", () => {
+  it("editBody returns the new submission body as a list of non-empty slices, without copying the given body", () => {
     const texts = { "/model": "m", "/metadata/id": "7" };
     const isView = (bytes: Uint8Array) =>
       partsOf(bytes, texts).map((part) => part.length > 0 && part.buffer === bytes.buffer);
@@ -406,7 +418,7 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
     expect(isView(bytesOf('{"model":"x"}'))).toEqual([true, false, false, true]);
   });
 
-  it("returns the right slices when the given body is itself a part of a longer buffer", () => {
+  it("editBody returns the right slices when the given submission body is itself a part of a longer buffer", () => {
     const bytes = bytesOf('[{"é":1,"model":"x"}]').subarray(1, -1);
     const parts = partsOf(bytes, { "/model": "m" });
     expect(new TextDecoder().decode(bytesOf(...parts))).toBe('{"é":1,"model":"m"}');
@@ -416,7 +428,7 @@ describe("editBody, which sets members of the JSON body of a submission,", () =>
     [{ "/other": "x" }, "/other was not watched"],
     [{ "/metadata": "x", "/metadata/id": "7" }, "/metadata/id is inside of /metadata"],
   ])(
-    "throws when it is to set %j, because the body was not scanned for this JSON Pointer",
+    "editBody throws when it is told to set %j, because the submission body was not scanned for this JSON Pointer",
     (texts, message) => {
       expect(() => edited("{}", texts)).toThrow(message);
     },

@@ -90,7 +90,7 @@ describe("jsonEqual", () => {
   });
 });
 
-describe("parseJson, which reads JSON from outside,", () => {
+describe("parseJson", () => {
   it.each([
     ["the first half of a pair as an escape", String.raw`"a\ud83d"`, "a\ufffd"],
     ["the second half in capitals", String.raw`"\uDE00a"`, "\ufffda"],
@@ -108,9 +108,12 @@ describe("parseJson, which reads JSON from outside,", () => {
       String.raw`{"a":[{"b":["\u0000"]}]}`,
       { a: [{ b: ["\ufffd"] }] },
     ],
-  ])("puts U+FFFD in the place of what strict parsers refuse: %s", (_, text, value) => {
-    expect(parseJson(text)).toStrictEqual(value);
-  });
+  ])(
+    "parseJson, which reads JSON from outside, puts U+FFFD in the place of what strict parsers refuse: %s",
+    (_, text, value) => {
+      expect(parseJson(text)).toStrictEqual(value);
+    },
+  );
 
   it.each([
     ["a pair as two escapes", String.raw`"\ud83d\ude00"`, "😀"],
@@ -118,9 +121,12 @@ describe("parseJson, which reads JSON from outside,", () => {
     ["a backslash before u0000", String.raw`"\\u0000 \\ud83d"`, String.raw`\u0000 \ud83d`],
     ["other control characters", String.raw`"\u0001\u001f"`, "\u0001\u001f"],
     ["U+FFFE", String.raw`"\ufffe"`, "\ufffe"],
-  ])("leaves well-formed texts as they are: %s", (_, text, value) => {
-    expect(parseJson(text)).toStrictEqual(value);
-  });
+  ])(
+    "parseJson, which reads JSON from outside, leaves well-formed texts as they are: %s",
+    (_, text, value) => {
+      expect(parseJson(text)).toStrictEqual(value);
+    },
+  );
 
   it.each([
     ["9007199254740991", 9_007_199_254_740_991],
@@ -146,13 +152,16 @@ describe("parseJson, which reads JSON from outside,", () => {
       '["115334141465231361", ":1153341414652313610"]',
       ["115334141465231361", ":1153341414652313610"],
     ],
-  ])("reads %s, with the digits of an integer that a number cannot hold, as %j", (text, value) => {
-    expect(parseJson(text)).toStrictEqual(value);
-    expect(parseJsonAsSent(text)).toStrictEqual(value);
-  });
+  ])(
+    "parseJson, which reads JSON from outside, reads %s, with all digits of an integer that a number cannot hold, as %j",
+    (text, value) => {
+      expect(parseJson(text)).toStrictEqual(value);
+      expect(parseJsonAsSent(text)).toStrictEqual(value);
+    },
+  );
 
   it.each(["", "{", "undefined", "NaN", "1153341414652313610,", String.raw`"\ud83d`, "[1n]"])(
-    "reads %j, which is not JSON, as undefined",
+    "parseJson, which reads JSON from outside, reads %j, which is not JSON, as undefined",
     (text) => {
       expect(parseJson(text)).toBeUndefined();
     },
@@ -161,12 +170,15 @@ describe("parseJson, which reads JSON from outside,", () => {
   it.each([
     ["half a pair", String.raw`"\ud83d"`],
     ["a long number", "1153341414652313610"],
-  ])("does not throw for 200,000 nested lists around %s", (_, inner) => {
-    const deep = `${"[".repeat(200_000)}${inner}${"]".repeat(200_000)}`;
-    expect(() => parseJson(deep)).not.toThrow();
-  });
+  ])(
+    "parseJson, which reads JSON from outside, does not throw for 200,000 nested lists around %s",
+    (_, inner) => {
+      const deep = `${"[".repeat(200_000)}${inner}${"]".repeat(200_000)}`;
+      expect(() => parseJson(deep)).not.toThrow();
+    },
+  );
 
-  it("reads any JSON as JSON.parse does, where all texts are well formed and no integer is beyond 2^53", () => {
+  it("parseJson reads any JSON as JSON.parse does, where all texts are well formed and no integer is beyond 2^53", () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: "grapheme" }), (value) => {
         const text = JSON.stringify(value).replaceAll(String.raw`\u0000`, "");

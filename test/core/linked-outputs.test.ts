@@ -35,7 +35,7 @@ async function linkTo(changes: Partial<LinkableOutput>, vars: object = {}) {
 }
 
 describe("the relay's link to an output", () => {
-  it("leads to OUTPUTS_URL, has the extension of its source, and is read back with the relay's own keys", async () => {
+  it("the relay's link to an output leads to OUTPUTS_URL, has the extension of its source, and is read back with the relay's own keys", async () => {
     const { links, outputKeys } = await linksOf({ ...BUCKET, PUBLIC_URL, OUTPUTS_URL });
     expect(links?.lifeMs).toBe(7 * DAY);
     const link = new URL(links?.linkTo(OUTPUT) ?? "");
@@ -50,15 +50,15 @@ describe("the relay's link to an output", () => {
     });
   });
 
-  it("leads to PUBLIC_URL where OUTPUTS_URL is not set", async () => {
+  it("the relay's link to an output leads to PUBLIC_URL when OUTPUTS_URL is not set", async () => {
     expect(await linkTo({})).toMatch(new RegExp(`^${PUBLIC_URL}/outputs/${ID}/3/`));
   });
 
-  it("is not made where neither OUTPUTS_URL nor PUBLIC_URL is set", async () => {
+  it("the relay makes no link to an output when neither OUTPUTS_URL nor PUBLIC_URL is set", async () => {
     expect((await linksOf(BUCKET)).links).toBeNull();
   });
 
-  it("is made without the bucket OUTPUTS only for outputs at a connection's own origin that open only with its key", async () => {
+  it("without the bucket OUTPUTS, the relay makes links only to outputs at a connection's own origin that open only with its key", async () => {
     const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net/api" };
     const vars = { ...connections({ gateway }), PUBLIC_URL };
     const { links } = await linksOf(vars);
@@ -78,7 +78,7 @@ describe("the relay's link to an output", () => {
     ["where outputs are kept", BUCKET],
     ["where none are kept", {}],
   ])(
-    "is not made %s for an output that opens only with a key and that an event or an unsigned hook has reported",
+    "no link of the relay is made %s to an output that opens only with a key and that an event or an unsigned hook has reported",
     async (_, vars) => {
       const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net" };
       const { links } = await linksOf({ ...connections({ gateway }), PUBLIC_URL, ...vars });
@@ -103,11 +103,14 @@ describe("no link of the relay is made to an output", () => {
     ["a link to the relay's outputs", `${OUTPUTS_URL}/outputs/${ID}/1/1_1_a.mp4`],
     ["a link that is longer than any that is stored", VIDEO.padEnd(8_193, "x")],
     ["no link", "video.mp4"],
-  ])("whose source is %s, because the relay must not fetch it", async (_, source) => {
-    expect(await linkTo({ source }, { OUTPUTS_URL })).toBeNull();
-  });
+  ])(
+    "no link of the relay is made to an output whose source is %s, because the relay must not fetch it",
+    async (_, source) => {
+      expect(await linkTo({ source }, { OUTPUTS_URL })).toBeNull();
+    },
+  );
 
-  it("that the simulated provider has generated, because its link leads to nothing", async () => {
+  it("no link of the relay is made to an output of the simulated provider, because its link leads to nothing", async () => {
     const vars = { SANDBOX: "true" };
     expect(await linkTo({ connection: "sandbox" }, vars)).toBeNull();
     expect(await linkTo({ connection: "ark" }, { ...vars, ARK_API_KEY: "key" })).not.toBeNull();

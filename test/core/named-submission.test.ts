@@ -74,13 +74,13 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     ["the id of the task", { taskId: ID.toUpperCase() }, true],
     ["the id of another task", { taskId: crypto.randomUUID() }, false],
   ])(
-    "proves or disproves, by stating %s, that the job is that of the submission",
+    "the answer to a poll proves or disproves, by stating %s, that a job named only by a hook is that of the submission",
     async (_what, changes, isProof) => {
       expect(await named(submitted, changes)).toBe(isProof);
     },
   );
 
-  it("proves the job by its creation alone when the submitted model is an alias, which need not equal the stated model", async () => {
+  it("a poll's answer proves a job named only by a hook by its creation time alone when the submitted model is an alias", async () => {
     const poll = { ...submitted, submitted: { id: SUBMISSION_ID, model: "ep-1", startedAt: NOW } };
     const stated = { model: MODEL, submittedAt: NOW };
     expect(await named(poll, stated, { modelAliases: /^ep-/ })).toBe(true);
@@ -88,11 +88,11 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await named(submitted, { ...stated, model: "x" }, { modelAliases: /^ep-/ })).toBe(false);
   });
 
-  it("proves by model and time of creation nothing about a task that the relay has not submitted", async () => {
+  it("the model and creation time in a poll's answer do not prove a job named only by a hook for a task that the relay has not submitted", async () => {
     expect(await named(registered, { model: MODEL, submittedAt: NOW })).toBe(false);
   });
 
-  it("proves by a repeated hook URL the submission whose token the URL has, and no other", async () => {
+  it("a hook URL that a poll's answer repeats proves the submission whose token the URL has, and no other", async () => {
     const own = await urlFor(SUBMISSION_ID);
     const other = await urlFor(OTHER_SUBMISSION_ID);
     const plain = await urlFor(null);
@@ -102,7 +102,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await proofs(registered)).toEqual([false, false, true]);
   });
 
-  it("proves by a repeated hook URL for a customer's key a job polled with such a key, and no other", async () => {
+  it("a repeated hook URL for a customer's key proves only a job that is polled with such a key", async () => {
     const customers: Poll = { ...submitted, customerKey: SEALED_KEY };
     const own = await urlFor(SUBMISSION_ID, ID, CONNECTION, true);
     const plain = await urlFor(SUBMISSION_ID);
@@ -112,7 +112,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await proofs(submitted)).toEqual([false, true]);
   });
 
-  it("proves nothing by the hook URL of another task or connection, or by a text that is no URL", async () => {
+  it("a poll's answer proves no submission when it repeats the hook URL of another task or connection, or a text that is no URL", async () => {
     for (const hookUrl of [
       await urlFor(SUBMISSION_ID, crypto.randomUUID()),
       await urlFor(SUBMISSION_ID, ID, "kling"),
@@ -125,7 +125,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
 });
 
 describe("the token in the hook URL of a submission", () => {
-  it("is the id of the submission, a dot and a MAC, and is read as that of this submission", async () => {
+  it("the token in the hook URL of a submission is the submission's id, a dot and a MAC, and is read as that of this submission", async () => {
     const token = await made(SUBMISSION_ID);
     expect(token).toMatch(new RegExp(`^${SUBMISSION_ID}\\.[A-Za-z0-9_-]{43}$`));
     const own = { hasCustomerKey: false };
@@ -133,7 +133,7 @@ describe("the token in the hook URL of a submission", () => {
     expect(await read(await made(null))).toEqual({ ...own, submissionId: null });
   });
 
-  it("of a customer's key is marked as such; removing or adding the mark makes the token invalid", async () => {
+  it("the token in the hook URL of a customer's key is marked as such; removing or adding the mark makes the token invalid", async () => {
     const about = { submissionId: SUBMISSION_ID, hasCustomerKey: true };
     const token = await hookToken(CONNECTION, ID, about, [key]);
     expect(await read(token)).toEqual(about);
@@ -144,19 +144,19 @@ describe("the token in the hook URL of a submission", () => {
     await expect(hookToken(CONNECTION, ID, nothing, [key])).rejects.toThrow("without");
   });
 
-  it("is valid when it was made under any of the configured keys", async () => {
+  it("the token in the hook URL of a submission is valid when it was made under any of the configured keys", async () => {
     const token = await made(SUBMISSION_ID);
     expect(await read(token, ID, CONNECTION, [otherKey, key])).not.toBeNull();
     expect(await read(token, ID, CONNECTION, [otherKey])).toBeNull();
   });
 
-  it("is refused for another task or connection", async () => {
+  it("the token in the hook URL of a submission is refused for another task or connection", async () => {
     const token = await made(SUBMISSION_ID);
     expect(await read(token, crypto.randomUUID())).toBeNull();
     expect(await read(token, ID, "ark-2")).toBeNull();
   });
 
-  it("is refused with the id of another submission, without an id, or with an id when it was made without one", async () => {
+  it("a hook token is refused with the id of another submission, without its id, or with an id when it was made without one", async () => {
     const mac = (await made(SUBMISSION_ID)).split(".").at(-1) ?? "";
     const plain = await made(null);
     for (const token of [

@@ -11,7 +11,7 @@ function outputsOf(vars: object): Partial<OutputConfig> {
 }
 
 describe("the configuration for outputs", () => {
-  it("without any variable keeps no copies and has no address, and links would work for 7 days", () => {
+  it("without any variable for outputs the relay keeps no copies and has no address for links, and links would work for 7 days", () => {
     expect(outputsOf({})).toEqual({
       areOutputsKept: false,
       outputsOrigin: null,
@@ -20,11 +20,11 @@ describe("the configuration for outputs", () => {
     });
   });
 
-  it("keeps copies when the bucket OUTPUTS is bound", () => {
+  it("the relay keeps copies of outputs when the bucket OUTPUTS is bound", () => {
     expect(outputsOf({ OUTPUTS: { put: () => null } })).toMatchObject({ areOutputsKept: true });
   });
 
-  it("has the address OUTPUTS_URL, and without it PUBLIC_URL", () => {
+  it("the relay's links to outputs have the address OUTPUTS_URL, and without it PUBLIC_URL", () => {
     const PUBLIC_URL = "https://relay.example.com/";
     const OUTPUTS_URL = "https://outputs.example.com";
     expect(outputsOf({ PUBLIC_URL }).outputsOrigin).toBe("https://relay.example.com");
@@ -38,11 +38,11 @@ describe("the configuration for outputs", () => {
     ["3 days when tasks are kept for 3 days", { RETENTION_DAYS: 3 }, 3],
     ["7 days when tasks are kept for 90 days", { RETENTION_DAYS: 90 }, 7],
     ["60 days of 90 for OUTPUT_DAYS=60", { RETENTION_DAYS: 90, OUTPUT_DAYS: 60 }, 60],
-  ])("has links that work for %s", (_what, vars, days) => {
+  ])("the relay's links to outputs work for %s", (_what, vars, days) => {
     expect(outputsOf(vars).outputLifeMs).toBe(days * DAY);
   });
 
-  it("is refused when OUTPUT_DAYS is more than RETENTION_DAYS, because a task is erased with its outputs", () => {
+  it("the configuration is refused when OUTPUT_DAYS is more than RETENTION_DAYS, because a task is erased with its outputs", () => {
     expect(configuredWith({ RETENTION_DAYS: 7, OUTPUT_DAYS: 8 })).toEqual({
       ok: false,
       error: [{ path: "OUTPUT_DAYS", message: "must be at most RETENTION_DAYS" }],

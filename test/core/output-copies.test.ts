@@ -85,7 +85,7 @@ describe("the order to copy the outputs of a task", () => {
     { number: 3, source: IMAGE },
   ];
 
-  it("is first given by the change that ends the task, and names every output with a link of the relay", () => {
+  it("the order to copy outputs is first given by the change that ends the task, and names every output with a link of the relay", () => {
     const ended = finish(anOpenTask(), aReport(aCompletion({ urls: [VIDEO] })), NOW, KEEPING);
     expect(firstOrderOf(anOpenTask(), ended)).toEqual({
       taskId: ID,
@@ -101,14 +101,14 @@ describe("the order to copy the outputs of a task", () => {
     expect(firstOrderOf(null, aFinishedTask())).toBeNull();
   });
 
-  it("is repeated after a minute when no copy has ended and nothing says that the order was taken", () => {
+  it("the order to copy outputs is repeated after a minute when no copy has ended and nothing says that the order was accepted", () => {
     const duty = orderCopies(task, POLICY);
     expect(duty?.dueAt).toBe(NOW + MINUTE);
     expect(duty?.step(NOW).order.outputs).toEqual(outputs);
     expect(nextStep(task, POLICY, NOW + MINUTE)).toMatchObject({ kind: "orderCopies" });
   });
 
-  it("is repeated after 5 s and then after twice as long each time it is not taken, and not any more once it is taken", () => {
+  it("the order to copy outputs is repeated after 5 s, then after twice as long each time, until it is accepted", () => {
     const event = answers(false);
     const once = apply(task, event, NOW + MINUTE);
     expect(orderCopies(once, POLICY)?.dueAt).toBe(NOW + MINUTE + 5 * SECOND);
@@ -120,7 +120,7 @@ describe("the order to copy the outputs of a task", () => {
     expectUnchanged(taken, event);
   });
 
-  it("is repeated although the order for an earlier task with the same id was taken", () => {
+  it("the order to copy a task's outputs is repeated although the order for an earlier task with the same id was accepted", () => {
     expectUnchanged(task, answers(true, NOW - MINUTE));
     expectUnchanged(task, answers(false, NOW - MINUTE));
   });
@@ -129,12 +129,15 @@ describe("the order to copy the outputs of a task", () => {
     ["was erased", null],
     ["was created again and is open", anOpenTask()],
     ["was created again and has ended without outputs", aFinishedTask()],
-  ])("changes nothing by its answer when the task %s meanwhile", (_, record) => {
-    expectUnchanged(record, answers(true));
-    expectUnchanged(record, answers(false));
-  });
+  ])(
+    "the answer to an order to copy outputs changes nothing when the task %s meanwhile",
+    (_, record) => {
+      expectUnchanged(record, answers(true));
+      expectUnchanged(record, answers(false));
+    },
+  );
 
-  it("waits when an attempt of the callback is planned within the next 2.5 s", () => {
+  it("the order to copy outputs waits when an attempt of the callback is planned within the next 2.5 s", () => {
     const [soon, later] = [2_499, 2_500].map((waitMs) => {
       const state = { kind: "due", nextAttemptAt: NOW + MINUTE + waitMs } as const;
       return orderCopies(aTaskWithOutputs({ callback: aCallback({ state }) }), POLICY);
@@ -143,14 +146,14 @@ describe("the order to copy the outputs of a task", () => {
     expect(later?.dueAt).toBe(NOW + MINUTE);
   });
 
-  it("is not given after the relay's links to the outputs have ended", () => {
+  it("no order to copy outputs is given after the relay's links to the outputs have ended", () => {
     const order = { retryAt: EXPIRES_AT, tries: 9 };
     const { outputs: planned } = task;
     if (planned === null) throw new Error("no outputs");
     expect(orderCopies({ ...task, outputs: { ...planned, order } }, POLICY)).toBeNull();
   });
 
-  it("has the customer's sealed key, which the task keeps until its copies have ended", () => {
+  it("the order to copy outputs has the customer's sealed key, which the task keeps until its copies have ended", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
     const keyed = anAttachedTask({}, { submission });
@@ -172,7 +175,7 @@ describe("the order to delete an output", () => {
   const task = aTaskWithOutputs();
   const deletion = { type: "delete_output", number: 1 } as const;
 
-  it("shows the output as deleted under a new version; the output is neither copied nor changed by a report any more", () => {
+  it("an order to delete an output shows it as deleted under a new version; it is not copied, and no later report changes it", () => {
     const deleted = apply(task, deletion, NOW + SECOND);
     if (!isTerminal(deleted) || deleted.outputs === null) throw new Error("no outputs");
     expect(deleted.version).toBeGreaterThan(task.version);
@@ -186,7 +189,7 @@ describe("the order to delete an output", () => {
     });
   });
 
-  it("ends the orders to copy when no other output is left to copy", () => {
+  it("an order to delete an output ends the orders to copy when no other output is left to copy", () => {
     const one = apply(task, deletion, NOW + SECOND);
     expect(orderCopies(one, POLICY)?.step(NOW).order.outputs).toMatchObject([{ number: 3 }]);
     const both = apply(one, { ...deletion, number: 3 }, NOW + 2 * SECOND);
@@ -201,7 +204,7 @@ describe("the order to delete an output", () => {
     ["an output of no task", null, 1, "unknown_task"],
     ["an output of a task whose price is being charged", aChargingTask(), 1, "unknown_task"],
     ["an output of a task without outputs", aFinishedTask(), 1, "unknown_output"],
-  ])("is refused for %s", (_, record, number, code) => {
+  ])("an order to delete an output is refused for %s", (_, record, number, code) => {
     const decision = transition(record, { type: "delete_output", number }, POLICY, NOW);
     expect(decision).toMatchObject({ kind: "reject", rejection: { code } });
   });
@@ -210,7 +213,7 @@ describe("the order to delete an output", () => {
 describe("the report that copies have ended", () => {
   const task = aTaskWithOutputs();
 
-  it("gives the task a new version that shows the size and type of what was kept and the reason for what was lost", () => {
+  it("the report of ended copies gives the task a new version with size and type of kept outputs and the reason for lost ones", () => {
     const end = { expires_at: EXPIRES_AT / SECOND };
     const own = { kept: false, reason: "own_link" };
     expect(outputsIn(task)).toEqual([{ kept: false, ...end }, own, { kept: false, ...end }]);
@@ -224,11 +227,11 @@ describe("the report that copies have ended", () => {
     expect(both.body).toBe(task.body);
   });
 
-  it("ends the orders to copy when all copies have ended", () => {
+  it("the report of ended copies ends the orders to copy when all copies have ended", () => {
     expect(orderCopies(after(task, ends({ number: 1, state: KEPT })), POLICY)).toBeNull();
   });
 
-  it("does not change a copy whose end was reported before", () => {
+  it("the report of ended copies does not change a copy whose end was reported before", () => {
     const first = after(task, ends({ number: 1, state: LOST }));
     expectUnchanged(first, ends({ number: 1, state: KEPT }), NOW + MINUTE);
     expectUnchanged(first, ends({ number: 1, state: LOST }), NOW + MINUTE);
@@ -238,17 +241,17 @@ describe("the report that copies have ended", () => {
     ["of another task with the same id", { ...ends({ number: 1, state: KEPT }), recordedAt: 1 }],
     ["of an output without a link of the relay", ends({ number: 2, state: KEPT })],
     ["of no output", ends()],
-  ])("changes nothing when it is %s", (_, event) => {
+  ])("the report of ended copies changes nothing when it is %s", (_, event) => {
     expectUnchanged(task, event);
   });
 
-  it("changes nothing of a task without outputs, or of an open one", () => {
+  it("the report of ended copies changes nothing of a task without outputs, or of an open one", () => {
     expectUnchanged(aFinishedTask(), ends({ number: 1, state: KEPT }));
     expectUnchanged(anOpenTask(), ends({ number: 1, state: KEPT }));
     expectUnchanged(null, ends({ number: 1, state: KEPT }));
   });
 
-  it("has the operator told of outputs that were lost, and of no others", () => {
+  it("the report of ended copies causes a notice to the operator about outputs that were lost, and about no others", () => {
     const lost = after(task, ends({ number: 1, state: KEPT }, { number: 3, state: LOST }), TOLD);
     const details = { outputs: [{ number: 3, reason: "refused" }] };
     expect(lost.notices).toMatchObject([{ kind: "output.lost", version: lost.version, details }]);
@@ -281,11 +284,11 @@ it("the relay's links in a callback body have the numbers of their outputs, and 
   });
 });
 
-describe("in a relay without a bucket, which passes on outputs that open only with a connection's key,", () => {
+describe("a relay without a bucket, which passes on outputs that open only with a connection's key", () => {
   const passing = aPolicy({ outputs: { ...OUTPUT_LINKS, areKept: false } });
   const task = finish(anOpenTask(), aReport(aCompletion({ urls: [VIDEO] })), NOW, passing);
 
-  it("such an output has a link of the relay, is never ordered to be copied, and nothing is deleted when its task is erased", () => {
+  it("in a relay without a bucket, an output that opens only with a connection's key has a link of the relay, and is neither copied nor deleted", () => {
     expect(task.body).toContain(relayLink(1));
     expect(task.outputs).toMatchObject({ list: [{ state: { kind: "streamed" } }], order: null });
     expect(firstOrderOf(anOpenTask(), task)).toBeNull();
@@ -296,7 +299,7 @@ describe("in a relay without a bucket, which passes on outputs that open only wi
     expect(outputsIn(task)).toEqual([{ kept: false, reason: "streamed", ...end }]);
   });
 
-  it("a task keeps the customer's sealed key until its links end", () => {
+  it("in a relay without a bucket, a task keeps the customer's sealed key until its links to outputs end", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
     const keyed = anAttachedTask({}, { submission, callbackUrl: null });

@@ -39,18 +39,18 @@ const link = outputLink(OUTPUT, ORIGIN, old);
 const segments = segmentsOf(link);
 
 describe("the relay's link to an output", () => {
-  it("has the id of the task, the number of the output, a token with its times, and the extension", () => {
+  it("the relay's link to an output has the task's id, the number of the output, a token with its times, and the extension", () => {
     expect(link).toMatch(
       new RegExp(`^${ORIGIN}/outputs/${ID}/2/${NOW_S + 604_800}_${NOW}_[\\w-]{43}\\.mp4$`),
     );
     expect(link).not.toContain("?");
   });
 
-  it("opens the output that it was made for, and says until when", async () => {
+  it("the relay's link to an output opens the output that it was made for, and says until when", async () => {
     expect(await readOutputLink(segments, old)).toEqual(OUTPUT);
   });
 
-  it("has a token that is an HMAC-SHA-256 over all its parts, under a key that HKDF derives for this use alone", async () => {
+  it("the token in a link to an output is an HMAC-SHA-256 over all parts of the link, under a key that HKDF derives for this use alone", async () => {
     const [, token = ""] = /_([\w-]{43})\.mp4$/.exec(link) ?? [];
     const key = await hmacKey(new Uint8Array(await derivedBits("outputs")));
     const content = bytesOf(`${ID}\n2\n${NOW_S + 604_800}_${NOW}\nmp4`);
@@ -69,9 +69,12 @@ describe("the relay's link to an output", () => {
       { ...segments, file: segments.file.replace(`_${NOW}_`, `_${NOW + 1}_`) },
     ],
     ["extension", { ...segments, file: segments.file.replace(/mp4$/, "webm") }],
-  ])("is not accepted after its %s was replaced by another", async (_, changed) => {
-    expect(await readOutputLink(changed, old)).toBeNull();
-  });
+  ])(
+    "the relay's link to an output is not accepted after its %s was replaced by another",
+    async (_, changed) => {
+      expect(await readOutputLink(changed, old)).toBeNull();
+    },
+  );
 
   it.each([
     ["no extension", { ...segments, file: segments.file.replace(".mp4", "") }],
@@ -81,11 +84,11 @@ describe("the relay's link to an output", () => {
     ["no token", { ...segments, file: ".mp4" }],
     ["a longer token", { ...segments, file: segments.file.replace(".mp4", "A.mp4") }],
     ["nothing", { taskId: "", number: "", file: "" }],
-  ])("is not accepted with %s", async (_, changed) => {
+  ])("the relay's link to an output is not accepted with %s", async (_, changed) => {
     expect(await readOutputLink(changed, old)).toBeNull();
   });
 
-  it("is not accepted after any change of one character of its token", async () => {
+  it("the relay's link to an output is not accepted after any change of one character of its token", async () => {
     const changes = Array.from(segments.file, (char, place) => {
       const other = char === "A" ? "B" : "A";
       return `${segments.file.slice(0, place)}${other}${segments.file.slice(place + 1)}`;
@@ -94,7 +97,7 @@ describe("the relay's link to an output", () => {
     expect(new Set(await Promise.all(read))).toEqual(new Set([null]));
   });
 
-  it("is made with the newest relay secret and accepted under every one that the relay still has", async () => {
+  it("the relay's link to an output is made with the newest relay secret and accepted under every one that the relay still has", async () => {
     const { outputKeys: both } = await keyringWith(NEW, OLD);
     const { outputKeys: newest } = await keyringWith(NEW);
     expect(await readOutputLink(segments, both)).toEqual(OUTPUT);

@@ -48,7 +48,7 @@ function endedWith(...urls: readonly string[]) {
 }
 
 describe("the links in the callback body of a completed task", () => {
-  it("are those of the relay when it keeps outputs, already while the outputs are being copied", () => {
+  it("the links in a callback body are those of the relay when it keeps outputs, already while the outputs are being copied", () => {
     const task = endedWith(VIDEO, IMAGE);
     expect(urlsOf(task)).toEqual([relayLink(1), relayLink(2)]);
     expect(task.outputs).toEqual({
@@ -69,25 +69,28 @@ describe("the links in the callback body of a completed task", () => {
       aHook(aCompletion()),
     ],
     ["a poll", aPolicy(), aPollEnd(newsAnswer(aCompletion()))],
-  ])("are those of the relay also when %s has found the result", (_, policy, event) => {
-    const task = anAttachedTask();
-    const ended = finish(task, event, NOW, { ...policy, outputs: OUTPUT_LINKS });
-    expect(urlsOf(ended)).toEqual([relayLink(1)]);
-    expect(ended.outputs?.list).toEqual([{ number: 1, source: VIDEO, state: COPYING }]);
-  });
+  ])(
+    "the links in a callback body are those of the relay also when %s has found the result",
+    (_, policy, event) => {
+      const task = anAttachedTask();
+      const ended = finish(task, event, NOW, { ...policy, outputs: OUTPUT_LINKS });
+      expect(urlsOf(ended)).toEqual([relayLink(1)]);
+      expect(ended.outputs?.list).toEqual([{ number: 1, source: VIDEO, state: COPYING }]);
+    },
+  );
 
-  it("are the upstream's own for outputs that the relay must not fetch, and the numbers of the others count these too", () => {
+  it("an output that the relay must not fetch has the upstream's own link in the callback body, and is counted in the others' numbers", () => {
     const task = endedWith(PLAIN, IMAGE);
     expect(urlsOf(task)).toEqual([PLAIN, relayLink(2)]);
     expect(task.outputs?.list).toEqual([{ number: 2, source: IMAGE, state: COPYING }]);
   });
 
-  it("are the upstream's own when the relay must fetch none of them, and then nothing is stored about outputs", () => {
+  it("when the relay must fetch no output, the callback body has the upstream's own links, and nothing is stored about the outputs", () => {
     const task = endedWith(PLAIN);
     expect([urlsOf(task), task.outputs]).toEqual([[PLAIN], null]);
   });
 
-  it("are those of the relay for the first 32 outputs that it may fetch, and the upstream's own for all further ones", () => {
+  it("the first 32 outputs that the relay may fetch have its links in the callback body, and all further ones the upstream's own", () => {
     const sources = Array.from({ length: 35 }, (_, index) => `${VIDEO}?n=${index + 1}`);
     const task = endedWith(PLAIN, ...sources);
     const links = Array.from({ length: 32 }, (_, index) => relayLink(index + 2));
@@ -95,7 +98,7 @@ describe("the links in the callback body of a completed task", () => {
     expect(task.outputs?.list).toHaveLength(32);
   });
 
-  it("are the upstream's own when the relay keeps no outputs", () => {
+  it("the links in a callback body are the upstream's own when the relay keeps no outputs", () => {
     const task = finish(anOpenTask(), aReport());
     expect([urlsOf(task), task.outputs]).toEqual([[VIDEO], null]);
   });
@@ -115,7 +118,7 @@ it("a result with 200 links of 8,000 characters completes the task also in a rel
 describe("a result that is reported again to a task whose outputs are kept", () => {
   const task = endedWith(VIDEO, PLAIN);
 
-  it("changes nothing when it has the upstream's own links, even when the relay keeps no outputs any more", () => {
+  it("a result reported again with the upstream's own links changes nothing, even when the relay keeps no outputs any more", () => {
     const again = aReport(aCompletion({ urls: [VIDEO, PLAIN] }));
     expectUnchanged(task, again, NOW + DAY, KEEPING);
     expectUnchanged(task, again, NOW + DAY);
@@ -126,12 +129,15 @@ describe("a result that is reported again to a task whose outputs are kept", () 
     ["the links in another order", [PLAIN, VIDEO]],
     ["one link more", [VIDEO, PLAIN, IMAGE]],
     ["the relay's own link", [relayLink(1), PLAIN]],
-  ])("is refused when it has %s", (_, urls) => {
-    const other = aReport(aCompletion({ urls }));
-    expectRefused(task, other, "conflicting_result");
-  });
+  ])(
+    "a result reported again to a task whose outputs are kept is refused when it has %s",
+    (_, urls) => {
+      const other = aReport(aCompletion({ urls }));
+      expectRefused(task, other, "conflicting_result");
+    },
+  );
 
-  it("is refused when it has other metadata", () => {
+  it("a result reported again to a task whose outputs are kept is refused when it has other metadata", () => {
     const other = aReport(aCompletion({ urls: [VIDEO, PLAIN], metadata: { seed: 1 } }));
     expectRefused(task, other, "conflicting_result");
   });
@@ -140,20 +146,23 @@ describe("a result that is reported again to a task whose outputs are kept", () 
 describe("the upstream's own links to outputs that the relay keeps", () => {
   const task = endedWith(PLAIN, IMAGE);
 
-  it("are shown to the operator, in the order of output.urls", () => {
+  it("the upstream's own links to outputs that the relay keeps are shown to the operator, in the order of output.urls", () => {
     expect(JSON.parse(taskView(task, "operator"))).toMatchObject({
       output: { urls: [PLAIN, relayLink(2)] },
       source_urls: [PLAIN, IMAGE],
     });
   });
 
-  it.each(["account", "link"] as const)("are not shown to the reader %s", (reader) => {
-    const shown = taskView(task, reader);
-    expect(shown).not.toContain("source_urls");
-    expect(shown).not.toContain(IMAGE);
-  });
+  it.each(["account", "link"] as const)(
+    "the upstream's own links to outputs that the relay keeps are not shown to the reader %s",
+    (reader) => {
+      const shown = taskView(task, reader);
+      expect(shown).not.toContain("source_urls");
+      expect(shown).not.toContain(IMAGE);
+    },
+  );
 
-  it("are not shown separately when output.urls already has them", () => {
+  it("the upstream's own links to outputs are not shown separately when output.urls already has them", () => {
     expect(taskView(aFinishedTask(), "operator")).not.toContain("source_urls");
   });
 });
@@ -164,19 +173,22 @@ describe("the origin of a task's outputs", () => {
     ["an unsigned hook", true, aPolicy({ polls: new Map() }), aHook(aCompletion())],
     ["a signed hook", undefined, aPolicy(), aHook(aCompletion(), { isSigned: true })],
     ["a poll", undefined, aPolicy(), aPollEnd(newsAnswer(aCompletion()))],
-  ])("is stored, when %s has reported them, as unproven: %s", (_, isUnproven, policy, end) => {
-    const asked: unknown[] = [];
-    const linkTo = ({ number, ...output }: LinkableOutput) => {
-      asked.push(output.isUnproven);
-      return relayLink(number);
-    };
-    const outputs = { ...OUTPUT_LINKS, linkTo };
-    const task = finish(anAttachedTask(), end, NOW, { ...policy, outputs });
-    expect([asked, task.outputs?.isUnproven]).toEqual([[isUnproven], isUnproven]);
-    expect(parseRecord(structuredClone(task))).toEqual(task);
-  });
+  ])(
+    "when %s has reported a task's outputs, it is stored whether their origin is unproven: %s",
+    (_, isUnproven, policy, end) => {
+      const asked: unknown[] = [];
+      const linkTo = ({ number, ...output }: LinkableOutput) => {
+        asked.push(output.isUnproven);
+        return relayLink(number);
+      };
+      const outputs = { ...OUTPUT_LINKS, linkTo };
+      const task = finish(anAttachedTask(), end, NOW, { ...policy, outputs });
+      expect([asked, task.outputs?.isUnproven]).toEqual([[isUnproven], isUnproven]);
+      expect(parseRecord(structuredClone(task))).toEqual(task);
+    },
+  );
 
-  it("is stated to the object that copies them when it is unproven, and not otherwise", () => {
+  it("the order to copy a task's outputs says that their origin is unproven when it is, and says nothing otherwise", () => {
     const reported = endedWith(VIDEO);
     expect(firstOrderOf(anOpenTask(), reported)).toMatchObject({ isUnproven: true });
     const place = outputPlaceOf(reported, reported.recordedAt, 1);

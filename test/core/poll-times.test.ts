@@ -230,7 +230,7 @@ it("when a hook claims the end of the job while a poll waits for its answer, ano
 });
 
 it.each([0, 0.5, 1])(
-  "an error of the provider itself that names a wait of an hour postpones the next poll by an hour plus 12 minutes times a random number from 0 to 1, here %d",
+  "a provider's own error that names a wait of an hour postpones the next poll by an hour plus 12 minutes times a random number, here %d",
   (jitter) => {
     const policy = polled(FIRST_POLL, { jitter });
     const error = { kind: "unanswered", retryAfterMs: HOUR } as const;

@@ -106,7 +106,7 @@ it.each([
   },
 );
 
-describe("ceilOfProduct, which multiplies decimals exactly and rounds up once,", () => {
+describe("ceilOfProduct", () => {
   it.each([
     [0.1, 3, 0.3, 1n],
     [0.07, 100, 1, 7n],
@@ -115,11 +115,14 @@ describe("ceilOfProduct, which multiplies decimals exactly and rounds up once,",
     [1e21, 1, 1e21, 1n],
     [5e-324, 1, 1, 1n],
     [1.7976931348623157e308, 1, 1e308, 2n],
-  ])("returns for %f × %f ÷ %f, rounded up, %i", (a, b, divisor, product) => {
-    expect(ceilOfProduct(a, b, divisor)).toBe(product);
-  });
+  ])(
+    "ceilOfProduct, which multiplies decimals exactly, returns for %f × %f ÷ %f, rounded up, %i",
+    (a, b, divisor, product) => {
+      expect(ceilOfProduct(a, b, divisor)).toBe(product);
+    },
+  );
 
-  it("returns for random decimals what exact whole numbers give", () => {
+  it("ceilOfProduct, which multiplies decimals exactly and rounds up once, agrees with exact whole numbers for random decimals", () => {
     const places = fc.record({
       digits: fc.integer({ min: 1, max: 10 ** 9 }),
       scale: fc.integer({ min: 0, max: 6 }),

@@ -187,16 +187,16 @@ describe("a task whose release is pending", () => {
     ["an erasure", { type: "erase" }, "series_running"],
     ["a cancellation", { type: "cancel", isForced: false }, "task_settled"],
     ["another result", aReport(aFailure()), "conflicting_result"],
-  ])("refuses %s", (_what, event, code) => {
+  ])("a task whose release of credits is pending refuses %s", (_what, event, code) => {
     expectRefused(aReleasingTask(), event, code, later);
   });
 
-  it("is not refunded by the answer to a refund", () => {
+  it("a task whose release of credits is pending is not refunded by the answer to a refund", () => {
     const event = { type: "refund_ended", isRefunded: true, submissionId: null } as const;
     expectUnchanged(aReleasingTask(), event, later);
   });
 
-  it("starts a redelivery at once, and the release stays planned", () => {
+  it("a task whose release of credits is pending starts a redelivery at once, and the release stays planned", () => {
     const pending = aReleasingTask();
     const sent = finish(pending, aRedelivery(), later);
     expect(sent.callback?.state).toEqual(runningSince(later, 2));

@@ -27,11 +27,11 @@ function changed(part: keyof SealedKey): SealedKey {
 }
 
 describe("a customer's key that is sealed", () => {
-  it("opens for its own task and connection", async () => {
+  it("a sealed key of a customer can be opened for its own task and connection", async () => {
     expect(await openKey(sealed, PLACE, old)).toBe(KEY);
   });
 
-  it("shows nothing of the key in plain text, and differs from another sealing of the same key", async () => {
+  it("a sealed key of a customer shows nothing of the key in plain text, and differs from another sealing of the same key", async () => {
     const again = await sealKey(KEY, PLACE, old);
     expect(JSON.stringify([sealed, again])).not.toMatch(/test-only|sk-/);
     expect(again.ciphertext).not.toBe(sealed.ciphertext);
@@ -41,12 +41,12 @@ describe("a customer's key that is sealed", () => {
   it.each([
     ["task", { ...PLACE, taskId: "1f8fad5b-d9cb-469f-a165-70867728950e" }],
     ["connection", { ...PLACE, connection: "ark-2" }],
-  ])("does not open for another %s", async (_, place) => {
+  ])("a sealed key of a customer cannot be opened for another %s", async (_, place) => {
     expect(await openKey(sealed, place, old)).toBeNull();
   });
 
   it.each(["sealedWith", "nonce", "ciphertext"] as const)(
-    "does not open when a part of it, %s, is changed",
+    "a sealed key of a customer cannot be opened when a part of it, %s, is changed",
     async (part) => {
       expect(await openKey(changed(part), PLACE, old)).toBeNull();
     },
@@ -56,18 +56,24 @@ describe("a customer's key that is sealed", () => {
     ["empty", ""],
     ["no base64url", "!"],
     ["too short for its tag", "AAAA"],
-  ])("does not open when its ciphertext is %s", async (_, ciphertext) => {
-    expect(await openKey({ ...sealed, ciphertext }, PLACE, old)).toBeNull();
-  });
+  ])(
+    "a sealed key of a customer cannot be opened when its ciphertext is %s",
+    async (_, ciphertext) => {
+      expect(await openKey({ ...sealed, ciphertext }, PLACE, old)).toBeNull();
+    },
+  );
 
   it.each([
     ["behind a newer one", [NEW, OLD]],
     ["before another one", [OLD, NEW]],
-  ])("opens after a rotation while its relay secret is configured %s", async (_, secrets) => {
-    expect(await openKey(sealed, PLACE, await keysOf(...secrets))).toBe(KEY);
-  });
+  ])(
+    "a sealed key of a customer can be opened after a rotation while its relay secret is configured %s",
+    async (_, secrets) => {
+      expect(await openKey(sealed, PLACE, await keysOf(...secrets))).toBe(KEY);
+    },
+  );
 
-  it("does not open when its relay secret is not configured any more", async () => {
+  it("a sealed key of a customer cannot be opened when its relay secret is not configured any more", async () => {
     const keys = await keysOf(NEW);
     expect([keys.has(sealed.sealedWith), await openKey(sealed, PLACE, keys)]).toEqual([
       false,
@@ -75,12 +81,12 @@ describe("a customer's key that is sealed", () => {
     ]);
   });
 
-  it("is sealed with the newest relay secret", async () => {
+  it("a customer's key is sealed with the newest relay secret", async () => {
     const { sealedWith } = await sealKey(KEY, PLACE, await keysOf(NEW, OLD));
     expect([...(await keysOf(NEW)).keys()]).toEqual([sealedWith]);
   });
 
-  it("is encrypted by AES-256-GCM, with connection and task as associated data, under a key that HKDF derives for this use alone", async () => {
+  it("a customer's key is sealed by AES-256-GCM, with connection and task as associated data, under a key that HKDF derives for this use alone", async () => {
     const key = await crypto.subtle.importKey(
       "raw",
       await derivedBits("customer-keys"),
@@ -95,7 +101,7 @@ describe("a customer's key that is sealed", () => {
     expect([iv.length, new TextDecoder().decode(opened)]).toEqual([12, KEY]);
   });
 
-  it("has beside it an identifier of nine bytes that HKDF derives from the key under another label, and that is no part of the key", async () => {
+  it("a sealed key has an identifier of its relay secret: nine bytes that HKDF derives under another label, no part of the key", async () => {
     const id = (await derivedBits("customer-keys/id")).slice(0, 9);
     expect(sealed.sealedWith).toBe(toBase64Url(id));
     const key = await derivedBits("customer-keys");

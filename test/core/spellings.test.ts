@@ -29,7 +29,7 @@ describe("a secret in a text", () => {
     ["in base64 behind a longer user name", btoa(`us:${SECRET}`)],
     ["in base64url", btoa(`?>?>${SECRET}`).replaceAll("+", "-").replaceAll("/", "_")],
     ["in base64 with escaped slashes", btoa(`???${SECRET}`).replaceAll("/", "\\/")],
-  ])("is found and hidden %s", (_, spelled) => {
+  ])("a secret in a text is found and hidden %s", (_, spelled) => {
     const text = `{"before": "\\n%41 é", "key": "${spelled}", "after": "\\"1\\""}`;
     expect(areSpelledIn(text, [OTHER, SECRET])).toBe(true);
     const hidden = hideSecrets(text, [OTHER, SECRET]);
@@ -39,19 +39,19 @@ describe("a secret in a text", () => {
     expect(areSpelledIn(hidden, [SECRET])).toBe(false);
   });
 
-  it("whose first character is escaped is hidden together with the backslash, so that JSON stays JSON", () => {
+  it("a secret whose first character is escaped is hidden together with the backslash, so that JSON stays JSON", () => {
     const secret = "/0123456789";
     const hidden = hideSecrets(JSON.stringify({ url: `a${secret}` }).replace("/", "\\/"), [secret]);
     expect(JSON.parse(hidden)).toEqual({ url: "a…" });
   });
 
-  it("of which parts are secrets too is replaced once", () => {
+  it("a secret of which parts are secrets too is hidden by one replacement", () => {
     const [access, secret] = ["access-0123", "secret-4567"];
     const secrets = [access, `${access}:${secret}`, secret];
     expect(hideSecrets(`1 ${access}:${secret} 2 ${secret}`, secrets)).toBe("1 … 2 …");
   });
 
-  it("is replaced at each place, also of two spellings", () => {
+  it("a secret is hidden at each place in a text, also when the text has it in two spellings", () => {
     const text = `${SECRET} and ${percent(SECRET)}, ${SECRET}`;
     expect(hideSecrets(text, [SECRET])).toBe("… and …, …");
   });

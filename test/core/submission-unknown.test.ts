@@ -157,7 +157,7 @@ describe("a submission whose outcome is unknown", () => {
 });
 
 describe("an upstream's answer that comes after the outcome of a submission counted as unknown", () => {
-  it("attaches the job when it accepts the submission, and applies the stored hooks about this job", () => {
+  it("after an unknown outcome, a late answer that accepts the submission attaches the job and applies the stored hooks about it", () => {
     const task = apply(named, anAcceptance(), LATER + SECOND);
     expect(task).toMatchObject({
       upstream: UPSTREAM,
@@ -170,7 +170,7 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     });
   });
 
-  it("ends the task when it is itself the result", () => {
+  it("after an unknown outcome, a late answer that is itself the result ends the task", () => {
     const ended = finished(transition(silent, aResultAtOnce(aCompletion()), POLICY, LATER));
     expect(ended).toMatchObject({ status: "completed", submission: { state: accepted(LATER) } });
   });
@@ -182,7 +182,7 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     [500, "provider", true],
     [521, "provider", true],
   ])(
-    "fails the task when it is a refusal with HTTP status %i, as its caller sees it too, with the category %s",
+    "after an unknown outcome, a late refusal with HTTP status %i fails the task, visibly to its caller, with the category %s",
     (statusCode, category, retryable) => {
       const task = withPrice(silent);
       const ended = finished(transition(task, aRefusal(statusCode), POLICY, LATER));
@@ -197,13 +197,13 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     },
   );
 
-  it("changes nothing when it is a report that the call was not sent", () => {
+  it("after an unknown outcome, a late report that the call was not sent changes nothing", () => {
     expectUnchanged(silent, NOT_SENT, LATER);
   });
 });
 
 describe("an unsigned hook at the URL of a submission of an unknown outcome", () => {
-  it("has the job that it names polled at once, and the poll says what its answer must state to prove the job", () => {
+  it("after an unknown outcome, the job that a hook names is polled at once, and the poll has what its answer must state to prove the job", () => {
     expect(named).toMatchObject({
       upstream: { job: null },
       tracking: { keptHooks: [aKeptHook(aCompletion())] },
@@ -225,14 +225,14 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     });
   });
 
-  it("has the job that it has named while the submission was sending polled as soon as the outcome is unknown", () => {
+  it("a job that a hook has named while the submission was being sent is polled as soon as the outcome is unknown", () => {
     const heard = apply(aSendingTask(), aSubmissionHook(QUEUED), LATER, STATING);
     const task = apply(heard, anUnknownOutcome(), SENDING_ENDS_AT, STATING);
     expect(task.submission?.state).toMatchObject({ kind: "unknown", askAt: SENDING_ENDS_AT });
     expect(nextStep(task, STATING, SENDING_ENDS_AT)).toMatchObject({ poll: { job: JOB } });
   });
 
-  it("has the job polled with the endpoint that the path of the submission states", () => {
+  it("after an unknown outcome, the job that a hook names is polled with the endpoint that the path of the submission states", () => {
     const endpoint = "fal-ai/flux";
     const submission = aSubmission({ endpoint, state: unknown() });
     const task = apply({ ...silent, submission }, aSubmissionHook(QUEUED), LATER, STATING);
@@ -241,7 +241,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     });
   });
 
-  it("has the job polled again after 5 s, then after twice as long but at most 5 min, and once more when the task is about to fail", () => {
+  it("a job of an unknown submission is polled again after 5 s, then twice as long up to 5 min, and just before the task fails", () => {
     let task = named;
     const waits: number[] = [];
     for (let at = LATER; at < FAILS_AT;) {
@@ -266,16 +266,19 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ["names no wait", rateLimited(), 5 * SECOND],
     ["names a short wait", rateLimited(SECOND), 5 * SECOND],
     ["names a long wait", rateLimited(10 * MINUTE), 10 * MINUTE],
-  ])("has the job polled again when the answer to its poll %s", (_what, answer, waitMs) => {
-    const task = asked(named, answer, LATER);
-    expect(task).toMatchObject({
-      upstream: { job: null },
-      tracking: { keptHooks: [aKeptHook(aCompletion())] },
-    });
-    expect(wakeAt(task, STATING)).toBe(LATER + waitMs);
-  });
+  ])(
+    "after an unknown outcome, the job that a hook has named is polled again when the answer to its poll %s",
+    (_what, answer, waitMs) => {
+      const task = asked(named, answer, LATER);
+      expect(task).toMatchObject({
+        upstream: { job: null },
+        tracking: { keptHooks: [aKeptHook(aCompletion())] },
+      });
+      expect(wakeAt(task, STATING)).toBe(LATER + waitMs);
+    },
+  );
 
-  it("has the job polled at once again if it says something new, and the waits begin anew; a repeated hook changes nothing", () => {
+  it("after an unknown outcome, a hook that says something new causes a poll at once and restarts the waits; a repeated hook does not", () => {
     let task = named;
     for (let tries = 0; tries < 5; tries++) task = asked(task, UNCLEAR, LATER);
     const hook = aSubmissionHook(PROCESSING);
@@ -290,7 +293,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ["a success", aCompletion(), "completed"],
     ["a failure", anUpstreamFailure(), "failed"],
   ] as const)(
-    "has the task end when the answer to the poll proves the job and states %s",
+    "after an unknown outcome, the task ends when the answer to the poll proves the job that a hook has named and states %s",
     (_what, news, status) => {
       const end = aPollEnd(newsAnswer(news), { purpose: "kept_job", askedAt: LATER });
       const ended = finished(transition(named, end, STATING, LATER));
@@ -307,7 +310,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ["runs", PROCESSING, { status: "processing" }],
     ["has succeeded without output", NO_OUTPUT, { status: "pending" }],
   ] as const)(
-    "has the job attached when the answer to the poll proves it and states that it %s, and hooks about it are expected",
+    "after an unknown outcome, the job that a hook has named is attached when the poll's answer proves it and states that it %s",
     (_what, news, expected) => {
       const task = asked(named, newsAnswer(news), LATER);
       expect(task).toMatchObject({
@@ -319,7 +322,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     },
   );
 
-  it("has the job attached with the endpoint with which it was polled", () => {
+  it("after an unknown outcome, the job that a hook has named is attached with the endpoint with which it was polled", () => {
     const job: Job = { id: JOB.id, endpoint: "fal-ai/flux" };
     const end = aPollEnd(newsAnswer(QUEUED), { purpose: "kept_job", job, askedAt: LATER });
     expect(apply(named, end, LATER, STATING)).toMatchObject({ upstream: { job } });
@@ -346,18 +349,21 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
         polls: new Map([[CONNECTION, { ...LIMITS, isCreationStated: true, maxAgeMs: SECOND }]]),
       }),
     ],
-  ])("causes no poll before the task fails when the hook %s", (_why, task, policy) => {
-    expect(nextStep(task, policy, FAILS_AT - 1)).toBeNull();
-    expect(wakeAt(task, policy)).toBe(FAILS_AT);
-    expect(nextStep(task, policy, FAILS_AT)).toEqual(LOST_STEP);
-  });
+  ])(
+    "after an unknown outcome, a hook causes no poll before the task fails when the hook %s",
+    (_why, task, policy) => {
+      expect(nextStep(task, policy, FAILS_AT - 1)).toBeNull();
+      expect(wakeAt(task, policy)).toBe(FAILS_AT);
+      expect(nextStep(task, policy, FAILS_AT)).toEqual(LOST_STEP);
+    },
+  );
 
-  it("has the job polled also when the provider's answers prove a job by naming the task", () => {
+  it("after an unknown outcome, a hook causes a poll also when the provider's answers prove a job by naming the task", () => {
     const naming = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]) });
     expect(nextStep(named, naming, LATER)).toMatchObject({ poll: { purpose: "kept_job" } });
   });
 
-  it("has its poll delayed by a pause of the relay, which does not delay the failure of the task", () => {
+  it("a pause of the relay delays the poll of a job of an unknown submission, but not the failure of the task", () => {
     const paused = stating({ pausedAt: LATER });
     expect(nextStep(named, paused, LATER)).toBeNull();
     expect(wakeAt(named, paused)).toBeGreaterThan(LATER);
@@ -366,7 +372,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(nextStep(named, STATING, LATER + MINUTE)).toMatchObject({ kind: "poll" });
   });
 
-  it("has its poll made before the task fails, even when the limit of the connection defers the poll for longer", () => {
+  it("a job of an unknown submission is polled before its task fails, even when the connection's limit defers the poll for longer", () => {
     const deferred = { kind: "deferred", waitMs: HOUR } as const;
     const end = aPollEnd(deferred, { purpose: "kept_job", askedAt: LATER });
     expectUnchanged(named, end, LATER, STATING);
@@ -379,7 +385,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(nextStep(last, policy, turnAt)).toEqual(LOST_STEP);
   });
 
-  it("is kept when it comes after the deadline of its task and before the time at which the task fails", () => {
+  it("after an unknown outcome, a hook is stored that comes after the deadline of its task and before the time at which the task fails", () => {
     const task = { ...silent, deadlineAt: NOW + SECOND };
     const hook = aSubmissionHook(aCompletion());
     const heard = apply(task, hook, LATER, STATING);
@@ -387,7 +393,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expectUnchanged(task, hook, FAILS_AT, STATING, "ignored");
   });
 
-  it("extends the deadline when its job is proved after the deadline and still runs", () => {
+  it("after an unknown outcome, the deadline is extended when a hook's job is proved after the deadline and still runs", () => {
     const late = apply(
       { ...silent, deadlineAt: NOW + SECOND },
       aSubmissionHook(aCompletion()),
@@ -399,7 +405,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(isOpen(task) && task.deadlineAt).toBeGreaterThan(LATER);
   });
 
-  it("has the output of its job awaited for ten minutes, also when the job is proved more than six hours after the deadline", () => {
+  it("after an unknown outcome, the output of a proved job is awaited for ten minutes, even if proved over six hours after the deadline", () => {
     if (!isOpen(named)) throw new Error("the task has ended");
     const at = NOW + 7 * HOUR;
     const extended = { ...named.tracking, isExtended: true };
@@ -416,7 +422,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ],
     ["of another connection", aSubmissionHook(aCompletion(), { connection: "ark-2" })],
   ])(
-    "is refused as one about an unknown task, and nothing is polled for it, when it is a hook %s",
+    "after an unknown outcome, a hook %s is refused as one about an unknown task, and nothing is polled for it",
     (_what, hook) => {
       expectRefused(silent, hook, "unknown_task", LATER);
     },

@@ -228,7 +228,7 @@ it("a value that a limit calls optional must be within the limit when it is in t
 });
 
 it.each([[[{ b: 1 }]], ['{"b": 1}'], [null], [LONG]])(
-  "each value around a limited one must be an object, even if the limited one is optional: %j is refused there",
+  "a request is refused when a value around a limited one is not an object, even if the limited one is optional: at %j",
   (value) => {
     const limit = { max: 1, optional: true };
     const body = { "/a": {}, "/a/b": value };

@@ -92,20 +92,23 @@ describe("a link to the gateway that opens only with the gateway's key, and that
   it.each([
     ["with a bucket", WITH_BUCKET],
     ["without a bucket", WITHOUT_BUCKET],
-  ])("is shown to clients unchanged by a relay %s, and not fetched", async (_, bindings) => {
-    const upstream = anUpstream(sending(VIDEO_BYTES));
-    upstream.on(GATEWAY, sending(VIDEO_BYTES));
-    const { id } = await hooked({ provider: "openai-videos", bindings });
-    const body = { id, status: "completed", output: { urls: [secret] } };
-    expect((await callWith(bindings, "/v1/events", { body })).status).toBe(202);
-    await untilIdle(id);
-    const task = await (await callWith(bindings, `/v1/tasks/${id}`)).json();
-    expect(task).toMatchObject({ output: { urls: [secret] } });
-    expect(task).not.toHaveProperty("outputs");
-    expect(upstream.sentTo(GATEWAY)).toEqual([]);
-  });
+  ])(
+    "a keyed link to the gateway that only an event has reported is shown to clients unchanged by a relay %s, and not fetched",
+    async (_, bindings) => {
+      const upstream = anUpstream(sending(VIDEO_BYTES));
+      upstream.on(GATEWAY, sending(VIDEO_BYTES));
+      const { id } = await hooked({ provider: "openai-videos", bindings });
+      const body = { id, status: "completed", output: { urls: [secret] } };
+      expect((await callWith(bindings, "/v1/events", { body })).status).toBe(202);
+      await untilIdle(id);
+      const task = await (await callWith(bindings, `/v1/tasks/${id}`)).json();
+      expect(task).toMatchObject({ output: { urls: [secret] } });
+      expect(task).not.toHaveProperty("outputs");
+      expect(upstream.sentTo(GATEWAY)).toEqual([]);
+    },
+  );
 
-  it("gets a redirect to itself, and is not fetched, when the gateway was configured only after the result", async () => {
+  it("an output whose gateway was configured only after the result has a relay link that redirects to its source, and is not fetched", async () => {
     const upstream = anUpstream(sending(VIDEO_BYTES));
     upstream.on(GATEWAY, sending(VIDEO_BYTES));
     const elsewhere = { ...WITH_BUCKET, OPENAI_VIDEOS_BASE_URL: "https://videos.example.com" };

@@ -58,7 +58,7 @@ function open(link: string, headers: Record<string, string> = {}, method = "GET"
 }
 
 describe("the relay's link to an output that the relay has copied", () => {
-  it("opens the copy, also when the upstream's link does not work any more, and lets pages of all sites show it", async () => {
+  it("the relay's link to a copied output opens the copy, also when the upstream's link is dead, and lets pages of all sites show it", async () => {
     const { link, on } = await copied();
     on(SOURCE, answering(null, 404));
     pass(6 * DAY_MS);
@@ -78,7 +78,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     );
   });
 
-  it("answers HEAD with the same headers and no body", async () => {
+  it("the relay's link to a copied output answers HEAD with the same headers and no body", async () => {
     const { link } = await copied();
     const [head, got] = [await open(link, {}, "HEAD"), await open(link)];
     expect(await head.text()).toBe("");
@@ -92,7 +92,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     [`bytes=${LENGTH - 1}-`, LENGTH - 1, 1],
     ["bytes=10-999999", 10, LENGTH - 10],
   ])(
-    "is answered with the part that the header Range: %s asks for",
+    "the relay's link to a copied output is answered with the part that the header Range: %s asks for",
     async (range, offset, length) => {
       const { link } = await copied();
       const response = await open(link, { Range: range });
@@ -105,7 +105,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     },
   );
 
-  it("is answered whole when If-Range names another entity tag, and with the part when it names that of this output", async () => {
+  it("the relay's link to a copied output serves a Range whole when If-Range names another entity tag, and the part when it names its own", async () => {
     const { link } = await copied();
     const etag = (await open(link)).headers.get("ETag") ?? "";
     const ranged = { Range: "bytes=0-3" };
@@ -113,7 +113,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     expect((await open(link, { ...ranged, "If-Range": '"another"' })).status).toBe(200);
   });
 
-  it("is answered with 304, 412 or 416 without a body, with the entity tag, when conditions or the Range demand it", async () => {
+  it("the relay's link to a copied output is answered with 304, 412 or 416 without a body when conditions or the Range demand it", async () => {
     const { link } = await copied();
     const etag = (await open(link)).headers.get("ETag") ?? "";
     for (const [status, headers] of [
@@ -134,7 +134,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     ["HTML", "<!doctype html><script>alert(1)</script>"],
     ["an SVG", '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
   ])(
-    "has %s offered for download, whatever type the link and the upstream state",
+    "the relay's link to a copied output offers %s for download, whatever type the link and the upstream state",
     async (_, text) => {
       const { link } = await copied(bytesOf(text));
       const { headers } = await open(link);
@@ -144,7 +144,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     },
   );
 
-  it("is answered with 410 and the reason after its end", async () => {
+  it("the relay's link to a copied output is answered with 410 and the reason after its end", async () => {
     const { link } = await copied();
     pass(7 * DAY_MS);
     const response = await open(link);
@@ -152,13 +152,13 @@ describe("the relay's link to an output that the relay has copied", () => {
     expect(await refusal(response)).toEqual(GONE);
   });
 
-  it("opens nothing after its task was erased", async () => {
+  it("the relay's link to a copied output opens nothing after its task was erased", async () => {
     const { id, link } = await copied();
     await erase(id);
     expect(await refusal(await open(link))).toEqual({ status: 404, code: "not_found" });
   });
 
-  it("opens the copy at the host of OUTPUTS_URL alone, to which other hosts redirect, and which answers nothing else", async () => {
+  it("the relay's link to a copied output opens at the host of OUTPUTS_URL alone; other hosts redirect there, and it serves nothing else", async () => {
     const { link } = await copied();
     const { pathname } = new URL(link);
     const bindings = { ...env, OUTPUTS_URL: "https://outputs.example.org" };
@@ -183,7 +183,7 @@ describe("the relay's link to an output that the relay has copied", () => {
 });
 
 describe("the relay's link to an output that the relay has not copied", () => {
-  it("redirects to the upstream's own link, and no cache may store the redirect", async () => {
+  it("the relay's link to an output without a copy redirects to the upstream's own link, and no cache may store the redirect", async () => {
     const { link } = await linked();
     const response = await open(link);
     expect(response.status).toBe(302);
@@ -194,7 +194,7 @@ describe("the relay's link to an output that the relay has not copied", () => {
     });
   });
 
-  it("redirects also after the copying was given up, until the upstream's own link ends", async () => {
+  it("the relay's link to an output whose copying was given up redirects to the upstream's own link until that ends", async () => {
     const { link, id, on } = await linked();
     on(SOURCE, answering(null, 302, { Location: "https://127.0.0.1/" }));
     await copy(id);
@@ -203,7 +203,7 @@ describe("the relay's link to an output that the relay has not copied", () => {
     expect(await refusal(await open(link))).toEqual(GONE);
   });
 
-  it("redirects to the upstream's own link when the bucket has lost the copy", async () => {
+  it("the relay's link to an output redirects to the upstream's own link when the bucket has lost the copy", async () => {
     const { link, id } = await copied();
     await bucket().delete(keyOf(id));
     expect((await open(link)).status).toBe(302);
@@ -217,14 +217,14 @@ describe("a link to an output that the relay has not made", () => {
     ["another extension", (link: string) => link.replace(/mp4$/, "html")],
     ["no token", (link: string) => link.replace(/\/[^/]+$/, "/x.mp4")],
   ])(
-    "gets the same answer as the link of a task that does not exist when it names %s",
+    "a link to an output that the relay has not made gets the same answer as one of an unknown task when it names %s",
     async (_, change) => {
       const { link } = await copied();
       expect(await refusal(await open(change(link)))).toEqual({ status: 404, code: "not_found" });
     },
   );
 
-  it("counts as a failed credential, while a genuine link counts against LIMIT_LINKS", async () => {
+  it("a link to an output that the relay has not made counts as a failed credential, while a genuine link counts against LIMIT_LINKS", async () => {
     const { link } = await copied();
     const limited = { ...env, LIMIT_REFUSALS: aRateLimit(0), LIMIT_LINKS: aRateLimit(0) };
     const from = (path: string) => sendFrom("192.0.2.1", limited, { path, key: null });
@@ -234,9 +234,12 @@ describe("a link to an output that the relay has not made", () => {
     expect(genuine.headers.get("Access-Control-Allow-Origin")).toBe("*");
   });
 
-  it.each(["POST", "PUT", "DELETE"])("is refused for the method %s", async (method) => {
-    const { link } = await copied();
-    const response = await open(link, {}, method);
-    expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
-  });
+  it.each(["POST", "PUT", "DELETE"])(
+    "a link to an output is refused for the method %s",
+    async (method) => {
+      const { link } = await copied();
+      const response = await open(link, {}, method);
+      expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+    },
+  );
 });

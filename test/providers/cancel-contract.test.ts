@@ -20,22 +20,22 @@ describe.each(CANCELING)(
   ({ provider, job, request, onlyWhile, forgetsCanceled, answers }) => {
     const adapter = adapterOf(provider);
 
-    it(`is ${request.method} ${request.path}`, () => {
+    it(`the call that cancels a job of ${provider} is ${request.method} ${request.path}`, () => {
       expect(adapter.request(job)).toEqual(request);
     });
 
-    it("escapes a job id with characters of URLs, so that it stays in one segment of the path", () => {
+    it(`the call that cancels a job of ${provider} escapes a job id with characters of URLs, so that it stays in one segment of the path`, () => {
       const path = adapter.request({ ...job, id: "a/../b?c#d" })?.path;
       expect(path).toBe(request.path.replace(job.id, "a%2F..%2Fb%3Fc%23d"));
     });
 
-    it(`is made ${onlyWhile === null ? "in every state of a job" : `only while the job is ${onlyWhile.join(" or ")}`}`, () => {
+    it(`the call that cancels a job of ${provider} is made ${onlyWhile === null ? "in every state of a job" : `only while the job is ${onlyWhile.join(" or ")}`}`, () => {
       expect(adapter.onlyWhile ?? null).toEqual(onlyWhile);
       expect(adapter.forgetsCanceled ?? false).toBe(forgetsCanceled);
     });
 
     it.each(answers)(
-      "has the documented answer: %s (%i, %j), read as %s",
+      `the call that cancels a job of ${provider} has the documented answer: %s (%i, %j), read as %s`,
       (_, status, body, means) => {
         expect(adapter.read(anAnswer({ status, body }))).toBe(means);
       },

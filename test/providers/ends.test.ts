@@ -38,18 +38,21 @@ describe("an answer of kie.ai whose envelope has a code", () => {
     [501, "generation failed", "provider"],
     [501, "the prompt was flagged by the content policy", "moderation"],
     [408, "no result", "timeout"],
-  ])("with the code %i and the text %j is the end of the job: %s", (code, msg, category) => {
-    const retryable = category !== "moderation";
-    for (const data of [null, {}, { taskId: "job-1" }]) {
-      for (const status of [200, code]) {
-        const read = readAnswers("kie", [{ status, body: { code, msg, data } }]);
-        expect(read).toEqual({ category, retryable });
+  ])(
+    "an answer of kie.ai whose envelope has the code %i and the text %j is the end of the job: %s",
+    (code, msg, category) => {
+      const retryable = category !== "moderation";
+      for (const data of [null, {}, { taskId: "job-1" }]) {
+        for (const status of [200, code]) {
+          const read = readAnswers("kie", [{ status, body: { code, msg, data } }]);
+          expect(read).toEqual({ category, retryable });
+        }
       }
-    }
-  });
+    },
+  );
 
   it.each([400, 402, 404, 422, 433, 455, 500, 505])(
-    "with the code %i is about the request, and leaves the job open",
+    "an answer of kie.ai whose envelope has the code %i is about the request, and leaves the job open",
     (code) => {
       expect(readAnswers("kie", [{ status: 200, body: { code, msg: "no", data: null } }])).toBe(
         "unclear",
@@ -57,7 +60,7 @@ describe("an answer of kie.ai whose envelope has a code", () => {
     },
   );
 
-  it("with the code of an end beside the state of a job is read by that state", () => {
+  it("an answer of kie.ai with the code of an end and a state of the job is read by that state", () => {
     const body = { code: 501, msg: "no", data: { taskId: "job-1", state: "generating" } };
     expect(readAnswers("kie", [{ status: 200, body }])).toBe("processing");
   });
@@ -74,7 +77,7 @@ describe("the answer about the result of a job at fal", () => {
     [504, { "X-Fal-Error-Type": "startup_timeout", "X-Fal-Retryable": "false" }, "timeout", false],
     [504, { "X-Fal-Error-Type": "startup_timeout", "X-Fal-Needs-Retry": "0" }, "timeout", false],
   ])(
-    "with HTTP %i and the headers %j ends the job as %s, retryable: %s",
+    "an answer of fal about a job's result with HTTP %i and the headers %j ends the job as %s, retryable: %s",
     (status, headers, category, retryable) => {
       for (const body of [undefined, { detail: "no" }]) {
         expect(read({ status, headers, body })).toEqual({ category, retryable });
@@ -90,7 +93,7 @@ describe("the answer about the result of a job at fal", () => {
     [500, "some_new_type", "no", { "X-Fal-Retryable": "false" }, "provider", false],
     [422, "content_policy_violation", "no", {}, "moderation", false],
   ])(
-    "with HTTP %i, the error type %s, the text %j and the headers %j ends the job as %s, retryable: %s",
+    "a result of fal with HTTP %i, the error type %s, the text %j and the headers %j ends the job as %s, retryable: %s",
     (status, type, msg, headers, category, retryable) => {
       const failure = read({ status, headers, body: listed(type, msg) });
       expect(failure).toEqual({ category, retryable });
@@ -102,14 +105,14 @@ describe("the answer about the result of a job at fal", () => {
     [403, "unclear"],
     [429, "limited"],
   ])(
-    "with HTTP %i and an error type is about the request, and leaves the job open",
+    "an answer of fal about a job's result with HTTP %i and an error type is about the request, and leaves the job open",
     (status, kind) => {
       const headers = { "X-Fal-Error-Type": "unauthorized", "X-Fal-Retryable": "true" };
       expect(read({ status, headers, body: { detail: "no", error_type: "x" } })).toBe(kind);
     },
   );
 
-  it("without an error of fal's form leaves the job open, whatever the header says about a retry", () => {
+  it("an answer of fal about a job's result without an error of fal's form leaves the job open, whatever a header says about a retry", () => {
     for (const status of [500, 502, 503]) {
       expect(read({ status, headers: { "X-Fal-Retryable": "false" }, body: {} })).toBe("unclear");
     }
@@ -120,7 +123,7 @@ describe("an answer with an HTTP status from 400 on", () => {
   const failed = { id: "job-1", status: "failed", error: "width must be a multiple of 64" };
 
   it.each([400, 402, 409, 422, 500])(
-    "that names the job and says that it has failed ends the job with HTTP %i",
+    "an answer that names the job and says that it has failed ends the job with HTTP %i",
     (status) => {
       expect(readAnswers("replicate", [{ status, body: failed }])).toMatchObject({
         category: "provider",
@@ -142,9 +145,12 @@ describe("an answer with an HTTP status from 400 on", () => {
     [400, { ...failed, error: "Invalid API key" }, "unclear"],
     [400, { ...failed, status: "succeeded", output: `${BASE}/a.png` }, "unclear"],
     [400, { ...failed, status: "processing" }, "unclear"],
-  ])("%i with the body %j says nothing about the job: %s", (status, body, kind) => {
-    expect(readAnswers("replicate", [{ status, body }])).toBe(kind);
-  });
+  ])(
+    "an answer with HTTP %i and the body %j says nothing about the job: %s",
+    (status, body, kind) => {
+      expect(readAnswers("replicate", [{ status, body }])).toBe(kind);
+    },
+  );
 });
 
 describe.each([
@@ -188,9 +194,15 @@ describe("an answer that names the job and has an error in place of a state", ()
     [{ ...OPENAI, error: { code: "moderation_blocked", message: "no" } }, "moderation", false],
     [{ ...OPENAI, error: { code: null, message: "timed out" } }, "timeout", true],
     [{ ...OPENAI, error: { code: "late", message: "no", retryable: false } }, "provider", false],
-  ])("ends the job with the answer %j as %s, retryable: %s", (body, category, retryable) => {
-    expect(readAnswers("openai-videos", [{ status: 200, body }])).toEqual({ category, retryable });
-  });
+  ])(
+    "an answer that names the job, with an error in place of a state, ends the job: %j as %s, retryable: %s",
+    (body, category, retryable) => {
+      expect(readAnswers("openai-videos", [{ status: 200, body }])).toEqual({
+        category,
+        retryable,
+      });
+    },
+  );
 
   it.each([
     [{ ...OPENAI, error: { code: "invalid_api_key", message: "no" } }],
@@ -198,17 +210,22 @@ describe("an answer that names the job and has an error in place of a state", ()
     [{ ...OPENAI, error: { code: null, message: "Service temporarily unavailable" } }],
     [{ ...OPENAI, id: "job-2", error: { code: "late", message: "no" } }],
     [{ error: { code: "late", message: "no" } }],
-  ])("does not end the job with the answer %j, which may be about something else", (body) => {
-    expect(readAnswers("openai-videos", [{ status: 200, body }])).toMatch(/unknown state|unclear/);
-  });
+  ])(
+    "an answer with an error in place of a state does not end the job when it may be about something else: %j",
+    (body) => {
+      expect(readAnswers("openai-videos", [{ status: 200, body }])).toMatch(
+        /unknown state|unclear/,
+      );
+    },
+  );
 
-  it("is open while it has a state too", () => {
+  it("an answer that names the job, with an error and a state, is read by the state", () => {
     const body = { ...OPENAI, status: "in_progress", error: { message: "a worker was lost" } };
     expect(readAnswers("openai-videos", [{ status: 200, body }])).toBe("processing");
   });
 });
 
-it("the word of an upstream on whether a retry helps decides wherever the report of a failure has it, but not within its input", () => {
+it("an upstream's statement whether a retry helps is used wherever the report of a failure has it, but not within the repeated input", () => {
   const failed = { id: "job-1", status: "failed", error: "no" };
   const read = (members: object) =>
     readAnswers("replicate", [{ status: 200, body: { ...failed, ...members } }]);

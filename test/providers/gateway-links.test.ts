@@ -10,7 +10,7 @@ const outputsOf = (main: readonly unknown[], baseUrl: string | null = BASE, part
   gatewayOutputs({ main, part }, { id: "7", baseUrl });
 
 describe("a link that opens only with the key of its gateway", () => {
-  it("is one of the outputs, and marked as such beside a picture that everybody can open", () => {
+  it("a link that opens only with the gateway's key is an output, and marked as such beside a picture that everybody can open", () => {
     const outputs = outputsOf([KEYED], BASE, { last_frame_url: "https://cdn.example.com/7.png" });
     const urls = [KEYED, "https://cdn.example.com/7.png"];
     const known = { keyedUrls: [KEYED], contentUrl: KEYED, areOpenUrlsPictures: true };
@@ -21,11 +21,14 @@ describe("a link that opens only with the key of its gateway", () => {
     ["at a documented place", [KEYED, "https://cdn.example.com/7"], undefined],
     ["with the name of a video", [KEYED], { result: { video_link: "https://cdn.example.com/7" } }],
     ["with the extension of a video", [KEYED], ["https://cdn.example.com/7.mp4?a=1"]],
-  ])("is left out beside an open link %s, which is to the same file", (_, main, part) => {
-    const { urls, keyedUrls } = outputsOf(main, BASE, part);
-    expect(urls).toEqual([expect.stringContaining("https://cdn.example.com/7")]);
-    expect(keyedUrls).toEqual([]);
-  });
+  ])(
+    "a link that opens only with the gateway's key is left out beside an open link %s, which is to the same file",
+    (_, main, part) => {
+      const { urls, keyedUrls } = outputsOf(main, BASE, part);
+      expect(urls).toEqual([expect.stringContaining("https://cdn.example.com/7")]);
+      expect(keyedUrls).toEqual([]);
+    },
+  );
 
   it.each([
     ["a path on the gateway", "/v1/videos/7/content", KEYED],
@@ -44,7 +47,7 @@ describe("a link that opens only with the key of its gateway", () => {
       "http://gateway.example.com/v1/videos/7/content?variant=video",
       `${BASE}/v1/videos/7/content?variant=video`,
     ],
-  ])("is read from %s", (_, text, link) => {
+  ])("a link that opens only with the gateway's key is read from %s", (_, text, link) => {
     expect(outputsOf([text]).urls).toEqual([link]);
     expect(outputsOf([text]).keyedUrls).toEqual([link]);
   });
@@ -57,11 +60,14 @@ describe("a link that opens only with the key of its gateway", () => {
       "https://generativelanguage.googleapis.com/v1beta/files/7",
       BASE,
     ],
-  ])("is not used when it leads to %s", (_, link, baseUrl) => {
-    expect(outputsOf([link], baseUrl).urls).toEqual([]);
-  });
+  ])(
+    "a link that opens only with the gateway's key is not used when it leads to %s",
+    (_, link, baseUrl) => {
+      expect(outputsOf([link], baseUrl).urls).toEqual([]);
+    },
+  );
 
-  it("opens for everybody where its query has a signature", () => {
+  it("a link to a gateway's content path opens for everybody when its query has a signature", () => {
     const link = `${KEYED}?signature=1`;
     expect(outputsOf([link, "/files/9.mp4", 7, null])).toMatchObject({
       urls: [link, `${ORIGIN}/files/9.mp4`],
@@ -69,13 +75,13 @@ describe("a link that opens only with the key of its gateway", () => {
     });
   });
 
-  it("is that of the job where an answer has no link", () => {
+  it("when a gateway's answer has no link, the link that opens only with its key is the content path of the job", () => {
     const contentUrl = `${BASE}/v1/videos/7/content`;
     expect(outputsOf([])).toEqual({ urls: [], keyedUrls: [], contentUrl });
   });
 
   it.each(["/v1/videos/7/content", "/v1/video/generations/7/content/", "/api/v1/tasks/7/content"])(
-    "is recognised by its path %s",
+    "a link that opens only with the gateway's key is recognised by its path %s",
     (path) => {
       expect(needsKey(new URL(path, BASE))).toBe(true);
     },
@@ -108,12 +114,12 @@ describe("a report on a job with a link that opens only with the key", () => {
   const keyed = { ...report, urls: [KEYED], keyedUrls: [KEYED] };
   const rules = { isGeneric: false, secrets: [] };
 
-  it("is a success when the relay gives clients links of its own, and otherwise a success without output", () => {
+  it("a report whose link opens only with the key is a success if the relay gives clients links of its own, else one without output", () => {
     expect(toNews(keyed, { ...rules, areKeyedLinksServed: true })).toEqual(completed([KEYED]));
     expect(toNews(keyed, rules)).toEqual({ status: "no_output" });
   });
 
-  it("has its other links alone where the relay gives clients no links of its own", () => {
+  it("a report with a link that opens only with the key has only its other links when the relay gives clients no links of its own", () => {
     const open = "https://cdn.example.com/7.png";
     const both = { ...keyed, urls: [KEYED, open] };
     expect(toNews(both, { ...rules, areKeyedLinksServed: true })).toEqual(completed([KEYED, open]));
@@ -123,7 +129,7 @@ describe("a report on a job with a link that opens only with the key", () => {
   const unserved = (main: string, part: object) =>
     toNews({ ...report, ...outputsOf([main], BASE, part) }, rules);
 
-  it("has the open links beside it as outputs where the relay gives clients no links of its own", () => {
+  it("when the relay gives clients no links of its own, open links beside one that needs the key are the outputs", () => {
     const open = "https://cdn.example.com/7.mp3";
     expect(unserved(KEYED, { sound: open })).toEqual(completed([open]));
   });
@@ -131,17 +137,20 @@ describe("a report on a job with a link that opens only with the key", () => {
   it.each([
     ["with the extension of a picture", { output: "https://cdn.example.com/7.png" }],
     ["with the name of a picture", { last_frame_url: "https://cdn.example.com/7" }],
-  ])("is without output where no client can open it and the other link is one %s", (_, part) => {
-    expect(unserved(KEYED, part)).toEqual({ status: "no_output" });
-  });
+  ])(
+    "a report whose link no client can open is without output when its other link is one %s",
+    (_, part) => {
+      expect(unserved(KEYED, part)).toEqual({ status: "no_output" });
+    },
+  );
 
-  it("has a picture beside it as output where its path does not say that it is a video", () => {
+  it("a picture beside a link that needs the key is an output when the path of that link does not say that it is a video", () => {
     const open = "https://cdn.example.com/7.png";
     const main = `${ORIGIN}/v1/tasks/7/artifacts/0/content`;
     expect(unserved(main, { output: open })).toEqual(completed([open]));
   });
 
-  it("is no success while it is not known whether the link opens", () => {
+  it("a report with a link that opens only with the key is no success while it is not known whether the link opens", () => {
     const asked = { ...keyed, contentUrl: KEYED };
     expect(toNews(asked, { ...rules, areKeyedLinksServed: true })).toEqual({ status: "no_output" });
   });

@@ -10,7 +10,7 @@ const wordsIn = (...lines: readonly string[]) => lines.flatMap((line) => line.sp
 const isCover = (name: string, owner: object) => name === "image_url" && "a" in owner;
 
 describe("the search for outputs in an answer", () => {
-  it("finds the documented places first, then every other link in the order of the answer, each once", () => {
+  it("the search for outputs finds the documented places first, then every other link in the order of the answer, each once", () => {
     const part = { sound: C, frames: [{ url: B }, { url: A }], deep: { er: [[{ file: B }]] } };
     expect(outputLinks({ main: [undefined, null, [A]], part })).toEqual([A, C, B]);
     expect(outputLinks({ main: [], part })).toEqual([C, B, A]);
@@ -23,11 +23,11 @@ describe("the search for outputs in an answer", () => {
     ["links with commas between them", `${A},${B}`],
     ["links with commas and blanks between them", `${A}, ${B}`],
     ["links in lines", `${A}\n${B}\n`],
-  ])("reads a text that is %s", (_, text) => {
+  ])("the search for outputs in an answer reads a text that is %s", (_, text) => {
     expect(outputLinks({ main: [], part: { result: text } })).toEqual([A, B]);
   });
 
-  it("leaves out a rendered picture of the 3D model beside it, and no other rendered picture", () => {
+  it("the search for outputs leaves out a rendered picture of the 3D model beside it, and no other rendered picture", () => {
     for (const name of ["rendered_image", "renderImageUrl", "rendered_video"]) {
       const render = name.endsWith("Url") ? B : { url: B };
       expect(outputLinks({ main: [], part: { [name]: render, pbr_model: { url: C } } })).toEqual([
@@ -44,7 +44,7 @@ describe("the search for outputs in an answer", () => {
     ["a path without a scheme", "//cdn.example.com/b.png"],
     ["another scheme", "s3://bucket/b.png"],
     ["broken JSON", `["${B}"`],
-  ])("takes no output from %s", (_, text) => {
+  ])("the search for outputs in an answer takes no output from %s", (_, text) => {
     expect(outputLinks({ main: [], part: { a: text, b: A } })).toEqual([A]);
   });
 
@@ -57,10 +57,13 @@ describe("the search for outputs in an answer", () => {
       "callBackUrl callback_url self response_url docs_url documentation error nodeErrors logs",
       "user",
     ),
-  )("leaves out the member %s, with all that is in it", (name) => {
-    const part = { [name]: B, inner: { [name]: { url: B }, a: A }, list: [{ [name]: [B] }] };
-    expect(outputLinks({ main: [], part })).toEqual([A]);
-  });
+  )(
+    "the search for outputs in an answer leaves out the member %s, with all that is in it",
+    (name) => {
+      const part = { [name]: B, inner: { [name]: { url: B }, a: A }, list: [{ [name]: [B] }] };
+      expect(outputLinks({ main: [], part })).toEqual([A]);
+    },
+  );
 
   it.each(
     wordsIn(
@@ -68,12 +71,15 @@ describe("the search for outputs in an answer", () => {
       "origin_url source download_url source_separated_audio file model_urls config_file transcription_url",
       "streamAudioUrl base_color 封面图",
     ),
-  )("takes the member %s, whose name does not say that it is no output", (name) => {
-    expect(outputLinks({ main: [], part: { [name]: B } })).toEqual([B]);
-  });
+  )(
+    "the search for outputs in an answer takes the member %s, whose name does not say that it is no output",
+    (name) => {
+      expect(outputLinks({ main: [], part: { [name]: B } })).toEqual([B]);
+    },
+  );
 
   it.each(["preview", "THUMBNAIL", "temp", "input", "user_input", "cover_image", "reference"])(
-    "leaves out an object that says by its type or role that it is %s",
+    "the search for outputs in an answer leaves out an object that says by its type or role that it is %s",
     (kind) => {
       const part = {
         files: [
@@ -86,7 +92,7 @@ describe("the search for outputs in an answer", () => {
     },
   );
 
-  it("takes a member that is named as a state only where it is an object, and a link of an object only by its relation", () => {
+  it("the search for outputs takes a member named as a state only if it is an object, and a link of an object only by its relation", () => {
     const status = { phase: "done", files: [{ url: B }] };
     const links = [
       { rel: "self", href: C },
@@ -99,24 +105,24 @@ describe("the search for outputs in an answer", () => {
     ).toEqual([A]);
   });
 
-  it("takes no link beside one that is named as a call, e.g. those to get and to cancel a job", () => {
+  it("the search for outputs takes no link beside one that is named as a call, e.g. those to get and to cancel a job", () => {
     const part = { urls: { get: B, cancel: B, web: C }, result: { url: A, status: "done" } };
     expect(outputLinks({ main: [], part })).toEqual([A]);
   });
 
-  it("takes a documented place whatever its name, and what an adapter does not leave out", () => {
+  it("the search for outputs takes a documented place whatever its name, and a member of any name unless the adapter excludes it", () => {
     const part = { cover: B, image_url: C, a: A };
     expect(outputLinks({ main: [part.cover], part, isLeftOut: isCover })).toEqual([B, A]);
   });
 
-  it("takes a list of previews only where the answer has no other output", () => {
+  it("the search for outputs takes a list of previews only when the answer has no other output", () => {
     const previews = [{ audio: { url: C } }];
     expect(outputLinks({ main: [], part: { previews } })).toEqual([C]);
     expect(outputLinks({ main: [], part: { previews, a: A } })).toEqual([A]);
     expect(outputLinks({ main: [], part: { cover: B } })).toEqual([]);
   });
 
-  it("ends in an answer that is nested without end, and after very many links", () => {
+  it("the search for outputs ends in an answer that is nested without end, and after very many links", () => {
     let deep: unknown = A;
     for (let i = 0; i < 10_000; i++) deep = [deep];
     expect(outputLinks({ main: [deep], part: deep })).toEqual([]);

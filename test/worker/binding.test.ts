@@ -75,7 +75,7 @@ it("a submission over a service binding without a key is sent with the key of th
 });
 
 it.each(["https://relay", "http://127.0.0.1:8787", "https://attacker.example"])(
-  "without PUBLIC_URL, no link, hook URL or problem type is made of the origin %s that another Worker calls over a service binding",
+  "without PUBLIC_URL, no link, hook URL or problem type begins with the origin %s that another Worker calls over a service binding",
   async (origin) => {
     const outside = anArk();
     const send = (path: string, message: Message) =>
@@ -118,7 +118,7 @@ it.each<[string, string, Message]>([
   ["a wrong signature", "/v1/events", { body: {}, headers: { "webhook-signature": "v1,AAAA" } }],
   ["a wrong status token", `/v1/tasks/${crypto.randomUUID()}?token=st_1_2_3`, {}],
 ])(
-  "%s in a request over a service binding is refused with 401, as outside",
+  "%s in a request over a service binding is refused with 401, as at the public address",
   async (_, path, message) => {
     const outside = anArk();
     expect(await refusal(await bound(path, { ...message, bindings: BINDINGS }))).toEqual(
@@ -175,7 +175,7 @@ it("while a variable is invalid, a request over a service binding gets 503 not_c
   });
 });
 
-it("the log line of a request that is refused over a service binding has via binding", async () => {
+it("the log line of a request that is refused over a service binding has the field via with the value binding", async () => {
   const lines = await loggedBy(() => bound(`/v1/tasks/${crypto.randomUUID()}`));
   expect(lines).toMatchObject([
     { event: "request.refused", via: "binding", method: "GET", path: "/v1/tasks/:id", status: 404 },

@@ -170,7 +170,7 @@ it("after a thousand later refusals the ledger no longer remembers a refused cha
   expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
 });
 
-it("a task orders its charge for as long as its registration waits for the answer, which is 2 s", async () => {
+it("a task orders the charge of its price with a validity of 2 s, the time for which its registration waits for the answer", async () => {
   const charged = vi.spyOn(AccountObject.prototype, "charge");
   await aCharged(await anAccount(10), 4);
   expect(charged.mock.calls.map(([, , notAfter]) => notAfter)).toEqual([START + 2_000]);

@@ -56,7 +56,7 @@ it.each<readonly [ProblemCode, string, Partial<ProblemDetails>, readonly string[
     ["&lt;script&gt;", "U+202E"],
   ],
 ])(
-  "the console's error page for the problem code %s %s contains the texts that this test lists for it, and no script of the detail",
+  "the console's error page for the problem %s %s has the texts that this test lists for it, and runs no script in the detail",
   async (code, _, more, texts) => {
     const page = await (await pageOf(code, more)).text();
     for (const text of texts) expect(page).toContain(text);

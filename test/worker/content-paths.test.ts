@@ -60,7 +60,7 @@ describe("a success whose answer has no link, of an upstream with a content path
       () => new Response("\0", { headers: { "Content-Type": "text/html" } }),
     ],
   ])(
-    "completes its task with a link of the relay when this path answers with %s",
+    "a job whose success has no link completes with a link of the relay when its content path answers with %s",
     async (_, site) => {
       const { task, sentTo } = await polled(site);
       expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
@@ -81,7 +81,7 @@ describe("a success whose answer has no link, of an upstream with a content path
     ["a page", () => new Response("<!doctype html>", { headers: { "Content-Type": "text/html" } })],
     ["a redirect to this machine", answering(null, 302, { Location: "http://127.0.0.1:1/" })],
   ])(
-    "has no output when this path answers with %s, and a later poll asks again",
+    "a job whose success has no link has no output when its content path answers with %s, and a later poll asks again",
     async (_, site) => {
       const { task, poll, on, sentTo } = await polled(site);
       expect(task).toMatchObject(WITHOUT_OUTPUT);
@@ -91,7 +91,7 @@ describe("a success whose answer has no link, of an upstream with a content path
     },
   );
 
-  it("is found through a redirect, to which the key does not go", async () => {
+  it("the file at a job's content path is found through a redirect, to which the key is not sent", async () => {
     const { task, poll, on, sentTo } = await polled(answering(null, 404));
     expect(task.status).toBe("pending");
     on(CONTENT, answering(null, 302, { Location: CDN }));
@@ -103,25 +103,28 @@ describe("a success whose answer has no link, of an upstream with a content path
   it.each<[string, Site, string]>([
     ["HTTP 429", answering(null, 429), "limited"],
     ["a lost connection", () => Promise.reject(new Error("lost")), "unanswered"],
-  ])("is not known when this path answers with %s", async (_, site, answer) => {
-    const { task } = await polled(site);
-    expect(task.status).toBe("pending");
-    expect(JSON.stringify(task["tracking"])).toContain(answer === "limited" ? answer : "");
-    expect(JSON.stringify(task["tracking"])).not.toContain("no_output");
-  });
+  ])(
+    "whether a successful job has an output is not known when its content path answers with %s",
+    async (_, site, answer) => {
+      const { task } = await polled(site);
+      expect(task.status).toBe("pending");
+      expect(JSON.stringify(task["tracking"])).toContain(answer === "limited" ? answer : "");
+      expect(JSON.stringify(task["tracking"])).not.toContain("no_output");
+    },
+  );
 
-  it("is asked again only after the time in the Retry-After of this path's HTTP 429", async () => {
+  it("a content path that answers HTTP 429 is asked again only after the time in Retry-After", async () => {
     const { alarmIn } = await polled(answering(null, 429, { "Retry-After": "1800" }));
     expect(await alarmIn()).toBeGreaterThanOrEqual(1_800_000);
   });
 
-  it("is not asked for a file where the relay has no address for links", async () => {
+  it("a job's content path is not asked for a file when the relay has no address for links", async () => {
     const { task, sentTo } = await polled(FILE, DONE, { PUBLIC_URL: "" });
     expect(task).toMatchObject(WITHOUT_OUTPUT);
     expect(sentTo(CONTENT)).toEqual([]);
   });
 
-  it("is not asked for a file while the job runs, and when the answer has another link", async () => {
+  it("a job's content path is not asked for a file while the job runs, or when the answer has another link", async () => {
     const running = await polled(FILE, { ...DONE, status: "in_progress" });
     expect(running.sentTo(CONTENT)).toEqual([]);
     const { task, sentTo } = await polled(FILE, { ...DONE, url: CDN });
@@ -134,17 +137,17 @@ describe("a success whose answer has an output of its own and no link, of an ups
   const caption = { caption: "A fox runs" };
   const frame = { last_frame: `data:image/png;base64,${btoa("\x89PNG\r\n frame")}` };
 
-  it("has the file at this path as output, and not the text in the answer", async () => {
+  it("the output of a success without a link is the file at the job's content path, and not the text in the answer", async () => {
     const { task } = await polled(FILE, { ...DONE, ...caption });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
   });
 
-  it("has the file at this path as output where the relay keeps no picture of the answer", async () => {
+  it("the output of a success without a link is the file at the content path when the relay does not keep a picture in the answer", async () => {
     const { task } = await polled(FILE, { ...DONE, ...frame });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
   });
 
-  it("fails because its output is text where no file is at this path", async () => {
+  it("a success whose answer has only text fails the task when no file is at the job's content path", async () => {
     const { task } = await polled(answering(null, 404), { ...DONE, ...caption });
     expect(task).toMatchObject({ status: "failed", error: { code: "output_not_a_file" } });
   });
@@ -187,7 +190,7 @@ async function slowlyAsked(answer: object, limitMs: number) {
 }
 
 describe("a content path that does not answer within the time for the state of its job", () => {
-  it("is waited for, also while the watchdog alarm fires", async () => {
+  it("a content path that answers later than a poll's time limit is waited for, also while the watchdog alarm fires", async () => {
     const { id, signals, task, passLimit, open } = await slowlyAsked(DONE, POLL_TIMEOUT_MS);
     await passLimit();
     expect(signals[0]?.aborted).toBe(false);
@@ -198,7 +201,7 @@ describe("a content path that does not answer within the time for the state of i
     expect(signals).toHaveLength(1);
   });
 
-  it("counts as a file after 30 seconds where the upstream has named it", async () => {
+  it("a content path that the upstream has named and that does not answer within 30 seconds counts as a file", async () => {
     const { task, passLimit } = await slowlyAsked(
       { ...DONE, metadata: { url: CONTENT } },
       CONTENT_TIMEOUT_MS,
@@ -207,7 +210,7 @@ describe("a content path that does not answer within the time for the state of i
     expect(await task()).toMatchObject({ status: "completed", output: { urls: [LINK] } });
   });
 
-  it("is not known to be a file after 30 seconds where the upstream has not named it", async () => {
+  it("a content path that the upstream has not named and that does not answer within 30 seconds does not count as a file", async () => {
     const { task, passLimit } = await slowlyAsked(DONE, CONTENT_TIMEOUT_MS);
     await passLimit();
     const { status, tracking } = await task();
@@ -220,21 +223,21 @@ describe("a success whose link is the content path of its job at another origin"
   const frame = "https://cdn.example.net/last.png";
   const metadata = { url: "https://public.example.org/v1/videos/video_7/content", frame };
 
-  it("is asked for at the base URL of the connection, and the link stands before the other outputs", async () => {
+  it("a content path named at another origin is asked at the connection's base URL, and its link comes before the other outputs", async () => {
     const { task, sentTo } = await polled(FILE, { ...DONE, metadata });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK, frame] } });
     expect(sentTo(CONTENT)).toHaveLength(1);
     expect(sentTo("https://public.example.org")).toEqual([]);
   });
 
-  it("leaves the other files as outputs when no file is at this path", async () => {
+  it("when no file is at a content path that is named at another origin, the other files are the outputs", async () => {
     const url = metadata.url;
     const sound = "https://cdn.example.net/7.mp3";
     const { task } = await polled(answering(null, 404), { ...DONE, metadata: { url, sound } });
     expect(task).toMatchObject({ status: "completed", output: { urls: [sound] } });
   });
 
-  it("has no output while the path does not open, although the answer has a picture", async () => {
+  it("a success with a picture has no output while its content path, named at another origin, does not open", async () => {
     const { task } = await polled(answering(null, 404), { ...DONE, metadata });
     expect(task).toMatchObject(WITHOUT_OUTPUT);
   });
@@ -261,18 +264,18 @@ describe("a link that a job got as input with its submission", () => {
     return { task, ...outside };
   }
 
-  it("is no output where the upstream repeats it beside the output", async () => {
+  it("a link that a job got as input is no output when the upstream repeats it beside the output", async () => {
     const { task } = await repeated({ picture: input, url: CDN });
     expect(task).toMatchObject({ status: "completed", output: { urls: [CDN] } });
   });
 
-  it("leaves an answer without a link, so that the content path of the job is asked", async () => {
+  it("when an answer's only link is one that the job got as input, the content path of the job is asked", async () => {
     const { task, sentTo } = await repeated({ picture: input });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
     expect(sentTo(`${job}/content`)).not.toEqual([]);
   });
 
-  it("is an output of a job that got another link", async () => {
+  it("a link that one job got as input is an output of a job that got another link", async () => {
     const { task } = await repeated({ picture: `${input}&c=3` });
     expect(task).toMatchObject({ output: { urls: [`${input}&c=3`] } });
   });

@@ -82,7 +82,7 @@ it("half an emoji in the error of an answer to a poll is U+FFFD in the signed ca
   expect(await callbackBody(outside)).toMatchObject({ error: { message: `Cut: ${MENDED}` } });
 });
 
-it("a seed of 64 bits in an answer to a poll stands with all its digits, as a text, in the metadata of the callback", async () => {
+it("a seed of 64 bits in an answer to a poll is a text with all its digits in the metadata of the callback", async () => {
   const outside = aRelayTo(
     "https://ark.",
     `{"id":"cgt-1","status":"succeeded","content":{"video_url":"${VIDEO}"},"seed":${SEED}}`,
@@ -94,7 +94,7 @@ it("a seed of 64 bits in an answer to a poll stands with all its digits, as a te
   expect(await callbackBody(outside)).toMatchObject({ output: { metadata: { seed: SEED } } });
 });
 
-it("a seed of 64 bits that was submitted stands with all its digits in the metadata of the callback, and goes up as it was sent", async () => {
+it("a seed of 64 bits is sent to the upstream as it was submitted, and has all its digits in the metadata of the callback", async () => {
   const outside = aRelayTo(
     "https://ark.",
     `{"id":"cgt-1","status":"succeeded","content":{"video_url":"${VIDEO}"}}`,

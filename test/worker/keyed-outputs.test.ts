@@ -76,8 +76,8 @@ async function linked() {
   return { ...others, link, open };
 }
 
-describe("an output that opens only with the key of its gateway, in a relay without a bucket,", () => {
-  it("completes its task with a link of the relay, behind which the output is passed on under the type of its bytes", async () => {
+describe("an output that opens only with the key of its gateway, in a relay without a bucket", () => {
+  it("an output that opens only with its gateway's key gets a link of the relay, which passes it on under the type of its bytes", async () => {
     const { link, open, sentTo } = await linked();
     expect(link).toMatch(/^https:\/\/relay\.example\.com\/outputs\/[\w-]+\/1\/[\w-]+\.bin$/);
     const response = await open();
@@ -102,7 +102,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     ["from its middle", "bytes=20-29", 20, 10],
     ["to its end", "bytes=500-", 500, VIDEO.length - 500],
   ])(
-    "is passed on in part when a Range asks for it %s, each part as a video",
+    "an output that opens only with its gateway's key is passed on in part when a Range asks for it %s, each part as a video",
     async (_, range, offset, length) => {
       const { open } = await linked();
       const response = await open({ Range: range });
@@ -115,19 +115,19 @@ describe("an output that opens only with the key of its gateway, in a relay with
     },
   );
 
-  it("is passed on whole when the Range has an If-Range, because the relay has no entity tag of the upstream", async () => {
+  it("a passed-on output is sent whole when the Range has an If-Range, because the relay has no entity tag of the upstream", async () => {
     const { open } = await linked();
     expect((await open({ Range: "bytes=0-9", "If-Range": '"a"' })).status).toBe(200);
   });
 
-  it("is answered without a body to a HEAD", async () => {
+  it("an output that opens only with its gateway's key is answered without a body to a HEAD", async () => {
     const { open } = await linked();
     const response = await open({}, "HEAD");
     expect([response.status, await response.text()]).toEqual([200, ""]);
     expect(response.headers.get("Content-Length")).toBe(String(VIDEO.length));
   });
 
-  it("is fetched through a redirect to another host, which does not get the key", async () => {
+  it("an output that opens only with its gateway's key is fetched through a redirect to another host, which does not get the key", async () => {
     const { open, on, sentTo } = await linked();
     on(CONTENT, answering(null, 302, { Location: "https://cdn.example.net/7.mp4" }));
     on("https://cdn.example.net/", () => new Response(VIDEO));
@@ -143,13 +143,16 @@ describe("an output that opens only with the key of its gateway, in a relay with
     [410, GONE],
     [500, { status: 503, code: "unavailable" }],
     [429, { status: 503, code: "unavailable" }],
-  ])("is refused, when its gateway answers %i, with %j", async (status, problem) => {
-    const { open, on } = await linked();
-    on(CONTENT, answering(null, status));
-    expect(await refusal(await open())).toEqual(problem);
-  });
+  ])(
+    "an output that opens only with its gateway's key is refused, when the gateway answers %i, with %j",
+    async (status, problem) => {
+      const { open, on } = await linked();
+      on(CONTENT, answering(null, status));
+      expect(await refusal(await open())).toEqual(problem);
+    },
+  );
 
-  it("is refused when its gateway redirects to this machine, and nothing is requested there", async () => {
+  it("an output that opens only with its gateway's key is refused, and nothing is requested, when the gateway redirects to this machine", async () => {
     const { open, on, sentTo } = await linked();
     on(CONTENT, answering(null, 302, { Location: "http://127.0.0.1:1/" }));
     on("http://127.0.0.1", () => new Response(VIDEO));
@@ -157,7 +160,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     expect(sentTo("http://127.0.0.1")).toEqual([]);
   });
 
-  it("is passed on until the relay's link expires, because the gateway states no time at which its own links end", async () => {
+  it("an output is passed on until the relay's link expires when its gateway states no time at which its own links end", async () => {
     const { open } = await linked();
     pass(6 * DAY_MS);
     expect((await open()).status).toBe(200);
@@ -165,13 +168,13 @@ describe("an output that opens only with the key of its gateway, in a relay with
     expect(await refusal(await open())).toEqual(GONE);
   });
 
-  it("leaves the job without output when neither OUTPUTS_URL nor PUBLIC_URL is set, because no link of the relay can be made", async () => {
+  it("a keyed output is no output when neither OUTPUTS_URL nor PUBLIC_URL is set, because the relay can make no link to it", async () => {
     const { task } = await polled({ PUBLIC_URL: "" });
     expect(task).toMatchObject({ status: "pending", tracking: { answer: "no_output" } });
   });
 });
 
-describe("a video of Gemini, in a relay without a bucket,", () => {
+describe("a video of Gemini, in a relay without a bucket", () => {
   const google = "https://generativelanguage.googleapis.com/v1beta";
   const download = `${google}/files/bx2q:download?alt=media`;
   const vars = { ...env, GEMINI_API_KEY: "test-only-gemini-key" };
@@ -200,14 +203,14 @@ describe("a video of Gemini, in a relay without a bucket,", () => {
     return output.urls[0] ?? "";
   }
 
-  it("gets a link of the relay, which opens it with the key in x-goog-api-key", async () => {
+  it("a video of Gemini gets a link of the relay without a bucket, which opens it with the key in x-goog-api-key", async () => {
     const link = await completed();
     expect(link).toMatch(/^https:\/\/relay\.example\.com\/outputs\//);
     const response = await answerTo(new Request(link), vars);
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO);
   });
 
-  it("cannot be opened after the 48 hours for which Google keeps it, although the relay's link ends later", async () => {
+  it("a video of Gemini cannot be opened after the 48 hours for which Google keeps it, although the relay's link ends later", async () => {
     const link = await completed();
     pass(2 * DAY_MS - 60_000);
     expect((await answerTo(new Request(link), vars)).status).toBe(200);

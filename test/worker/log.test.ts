@@ -334,7 +334,7 @@ it.each([
   ["a hook URL that the relay did not make", 0, "/hooks/ark/x/y", { key: null, body: {} }],
   ["the operator's request with an invalid body", 1, "/v1/tasks", { body: {} }],
   ["the operator's request for an unknown task", 1, "/v1/tasks/x", {}],
-])("without LOG=all, %s leads to %i log lines", async (_what, count, path, message) => {
+])("without LOG=all, %s is logged in %i lines", async (_what, count, path, message) => {
   expect(await loggedBy(() => callWith(NORMAL, path, message))).toHaveLength(count);
 });
 

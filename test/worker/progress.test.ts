@@ -101,7 +101,7 @@ it("a task shows no progress after its object was evicted, another job was attac
   expect(await seen(other)).toMatchObject(unknown);
 });
 
-it("after a poll without news, a GET with the earlier ETag gets the operator 200, because tracking has changed, and the account 304; a GET with ?wait= goes on waiting", async () => {
+it("after a poll without news, a GET with the earlier ETag answers the operator 200, as tracking has changed, and the account 304", async () => {
   aReplicate(running(40));
   const account = await anAccount();
   const task = await polled(KEYED, { account });

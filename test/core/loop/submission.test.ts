@@ -123,7 +123,7 @@ function booked({ ledger }: MemoryHost) {
 }
 
 describe.each(ENDINGS)("a submission with a price, whose charge is %s", (_what, ending) => {
-  it("ends its task as the upstream's answer says when nothing crashes, and its price is charged once and returned at most once", async () => {
+  it("without a crash, a submission with a price ends its task as the upstream answers; the price is charged once, returned at most once", async () => {
     const host = new DyingHost(null);
     expect(await live(host, ending, false)).toBe(true);
     expect(endOf(host)).toBe(ending.end);
@@ -135,7 +135,7 @@ describe.each(ENDINGS)("a submission with a price, whose charge is %s", (_what, 
     ["repeats", true],
     ["does not repeat", false],
   ])(
-    "neither loses nor doubles the price and always leaves an alarm, at whatever point the object crashes, when the caller %s its call",
+    "a crash at any point of a submission with a price neither loses nor doubles the price when the caller %s its call",
     async (_, isRepeated) => {
       let crashes = 0;
       for (let point = 1; ; point++) {

@@ -120,7 +120,7 @@ async function readPicture(headers: Readonly<Record<string, string>>): Promise<n
 }
 
 describe.concurrent("a client that stops to read", () => {
-  it("an output that is passed on: 16 of 20 readers get it, and once they have read nothing for a minute, their requests to the upstream end and others get it", async () => {
+  it("of 20 readers of one output 16 get it; when they read nothing for a minute, the requests to its upstream end and other readers get it", async () => {
     const link = await linkOfVideo();
     const get = [`GET ${link} HTTP/1.1`, "Host: relay.example.com"];
     const readers = await Promise.all(Array.from({ length: 20 }, () => stopReading(get)));
@@ -137,7 +137,7 @@ describe.concurrent("a client that stops to read", () => {
     for (const { socket } of readers) socket.destroy();
   });
 
-  it("a long answer to a submission: while an account leaves as many unread as it may, another gets its own, and after a minute the first gets one again", async () => {
+  it("while an account leaves as many long answers unread as it may, another account gets its own; after a minute the first gets one again", async () => {
     const [greedy, other] = [await asAccount(), await asAccount()];
     const head = [
       `POST ${PICTURES} HTTP/1.1`,

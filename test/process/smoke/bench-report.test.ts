@@ -54,7 +54,7 @@ const MEASURED: PlaceResult = {
 const MACHINE = { startedAt: new Date(0), hardware: "2 cores", versions: "workerd 1", load: [0.5] };
 
 describe("the report of npm run bench", () => {
-  it("the report of npm run bench compares both processes of the relay with the floor with promises in the same rounds, and states limits, goals and noise", () => {
+  it("the report of npm run bench compares two relay processes with a minimal Worker of the same promises, and states limits and noise", () => {
     expect(checkLines(checksOf([MEASURED])).split("\n")).toEqual([
       "- pass: delivered/s, 32 connections (tmpfs): 0.85 × (0.85 to 0.90) that of the floor with promises, must be at least 0.85; goal 0.90: not reached; the same relay again: 1.00 × (0.90 to 1.05)",
       "- CPU time per task, 32 connections (tmpfs): 1.23 × (1.10 to 1.25) that of the floor with promises; the same relay again: 1.00 × (1.00 to 1.00)",

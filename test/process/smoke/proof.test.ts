@@ -69,7 +69,7 @@ it.each([
   },
 );
 
-it("npm run proof succeeds only if every part held", () => {
+it("npm run proof succeeds only if every part of it has passed", () => {
   expect(isProved([HELD, HELD])).toBe(true);
   expect(isProved([HELD, { ...HELD, isHeld: false }])).toBe(false);
   expect(isProved([])).toBe(false);

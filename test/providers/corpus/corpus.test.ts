@@ -44,19 +44,19 @@ describe.each([...new Set(BODIES.map(({ provider }) => provider))])(
   (provider) => {
     const bodies = BODIES.filter((each) => each.provider === provider);
 
-    it("is read as its files expect", async () => {
+    it(`each real body in the corpus of ${provider} is read as its file expects`, async () => {
       const wrong = await differencesIn(bodies);
       expect(Object.fromEntries(wrong.filter(([, lines]) => lines.length > 0))).toEqual({});
     });
 
-    it("has no file in an answer that a relay with a bucket does not keep, unless no GET brings the answer again", async () => {
+    it(`a relay with a bucket keeps each file in an answer of the corpus of ${provider}, unless no GET brings the answer again`, async () => {
       const inline = bodies.filter((each) => each.body.expect.inline === true);
       const read = await Promise.all(inline.map(async (each) => [each.name, await keptIn(each)]));
       const expected = inline.map(({ name, body }) => [name, expectedOfKeeping(provider, body)]);
       expect(Object.fromEntries(read)).toEqual(Object.fromEntries(expected));
     });
 
-    it("has no two bodies with the same members, states and codes and the same kind of reading", () => {
+    it(`the corpus of ${provider} has no two bodies with the same members, states and codes and the same kind of reading`, () => {
       const shapes = Map.groupBy(bodies, ({ body }) => `${shapeOf(body)} ${readingShapeOf(body)}`);
       const repeated = [...shapes.values()].filter((alike) => alike.length > 1);
       expect(repeated.map((alike) => alike.map(({ name }) => name))).toEqual([]);

@@ -54,7 +54,7 @@ describe("a value that a declaration lists as an end", () => {
     [{ code: "CANCELED", id: "job-1" }, "canceled", false, '"CANCELED"'],
     [{ code: 501, state: "running", msg: "late" }, "provider", true, "late"],
   ])(
-    "ends the job with the answer %j as %s, retryable: %s, with the message %s",
+    "a value that a declaration lists as an end ends the job with the answer %j as %s, retryable: %s, with the message %s",
     (body, category, retryable, message) => {
       expect(read(body)).toEqual({ category, retryable, message });
     },
@@ -65,11 +65,11 @@ describe("a value that a declaration lists as an end", () => {
     [{ code: "constructor", msg: "no" }],
     [{ code: null }],
     [{ data: { code: 501 } }],
-  ])("does not end the job with the answer %j, which has another value", (body) => {
+  ])("a declared end does not end the job with the answer %j, which has another value", (body) => {
     expect(read(body)).toBe("unclear");
   });
 
-  it("does not end the job with a status that refuses the key or the rate, or that says that the service is out of order", () => {
+  it("a declared end does not end the job with a status that refuses the key or the rate, or says that the service is out of order", () => {
     const kinds = [401, 403, 429, 404, 502, 503].map((status) =>
       read({ code: 501, id: "job-1" }, { ends: ENDS }, status),
     );
@@ -96,10 +96,13 @@ describe("any error of a declaration in an answer that names the job", () => {
     ["insufficientCredits", "provider", false],
     ["inferenceError", "provider", true],
     [7, "provider", true],
-  ])("ends the job with the code %j as %s, retryable: %s", (code, category, retryable) => {
-    expect(read(withError(code, "job-1"))).toEqual({ category, retryable, message: "no" });
-    expect(read(withError(code, "job-1"), { ends: ENDS }, 400)).toMatchObject({ category });
-  });
+  ])(
+    "a declaration by which any error ends the job ends it with the code %j as %s, retryable: %s",
+    (code, category, retryable) => {
+      expect(read(withError(code, "job-1"))).toEqual({ category, retryable, message: "no" });
+      expect(read(withError(code, "job-1"), { ends: ENDS }, 400)).toMatchObject({ category });
+    },
+  );
 
   it.each([
     "invalidApiKey",
@@ -110,9 +113,12 @@ describe("any error of a declaration in an answer that names the job", () => {
     "serviceUnavailable",
     "jobNotFound",
     "maintenance",
-  ])("does not end the job with the code %s, which is about the request", (code) => {
-    expect(read(withError(code, "job-1"))).toBe("unknown state");
-  });
+  ])(
+    "a declaration by which any error ends the job does not end it with the code %s, which is about the request",
+    (code) => {
+      expect(read(withError(code, "job-1"))).toBe("unknown state");
+    },
+  );
 
   it.each([
     [withError("late", "job-2")],
@@ -120,13 +126,13 @@ describe("any error of a declaration in an answer that names the job", () => {
     [withError(null, "job-1")],
     [withError("", "job-1")],
   ])(
-    "does not end the job with the answer %j, which names no job, another one or no error",
+    "a declaration by which any error ends the job needs an error and the job's name in the answer: %j does not end it",
     (body) => {
       expect(read(body)).not.toMatchObject({ category: expect.anything() });
     },
   );
 
-  it("ends the job with the error that stands beside the value, also where another comes before it", () => {
+  it("a declared end takes the error that stands beside its value, even when another error comes before it", () => {
     const errors = [
       { code: "rateLimitExceeded", text: "slow" },
       { code: "inferenceError", job: "job-1", text: "broken" },

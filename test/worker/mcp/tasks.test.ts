@@ -156,7 +156,7 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
   },
 );
 
-it("an MCP client can subscribe to tasks only when it declares tasks, and is then notified of nothing and reads them", async () => {
+it("an MCP client can subscribe to tasks only when it declares tasks; it gets no notifications, and reads the tasks instead", async () => {
   const params = { notifications: { taskIds: [await register()] } };
   const { status, error } = await ask("subscriptions/listen", params, { hasTasks: false });
   expect([status, error]).toMatchObject([400, MISSING_CAPABILITY]);

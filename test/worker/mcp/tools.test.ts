@@ -107,7 +107,7 @@ it("a call of an MCP tool submits the job once, with the model of its offer and 
   expect(await readSubmitted(id)).toMatchObject({ account, submission: { state: "accepted" } });
 });
 
-it("a call of an MCP tool that takes any member, and that names another model, gets the model and the price of the tool", async () => {
+it("a call of an MCP tool that names another model, where the tool takes any member, gets the model and the price of the tool", async () => {
   const outside = anArk();
   const { account, key } = await aTenant(1_000);
   const offer = { connection: "ark", path: ARK_PATH };
