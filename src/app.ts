@@ -21,7 +21,7 @@ import type { KeyHolder } from "./objects/task/caller.ts";
  * differs for it.
  */
 export interface Entrance {
-  /** Name of this way in log lines; null for the public address. */
+  /** Name in log lines of the way in which a request reached the relay; null for the public address. */
   readonly via: "binding" | null;
   /** Caller of a request without a credential. Null means that such a request is refused. */
   readonly callerWithoutKey: KeyHolder | null;

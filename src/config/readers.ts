@@ -151,7 +151,7 @@ function wordIn<Word extends string>(words: readonly Word[]): Parser<Word> {
   };
 }
 
-/** Returns a parser for items that are separated by white space. All of them must be valid. */
+/** Returns a parser of a list of items that are separated by white space. A list with an invalid item is invalid. */
 export function list(
   message: string,
   isValid: (item: string) => boolean,

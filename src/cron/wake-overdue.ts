@@ -147,7 +147,7 @@ function isMisplaced({ createdAt, db }: OverdueTask, shards: Shards): boolean {
   return shards.at(createdAt) !== db;
 }
 
-/** Deletes the index rows of these tasks from the databases in which the rows were found. */
+/** Deletes the index rows of the given tasks from the databases in which the rows were found. */
 async function removeEach(tasks: readonly OverdueTask[]): Promise<void> {
   const version = Date.now();
   for (const [db, group] of Map.groupBy(tasks, (task) => task.db)) {

@@ -63,7 +63,7 @@ export function columnOf(kind: Kind, name: string): string {
   return name === sum ? "sum" : `key${keys.indexOf(name) + 1}`;
 }
 
-/** Returns an SQL condition that a row of `counts` is of one of these kinds. */
+/** Returns an SQL condition that selects the rows of the table `counts` of the given kinds. */
 export function kindsIn(kinds: readonly Kind[]): string {
   return `kind IN (${kinds.map((kind) => `'${kind}'`).join(", ")})`;
 }

@@ -8,11 +8,16 @@ import type { Shards } from "./shards.ts";
  */
 export interface UnknownSubmissions {
   readonly tasks: number;
-  /** True when the search has reached its limit, so that there may be more of these tasks. */
+  /**
+   * True when the search for tasks with an unknown submission has reached its limit, so that there may be more of them.
+   */
   readonly isCapped: boolean;
-  /** Creation time of the oldest of these tasks, in Unix milliseconds; null when there are none. */
+  /**
+   * Creation time of the oldest open task whose submission has an unknown outcome, in Unix milliseconds; null when
+   * there is no such task.
+   */
   readonly oldestAt: number | null;
-  /** Id of the oldest of these tasks; null when there are none. */
+  /** Id of the oldest open task whose submission has an unknown outcome; null when there is no such task. */
   readonly oldestId: string | null;
 }
 

@@ -28,7 +28,7 @@ export class AlertSlots {
     return true;
   }
 
-  /** Returns the time of the last alert of this kind, in Unix milliseconds; 0 when there was none. */
+  /** Returns the time of the last alert of the given kind, in Unix milliseconds; 0 when there was none. */
   lastAt(kind: string): number {
     return this.#kv.get<number>(keyOf(kind)) ?? 0;
   }

@@ -16,7 +16,7 @@ const MAX_HOSTS = 1_000;
 /** Tasks whose callbacks to one host have failed for good. */
 export interface FailedCallbacks {
   readonly failed: number;
-  /** Ids of the first 100 of these tasks. */
+  /** Ids of the first 100 tasks whose callbacks to the host have failed for good. */
   readonly tasks: readonly string[];
 }
 

@@ -37,7 +37,7 @@ export interface ChangeRequest {
   readonly method: "POST" | "PUT" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON body. Absent when the request has none. */
+  /** JSON body of the request. Absent for a request without a body. */
   readonly body?: JsonObject;
 }
 

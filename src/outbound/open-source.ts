@@ -6,7 +6,7 @@ import { get, getStream } from "./http.ts";
 
 /** The upstream's link to an output, with what the relay needs to fetch the output. */
 export interface Source {
-  /** The upstream's own link. */
+  /** Link to the output, as the upstream has stated it. */
   readonly url: string;
   /**
    * Headers that authenticate the relay. They are sent only to the origin of the link, and not to any URL to which the

@@ -22,7 +22,7 @@ const DIGEST_CHARS = 16;
 
 /**
  * Function that sends a callback to the listeners of an account. Listeners are programs that receive the account's
- * callbacks over a WebSocket. It never throws: a failure is a result, as with `post`.
+ * callbacks over a WebSocket. It never throws: it returns a failure as a result, as `post` does.
  */
 export type SendToListeners = (
   accountId: string,

@@ -33,7 +33,7 @@ export interface CancelRequest {
   readonly method: "POST" | "PUT" | "DELETE";
   /** Path and query of the call, relative to the base URL. */
   readonly path: string;
-  /** JSON body. Absent when the call has none. */
+  /** JSON body of the call that cancels a job. Absent for a call without a body. */
   readonly body?: JsonObject;
 }
 

@@ -133,7 +133,7 @@ export interface HookParameters {
   readonly secretParameter?: string;
 }
 
-/** JSON Pointers (RFC 6901) of members of a request, by name. None of them leads through a list. */
+/** JSON Pointers (RFC 6901) of members of a request, by the names of these members. No pointer leads through a list. */
 export type Pointers = Readonly<Record<string, string>>;
 
 /**

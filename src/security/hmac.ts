@@ -19,7 +19,7 @@ export interface HmacSecret {
  */
 export interface ImmediateHmacKey {
   readonly bytes: Bytes;
-  /** The same key for Web Crypto, which verifies with it. */
+  /** The HMAC key in the form that Web Crypto takes, for verifying. */
   readonly key: CryptoKey;
 }
 

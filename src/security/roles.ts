@@ -73,7 +73,7 @@ export function isOperatorRole(word: string): word is OperatorRole {
   return OPERATOR_ROLES.some((role) => role === word);
 }
 
-/** Tells whether an operator key of this role has the permission. */
+/** Tells whether an operator key of the given role has the permission. */
 export function mayOperator(role: OperatorRole, permission: Permission): boolean {
   return holdersOf(permission).operators.includes(role);
 }

@@ -7,7 +7,10 @@ import { DOCUMENT_HEADERS } from "../http/security-headers.ts";
 import { callLedger } from "./account-client.ts";
 import { entryView } from "./entry-view.ts";
 
-/** Number of ledger entries that one call to the account's object returns. A page is read in several such calls. */
+/**
+ * Number of ledger entries that one call to the account's object returns. A page of the export is read in several such
+ * calls.
+ */
 const BATCH = 1_000;
 /**
  * Number of characters after which a page of the export ends, even with fewer entries than asked for, so that it

@@ -27,7 +27,9 @@ export type Selection =
 type RequestHeaders = Pick<Headers, "get">;
 
 const WHOLE: Selection = { kind: "whole" };
-/** Pattern of a header `Range` with one range of bytes; several ranges are ignored, as section 14.2 permits. */
+/**
+ * Pattern of a header `Range` with one range of bytes; several ranges are ignored, as RFC 9110, section 14.2 permits.
+ */
 const ONE_RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
 
 /** Tells whether a header `Range` asks for one range of bytes. */

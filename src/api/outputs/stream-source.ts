@@ -211,7 +211,7 @@ function notSent(reason: string) {
   return unavailable("The upstream does not send this output now.", reason);
 }
 
-/** Which bytes of an output an upstream sends: all of them or a part. */
+/** The part of an output that an upstream sends, which may be all of it. */
 interface Extent {
   readonly status: 200 | 206;
   /** Number of bytes that the upstream sends; null when it does not state the number. */
@@ -279,7 +279,7 @@ class SourceReader {
   #memory: ArrayBuffer | null = new ArrayBuffer(PIECE_BYTES);
 
   /**
-   * Reads the bytes of this body.
+   * Creates a reader of the body of an upstream's answer.
    * @param stop ends the request to the upstream.
    */
   constructor(body: ReadableStream<Uint8Array>, stop: AbortController) {

@@ -8,7 +8,7 @@ interface FailureKind {
 
 /** Likely cause of failed callback attempts, with advice on what to check. */
 interface Cause {
-  /** Rank of this cause by the effort of checking it. Rank 1 takes the least effort. */
+  /** Rank of a cause by the effort of checking it. Rank 1 takes the least effort. */
   readonly rank: number;
   readonly text: string;
 }

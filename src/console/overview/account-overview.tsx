@@ -30,7 +30,7 @@ const REFRESH_S = 30;
 /** Pause in seconds before a refresh that is answered only when the watched task changes, or after 25 seconds. */
 const WATCHED_REFRESH_S = 5;
 
-/** Returns the overview of an account, or what a refresh replaces of it. */
+/** Returns the overview of an account. For a refresh, returns only the parts of the page that it replaces. */
 export async function accountOverview(visit: ViewerVisit, account: string) {
   const { request, env, viewer } = visit;
   await countRequest("LIMIT_LISTS", viewer, env);

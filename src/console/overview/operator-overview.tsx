@@ -22,7 +22,8 @@ import { Now, Past } from "./numbers.tsx";
 import { Problems } from "./problems.tsx";
 
 /**
- * Returns the overview of operators for the time range that the URL names, or what a refresh replaces of it.
+ * Returns the overview of operators for the time range that the URL names. For a refresh, returns only the parts of the
+ * page that it replaces.
  */
 export async function operatorOverview(visit: ViewerVisit) {
   const { request, env, runtime, url } = visit;

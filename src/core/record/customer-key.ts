@@ -7,7 +7,7 @@ import type { Policy } from "../policy.ts";
 export interface SealedKey {
   /** Identifier of the relay secret with which the key is sealed. It does not reveal the secret. */
   readonly sealedWith: string;
-  /** Random number of this encryption, in base64url. */
+  /** Random number (nonce) of the encryption of a customer's key, in base64url. */
   readonly nonce: string;
   /** The encrypted key with its authentication tag, in base64url. */
   readonly ciphertext: string;

@@ -62,7 +62,7 @@ export class TriedUntil {
     this.#isWriteTooOld = false;
   }
 
-  /** Records that the index has the row of this version of the task's record. */
+  /** Records that the index has the task's row in the given version. */
   noteIndexRow(version: number): void {
     if (!this.#isWriteTooOld) this.#indexedVersion = version;
   }

@@ -66,7 +66,10 @@ export interface ReadState {
 export interface ReadOutputs {
   /** All links to outputs. Those at the declared places come first. */
   readonly urls: readonly string[];
-  /** Those of `urls` that are on the host of the connection and open only with its key. */
+  /**
+   * Links to outputs on the host of the connection that open only with the key of the connection. They are among
+   * `urls`.
+   */
   readonly keyedUrls: readonly string[];
 }
 
