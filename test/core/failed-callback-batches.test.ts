@@ -37,7 +37,7 @@ it.each<[string, readonly number[], readonly (number | null)[]]>([
   ],
   ["before and after the clock was put back are reported at once", [0, -60_000], [0, 0]],
 ])(
-  "failed callbacks to a host are reported at once if none was within three seconds, else together: those %s",
+  "failed callbacks to a host are reported at once or in a batch after 3 s: callbacks %s",
   (_, times, waits) => {
     const batches = new FailedCallbackBatches();
     expect(added(batches, times)).toEqual(waits);

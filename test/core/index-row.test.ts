@@ -306,7 +306,7 @@ describe("the row of a finished task", () => {
       { ...DELIVERED, lostOutputs: 2 },
     ],
   ])(
-    "the index row of a finished task has the state of its result, its callback and its refund: the row of a task %s",
+    "the index row of a finished task states its result, its callback and its refund: the row of a task %s",
     (_what, record, row) => {
       expect(rowOf(record, POLICY)).toEqual(row);
     },

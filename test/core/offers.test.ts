@@ -135,7 +135,7 @@ it.each(READ)("OFFERS may have an offer %s", (_, written, read) => {
 });
 
 it.each([[undefined], [null], [""], [" \n"], ["[]"], [[]]])(
-  "nothing is offered when OFFERS is %j",
+  "the relay makes no offers when the variable OFFERS is %j",
   (value) => {
     expect(parseOffers(value)).toEqual({ ok: true, value: [] });
   },

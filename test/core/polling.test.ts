@@ -223,7 +223,7 @@ describe("success without output", () => {
     ["success with output completes the task", newsAnswer(aCompletion()), "completed"],
     ["processing makes the task processing", newsAnswer(PROCESSING), "processing"],
   ] as const)(
-    "after a poll that reported success without output, the report of a later poll takes effect as usual: %s",
+    "a task whose poll reported success without output takes the report of its next poll as usual: %s",
     (_what, answer, status) => {
       const record = apply(reported, aPollEnd(answer), THEN);
       expect(record.status).toBe(status);

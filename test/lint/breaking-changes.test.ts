@@ -84,7 +84,7 @@ it.each(
       ] as const,
   ),
 )(
-  "npm run types, which compares openapi.json with that of the kept release, reports %s when %s",
+  "npm run types, which compares openapi.json with that of the previous release, reports %s when %s",
   (_found, _, n, error) => {
     const own = errors.filter((line) => line.startsWith(`${n}/`)).join("\n");
     if (error === null) expect(own).toBe("");

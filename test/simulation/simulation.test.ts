@@ -147,7 +147,7 @@ it("a second run of the simulation with the same seed takes a task through exact
   }
 });
 
-it(`every record of ${COMPARED} simulated task lives has only fields and kinds of values that occur in a record of the kept release`, async () => {
+it(`every record of ${COMPARED} simulated task lives has only fields and kinds of values that occur in a record of the previous release`, async () => {
   const kept = new Set(Object.values(records).flatMap(shapeOf));
   const unkept = new Map<string, TaskRecord>();
   for (let seed = SEED; seed < SEED + COMPARED; seed++) {

@@ -93,11 +93,14 @@ it.each([
   ["a grant without reference", give, { amount: 1 }, "/reference"],
   ["an adjustment of zero credits", adjust, { ...ADJUSTMENT, amount: 0 }, "/amount"],
   ["an adjustment without reason", adjust, { ...ADJUSTMENT, reason: undefined }, "/reason"],
-] as const)("%s is rejected and not booked", async (_, book, body, path) => {
-  const account = await anAccount(5);
-  expect(await refusal(await book(account, body))).toEqual(invalid(path));
-  expect(await booksOf(account)).toEqual(["grant 5"]);
-});
+] as const)(
+  "a booking in the ledger of an account is refused and not booked: %s",
+  async (_, book, body, path) => {
+    const account = await anAccount(5);
+    expect(await refusal(await book(account, body))).toEqual(invalid(path));
+    expect(await booksOf(account)).toEqual(["grant 5"]);
+  },
+);
 
 it("the registration of a task with a price is refused while the balance of its account is negative, until enough credits are granted", async () => {
   const account = await anAccount(10);

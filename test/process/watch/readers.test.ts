@@ -131,7 +131,7 @@ it.each([
   for (const { ended } of readers) expect(await ended).toMatchObject({ status: "completed" });
 });
 
-it("readers who wait while the relay is replaced by the kept release, and by the present build again, get the result", async () => {
+it("readers who wait while the relay is replaced by the previous release, and then by the present build again, get the result", async () => {
   const earlier = await keptBundle();
   const { script } = await bundleOf(ENTRY);
   await using relay = await Workerd.start({ vars: LOCAL_VARS, script });
