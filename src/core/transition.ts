@@ -31,6 +31,7 @@ import { OF_A_LATER_RELEASE } from "./other-format.ts";
 import type { Policy } from "./policy.ts";
 import { type Counts, withOneMore } from "./record/counts.ts";
 import { noteIndexRow } from "./plans/index-row-schedule.ts";
+import { isLastingAnswer } from "./record/submission.ts";
 import { isSettled, isTerminal, type TaskRecord } from "./record/task.ts";
 
 /**
@@ -191,11 +192,14 @@ function decideOnSubmission(
   }
 }
 
-/** Returns the record without the answer to its submission when the task is settled, because the answer is large. */
+/**
+ * Returns the record without the answer to its submission when the task is settled, unless the answer is small: a large one
+ * would be stored again with each later change, and as long as the task lives.
+ */
 function withoutOldAnswer(record: TaskRecord): TaskRecord {
   const { submission } = record;
   if (submission === null || submission.answer === null) return record;
-  const isOld = isTerminal(record) && isSettled(record);
+  const isOld = isTerminal(record) && isSettled(record) && !isLastingAnswer(submission.answer);
   return isOld ? { ...record, submission: { ...submission, answer: null } } : record;
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { AWAITED_NEWS } from "../../core/record/awaited-news.ts";
 import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { PRICE_BASES } from "../../core/record/price-rule.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
@@ -74,6 +75,11 @@ const Submission = z.strictObject({
   started_at: described(Time, "From when the call could be sent."),
   answered_at: maybe(Time, "When the upstream answered."),
   status_code: maybe(z.int(), "HTTP status of its answer."),
+  waits_for: maybe(
+    z.enum(AWAITED_NEWS),
+    "While it is not known whether the upstream has started a job: what may still show it, a hook of the upstream, or its answer about a job that is known.",
+  ),
+  waits_until: maybe(Time, "When the task then fails without that."),
   key: maybe(z.literal("customer"), "The key at the upstream is the customer's own."),
   key_refused_since: maybe(Time, "Since when the upstream has refused this key."),
 });

@@ -8,6 +8,7 @@ import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { sealKey } from "../../security/sealed-key.ts";
+import { isLoopback } from "../../security/url-rules.ts";
 import { refusalOf } from "../callbacks/callback-url.ts";
 import { canHooksArrive, hookUrl } from "../hooks/hook-url.ts";
 import { invalidRequest } from "../http/problem.ts";
@@ -94,6 +95,7 @@ export async function planSubmission(
       endpoint,
       isByOwner: !isOperator,
       ...inputLinksOf(prepared, fields),
+      ...(!canHookCome(fields, place, runtime) && { isHookless: true }),
       ...identity,
     },
     ...(!isOperator && { isPriceOffered: true }),
@@ -103,6 +105,19 @@ export async function planSubmission(
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
+}
+
+/**
+ * Tells whether the upstream can send a hook about the job: the call has the relay's hook URL, and the upstream can reach
+ * it, also as a neighbour on this machine. Where it cannot, nothing shows a job whose submission was not answered.
+ */
+function canHookCome(
+  fields: ReadonlyMap<string, string>,
+  { connection }: SubmitPlace,
+  runtime: Runtime,
+): boolean {
+  if (fields.size === 0) return false;
+  return canHooksArrive(runtime) || isLoopback(new URL(connection.baseUrl));
 }
 
 /** Returns the digests of all links in a call: of those that the caller has sent, and of those that the relay sets. */

@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import type { Runtime } from "../../config/runtime.ts";
 import type { SubmitOutcome } from "../../core/events/event.ts";
-import { SECOND_MS } from "../../core/time.ts";
-import { errorName, errorText, log } from "../../lib/log.ts";
+import { errorName, log } from "../../lib/log.ts";
 import type { Applied, SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
 import { submit, type SubmitAnswer } from "../../outbound/http.ts";
 import type { Simulation } from "../../providers/simulated-provider.ts";
@@ -16,10 +15,11 @@ import { accepted, taskClient } from "../tasks/task-client.ts";
 import { withoutSecrets } from "./answer-secrets.ts";
 import { AnswerReservation } from "./answer-budget.ts";
 import { BodyReservation } from "./body-budget.ts";
+import { bringOutcome, bringRemembered } from "./bring-outcome.ts";
 import { passedHeaders, sentHeaders } from "./sent-headers.ts";
 import { planSubmission, type SubmissionPlan, type SubmitCall } from "./submission-plan.ts";
 import { outcomeOf } from "./submit-outcome.ts";
-import { replayed, statusUrlOf, type Submitted, unknownOutcome } from "./submitted.ts";
+import { NOT_AGAIN, replayed, statusUrlOf, type Submitted, unknownOutcome } from "./submitted.ts";
 import { UpstreamCall } from "./upstream-call.ts";
 
 // The call of a submission is sent at most once for a task, whatever fails. Four places hold this together:
@@ -28,12 +28,10 @@ import { UpstreamCall } from "./upstream-call.ts";
 //    or refuses any other registration under the same task id (`register`, core/events/intake.ts).
 // 2. Only the request whose id is stored sends, and only where the object says that the task is new (`submitOnce`).
 // 3. It sends once (`outcomeOfSending`). An answer that is missing or cannot be read leaves the outcome unknown, and
-//    nothing here asks again.
+//    nothing here asks again. Only the outcome is brought to the object more than once (bring-outcome.ts).
 // 4. No duty of the object sends a submission (core/step.ts). After a crash its outcome is unknown: the task waits for a
-//    hook, or for its end (core/duties/submission-wait.ts).
+//    hook, or for its end, or fails at once where nothing can show a job (core/duties/submission-wait.ts).
 
-/** Waits in milliseconds before each try to store the outcome of a submission in the task's object. */
-const RETRY_WAITS_MS = [0, SECOND_MS / 2, 2 * SECOND_MS, 5 * SECOND_MS];
 const NOT_RECORDED = "The task's object has not recorded this submission, so nothing was sent.";
 const JSON_TYPE = { "Content-Type": "application/json" };
 
@@ -68,11 +66,12 @@ export const submitJob = operation(
 async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
   const { caller, env } = submitCall;
   const { event, submissionId } = plan;
+  await bringRemembered(event.id, submitCall);
   const applied = await taskClient(env, event.id)
     .apply(event, caller)
     .catch(async (error: unknown) => {
       // It is not known whether the object has recorded the submission. Nothing was sent, and nothing will be.
-      await bringOutcome(event.id, endOf(submissionId, { kind: "not_sent" }), submitCall);
+      await bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall);
       throw error;
     });
   if (plan.isNamedByKey) requireUnusedKey(applied);
@@ -80,7 +79,7 @@ async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise
   const stored = submissionOf(applied);
   if (!isNew) return await replayed(event, task, stored, submitCall);
   if (stored?.id !== submissionId) throw unavailable(NOT_RECORDED, "earlier_release");
-  return await sendAndEnd(plan, submitCall);
+  return await sendAndEnd(plan, task, submitCall);
 }
 
 function submissionOf(applied: Applied): SubmissionReply | null {
@@ -89,15 +88,15 @@ function submissionOf(applied: Applied): SubmissionReply | null {
     : null;
 }
 
-function endOf(submissionId: string, outcome: SubmitOutcome) {
-  return { type: "submit_ended", submissionId, outcome } as const;
-}
-
-/** Sends the call of a submission, stores its outcome, and returns the answer for the caller. */
-async function sendAndEnd(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
+/** Sends the call of a submission, stores its outcome, and returns the answer for the caller. @param task the task as it was registered. */
+async function sendAndEnd(
+  plan: SubmissionPlan,
+  task: TaskReply,
+  submitCall: SubmitCall,
+): Promise<Submitted> {
   const memory = new AnswerReservation(accountOf(submitCall.caller));
   try {
-    return await endedIn(memory, plan, submitCall);
+    return await endedIn(memory, plan, task, submitCall);
   } catch (error) {
     memory.giveBack();
     throw error;
@@ -107,19 +106,25 @@ async function sendAndEnd(plan: SubmissionPlan, submitCall: SubmitCall): Promise
 async function endedIn(
   memory: AnswerReservation,
   plan: SubmissionPlan,
+  registered: TaskReply,
   submitCall: SubmitCall,
 ): Promise<Submitted> {
   const { event, submissionId } = plan;
   const send = await sendingOf(plan, memory, submitCall);
   const { answer, outcome } = await outcomeOfSending(send, plan, submitCall.runtime);
-  const { isStored, task } = await bringOutcome(event.id, endOf(submissionId, outcome), submitCall);
-  const isKnown = answer !== null && outcome.kind !== "unknown" && isStored;
-  if (!isKnown) throw await unknownOutcome(event, task, submitCall);
-  const { status, headers, bytes } = answer;
-  const passed = { status, headers: passedHeaders(headers), isReplayed: false };
+  const brought = await bringOutcome(event.id, submissionId, outcome, submitCall);
+  const isLeft = !brought.isStored && outcome.kind !== "refused";
+  const task = isLeft ? registered : brought.task;
+  if (answer === null || outcome.kind === "unknown") {
+    throw await unknownOutcome(event, task, submitCall);
+  }
+  const { status, bytes } = answer;
+  const headers = passedHeaders(answer.headers);
+  // A repetition would find a task that does not know the answer yet.
+  if (!brought.isStored) headers.set("x-should-retry", NOT_AGAIN["x-should-retry"]);
   const statusUrl = task === null ? null : await statusUrlOf(event, task, submitCall);
   const body = sentTo(submitCall, bytes, memory);
-  return { taskId: event.id, ...passed, statusUrl, body };
+  return { taskId: event.id, status, headers, isReplayed: false, statusUrl, body };
 }
 
 /**
@@ -152,7 +157,7 @@ async function sendingOf(
   try {
     return await builtCall(plan, memory, submitCall.runtime);
   } catch (error) {
-    await bringOutcome(plan.event.id, endOf(plan.submissionId, { kind: "not_sent" }), submitCall);
+    await bringOutcome(plan.event.id, plan.submissionId, { kind: "not_sent" }, submitCall);
     throw error;
   }
 }
@@ -209,34 +214,4 @@ function simulatedAnswer(submitted: ReturnType<Simulation["submit"]>): SubmitAns
   const bytes = bytesOf(text);
   const headers = new Headers(JSON_TYPE);
   return { status: 200, headers, bytes, json: JSON.parse(text), isCut: false };
-}
-
-/** Result of storing the outcome of a submission in the task's object. */
-interface Brought {
-  /**
-   * False when the object could not be reached. The outcome of the submission then counts as unknown as soon as the
-   * time for the upstream's answer is over.
-   */
-  readonly isStored: boolean;
-  /** The task as the caller may see it; null when the task was erased, or when the outcome is not stored. */
-  readonly task: TaskReply | null;
-}
-
-/** Stores the outcome of a submission in the task's object. A failed try is repeated a few times. */
-async function bringOutcome(
-  taskId: string,
-  end: ReturnType<typeof endOf>,
-  { caller, env }: SubmitCall,
-): Promise<Brought> {
-  const client = taskClient(env, taskId);
-  for (const waitMs of RETRY_WAITS_MS) {
-    if (waitMs > 0) await scheduler.wait(waitMs);
-    try {
-      return { isStored: true, task: await client.endSubmission(end, caller) };
-    } catch (error) {
-      const line = { task_id: taskId, outcome: end.outcome.kind, error: errorText(error) };
-      log({ event: "submission.not_stored", ...line }, "warn");
-    }
-  }
-  return { isStored: false, task: null };
 }

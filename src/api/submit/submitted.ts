@@ -1,4 +1,4 @@
-import { toSeconds } from "../../core/time.ts";
+import { SECOND_MS, toSeconds } from "../../core/time.ts";
 import { errorName, log } from "../../lib/log.ts";
 import type { SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
 import { Problem } from "../http/problem.ts";
@@ -6,7 +6,7 @@ import { statusUrlFor } from "../tasks/status-url.ts";
 import type { Registering, SubmitCall } from "./submission-plan.ts";
 
 /** Header that keeps the SDKs of upstreams from repeating a call. */
-const NOT_AGAIN = { "x-should-retry": "false" };
+export const NOT_AGAIN = { "x-should-retry": "false" };
 const REPLAYED = { "Idempotent-Replayed": "true" };
 
 /** Result of a submission, for its caller. */
@@ -36,7 +36,9 @@ export async function replayed(
   submission: SubmissionReply | null,
   submitCall: SubmitCall,
 ): Promise<Submitted> {
-  if (submission?.state === "unknown") throw await unknownOutcome(event, task, submitCall, true);
+  if (submission?.state === "unknown" || submission?.hasUnknownEnd === true) {
+    throw await unknownOutcome(event, task, submitCall, true);
+  }
   const answer = submission?.answer ?? null;
   if (answer === null) {
     const detail =
@@ -62,11 +64,23 @@ export async function unknownOutcome(
 ): Promise<Problem> {
   const links = task === null ? {} : await linksOf(event, task, submitCall);
   return new Problem("submit_unknown", {
-    detail:
-      "The upstream may have started a job. The task stays open and shows what becomes of it; do not submit again.",
+    detail: unknownText(task),
     ...(task !== null && { taskJson: task.json }),
     headers: { ...links, ...NOT_AGAIN, ...(isReplayed && REPLAYED) },
   });
+}
+
+/** Says what becomes of a submission with an unknown outcome. @param task its task; null when it is not known. */
+function unknownText(task: TaskReply | null): string {
+  if (task?.isTerminal === true) {
+    return "It is not known whether the upstream has started a job, and the task has ended. Its Idempotency-Key stays with it: a new try needs a new key, and may start a second job.";
+  }
+  const text = "The upstream may have started a job: do not submit again.";
+  if (task?.unknownWait === undefined) return `${text} The task shows what becomes of it.`;
+  const { news, until } = task.unknownWait;
+  const what = news === "hook" ? "a hook that names the job" : "the answer about a job that is known";
+  const time = new Date(SECOND_MS * toSeconds(until)).toISOString().replace(".000Z", "Z");
+  return `${text} The task waits for ${what} until ${time}, and then fails and is refunded.`;
 }
 
 /**

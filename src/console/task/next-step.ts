@@ -92,7 +92,7 @@ function planned(
 /** Returns what a task waits for while it is not known whether its submission has started a job; null when it is. */
 function waitForJob(submission: SubmissionFacts | null, now: number): NextStep | null {
   if (submission === null || submission.waitsUntil === null) return null;
-  const { state, waitsUntil: at } = submission;
+  const { state, waitsFor, waitsUntil: at } = submission;
   const isSending = state === "sending";
   const tone = isSending ? "busy" : "warn";
   if (at <= now) {
@@ -103,7 +103,9 @@ function waitForJob(submission: SubmissionFacts | null, now: number): NextStep |
   }
   const text = isSending
     ? "Waits for the upstream's answer to the submission. Without one its outcome is unknown"
-    : "It is not known whether the upstream has started the job. Waits for a hook or an order that names it. Fails without one";
+    : waitsFor === "job"
+      ? "It is not known whether the upstream has started the job. Waits for the upstream's answer about a job that is known, or an order that names it. Fails without one"
+      : "It is not known whether the upstream has started the job. Waits for a hook or an order that names it. Fails without one";
   return { tone, text, at, refreshS: OPEN_S };
 }
 

@@ -94,7 +94,9 @@ function endOfWait({ submission }: ShownTask["facts"]): readonly Step[] {
   const text =
     submission?.state === "sending"
       ? "without an answer until then, the outcome of the submission is unknown"
-      : "without news of the job until then, the task fails";
+      : submission?.waitsFor === "job"
+        ? "without an answer about the known job until then, the task fails"
+        : "without a hook that names the job until then, the task fails";
   return [{ at, key: "waits", kind: "event", content: <span class="muted">{text}</span> }];
 }
 

@@ -5,7 +5,13 @@ import { attachWithHooks } from "./hooks.ts";
 import type { Policy } from "../policy.ts";
 import { isCharging, startReturn } from "../record/credits.ts";
 import { isLateResultKnown, isTimedOut, withLateResult } from "../plans/late-result.ts";
-import { type Submission, unknownOutcomeOf, withUnknownOutcome } from "../record/submission.ts";
+import { awaitedNews } from "../record/awaited-news.ts";
+import {
+  isSending,
+  type Submission,
+  unknownOutcomeOf,
+  withUnknownOutcome,
+} from "../record/submission.ts";
 import {
   type ChargingTask,
   isOpen,
@@ -44,14 +50,10 @@ export function endSubmission(
     case "refused":
     case "not_sent":
       return refuse(record, outcome, policy, now);
-    case "unknown": {
-      const { state } = record.submission;
-      if (state.kind !== "sending") return unchanged(record);
-      const hasNamedJob = keptJobIds(record.tracking).length > 0;
-      const { submission, version } = { ...record, version: nextVersion(record, now) };
-      const known = withUnknownOutcome(submission, outcome.statusCode, hasNamedJob, policy, now);
-      return changed({ ...record, version, submission: known });
-    }
+    case "unknown":
+      return isSending(record.submission)
+        ? changed(loseSight(record, outcome.statusCode, policy, now))
+        : unchanged(record);
   }
 }
 
@@ -68,6 +70,26 @@ export function endLostSubmission(
   const unknown = unknownOutcomeOf(record.submission);
   if (unknown === null || unknown.failsAt > now) return unchanged(record);
   return changed(finishUnknownSubmission(record, policy, now));
+}
+
+/**
+ * Returns the task after the outcome of its submission has become unknown. Where nothing can show any more whether there is
+ * a job, the task fails at once.
+ */
+function loseSight(
+  task: Submitted<OpenTask>,
+  statusCode: number | null,
+  policy: Policy,
+  now: number,
+): OpenTask | TerminalTask {
+  const hasNamedJob = keptJobIds(task.tracking).length > 0;
+  const isLost = awaitedNews(task) === null;
+  const waitMs = isLost ? 0 : policy.submitUnknownMs;
+  const submission = withUnknownOutcome(task.submission, statusCode, hasNamedJob, waitMs, now);
+  const unknown = { ...task, submission };
+  return isLost
+    ? finishUnknownSubmission(unknown, policy, now)
+    : { ...unknown, version: nextVersion(task, now) };
 }
 
 /** Tells whether the upstream's answer has shown already that it has accepted the submission. */

@@ -267,6 +267,7 @@ const Submission = z.looseObject({
   answer: z.nullable(z.looseObject({ status: Int, contentType: TextOrNull, body: z.string() })),
   customerKey: z.nullable(CustomerKey),
   inputLinks: z.exactOptional(z.array(z.string())),
+  isHookless: z.exactOptional(z.literal(true)),
 });
 
 const Cancellation = z.looseObject({

@@ -28,7 +28,8 @@ export interface Submission {
   readonly isByOwner: boolean;
   readonly state: SubmissionState;
   /**
-   * Answer of the upstream, which a repeated submission gets. Null until it is known, and after the task is settled.
+   * Answer of the upstream, which a repeated submission gets. Null until it is known, and after the task is settled unless
+   * it is a small one (`isLastingAnswer`).
    */
   readonly answer: SubmissionAnswer | null;
   /** Key of the customer with which the job is submitted and polled. Null when the key of the connection is used. */
@@ -38,6 +39,11 @@ export interface Submission {
    * is recognised by them as input. Absent when the call has no links, or was not read.
    */
   readonly inputLinks?: readonly string[];
+  /**
+   * True when the upstream can send no hook about the job: the call has no hook URL of the relay, or the upstream cannot
+   * reach it. Absent when a hook can come.
+   */
+  readonly isHookless?: true;
 }
 
 export type SubmissionState =
@@ -80,7 +86,7 @@ export interface SubmissionAnswer {
 /** Identity of a submission that begins with the registration of its task. */
 export interface SubmissionStart extends Pick<
   Submission,
-  "id" | "requestDigest" | "endpoint" | "inputLinks"
+  "id" | "requestDigest" | "endpoint" | "inputLinks" | "isHookless"
 > {
   /** True when the account of the task submits the job itself. Absent for a submission of the operator. */
   readonly isByOwner?: boolean;
@@ -91,19 +97,39 @@ export interface SubmissionStart extends Pick<
 /** Value of `error.code` for a task whose submission had an unknown outcome, and whose job never became known. */
 export const SUBMIT_UNKNOWN_CODE = "submit_unknown";
 
+/**
+ * Largest body of an answer that is kept as long as the task lives, in bytes of UTF-8. A larger one is kept until the task
+ * is settled.
+ */
+const MAX_LASTING_BYTES = 2_048;
+
+/** Tells whether an answer is so small that it is kept for repetitions of the call as long as the task lives. */
+export function isLastingAnswer({ body }: SubmissionAnswer): boolean {
+  return utf8Bytes(body) <= MAX_LASTING_BYTES;
+}
+
+/** Returns the number of bytes of a well-formed text in UTF-8. */
+function utf8Bytes(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0;
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x1_0000 ? 3 : 4;
+  }
+  return bytes;
+}
+
 /** Returns the submission of a task whose call may be sent from `now` on. */
-export function startSubmission(
-  { id, requestDigest, endpoint, isByOwner = false, customerKey, inputLinks }: SubmissionStart,
-  policy: Policy,
-  now: number,
-): Submission {
+export function startSubmission(start: SubmissionStart, policy: Policy, now: number): Submission {
+  const { id, requestDigest, endpoint, isByOwner = false, customerKey } = start;
+  const { inputLinks, isHookless } = start;
   const identity = { id, requestDigest, endpoint, isByOwner };
   const key = customerKey
     ? ({ ...customerKey, kind: "sealed", unreadableSince: null } as const)
     : null;
   const times = { startedAt: now, state: sendingFrom(now, policy) };
   const input = inputLinks === undefined ? {} : { inputLinks };
-  return { ...identity, ...times, answer: null, customerKey: key, ...input };
+  const hooks = isHookless === undefined ? {} : { isHookless };
+  return { ...identity, ...times, answer: null, customerKey: key, ...input, ...hooks };
 }
 
 /** Returns the submission of a task whose price is charged now, so that its call may be sent from `now` on. */
@@ -120,19 +146,20 @@ function sendingFrom(now: number, { submitTimeoutMs }: Policy): SubmissionState 
  * Returns the submission after its outcome has become unknown: no answer came, or one that states neither a job nor a
  * refusal.
  * @param hasNamedJob true when a hook has named a job already, which is then polled at once.
+ * @param waitMs time for which the task waits for news of the job, in milliseconds.
  */
 export function withUnknownOutcome(
   submission: Submission,
   statusCode: number | null,
   hasNamedJob: boolean,
-  { submitUnknownMs }: Policy,
+  waitMs: number,
   now: number,
 ): Submission {
   const state: UnknownOutcome = {
     kind: "unknown",
     answeredAt: statusCode === null ? null : now,
     statusCode,
-    failsAt: now + submitUnknownMs,
+    failsAt: now + waitMs,
     askAt: hasNamedJob ? now : null,
     tries: 0,
   };

@@ -1,4 +1,5 @@
 import { totalAttempts } from "../plans/callback-attempt-plan.ts";
+import { type AwaitedNews, unknownWaitOf } from "../record/awaited-news.ts";
 import { canCancelJob } from "../record/cancellation.ts";
 import type { Attempt, Callback } from "../record/callback.ts";
 import type { Outcome } from "../record/outcome.ts";
@@ -50,6 +51,8 @@ export interface SubmissionFacts {
    * when it waits for neither.
    */
   readonly waitsUntil: number | null;
+  /** What may still show whether a submission of unknown outcome has started a job. Null for any other submission. */
+  readonly waitsFor: AwaitedNews | null;
 }
 
 export interface CallbackFacts {
@@ -116,7 +119,8 @@ function submissionFacts(record: TaskRecord): SubmissionFacts | null {
   const { answeredAt = null, statusCode = null } = state.kind === "sending" ? {} : state;
   const endsAt = sendingEndsAt(submission) ?? unknownOutcomeOf(submission)?.failsAt ?? null;
   const waitsUntil = isTerminal(record) ? null : endsAt;
-  return { state: state.kind, startedAt, answeredAt, statusCode, waitsUntil };
+  const waitsFor = unknownWaitOf(record)?.news ?? null;
+  return { state: state.kind, startedAt, answeredAt, statusCode, waitsUntil, waitsFor };
 }
 
 function callbackFacts(

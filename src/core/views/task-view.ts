@@ -1,4 +1,5 @@
 import { appendMembers } from "../json.ts";
+import { unknownWaitOf } from "../record/awaited-news.ts";
 import { sourcesOf } from "../record/callback-body.ts";
 import type { Cancellation, CancelState } from "../record/cancellation.ts";
 import type { Credits, HiddenCredits } from "../record/credits.ts";
@@ -152,12 +153,14 @@ function submissionView(record: TaskRecord) {
   const { submission } = record;
   if (submission === null) return null;
   const { state, startedAt } = submission;
+  const wait = unknownWaitOf(record);
   const { answeredAt = null, statusCode = null } = "answeredAt" in state ? state : {};
   return {
     state: state.kind,
     started_at: toSeconds(startedAt),
     ...optional("answered_at", answeredAt && toSeconds(answeredAt)),
     ...optional("status_code", statusCode),
+    ...(wait && { waits_for: wait.news, waits_until: toSeconds(wait.until) }),
     ...(hasCustomerKey(record) && customerKeyView(record)),
   };
 }

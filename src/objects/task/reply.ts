@@ -6,6 +6,7 @@ import type {
 } from "../../core/events/decision.ts";
 import { isSettled, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import type { Policy } from "../../core/policy.ts";
+import { type AwaitedNews, hasUnknownEnd, unknownWaitOf } from "../../core/record/awaited-news.ts";
 import type { CancelState } from "../../core/record/cancellation.ts";
 import type { Submission } from "../../core/record/submission.ts";
 import type { TaskReader } from "../../core/views/reader.ts";
@@ -35,6 +36,8 @@ export interface TaskReply {
    * known.
    */
   readonly progress?: number;
+  /** What the task waits for while the outcome of its submission is unknown (`unknownWaitOf`). Absent otherwise. */
+  readonly unknownWait?: { readonly news: AwaitedNews; readonly until: number };
   /** State of the latest order to cancel the task. Absent without an order. */
   readonly cancellation?: CancelState["kind"];
   /** JSON text of the task, with the parts that this reader may see. */
@@ -70,6 +73,11 @@ export type Applied =
 /** Part of the stored submission that decides how the Worker answers its caller. */
 export interface SubmissionReply extends Pick<Submission, "id" | "answer"> {
   readonly state: Submission["state"]["kind"];
+  /**
+   * True when the task has failed because nothing has shown whether the upstream has started a job. What became known
+   * later does not change that. Absent otherwise.
+   */
+  readonly hasUnknownEnd?: true;
 }
 
 /**
@@ -114,7 +122,8 @@ export function taken(
   const task = replyOf(record, reader, policy);
   if (submission === null) return { kind, task };
   const { id, answer, state } = submission;
-  return { kind, task, submission: { id, answer, state: state.kind } };
+  const end = hasUnknownEnd(record) ? ({ hasUnknownEnd: true } as const) : {};
+  return { kind, task, submission: { id, answer, state: state.kind, ...end } };
 }
 
 export function refused(refusal: Refusal): Applied {
@@ -127,6 +136,7 @@ export function replyOf(
   policy: Policy,
   progress: number | null = null,
 ): TaskReply {
+  const unknownWait = unknownWaitOf(record);
   return {
     version: record.version,
     isTerminal: isTerminal(record),
@@ -134,6 +144,7 @@ export function replyOf(
     createdAt: record.createdAt,
     recordedAt: record.recordedAt,
     ...(progress !== null && { progress }),
+    ...(unknownWait !== null && { unknownWait }),
     ...(record.cancellation !== null && { cancellation: record.cancellation.state.kind }),
     json: taskView(record, reader, progress, policy),
   };

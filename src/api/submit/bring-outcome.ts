@@ -1,0 +1,79 @@
+import type { SubmitEndedEvent, SubmitOutcome } from "../../core/events/event.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
+import { errorText, log } from "../../lib/log.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
+import { taskClient } from "../tasks/task-client.ts";
+import type { SubmitCall } from "./submission-plan.ts";
+
+/** Waits in milliseconds before each try to bring the outcome of a submission to the task's object. */
+const RETRY_WAITS_MS = [0, SECOND_MS / 2, 2 * SECOND_MS, 5 * SECOND_MS];
+/**
+ * Waits in milliseconds before each further try, when the caller has its answer: together less than the 30 seconds for which
+ * the platform lets a Worker go on after its answer.
+ */
+const LATER_WAITS_MS = [3 * SECOND_MS, 5 * SECOND_MS, 8 * SECOND_MS, 10 * SECOND_MS];
+/** Most outcomes that this isolate remembers, each with an answer of at most 8 KiB or a result. */
+const MAX_REMEMBERED = 32;
+
+/** Outcomes that the objects of their tasks could not be told, by task, for repetitions of their calls. */
+const remembered = isolateCache<SubmitEndedEvent>(MAX_REMEMBERED, 10 * MINUTE_MS);
+
+/** Result of bringing an outcome to the task's object. */
+export interface Brought {
+  /**
+   * False when the object could not be reached. It is then tried again after the caller has its answer. When that fails
+   * too, the outcome counts as unknown once the time for the upstream's answer is over.
+   */
+  readonly isStored: boolean;
+  /** The task; null when it was erased, or the outcome is not stored. */
+  readonly task: TaskReply | null;
+}
+
+/** Brings the outcome of a submission to the task's object, several times if need be, also after the caller has its answer. */
+export async function bringOutcome(
+  taskId: string,
+  submissionId: string,
+  outcome: SubmitOutcome,
+  submitCall: SubmitCall,
+): Promise<Brought> {
+  const end = { type: "submit_ended", submissionId, outcome } as const;
+  const brought = await tryToBring(taskId, end, RETRY_WAITS_MS, submitCall);
+  if (brought.isStored) return brought;
+  remembered.set(taskId, end);
+  submitCall.env.startup.waitUntil(tryToBring(taskId, end, LATER_WAITS_MS, submitCall));
+  return brought;
+}
+
+/**
+ * Brings the outcome of the task's submission if this isolate could not bring it before. A repetition of the call then
+ * finds it.
+ */
+export async function bringRemembered(taskId: string, submitCall: SubmitCall): Promise<void> {
+  const end = remembered.get(taskId);
+  if (end !== undefined) await tryToBring(taskId, end, [0], submitCall);
+}
+
+async function tryToBring(
+  taskId: string,
+  end: SubmitEndedEvent,
+  waitsMs: readonly number[],
+  { caller, env }: SubmitCall,
+): Promise<Brought> {
+  const client = taskClient(env, taskId);
+  for (const waitMs of waitsMs) {
+    if (waitMs > 0) await scheduler.wait(waitMs);
+    try {
+      const task = await client.endSubmission(end, caller);
+      if (remembered.get(taskId) === end) remembered.delete(taskId);
+      return { isStored: true, task };
+    } catch (error) {
+      // While the task does not know its job, only this line has its id.
+      const { outcome } = end;
+      const job = "job" in outcome ? (outcome.job?.id ?? null) : null;
+      const line = { task_id: taskId, outcome: outcome.kind, job, error: errorText(error) };
+      log({ event: "submission.not_stored", ...line }, "warn");
+    }
+  }
+  return { isStored: false, task: null };
+}
