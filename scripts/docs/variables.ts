@@ -98,7 +98,7 @@ const TASKS = {
 const SUBMITS = {
   MAX_SUBMIT_MB: {
     meaning:
-      "largest JSON body of a submission, a request that the relay passes on to an upstream. A multipart body is not read, and has no limit of the relay",
+      "largest JSON body of a submission, a request that the relay passes on to an upstream. One of an account has at most 16 MB. A multipart body is not read, and has no limit of the relay",
   },
   SUBMIT_TIMEOUT_S: {
     meaning:

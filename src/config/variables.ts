@@ -6,6 +6,7 @@ import { DAY_MS, SECOND_MS } from "../core/time.ts";
 import { isHmacSecret } from "../security/hmac.ts";
 import { Ed25519JwkSchema } from "../security/keyring.ts";
 import { OPERATOR_ROLES } from "../security/roles.ts";
+import { HELD_BODIES_MB } from "./held-bodies.ts";
 import { parseOffers } from "./offers.ts";
 import { parseOperatorKeys } from "./operator-keys.ts";
 import { parseOperatorEvents } from "./operator-events.ts";
@@ -48,7 +49,7 @@ export const Variables = z.object({
   TASK_DEADLINE_HOURS: wholeNumber("72", { min: 1, max: 8760, unit: "hours" }),
   // The record of a task can be larger than the body of its request; core/plans/stored-size.ts limits it.
   MAX_BODY_KB: wholeNumber("256", { min: 1, max: 400, unit: "KB" }),
-  MAX_SUBMIT_MB: wholeNumber("16", { min: 1, max: 100, unit: "MB" }),
+  MAX_SUBMIT_MB: wholeNumber("16", { min: 1, max: HELD_BODIES_MB.all, unit: "MB" }),
   SUBMIT_TIMEOUT_S: wholeNumber("90", { min: 5, max: 600, unit: "s" }),
   SUBMIT_UNKNOWN_MINUTES: wholeNumber("60", { min: 1, max: 1440, unit: "minutes" }),
   OUTPUTS: z.optional(z.unknown()),

@@ -129,7 +129,7 @@ function requireSound(config: Config): void {
     RETENTION_DAYS: isWhole(1, 365 * 86_400_000, config.retentionMs),
     TASK_DEADLINE_HOURS: isWhole(1, 8760 * 3_600_000, config.taskDeadlineMs),
     MAX_BODY_KB: config.maxBodyBytes >= 1024 && config.maxBodyBytes <= 400 * 1024,
-    MAX_SUBMIT_MB: isWhole(1024 ** 2, 100 * 1024 ** 2, config.maxSubmitBytes),
+    MAX_SUBMIT_MB: isWhole(1024 ** 2, 24 * 1024 ** 2, config.maxSubmitBytes),
     SUBMIT_TIMEOUT_S: isWhole(5_000, 600_000, config.submitTimeoutMs),
     SUBMIT_UNKNOWN_MINUTES: isWhole(60_000, 1440 * 60_000, config.submitUnknownMs),
     OFFERS: config.offers.every((offer) => isSoundOffer(offer, config)),

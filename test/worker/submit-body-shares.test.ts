@@ -138,6 +138,37 @@ it("an account whose large bodies have their share of the memory gets 429 for a 
   expect((await greedy.send({ body: aBodyOf(6 * MIB) })).status).toBe(200);
 });
 
+/** Returns a JSON body of exactly this many bytes. */
+function aBodyWith(bytes: number): string {
+  const empty = JSON.stringify({ model: MODEL, image: "" });
+  return JSON.stringify({ model: MODEL, image: "x".repeat(bytes - empty.length) });
+}
+
+it.each([
+  ["an operator", 24],
+  ["an account", 16],
+])(
+  "with the largest MAX_SUBMIT_MB, %s submits a body of %i MB, and gets 413 for one byte more",
+  async (who, megabytes) => {
+    anArk();
+    const bindings = { ...OFFERED, MAX_SUBMIT_MB: "24" };
+    const account = await asAccount(10 * PRICE, bindings);
+    const send = (body: string) =>
+      who === "an account" ? account.send({ body }) : submit({ bindings, body });
+    expect((await send(aBodyWith(megabytes * MIB))).status).toBe(200);
+    const refused = await send(aBodyWith(megabytes * MIB + 1));
+    expect(await refused.clone().json()).toMatchObject({
+      detail: expect.stringContaining(`at most ${megabytes * MIB} bytes (`),
+    });
+    expect(await refusal(refused)).toEqual({ status: 413, code: "payload_too_large" });
+  },
+);
+
+it("a MAX_SUBMIT_MB of more than an isolate can hold is a fault of the configuration", async () => {
+  const response = await submit({ bindings: { ...OFFERED, MAX_SUBMIT_MB: "25" } });
+  expect(await refusal(response)).toMatchObject({ status: 503, code: "not_configured" });
+});
+
 it("a large body of which less than 64 KiB come in 10 seconds is refused with 408, and its memory is free", async () => {
   const passTime = holdTimers(ARRIVAL_WINDOW_MS);
   anArk();

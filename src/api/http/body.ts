@@ -35,7 +35,7 @@ export function bodyReader(request: Request, maxBytes: number): BodyReader {
 }
 
 /** Largest number of bytes of a body, and the sentence in the error that states this limit. */
-interface BodyLimit {
+export interface BodyLimit {
   readonly bytes: number;
   readonly detail: string;
 }

@@ -104,8 +104,8 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   payload_too_large: {
     cause:
-      "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it; or the task would take too many bytes as it is stored, where text with characters beyond U+00FF takes two bytes for each character, and a short number such as 1e20 is written out. The member detail tells which.",
-    cure: "Send less, or, for a body over MAX_BODY_KB, have the operator raise it.",
+      "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it, or, for a submission, than MAX_SUBMIT_MB, of an account also than 16 MB; or the task would take too many bytes as it is stored, where text with characters beyond U+00FF takes two bytes for each character, and a short number such as 1e20 is written out. The member detail tells which.",
+    cure: "Send less, e.g. links to images in place of their bytes, or, for a body over MAX_BODY_KB or MAX_SUBMIT_MB, have the operator raise it.",
   },
   submit_unknown: {
     cause:

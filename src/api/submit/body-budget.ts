@@ -1,20 +1,14 @@
+import type { Config } from "../../config/config.ts";
+import { HELD_BODIES_MB } from "../../config/held-bodies.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 import { type BudgetPart, SharedBudget } from "../../lib/shared-budget.ts";
+import type { BodyLimit } from "../http/body.ts";
 import { unavailable } from "../http/object-call.ts";
 import { tooManyAtOnce } from "../http/rate-limit.ts";
 
 const MIB = 1024 * 1024;
-/**
- * Largest number of bytes of large JSON bodies that an isolate, which has 128 MB of memory, holds at the same time. A
- * body needs its size until it is sent on, and twice its size while its parts are joined. Its text takes up to two
- * bytes for each byte of the body, and twice that for an account, but only one body is checked at a time.
- */
-const MAX_HELD_BYTES = 24 * MIB;
-/**
- * Largest number of bytes that the large JSON bodies of one account may take in an isolate. It is as much as the
- * largest body that most relays accept.
- */
-const MAX_HELD_BYTES_OF_ACCOUNT = 16 * MIB;
+const MAX_HELD_BYTES = HELD_BODIES_MB.all * MIB;
+const MAX_HELD_BYTES_OF_ACCOUNT = HELD_BODIES_MB.ofAccount * MIB;
 /**
  * Largest size in bytes of a body that needs no reservation of memory. Thus large bodies that are still arriving do not
  * keep out bodies of usual size.
@@ -27,6 +21,20 @@ export const SMALL_BODY_BYTES = 64 * 1024;
 const LEASE_MS = 5 * MINUTE_MS;
 
 const held = new SharedBudget(MAX_HELD_BYTES, MAX_HELD_BYTES_OF_ACCOUNT);
+
+/**
+ * Returns the limit on the JSON body of a submission. It is never more than could be held for the caller, however often the
+ * call were repeated.
+ * @param account id of the account that submits; null for an operator.
+ */
+export function bodyLimitOf(account: string | null, { maxSubmitBytes }: Config): BodyLimit {
+  const limitedBy = (bytes: number, name: string): BodyLimit => {
+    return { bytes, detail: `The body of a submission may have at most ${bytes} bytes (${name}).` };
+  };
+  return account !== null && maxSubmitBytes > MAX_HELD_BYTES_OF_ACCOUNT
+    ? limitedBy(MAX_HELD_BYTES_OF_ACCOUNT, "what one account may have in memory")
+    : limitedBy(maxSubmitBytes, "MAX_SUBMIT_MB");
+}
 
 /**
  * Reserves memory of this isolate for the JSON body of one submission.

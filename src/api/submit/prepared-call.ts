@@ -4,6 +4,7 @@ import type { Price } from "../../core/record/price-rule.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { areHooksVerified } from "../../providers/verifies-hooks.ts";
+import { bodyLimitOf } from "./body-budget.ts";
 import type { CustomerCredential } from "./customer-credential.ts";
 import type { Connection } from "../../providers/provider.ts";
 import {
@@ -102,8 +103,9 @@ export async function prepareCall(
   if (/^multipart\//i.test(contentType)) {
     return await prepareMultipart(call, place, caller, config, query, contentType);
   }
-  const bytes = await readSubmittedBody(call, config.maxSubmitBytes, reserve);
-  const isOfAccount = accountOf(caller) !== null;
+  const account = accountOf(caller);
+  const isOfAccount = account !== null;
+  const bytes = await readSubmittedBody(call, bodyLimitOf(account, config), reserve);
   const watched = watchedBy(place, isOfAccount ? config.offers : []);
   const scanned = scanOrThrow(bytes, watched, place.target.isListOfOne === true);
   requireReadableAnswer(place.target, scanned);

@@ -1,6 +1,6 @@
 import { SECOND_MS } from "../../core/time.ts";
 import { readUpTo } from "../../lib/stream.ts";
-import { type BodyReader, bodyTimeout, receiveBody } from "../http/body.ts";
+import { type BodyLimit, type BodyReader, bodyTimeout, receiveBody } from "../http/body.ts";
 import { SMALL_BODY_BYTES } from "./body-budget.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
@@ -15,16 +15,15 @@ const LEAST_BYTES = 64 * 1024;
  * Reads the JSON body of a submission.
  * @param reserve reserves memory for the bytes of the body that have arrived so far. Declared bytes are not counted, so
  * that a client that declares a long body and sends nothing does not keep others from submitting.
- * @throws Problem `payload_too_large` when the body is declared to have, or has, more than `maxBytes`; `body_timeout`
+ * @throws Problem `payload_too_large` when the body is declared to have, or has, more bytes than the limit; `body_timeout`
  * when it has not arrived in time; `invalid_json` when the connection ends before it; and the Problem of `reserve`.
  */
 export async function readSubmittedBody(
   { body, headers }: Pick<UpstreamCall, "body" | "headers">,
-  maxBytes: number,
+  limit: BodyLimit,
   reserve: (bytes: number) => Promise<void>,
 ): ReturnType<BodyReader> {
-  const detail = `The body of a submission may have at most ${maxBytes} bytes (MAX_SUBMIT_MB).`;
-  return await receiveBody(headers, { bytes: maxBytes, detail }, async (signal) => {
+  return await receiveBody(headers, limit, async (signal) => {
     let refusal: unknown = null;
     const arrival = new Arrival();
     const onRead = async (bytes: number) => {
@@ -36,7 +35,7 @@ export async function readSubmittedBody(
     };
     try {
       const ended = AbortSignal.any([signal, arrival.stopped]);
-      const start = await readUpTo(body, maxBytes + 1, onRead, ended);
+      const start = await readUpTo(body, limit.bytes + 1, onRead, ended);
       if (refusal !== null) throw refusal;
       if (start.isBroken && arrival.stopped.aborted) throw tooSlow();
       return start;
