@@ -155,8 +155,12 @@ export function anAcceptance(changes: Partial<Omit<Acceptance, "kind">> = {}): S
 }
 
 /** Builds the end of a submission whose answer is itself the end of the job. */
-export function aResultAtOnce(news: UpstreamEnd, job: typeof JOB | null = JOB): SubmitEndedEvent {
-  return aSubmitEnd({ kind: "result", statusCode: 200, news, job, answer: ANSWER });
+export function aResultAtOnce(
+  news: UpstreamEnd,
+  job: typeof JOB | null = JOB,
+  answer: SubmissionAnswer = ANSWER,
+): SubmitEndedEvent {
+  return aSubmitEnd({ kind: "result", statusCode: 200, news, job, answer });
 }
 
 export function aRefusal(statusCode = 400): SubmitEndedEvent {

@@ -36,6 +36,7 @@ import {
   aSendingTask,
   aSubmission,
   aSubmissionHook,
+  aSubmittedRegistration,
   FAILS_AT,
   knownOtherwise,
   NOT_SENT,
@@ -153,6 +154,53 @@ describe("a submission whose outcome is unknown", () => {
       kind: "event",
       event: { type: "deadline" },
     });
+  });
+});
+
+describe("a submission whose job no hook can report, because its call has no hook URL or the upstream cannot reach it", () => {
+  const hookless = aSendingTask({ submission: aSubmission({ isHookless: true }) });
+
+  it.each([
+    ["is not answered in time", anUnknownOutcome(), SENDING_ENDS_AT, null],
+    ["gets an unclear answer", anUnknownOutcome(502), LATER, 502],
+  ])(
+    "fails its task with submit_unknown at once when it %s, and the price is refunded before the callback",
+    (_what, event, at, statusCode) => {
+      const ended = finished(transition(withPrice(hookless), event, STATING, at));
+      expect(JSON.parse(ended.body)).toMatchObject({ error: { code: "submit_unknown" } });
+      const answeredAt = statusCode === null ? null : at;
+      const state = unknown({ failsAt: at, statusCode, answeredAt });
+      expect(ended).toMatchObject({
+        version: at,
+        status: "failed",
+        finishedAt: at,
+        failure: { category: "timeout", retryable: true },
+        submission: { state, isHookless: true },
+        credits: credits(refunding(at)),
+        callback: { state: { kind: "held" } },
+      });
+      expect(nextStep(ended, STATING, at)).toMatchObject({ kind: "refund" });
+    },
+  );
+
+  it("does not wait for an answer that would name its job after the time for the answer", () => {
+    const event = anUnknownOutcome();
+    expect(nextStep(hookless, STATING, SENDING_ENDS_AT)).toEqual({ kind: "event", event });
+  });
+
+  it.each<[string, TaskRecord]>([
+    ["a hook has named it all the same", apply(hookless, aSubmissionHook(QUEUED), LATER, STATING)],
+    ["it is known since the registration", { ...hookless, upstream: UPSTREAM }],
+  ])("waits for news of its job when %s", (_why, task) => {
+    const waiting = apply(task, anUnknownOutcome(), LATER, STATING);
+    const failsAt = LATER + POLICY.submitUnknownMs;
+    expect(waiting).toMatchObject({ status: "pending", submission: { state: { failsAt } } });
+  });
+
+  it("is registered as one", () => {
+    const event = aSubmittedRegistration({}, { isHookless: true });
+    expect(apply(null, event).submission).toMatchObject({ isHookless: true });
+    expect(apply(null, aSubmittedRegistration()).submission).not.toHaveProperty("isHookless");
   });
 });
 

@@ -51,6 +51,7 @@ import {
   SENDING_ENDS_AT,
   STATING,
   SUBMISSION_ID,
+  unknown,
   withPrice,
 } from "./submission-builders.ts";
 import {
@@ -61,6 +62,7 @@ import {
   aPlan,
   aProvidedRegistration,
   aTracking,
+  JOB,
   NO_OUTPUT,
   OTHER_JOB,
   QUEUED,
@@ -283,15 +285,29 @@ describe("a submission that the upstream has accepted", () => {
     expect(ended.callback?.state).toEqual({ kind: "held" });
   });
 
-  it("the upstream's answer, stored for repetitions of the call, is dropped when the task is settled", () => {
-    const started = apply(sending, aResultAtOnce(aCompletion()), LATER);
-    expect(started.submission?.answer).toEqual(ANSWER);
-    const delivered = apply(started, anEndAs(1, "delivered"), LATER + SECOND);
-    expect(delivered.submission).toEqual(aSubmission({ state: accepted(LATER) }));
-    const silent = { ...sending, callbackUrl: null };
-    const settled = apply(silent, aResultAtOnce(aCompletion()), LATER);
-    expect(settled.submission?.answer).toBeNull();
-  });
+  it.each([
+    ["2 KB of one-byte characters", "x".repeat(2_048), true],
+    ["one byte more", "x".repeat(2_049), false],
+    ["2 KB of three-byte characters", "狐".repeat(682) + "xx", true],
+    ["one such character more", "狐".repeat(683), false],
+    ["2 KB of two-byte characters", "é".repeat(1_024), true],
+    ["one such character more in place of a byte", "é".repeat(1_024) + "x", false],
+    ["2 KB of four-byte characters", "🦊".repeat(512), true],
+    ["a byte more than such characters", "🦊".repeat(512) + "x", false],
+  ])(
+    "the upstream's answer, stored for repetitions of the call, has %s: that it outlasts the settling of its task is %s",
+    (_what, body, isKept) => {
+      const answer = { ...ANSWER, body };
+      const started = apply(sending, aResultAtOnce(aCompletion(), JOB, answer), LATER);
+      expect(started.submission?.answer).toEqual(answer);
+      const delivered = apply(started, anEndAs(1, "delivered"), LATER + SECOND);
+      const kept = isKept ? { answer } : {};
+      expect(delivered.submission).toEqual(aSubmission({ state: accepted(LATER), ...kept }));
+      const silent = { ...sending, callbackUrl: null };
+      const settled = apply(silent, aResultAtOnce(aCompletion(), JOB, answer), LATER);
+      expect(settled.submission?.answer).toEqual(isKept ? answer : null);
+    },
+  );
 });
 
 describe("a submission that was refused, or not sent", () => {
@@ -480,16 +496,30 @@ describe("other events about a submitted task", () => {
   });
 });
 
+/** What an open task of an unknown outcome is shown to wait for. */
+const AWAITING = { waits_for: "hook", waits_until: NOW_S + POLICY.submitUnknownMs / SECOND };
+
 describe("the view of a submitted task", () => {
   it.each([
     ["sending", sending, {}],
     ["accepted", attached, { answered_at: NOW_S + 3, status_code: 200 }],
-    ["unknown", anUnknownTask(), {}],
+    ["unknown", anUnknownTask(), AWAITING],
     [
       "unknown",
       anUnknownTask({ answeredAt: NOW + MINUTE, statusCode: 502 }),
-      { answered_at: NOW_S + 60, status_code: 502 },
+      { answered_at: NOW_S + 60, status_code: 502, ...AWAITING },
     ],
+    [
+      "unknown",
+      apply(
+        anUnknownTask({}, { submission: aSubmission({ state: unknown(), isHookless: true }) }),
+        aSubmissionHook(QUEUED),
+        LATER,
+        STATING,
+      ),
+      { ...AWAITING, waits_for: "job" },
+    ],
+    ["unknown", apply(anUnknownTask(), { type: "cancel", isForced: false }, LATER), {}],
   ])(
     "operator and account see that a submission is %s; a reader with the status link sees nothing of the submission",
     (state, task, more) => {

@@ -224,7 +224,7 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
       !isFoundCanceled(change) || (isConfirmed && (isCanceled || isTimeout)),
     "a job that can be canceled is canceled before its task times out":
       !isTimeout || isConfirmed || !isCancelMissing(change),
-    "a submission fails its task when its outcome was unknown for the configured time":
+    "a submission fails its task when its outcome was unknown for the configured time, or nothing can show its job":
       !isLost || isLostFor(before, now),
     "a deadline does not end a task whose submission may have started a job":
       !isTimeout || before === null || !isOpen(before) || !isAwaitingJob(before),
@@ -261,9 +261,13 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   });
 }
 
-/** Tells whether a task has waited for the job of a submission with an unknown outcome until its end. */
+/**
+ * Tells whether a task has waited for the job of a submission with an unknown outcome until its end, or the call was under
+ * way and nothing could show its job (submission-rules.ts).
+ */
 function isLostFor(before: TaskRecord | null, now: number): boolean {
   const state = before !== null && isOpen(before) ? before.submission?.state : undefined;
+  if (state?.kind === "sending") return before?.submission?.isHookless === true;
   return state?.kind === "unknown" && now >= state.failsAt;
 }
 

@@ -74,6 +74,8 @@ export const SUBMISSION: SubmissionStart = {
 const SUBMITTED_SHARE = 0.3;
 /** Share of the submissions with a key of the customer. */
 const CUSTOMER_SHARE = 0.3;
+/** Share of the submissions about whose jobs no hook is said to come. */
+const HOOKLESS_SHARE = 0.2;
 /** Share of the hooks that report a result which is too large to be stored. */
 const OVERSIZED_SHARE = 0.02;
 /**
@@ -349,6 +351,7 @@ function submitting(random: Random): RegisterEvent {
     ...SUBMISSION,
     endpoint: random.pick([null, null, "fal/fox"]),
     isByOwner: random.isLucky(0.5),
+    ...(random.isLucky(HOOKLESS_SHARE) && { isHookless: true as const }),
   };
   return { ...given, submission: keyed(submission, random) };
 }

@@ -74,6 +74,9 @@ function observedState(before: TaskRecord | null, after: TaskRecord): readonly s
   const isWithdrawn = before?.status !== "charging" && after.status === "charging";
   if (isWithdrawn) return ["a submission is refused or not sent, and its price returned"];
   if (from.kind === to.kind) return [];
+  if (to.kind === "unknown" && isTerminal(after)) {
+    return ["a submission of unknown outcome fails its task at once"];
+  }
   if (to.kind !== "accepted") return [`a submission becomes ${to.kind}`];
   const how = to.answeredAt === null ? "without its answer" : "by its answer";
   return [`a submission that was ${from.kind} is accepted ${how}`];

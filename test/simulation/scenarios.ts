@@ -541,7 +541,8 @@ function submission(random: Random, deadlineMs: number | null = null) {
   ]);
   const endpoint = random.pick([null, "fal/fox", "fal/fox"]);
   const given = registered({ provider: CONNECTION, deadlineMs });
-  return { ...given, submission: { ...SUBMISSION, endpoint } };
+  const hooks = random.isLucky(0.15) ? ({ isHookless: true } as const) : {};
+  return { ...given, submission: { ...SUBMISSION, endpoint, ...hooks } };
 }
 
 /** Registers a task with a submission, and has its price charged. */

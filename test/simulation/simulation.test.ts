@@ -63,6 +63,7 @@ const EXPECTED_EVENTS = [
   "a submission that was unknown is accepted by its answer",
   "a submission that was unknown is accepted without its answer",
   "a submission becomes unknown",
+  "a submission of unknown outcome fails its task at once",
   "a submission becomes unsent",
   "an outcome is brought again",
   "an outcome comes to a later task with the same id",

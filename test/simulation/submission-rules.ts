@@ -85,6 +85,7 @@ function identityOf(submission: Submission | null) {
       submission.requestDigest,
       submission.endpoint,
       submission.isByOwner,
+      submission.isHookless ?? false,
     ]
   );
 }
@@ -136,9 +137,16 @@ function withdrawnFault({ before, from, to, history, submitters }: Step): string
   });
 }
 
+/** Tells whether nothing can show the job of a submission whose call is under way, because none is known and no hook can come. */
+function isUntraceable(task: TaskRecord | null): boolean {
+  if (task === null || !isOpen(task) || task.submission?.isHookless !== true) return false;
+  const isNamed = task.tracking.keptHooks.some(({ jobId }) => jobId !== null);
+  return task.upstream?.job === null && !isNamed;
+}
+
 /** Checks a change after which the outcome of a submission is unknown. */
 function unknownFault(step: Step, to: Unknown): string | null {
-  const { from, now, history, setting, before } = step;
+  const { from, now, history, setting, before, after } = step;
   if (from.state.kind === "unknown") return waitFault(step, from.state, to);
   const known = from.state.kind === "sending" ? from.state : null;
   const isOver = known !== null && now >= known.endsAt;
@@ -152,8 +160,10 @@ function unknownFault(step: Step, to: Unknown): string | null {
     "an outcome becomes unknown when the time for the answer is over, or by an unclear answer":
       (isOver && to.statusCode === null) || isTold,
     "an unclear answer is dated": to.answeredAt === (to.statusCode === null ? null : now),
-    "a task waits for the job of an unknown outcome for the configured time":
-      to.failsAt === now + setting.submitUnknownMs,
+    "a task waits for the job of an unknown outcome for the configured time, where something can show it":
+      to.failsAt === now + (isUntraceable(before) ? 0 : setting.submitUnknownMs),
+    "a task whose outcome becomes unknown fails at once only where nothing can show its job":
+      isTerminal(after) === isUntraceable(before),
     "a job that a hook has named before an unknown outcome is asked for at once":
       to.askAt === (isNamed ? now : null) && to.tries === 0,
   });
@@ -230,7 +240,12 @@ function keptHooksFault({ before, after, history }: Step): string | null {
   });
 }
 
-/** Checks that the answer to a submission is kept for repetitions until the task is settled. */
+/** Tells whether an answer to a submission is kept as long as its task: its body has at most 2 KB. */
+function isLasting(answer: Submission["answer"]): boolean {
+  return answer !== null && new TextEncoder().encode(answer.body).length <= 2048;
+}
+
+/** Checks that the answer to a submission is kept for repetitions until the task is settled, a small one for ever. */
 function storedAnswerFault({ before, after, from, to, history }: Step): string | null {
   const isOld = isTerminal(after) && isSettled(after);
   const isBrought = history.outcomes.some(
@@ -238,8 +253,10 @@ function storedAnswerFault({ before, after, from, to, history }: Step): string |
   );
   const isKept = before === null || from.answer === null || isEqual(from.answer, to.answer);
   return firstViolation({
-    "the answer to a submission goes when its task is settled": !isOld || to.answer === null,
-    "the answer to a submission stays until its task is settled": isOld || isKept,
+    "a large answer to a submission goes when its task is settled":
+      !isOld || to.answer === null || isLasting(to.answer),
+    "the answer to a submission stays until its task is settled, and a small one as long as the task":
+      isKept || (isOld && !isLasting(from.answer)),
     "the answer that is kept is the upstream's": to.answer === null || isBrought,
   });
 }

@@ -30,7 +30,10 @@ interface Submitter {
 type OutcomeOf = (job: Job) => SubmitOutcome;
 
 const ANSWER = { status: 200, contentType: "application/json", body: '{"id":"a job"}' };
+/** An answer that is kept until the task is settled: its 700 characters of three bytes make it too large to be kept longer. */
+const LARGE_ANSWER = { ...ANSWER, body: JSON.stringify({ id: "a job", prompt: "狐".repeat(700) }) };
 const HEARD = { statusCode: 200, answer: ANSWER } as const;
+const HEARD_MUCH = { statusCode: 200, answer: LARGE_ANSWER } as const;
 const UNKNOWN = { kind: "unknown", statusCode: null } as const;
 const REFUSED = { kind: "refused", statusCode: 400 } as const;
 /** Number of times that an outcome is brought at most, because its Worker may not have heard the answer. */
@@ -47,11 +50,11 @@ export const END_WITHOUT_JOB = { refused: 0, unanswered: 4, unclear: 5 };
 /** Possible outcomes of a call whose job the upstream has started; the first is the best. */
 const STARTED: readonly OutcomeOf[] = [
   (job) => ({ kind: "accepted", job, isHookExpected: true, ...HEARD }),
-  (job) => ({ kind: "accepted", job, isHookExpected: false, ...HEARD }),
+  (job) => ({ kind: "accepted", job, isHookExpected: false, ...HEARD_MUCH }),
   (job) => ({ kind: "accepted", job, isHookExpected: true, statusCode: 201, answer: null }),
-  (job) => ({ kind: "result", job, news: aCompletion(), ...HEARD }),
+  (job) => ({ kind: "result", job, news: aCompletion(), ...HEARD_MUCH }),
   () => ({ kind: "result", job: null, news: aCompletion(), ...HEARD }),
-  (job) => ({ kind: "result", job, news: anUpstreamFailure(), ...HEARD }),
+  (job) => ({ kind: "result", job, news: anUpstreamFailure(), ...HEARD_MUCH }),
   (job) => ({ kind: "result", job, news: NO_OUTPUT, ...HEARD }),
   () => UNKNOWN,
   () => UNKNOWN,
