@@ -1,7 +1,8 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { bytesOf } from "../../src/security/encoding.ts";
 import { START_S, useClock } from "./clock.ts";
 import { invalid, refusal } from "./client.ts";
+import { lose, withTasks } from "./lost-calls.ts";
 import { NOTHING, stored, untilIdle, wake } from "./objects.ts";
 import { answering } from "./outside.ts";
 import {
@@ -301,38 +302,10 @@ it("an answer of more than 8 KB to a submission is passed on but not stored, so 
   expect(await refusal(again)).toEqual({ status: 409, code: "task_exists" });
 });
 
-/** Returns bindings with which the objects of tasks lose every call of these methods, after `act`. */
-function losing(...methods: readonly string[]): object {
-  const getByName = (id: string) =>
-    new Proxy(BINDINGS.TASKS.getByName(id), {
-      get: (stub, name) => {
-        const method: unknown = Reflect.get(stub, name);
-        if (!methods.includes(String(name)) || typeof method !== "function") return method;
-        return async () => {
-          throw Object.assign(new Error("Network connection lost."), { retryable: true });
-        };
-      },
-    });
-  return { ...BINDINGS, TASKS: { getByName } };
-}
-
-it("an accepted submission that the task's object cannot store is answered as of an unknown outcome, so that nobody repeats it", async () => {
-  const outside = anArk();
-  const { id, headers } = named();
-  vi.stubGlobal("scheduler", { wait: async () => undefined });
-  const response = await submit({ headers, bindings: losing("endSubmission") });
-  vi.unstubAllGlobals();
-  expect(response.headers.get("x-should-retry")).toBe("false");
-  expect(await refusal(response)).toEqual({ status: 424, code: "submit_unknown" });
-  expect(outside.sentTo(ARK)).toHaveLength(1);
-  await wake(id, 100_000);
-  expect(await readSubmitted(id)).toMatchObject({ submission: { state: "unknown" } });
-});
-
 it("a submission whose registration the task's object does not answer is not sent, and no task remains", async () => {
   const outside = anArk();
   const { id, headers } = named();
-  const response = await submit({ headers, bindings: losing("apply") });
+  const response = await submit({ headers, bindings: withTasks({ apply: lose }) });
   expect(await refusal(response)).toEqual({ status: 503, code: "unavailable" });
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });

@@ -16,7 +16,10 @@ const LATER_WAITS_MS = [3 * SECOND_MS, 5 * SECOND_MS, 8 * SECOND_MS, 10 * SECOND
 /** Most outcomes that this isolate remembers, each with an answer of at most 8 KiB or a result. */
 const MAX_REMEMBERED = 32;
 
-/** Outcomes that the objects of their tasks could not be told, by task, for repetitions of their calls. */
+/**
+ * Outcomes with an answer of the upstream that the objects of their tasks could not be told, by task, for repetitions of
+ * their calls.
+ */
 const remembered = isolateCache<SubmitEndedEvent>(MAX_REMEMBERED, 10 * MINUTE_MS);
 
 /** Result of bringing an outcome to the task's object. */
@@ -40,7 +43,7 @@ export async function bringOutcome(
   const end = { type: "submit_ended", submissionId, outcome } as const;
   const brought = await tryToBring(taskId, end, RETRY_WAITS_MS, submitCall);
   if (brought.isStored) return brought;
-  remembered.set(taskId, end);
+  if ("statusCode" in outcome && outcome.kind !== "unknown") remembered.set(taskId, end);
   submitCall.env.startup.waitUntil(tryToBring(taskId, end, LATER_WAITS_MS, submitCall));
   return brought;
 }

@@ -1,0 +1,119 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { useClock } from "./clock.ts";
+import { refusal } from "./client.ts";
+import { loggedBy } from "./logged.ts";
+import { lose, withTasks } from "./lost-calls.ts";
+import { NOTHING, stored, wake } from "./objects.ts";
+import { answering } from "./outside.ts";
+import { anArk, ARK, BINDINGS, JOB, named, readSubmitted, submit } from "./submitted.ts";
+
+useClock();
+afterEach(() => vi.unstubAllGlobals());
+
+/** Time in milliseconds for which a caller waits while its outcome is brought. */
+const IN_FRONT_MS = 7_500;
+
+/**
+ * Returns bindings with which no outcome reaches the object of a task until the relay has waited for so long. What it does
+ * after its caller has the answer begins when `goOn` is called.
+ */
+function awayFor(ms: number) {
+  let waitedMs = 0;
+  const later = Promise.withResolvers<void>();
+  vi.stubGlobal("scheduler", {
+    wait: async (waitMs: number) => {
+      waitedMs += waitMs;
+      if (waitedMs > IN_FRONT_MS) await later.promise;
+    },
+  });
+  const bindings = withTasks({ endSubmission: (call) => (waitedMs < ms ? lose() : call()) });
+  return { bindings, goOn: () => later.resolve(), waited: () => waitedMs };
+}
+
+const stateOf = async (id: string) => (await readSubmitted(id)).submission?.state;
+
+it("while the task's object is away for two seconds, the caller of an accepted submission waits, and may repeat its call", async () => {
+  anArk();
+  const { id, headers } = named();
+  const { bindings } = awayFor(2_000);
+  const response = await submit({ headers, bindings });
+  expect([response.status, response.headers.get("x-should-retry")]).toEqual([200, null]);
+  expect(await stateOf(id)).toBe("accepted");
+});
+
+it("while the task's object is away for longer, the caller gets the upstream's answer with the task's id, and the outcome is stored afterwards", async () => {
+  const outside = anArk();
+  const { id, headers } = named();
+  const { bindings, goOn } = awayFor(20_000);
+  const lines = await loggedBy(async () => {
+    const response = await submit({ headers, bindings });
+    expect([response.status, await response.json()]).toEqual([200, { id: JOB }]);
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(response.headers.get("Relay-Task-Id")).toBe(id);
+    expect(response.headers.get("Relay-Status-Url")).toContain(`/v1/tasks/${id}?token=`);
+  });
+  expect(lines).toContainEqual(
+    expect.objectContaining({ event: "submission.not_stored", task_id: id, job: JOB }),
+  );
+  expect(await stateOf(id)).toBe("sending");
+  goOn();
+  await expect.poll(() => stateOf(id)).toBe("accepted");
+  expect(await readSubmitted(id)).toMatchObject({ upstream: { id: JOB } });
+  expect(outside.sentTo(ARK)).toHaveLength(1);
+});
+
+it("a refused submission whose task's object is away is answered with the refusal, and the task goes when the object is back", async () => {
+  anArk(answering({ error: { code: "InvalidParameter" } }, 400));
+  const { id, headers } = named();
+  const { bindings, goOn } = awayFor(20_000);
+  const response = await submit({ headers, bindings });
+  expect([response.status, response.headers.get("x-should-retry")]).toEqual([400, "false"]);
+  expect(response.headers.get("Relay-Status-Url")).toBeNull();
+  expect(await stateOf(id)).toBe("sending");
+  goOn();
+  await expect.poll(() => stored(id)).toEqual(NOTHING);
+});
+
+it("a repetition brings the outcome that the first call could not, and gets the upstream's answer", async () => {
+  const outside = anArk();
+  const { headers } = named();
+  const { bindings, goOn } = awayFor(Infinity);
+  expect((await submit({ headers, bindings })).headers.get("x-should-retry")).toBe("false");
+  const early = await submit({ headers, bindings });
+  expect(await refusal(early)).toEqual({ status: 409, code: "submission_running" });
+  const again = await submit({ headers });
+  expect([again.status, await again.json()]).toEqual([200, { id: JOB }]);
+  expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+  expect(outside.sentTo(ARK)).toHaveLength(1);
+  goOn();
+});
+
+it("an accepted submission whose task's object stays away has an unknown outcome when the time for the answer is over", async () => {
+  const outside = anArk();
+  const { id, headers } = named();
+  const { bindings, goOn, waited } = awayFor(Infinity);
+  expect((await submit({ headers, bindings })).status).toBe(200);
+  goOn();
+  await expect.poll(waited).toBe(33_500);
+  await wake(id, 100_000);
+  expect(await stateOf(id)).toBe("unknown");
+  expect(outside.sentTo(ARK)).toHaveLength(1);
+});
+
+it("an answer that its task has learned only after it failed does not make a repetition look successful", async () => {
+  const outside = anArk();
+  const { id, headers } = named();
+  const { bindings, goOn } = awayFor(10_000);
+  // No upstream can send a hook to this relay, so that nothing is awaited.
+  const hookless = { ...bindings, PUBLIC_URL: "http://localhost:8787" };
+  expect((await submit({ headers, bindings: hookless })).status).toBe(200);
+  await wake(id, 100_000);
+  expect(await readSubmitted(id)).toMatchObject({ error: { code: "submit_unknown" } });
+  goOn();
+  await expect.poll(() => stateOf(id)).toBe("accepted");
+  const again = await submit({ headers, bindings: { ...BINDINGS, PUBLIC_URL: "http://localhost:8787" } });
+  expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+  expect(await again.clone().json()).toMatchObject({ task: { id, status: "failed" } });
+  expect(await refusal(again)).toEqual({ status: 424, code: "submit_unknown" });
+  expect(outside.sentTo(ARK)).toHaveLength(1);
+});
