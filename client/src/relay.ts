@@ -76,7 +76,8 @@ export class TaskRelay {
    * `submit("ark", "contents/generations/tasks", {body})`. Waits while an earlier call under the same key is in flight.
    * A refusal by the upstream is returned like its acceptance.
    * @throws RelayProblem when the relay itself refuses the call. With the code `submit_unknown` the upstream may have
-   * started a job, which the `task` of the body awaits: do not submit it again.
+   * started a job: do not submit it again under the same key. The `task` of the body awaits it, or has failed already where nothing can show
+   * it.
    */
   async submit(connection: string, path: string, init: SubmitInit = {}): Promise<Submission> {
     const request = submission(this.#url, connection, path, this.#authorization, init);

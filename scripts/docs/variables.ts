@@ -106,7 +106,7 @@ const SUBMITS = {
   },
   SUBMIT_UNKNOWN_MINUTES: {
     meaning:
-      "how long a task waits for a hook or a poll that shows its job after a submission whose outcome is unknown. Then it fails with `submit_unknown`, and its credits are refunded",
+      "how long a task waits for a hook or a poll that shows its job after a submission whose outcome is unknown. Then it fails with `submit_unknown`, and its credits are refunded. Where no hook can come it fails at once",
   },
   OFFERS: {
     without: "nothing",

@@ -46,6 +46,7 @@ export function passedAnswerOf({ description, example }: PassedAnswer): ZodOpenA
     Location: "sometimes",
     "Idempotent-Replayed": "sometimes",
     "Retry-After": "sometimes",
+    "x-should-retry": "sometimes",
   });
   return {
     description,
@@ -59,7 +60,12 @@ export function problemName(codes: readonly ProblemCode[]): string {
   return ["problem", ...codes].join(".");
 }
 
-const TASK_LINKS = { Location: "sometimes", "Relay-Status-Url": "sometimes" } as const;
+const UNKNOWN_HEADERS = {
+  Location: "sometimes",
+  "Relay-Status-Url": "sometimes",
+  "Idempotent-Replayed": "sometimes",
+  "x-should-retry": "always",
+} as const;
 
 /** Returns the description of the answers of one status with these problems. */
 export function problemAnswer(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
@@ -70,7 +76,7 @@ export function problemAnswer(codes: readonly ProblemCode[]): ZodOpenApiResponse
     ...(status === 401 && { "WWW-Authenticate": "always" }),
     ...((status === 429 || status === 503) && { "Retry-After": "always" }),
     ...(codes.includes("submission_running") && { "Retry-After": "sometimes" }),
-    ...(codes.includes("submit_unknown") && TASK_LINKS),
+    ...(codes.includes("submit_unknown") && UNKNOWN_HEADERS),
   };
   const properties = {
     status: { type: "integer" as const, const: status },

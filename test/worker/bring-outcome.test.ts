@@ -111,7 +111,10 @@ it("an answer that its task has learned only after it failed does not make a rep
   expect(await readSubmitted(id)).toMatchObject({ error: { code: "submit_unknown" } });
   goOn();
   await expect.poll(() => stateOf(id)).toBe("accepted");
-  const again = await submit({ headers, bindings: { ...BINDINGS, PUBLIC_URL: "http://localhost:8787" } });
+  const again = await submit({
+    headers,
+    bindings: { ...BINDINGS, PUBLIC_URL: "http://localhost:8787" },
+  });
   expect(again.headers.get("Idempotent-Replayed")).toBe("true");
   expect(await again.clone().json()).toMatchObject({ task: { id, status: "failed" } });
   expect(await refusal(again)).toEqual({ status: 424, code: "submit_unknown" });

@@ -122,6 +122,8 @@ it.each([
     expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([status, "true"]);
     expect(again.headers.get("x-should-retry")).toBe(status === 409 ? "false" : null);
     if (status === 200) expect(await again.json()).toEqual(answer);
-    expect(outside.sentTo(`${ARK}${ARK_PATH}`).filter((sent) => sent.method === "POST")).toHaveLength(1);
+    expect(
+      outside.sentTo(`${ARK}${ARK_PATH}`).filter((sent) => sent.method === "POST"),
+    ).toHaveLength(1);
   },
 );

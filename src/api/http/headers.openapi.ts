@@ -62,6 +62,11 @@ export const ANSWER_HEADERS = {
     description: "Kind of credentials that the request needs (RFC 9110).",
     example: 'Bearer realm="task-relay"',
   },
+  "x-should-retry": {
+    description:
+      "`false` where the SDKs of upstreams must not repeat the call, because the upstream may have started a job.",
+    example: "false",
+  },
 } as const satisfies Readonly<Record<string, Header>>;
 
 export type AnswerHeader = keyof typeof ANSWER_HEADERS;

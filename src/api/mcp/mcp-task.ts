@@ -73,7 +73,7 @@ function messageOf({ status, error, cancel, submission, progress }: Task): strin
   if (error !== undefined) return `${error.code}: ${error.message}`;
   if (cancel?.state === "asked") return "The upstream was asked to cancel the job.";
   if (submission?.state === "unknown") {
-    return "It is not known whether the upstream has started a job. The relay looks for it; do not submit it again.";
+    return "It is not known whether the upstream has started a job. The task waits for news of it; do not submit it again.";
   }
   const percent = progress === undefined ? "" : `: ${progress} %`;
   return `The upstream works on the job${percent}.`;

@@ -96,7 +96,7 @@ function startOf(answer: Submitted): Start {
 }
 
 /**
- * Returns the open task of a submission whose answer is not known or no longer stored, so that the client can follow
+ * Returns the task of a submission whose answer is not known or no longer stored, so that the client can follow
  * the task.
  * @throws the error itself when it names no task, or names the task of another submission.
  */

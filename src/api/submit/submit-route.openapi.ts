@@ -4,7 +4,7 @@ export const submitJobDescription = {
   audience: "client",
   summary: "Submit a job to an upstream through the relay, once",
   details:
-    "The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key (or, with `Relay-Key`, with that of the caller), stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. Accounts submit what `OFFERS` lists.",
+    "The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key (or, with `Relay-Key`, with that of the caller), stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. A call that is repeated under its `Idempotency-Key` gets the stored answer as long as the task lives. Accounts submit what `OFFERS` lists.",
   request: {
     headers: [
       "Idempotency-Key",

@@ -78,7 +78,8 @@ function unknownText(task: TaskReply | null): string {
   const text = "The upstream may have started a job: do not submit again.";
   if (task?.unknownWait === undefined) return `${text} The task shows what becomes of it.`;
   const { news, until } = task.unknownWait;
-  const what = news === "hook" ? "a hook that names the job" : "the answer about a job that is known";
+  const what =
+    news === "hook" ? "a hook that names the job" : "the answer about a job that is known";
   const time = new Date(SECOND_MS * toSeconds(until)).toISOString().replace(".000Z", "Z");
   return `${text} The task waits for ${what} until ${time}, and then fails and is refunded.`;
 }
