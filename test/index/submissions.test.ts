@@ -158,7 +158,7 @@ it("the console's page of a task shows the operator what the submission waits fo
   });
   const unknown = await page();
   expect(unknown).toContain("It is not known whether the upstream has started the job.");
-  expect(unknown).toContain("without news of the job until then, the task fails");
+  expect(unknown).toContain("without a hook that names the job until then, the task fails");
   expect(unknown).toContain('id="moment-answered"');
   expect(unknown).toContain("with HTTP status 502");
   expect(unknown).not.toContain("<dt>Fails at</dt>");

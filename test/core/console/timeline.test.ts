@@ -26,6 +26,7 @@ import {
 import { aCancelingTask, cancelStateNamed } from "../cancel-builders.ts";
 import { aRefundingTask, aReleasingTask, credits } from "../credit-builders.ts";
 import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "../stored-submissions.ts";
+import { UPSTREAM } from "../upstream-builders.ts";
 
 const REGISTERED = NOW - 2 * MINUTE;
 const SECOND_DUE = NOW + 3 * MINUTE;
@@ -344,6 +345,15 @@ describe("the next step of a task", () => {
       }
     },
   );
+
+  it("the console says that a task of unknown outcome whose job is known, and about which no hook can come, waits for an answer about it", () => {
+    const submission = { ...anUnknown(null), isHookless: true } as const;
+    const task = anOpenTask({ submission, upstream: UPSTREAM });
+    const view: TaskJson = JSON.parse(taskView(task, "account", null, POLICY));
+    const { text, at } = nextStepOf(view, taskFacts(task, "account", POLICY), FAILS_AT - 1);
+    expect(text).toContain("Waits for the upstream's answer about a job that is known");
+    expect(at).toBe(FAILS_AT);
+  });
 
   it.each([
     [
