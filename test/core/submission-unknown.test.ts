@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { HookEvent, PollAnswer, SubmitEndedEvent } from "../../src/core/events/event.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { finalPollAt } from "../../src/core/polls/next-poll.ts";
+import { hasUnknownEnd } from "../../src/core/record/awaited-news.ts";
 import { unknownOutcomeOf } from "../../src/core/record/submission.ts";
 import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Job } from "../../src/core/record/upstream.ts";
@@ -195,6 +196,16 @@ describe("a submission whose job no hook can report, because its call has no hoo
     const waiting = apply(task, anUnknownOutcome(), LATER, STATING);
     const failsAt = LATER + POLICY.submitUnknownMs;
     expect(waiting).toMatchObject({ status: "pending", submission: { state: { failsAt } } });
+  });
+
+  it.each<[string, boolean, TaskRecord]>([
+    ["has failed with submit_unknown", true, lost],
+    ["has learned its job after that", true, apply(lost, anAcceptance(), FAILS_AT + SECOND)],
+    ["is open", false, silent],
+    ["was canceled", false, apply(silent, { type: "cancel", isForced: false }, LATER)],
+    ["is completed", false, apply(silent, aResultAtOnce(aCompletion()), LATER)],
+  ])("when a task %s, that it has an unknown end is %s", (_what, expected, task) => {
+    expect(hasUnknownEnd(task)).toBe(expected);
   });
 
   it("is registered as one", () => {

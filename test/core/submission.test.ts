@@ -287,13 +287,16 @@ describe("a submission that the upstream has accepted", () => {
 
   it.each([
     ["2 KB of one-byte characters", "x".repeat(2_048), true],
-    ["one byte more", "x".repeat(2_049), false],
-    ["2 KB of three-byte characters", "狐".repeat(682) + "xx", true],
-    ["one such character more", "狐".repeat(683), false],
-    ["2 KB of two-byte characters", "é".repeat(1_024), true],
-    ["one such character more in place of a byte", "é".repeat(1_024) + "x", false],
-    ["2 KB of four-byte characters", "🦊".repeat(512), true],
-    ["a byte more than such characters", "🦊".repeat(512) + "x", false],
+    ["one byte more than 2 KB", "x".repeat(2_049), false],
+    ["2 KB of three-byte characters", `${"狐".repeat(682)}xx`, true],
+    ["683 characters of three bytes", "狐".repeat(683), false],
+    ["2 KB of the last one-byte character", "\u007f".repeat(2_048), true],
+    ["2 KB of the first two-byte character and a byte", `${"\u0080".repeat(1_024)}x`, false],
+    ["2 KB of the last two-byte character", "\u07ff".repeat(1_024), true],
+    ["683 times the first three-byte character", "\u0800".repeat(683), false],
+    ["2 KB of the last three-byte character and two bytes", `${"\uffff".repeat(682)}xx`, true],
+    ["2 KB of the first four-byte character", "\u{10000}".repeat(512), true],
+    ["2 KB of four-byte characters and a byte", `${"🦊".repeat(512)}x`, false],
   ])(
     "the upstream's answer, stored for repetitions of the call, has %s: that it outlasts the settling of its task is %s",
     (_what, body, isKept) => {

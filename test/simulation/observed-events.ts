@@ -67,6 +67,13 @@ function observedKey(before: TaskRecord | null, after: TaskRecord): readonly str
   return [`a customer's key becomes ${to.unreadableSince === null ? "readable" : "unreadable"}`];
 }
 
+/** Returns the name of the event that a submission gets a state in which its job is not known. */
+function notAccepted(state: string, after: TaskRecord): string {
+  return state === "unknown" && isTerminal(after)
+    ? "a submission of unknown outcome fails its task at once"
+    : `a submission becomes ${state}`;
+}
+
 /** Returns names of the facts about the state of a submission that a commit shows. */
 function observedState(before: TaskRecord | null, after: TaskRecord): readonly string[] {
   const [from, to] = [before?.submission?.state, after.submission?.state];
@@ -74,10 +81,7 @@ function observedState(before: TaskRecord | null, after: TaskRecord): readonly s
   const isWithdrawn = before?.status !== "charging" && after.status === "charging";
   if (isWithdrawn) return ["a submission is refused or not sent, and its price returned"];
   if (from.kind === to.kind) return [];
-  if (to.kind === "unknown" && isTerminal(after)) {
-    return ["a submission of unknown outcome fails its task at once"];
-  }
-  if (to.kind !== "accepted") return [`a submission becomes ${to.kind}`];
+  if (to.kind !== "accepted") return [notAccepted(to.kind, after)];
   const how = to.answeredAt === null ? "without its answer" : "by its answer";
   return [`a submission that was ${from.kind} is accepted ${how}`];
 }

@@ -28,12 +28,13 @@ const held = new SharedBudget(MAX_HELD_BYTES, MAX_HELD_BYTES_OF_ACCOUNT);
  * @param account id of the account that submits; null for an operator.
  */
 export function bodyLimitOf(account: string | null, { maxSubmitBytes }: Config): BodyLimit {
-  const limitedBy = (bytes: number, name: string): BodyLimit => {
-    return { bytes, detail: `The body of a submission may have at most ${bytes} bytes (${name}).` };
-  };
   return account !== null && maxSubmitBytes > MAX_HELD_BYTES_OF_ACCOUNT
     ? limitedBy(MAX_HELD_BYTES_OF_ACCOUNT, "what one account may have in memory")
     : limitedBy(maxSubmitBytes, "MAX_SUBMIT_MB");
+}
+
+function limitedBy(bytes: number, name: string): BodyLimit {
+  return { bytes, detail: `The body of a submission may have at most ${bytes} bytes (${name}).` };
 }
 
 /**
