@@ -6,7 +6,7 @@ import type { TaskReply } from "../../objects/task/reply.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import type { SubmitCall } from "./submission-plan.ts";
 
-/** Waits in milliseconds before each try to bring the outcome of a submission to the task's object. */
+/** Waits in milliseconds before each try to bring the outcome of a submission to the task's object, for which its caller waits. */
 const RETRY_WAITS_MS = [0, SECOND_MS / 2, 2 * SECOND_MS, 5 * SECOND_MS];
 /**
  * Waits in milliseconds before each further try, when the caller has its answer: together less than the 30 seconds for which
@@ -57,6 +57,7 @@ export async function bringRemembered(taskId: string, submitCall: SubmitCall): P
   if (end !== undefined) await tryToBring(taskId, end, [0], submitCall);
 }
 
+/** Tries to bring an outcome, after each of the waits, until the task's object has it. */
 async function tryToBring(
   taskId: string,
   end: SubmitEndedEvent,

@@ -12,8 +12,10 @@ export type AwaitedNews = (typeof AWAITED_NEWS)[number];
 export const AWAITED_NEWS = ["hook", "job"] as const;
 
 /**
- * Returns what may still show whether the submission of a task has started a job. Null when nothing can: no hook can come,
- * and no job is known that could be asked for. Waiting would then be in vain.
+ * Returns what may still show whether the submission of a task has started a job. A job is known where the registration or
+ * a hook has named it. Null when nothing can show it, so that waiting would be in vain: no hook can come, and no job is
+ * known. An id that the call itself has for the job does not count, because the caller chooses it: the upstream's answer
+ * about it would not prove that the job is that of the task.
  */
 export function awaitedNews({
   submission,
