@@ -46,6 +46,7 @@ const relay :Workerd.Worker = (
     (className = "DigestObject", uniqueKey = "digests", enableSql = true),
     (className = "DeploymentObject", uniqueKey = "deployment", enableSql = true),
     (className = "OutputObject", uniqueKey = "output_objects", enableSql = true),
+    (className = "JobObject", uniqueKey = "jobs", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "disk"),
   bindings = [
@@ -60,6 +61,7 @@ const relay :Workerd.Worker = (
     (name = "DIGESTS", durableObjectNamespace = (className = "DigestObject", serviceName = "relay")),
     (name = "DEPLOYMENT", durableObjectNamespace = (className = "DeploymentObject", serviceName = "relay")),
     (name = "OUTPUT_OBJECTS", durableObjectNamespace = (className = "OutputObject", serviceName = "relay")),
+    (name = "JOBS", durableObjectNamespace = (className = "JobObject", serviceName = "relay")),
     (name = "CALLBACK_SCHEDULE_S", fromEnvironment = "CALLBACK_SCHEDULE_S"),
     (name = "CALLBACK_TIMEOUT_S", fromEnvironment = "CALLBACK_TIMEOUT_S"),
     (name = "RETENTION_DAYS", fromEnvironment = "RETENTION_DAYS"),

@@ -14,6 +14,7 @@ import { TaskObject as Task } from "./objects/task/task-object.ts";
 export { ConnectionObject } from "./objects/connection/connection-object.ts";
 export { DeploymentObject } from "./objects/deployment-object.ts";
 export { HostObject } from "./objects/host-object.ts";
+export { JobObject } from "./objects/job-object.ts";
 export { ListenersObject } from "./objects/listeners/listeners-object.ts";
 
 await prepareMcpSdk(env);

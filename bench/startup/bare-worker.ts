@@ -19,6 +19,7 @@ export class HostObject extends DurableObject {}
 export class DigestObject extends DurableObject {}
 export class DeploymentObject extends DurableObject {}
 export class OutputObject extends DurableObject {}
+export class JobObject extends DurableObject {}
 
 /** Worker that stores the body of a request in a new object: the least that a registration must do. */
 export default {

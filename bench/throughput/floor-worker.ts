@@ -62,6 +62,7 @@ export class HostObject extends DurableObject {}
 export class DigestObject extends DurableObject {}
 export class DeploymentObject extends DurableObject {}
 export class OutputObject extends DurableObject {}
+export class JobObject extends DurableObject {}
 
 /**
  * Worker that passes a POST on to the object of its task, and answers a GET of `/{id}` with the stored record.

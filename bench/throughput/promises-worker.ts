@@ -208,6 +208,7 @@ export class HostObject extends DurableObject {}
 export class DigestObject extends DurableObject {}
 export class DeploymentObject extends DurableObject {}
 export class OutputObject extends DurableObject {}
+export class JobObject extends DurableObject {}
 
 /**
  * Worker that keeps, for a task which a `completed` event creates, the promises of the relay in the most direct way

@@ -16,6 +16,7 @@ const OBJECTS: Readonly<Record<ObjectBinding, string>> = {
   HOSTS: "failures of a receiver's host, for the operator event `host.failing`",
   DIGESTS: "failed callbacks to a receiver's host, for `OPERATOR_DIGEST_MINUTES`",
   OUTPUT_OBJECTS: "copies of the outputs of tasks, one object for each task that has any",
+  JOBS: "the task of each job that was submitted through the relay, for clients that read the job",
   DEPLOYMENT: "logouts of the console, and the times of alerts about the index",
 };
 
@@ -35,6 +36,7 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   DIGESTS: objectBinding("DIGESTS"),
   DEPLOYMENT: objectBinding("DEPLOYMENT"),
   OUTPUT_OBJECTS: objectBinding("OUTPUT_OBJECTS"),
+  JOBS: objectBinding("JOBS"),
   ASSETS: {
     type: "static assets (`[assets]`)",
     purpose: "the file `/openapi.json` for [other Workers](binding.md)",

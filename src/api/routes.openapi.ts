@@ -23,6 +23,7 @@ import { deleteAccountDescription } from "./accounts/delete-account.openapi.ts";
 import { listEntriesDescription, listGrantsDescription } from "./accounts/entries.openapi.ts";
 import { readHealthDescription } from "./health/health.openapi.ts";
 import { receiveHookDescription } from "./hooks/receive-hook.openapi.ts";
+import { readJobDescription } from "./jobs/read-job.openapi.ts";
 import { listenDescription } from "./callbacks/listen.openapi.ts";
 import { callToolsDescription } from "./mcp/mcp-route.openapi.ts";
 import { deleteOutputDescription } from "./outputs/delete-output.openapi.ts";
@@ -40,7 +41,7 @@ import {
   readJwksDescription,
   readSigningSecretsDescription,
 } from "./callbacks/signing-secrets.openapi.ts";
-import { readSubmittedDescription, submitJobDescription } from "./submit/submit-route.openapi.ts";
+import { submitJobDescription } from "./submit/submit-route.openapi.ts";
 import { attachUpstreamDescription } from "./tasks/attach-upstream.openapi.ts";
 import { cancelTaskDescription } from "./tasks/cancel-task.openapi.ts";
 import { eraseTaskDescription } from "./tasks/erase-task.openapi.ts";
@@ -58,7 +59,7 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   registerTask: registerTaskDescription,
   attachUpstream: attachUpstreamDescription,
   submitJob: submitJobDescription,
-  readSubmitted: readSubmittedDescription,
+  readJob: readJobDescription,
   listTasks: listTasksDescription,
   readTask: readTaskDescription,
   streamTask: streamTaskDescription,

@@ -32,7 +32,7 @@ import { readOutput } from "./outputs/read-output.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./callbacks/listen.ts";
 import { mcpRoute } from "./mcp/mcp-route.ts";
-import { readSubmittedRoute, submitJobRoute } from "./submit/submit-route.ts";
+import { readJobRoute, submitJobRoute } from "./submit/submit-route.ts";
 import { testCallbackRoute } from "./callbacks/test-callback.ts";
 
 /** All routes of the HTTP API. */
@@ -40,7 +40,7 @@ export const ROUTES = [
   registerTaskRoute,
   attachUpstreamRoute,
   submitJobRoute,
-  readSubmittedRoute,
+  readJobRoute,
   listTasksRoute,
   readTaskRoute,
   streamTask,

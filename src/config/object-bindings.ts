@@ -13,6 +13,7 @@ export const OBJECT_CLASSES = {
   DIGESTS: "DigestObject",
   DEPLOYMENT: "DeploymentObject",
   OUTPUT_OBJECTS: "OutputObject",
+  JOBS: "JobObject",
 } as const;
 
 export type ObjectBinding = keyof typeof OBJECT_CLASSES;

@@ -5,6 +5,7 @@ import type { ConnectionObject } from "./connection/connection-object.ts";
 import type { DeploymentObject } from "./deployment-object.ts";
 import type { DigestObject } from "./digest-object.ts";
 import type { HostObject } from "./host-object.ts";
+import type { JobObject } from "./job-object.ts";
 import type { ListenersObject } from "./listeners/listeners-object.ts";
 import type { OutputObject } from "./output/output-object.ts";
 import { objectNamed, objectOutsideJurisdictions } from "./placed-object.ts";
@@ -17,6 +18,7 @@ interface Classes {
   readonly DIGESTS: DigestObject;
   readonly DEPLOYMENT: DeploymentObject;
   readonly OUTPUT_OBJECTS: OutputObject;
+  readonly JOBS: JobObject;
 }
 
 /**
@@ -99,6 +101,11 @@ export function digestObject(env: ObjectNamespaces, host: string) {
  */
 export function outputObject(env: ObjectNamespaces, taskId: string, recordedAt: number) {
   return objectNamed(env.OUTPUT_OBJECTS, `${taskId}:${recordedAt}`, env);
+}
+
+/** Returns the Durable Object that stores which task a submitted job belongs to. No name of a connection has a colon. */
+export function jobObject(env: ObjectNamespaces, connection: string, jobId: string) {
+  return objectNamed(env.JOBS, `${connection}:${jobId}`, env);
 }
 
 /**

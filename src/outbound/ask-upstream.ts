@@ -18,7 +18,7 @@ import { type NewsConfig, newsRulesOf } from "../config/news-rules.ts";
 import type { Runtime } from "../config/runtime.ts";
 import { POLL_TIMEOUT_MS, withDeadline } from "../lib/timeout.ts";
 import { askForFile, withContent } from "./content-proof.ts";
-import { get } from "./http.ts";
+import { get, type GetRequest } from "./http.ts";
 import { type Answered, type FinalReading, namesTask } from "./named-task.ts";
 
 /**
@@ -36,12 +36,14 @@ const UNANSWERED = { kind: "unanswered" } as const satisfies PollAnswer;
  * path with the output of the job) is asked too. It never throws: a failure is returned as an answer. The times of
  * polls are planned in core/polls; core/events/polling.ts applies their answers.
  * @param connection connection of the job, with the key of the customer if the job was submitted with this key.
+ * @param ask sends the requests of the poll.
  */
 export async function askUpstream(
   poll: Poll,
   connection: Connection,
   { config, keyring }: Pick<Runtime, "config" | "keyring">,
   aborted: AbortSignal,
+  ask: Ask = get,
 ): Promise<PollAnswer> {
   const rules = newsRulesOf(config, connection);
   const { provider, key } = connection;
@@ -54,7 +56,7 @@ export async function askUpstream(
   const { polls } = provider;
   const stated = await withDeadline(
     POLL_TIMEOUT_MS,
-    (signal) => askProvider(poll.job, connection, key, polls, signal),
+    (signal) => askProvider(poll.job, connection, key, polls, signal, ask),
     aborted,
   );
   if (stated === null) return UNANSWERED;
@@ -66,6 +68,12 @@ export async function askUpstream(
   const isOurs = poll.purpose !== "kept_job" || (await namesTask(reading, poll, keyring, polls));
   return pollAnswer(isOurs ? reading : UNCLEAR, head, rules);
 }
+
+/**
+ * Sends one request of a poll, and returns its answer; null for none. In place of `get`, one that knows the answer already
+ * gives it.
+ */
+export type Ask = (request: GetRequest, signal: AbortSignal) => Promise<Answer | null>;
 
 /**
  * Connection, key and configuration that are needed to ask the content path of a job, i.e. the path with its output.
@@ -107,7 +115,7 @@ export async function askProvider(
   key: string,
   adapter: PollAdapter,
   signal: AbortSignal,
-  ask: typeof get = get,
+  ask: Ask = get,
 ): Promise<Answered | null> {
   const headers = await adapter.headers(key, Date.now());
   let path = adapter.path(job);

@@ -79,12 +79,18 @@ export function post(
   return withDeadline(timeoutMs, (signal) => postOnce(request, signal), aborted);
 }
 
+/** An answer of a provider with its body as it was received. */
+export interface BodiedAnswer extends Answer {
+  /** Bytes of the body. Null when it is larger than allowed. */
+  readonly bytes: Uint8Array<ArrayBuffer> | null;
+}
+
 /**
  * Sends one GET, or a POST with a JSON body that only asks, without following redirects. Most of these requests contain
  * credentials.
  * @returns null when no answer came before `signal` aborted.
  */
-export async function get(request: GetRequest, signal: AbortSignal): Promise<Answer | null> {
+export async function get(request: GetRequest, signal: AbortSignal): Promise<BodiedAnswer | null> {
   const { url, headers, body: question, cf } = request;
   const accepting = { Accept: "application/json", "User-Agent": "TaskRelay/1", ...headers };
   try {
@@ -109,9 +115,10 @@ export async function readProviderAnswer(
   response: Response,
   request: GetRequest,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<BodiedAnswer> {
   const { status, headers } = response;
-  return { status, headers, body: await readJson(response, request, signal) };
+  const read = await readJson(response, request, signal);
+  return { status, headers, body: read?.json, bytes: read?.bytes ?? null };
 }
 
 /**
@@ -150,22 +157,29 @@ export async function getStream(
   }
 }
 
+/** Body of an answer, and what it says as JSON; undefined when it is not JSON. */
+interface JsonBody {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly json: unknown;
+}
+
 /**
  * Reads an answer of a provider as JSON. Reading and parsing more than 1 MiB of it needs a permission that only few
  * requests have at the same time (read-slots.ts).
- * @returns undefined when the answer is larger than allowed, or not JSON.
+ * @returns null when the answer is larger than allowed.
  */
 async function readJson(
   { body }: Response,
   { url, isLarge = false }: GetRequest,
   signal: AbortSignal,
-): Promise<unknown> {
+): Promise<JsonBody | null> {
   const maxBytes = isLarge ? MAX_LARGE_ANSWER_BYTES : MAX_ANSWER_BYTES;
   const answer = await readAnswer(body, maxBytes, signal, ({ bytes }) => {
-    return bytes.length < maxBytes ? { json: parseJson(new TextDecoder().decode(bytes)) } : null;
+    if (bytes.length >= maxBytes) return null;
+    return { bytes, json: parseJson(new TextDecoder().decode(bytes)) };
   });
   if (answer === null) log({ event: "upstream.too_large", host: new URL(url).host }, "warn");
-  return answer?.json;
+  return answer;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Job } from "../core/record/upstream.ts";
 import type { Answer } from "./provider-answer.ts";
 import type { CancelAdapter } from "./cancel.ts";
 import { isAboutKey } from "./failure-words.ts";
+import type { JobCallAdapter } from "./job-calls.ts";
 import type { Observation } from "./observation.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 import type { HookParameters, SubmitAdapter } from "./submit.ts";
@@ -114,6 +115,11 @@ export interface UpstreamProvider {
   readonly submits?: SubmitAdapter;
   /** Description of the call that cancels a job. Absent when the provider documents none. */
   readonly cancels?: CancelAdapter;
+  /**
+   * Description of the calls with which clients read jobs that they have submitted through the relay. Absent when the
+   * relay cannot submit jobs to the provider.
+   */
+  readonly jobCalls?: JobCallAdapter;
 }
 
 /** A provider with a default connection, whose variables are named. */

@@ -72,11 +72,13 @@ export function requireConforming(asked: Asked, { text, ...head }: ReadAnswer): 
   else if (route !== null && !isStatusPage(route, head)) conforms(route.id, head, text);
 }
 
-/** Tells whether an answer is that of an upstream, which the relay does not describe. */
+/** Tells whether an answer is that of an upstream, or an error in its form, which the relay does not describe. */
 function isPassedOn(route: KnownRoute | null, { headers }: AnswerHead): boolean {
-  if (route === null || !headers.has("Relay-Task-Id")) return false;
+  if (route === null) return false;
   const description: RouteDescription = DESCRIPTIONS[route.id];
-  return description.passedAnswer !== undefined;
+  if (description.passedAnswer === undefined) return false;
+  const isProblem = headers.get("Content-Type") === "application/problem+json";
+  return headers.has("Relay-Task-Id") || (route.method === "GET" && !isProblem);
 }
 
 /** Tells whether an answer is the page of a status link, which is for people. */

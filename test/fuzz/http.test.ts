@@ -114,7 +114,7 @@ it("only those methods of Durable Objects are called again after a lost connecti
   ]);
   expect(Object.fromEntries(names)).toEqual({
     TaskObject:
-      "deleteOutput endCopies endSubmission hook inspect isOpen placeOfOutput read readByLink rewriteIndexRow wake",
+      "deleteOutput endCopies endSubmission hook inspect isOpen placeOfOutput read readByLink readJob rewriteIndexRow wake",
     AccountObject: "charge describe profile recentlyCharged refund release useListedKey",
     ConnectionObject: "connectionState hooklessTasks",
     DeploymentObject: "endSession isSessionEnded",

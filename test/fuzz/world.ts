@@ -3,6 +3,7 @@ import { ConnectionObject } from "../../src/objects/connection/connection-object
 import { DeploymentObject } from "../../src/objects/deployment-object.ts";
 import { OutputObject } from "../../src/objects/output/output-object.ts";
 import { DigestObject } from "../../src/objects/digest-object.ts";
+import { JobObject } from "../../src/objects/job-object.ts";
 import { HostObject } from "../../src/objects/host-object.ts";
 import { ListenersObject } from "../../src/objects/listeners/listeners-object.ts";
 import type { ObjectBinding } from "../../src/config/object-bindings.ts";
@@ -74,6 +75,7 @@ export const OTHER_CLASSES = {
   CONNECTION_OBJECTS: ConnectionObject,
   HOSTS: HostObject,
   DIGESTS: DigestObject,
+  JOBS: JobObject,
   DEPLOYMENT: DeploymentObject,
   OUTPUT_OBJECTS: OutputObject,
 } as const satisfies Partial<Record<ObjectBinding, unknown>>;

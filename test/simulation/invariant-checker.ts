@@ -2,6 +2,7 @@ import type { KeptOutputs } from "../../src/core/duties/copy-order.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import { MINUTE, POLICY } from "../core/builders.ts";
+import type { AttachedJob } from "../../src/core/record/upstream.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
@@ -14,7 +15,7 @@ import { asidePollFault, isAnswerAbout, isLateSuccess } from "./aside-polls.ts";
 import { calledKeyFault } from "./customer-key-rules.ts";
 import { recordEvent } from "./event-facts.ts";
 import type { SharedState } from "./object-host.ts";
-import { callFault, isOfAnotherLife } from "./submission-rules.ts";
+import { callFault, isOfAnotherLife, unforgottenFault } from "./submission-rules.ts";
 import { orderFault } from "./copy-order-rules.ts";
 import { deletedFault, recordCopies } from "./output-rules.ts";
 import { answeredPoll, askFault, newPoll } from "./poll-rules.ts";
@@ -48,6 +49,7 @@ export class InvariantChecker {
   erasures = 0;
   /** Outputs of the task whose copies were deleted last; null when none were since the last erasure. */
   deletedOutputs: KeptOutputs | null = null;
+  forgottenJob: AttachedJob | null = null;
   /** Names of the events that have occurred in this run. */
   readonly observed = new Set<string>();
   /** Lines of the trace; null when there is none. */
@@ -118,6 +120,8 @@ export class InvariantChecker {
       return this.report("erasure", "only an existing task is erased");
     this.check("erasure", deletedFault(record, this.deletedOutputs));
     this.deletedOutputs = null;
+    this.check("erasure", unforgottenFault(record, this.forgottenJob));
+    this.forgottenJob = null;
     const isOrdered = this.erasures > 0;
     this.check("erasure", eraseFault(record, history, isOrdered, this.#shared));
     if (isTerminal(record) && !isOrdered) this.observed.add("a task expires");

@@ -1,6 +1,7 @@
 import type { CopyOrder, KeptOutputs } from "../../src/core/duties/copy-order.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
+import type { AttachedJob } from "../../src/core/record/upstream.ts";
 import { jsonEqual, type JsonValue } from "../../src/core/json.ts";
 import { parseRecord } from "../../src/core/record/record-schema.ts";
 import { DAY } from "../core/builders.ts";
@@ -134,6 +135,10 @@ export class ObjectHost implements Host {
 
   outputsDeleted(outputs: KeptOutputs): void {
     this.#shared.checker.deletedOutputs = outputs;
+  }
+
+  jobForgotten(job: AttachedJob): void {
+    this.#shared.checker.forgottenJob = job;
   }
 
   hookReported(): void {

@@ -1,6 +1,7 @@
 import type { CopyOrder, KeptOutputs } from "../../src/core/duties/copy-order.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
+import type { AttachedJob } from "../../src/core/record/upstream.ts";
 import type { LogLevel, LogLine } from "../../src/lib/log.ts";
 import type { Platform } from "../../src/objects/task/platform.ts";
 import type { LastPoll } from "./poll-rules.ts";
@@ -45,6 +46,8 @@ export interface Host {
   /** Takes note of the first order to copy the outputs of a task, and of their deletion before its erasure. */
   copiesStarted?(order: CopyOrder): void;
   outputsDeleted?(outputs: KeptOutputs): void;
+  /** Takes note that clients find no task any more by the id of this job. */
+  jobForgotten?(job: AttachedJob): void;
   /** Takes note of a report about the hooks of the connection. */
   hookReported?(): void;
   log?(line: LogLine, level: LogLevel): void;
@@ -165,6 +168,13 @@ export class SimulatedObject implements Platform {
     this.leave();
     this.#living().outputsDeleted?.(outputs);
     // The answer comes in a later turn, in which other events may have come.
+    await Promise.resolve();
+    this.#point();
+  }
+
+  async forgetJob(job: AttachedJob): Promise<void> {
+    this.leave();
+    this.#living().jobForgotten?.(job);
     await Promise.resolve();
     this.#point();
   }

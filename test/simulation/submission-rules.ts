@@ -7,7 +7,7 @@ import {
   type OpenTask,
   type TaskRecord,
 } from "../../src/core/record/task.ts";
-import { sameJob } from "../../src/core/record/upstream.ts";
+import { type AttachedJob, sameJob } from "../../src/core/record/upstream.ts";
 import { MINUTE, SECOND } from "../core/builders.ts";
 import { type Change, firstViolation, isEqual } from "./change.ts";
 import { endResultOf, isProven, mayHookEnd } from "./end-rules.ts";
@@ -327,4 +327,25 @@ export function outcomeFault(
           state === "sending" ? after?.submission?.state.kind === "unknown" : after === before,
       });
   }
+}
+
+/**
+ * Returns why the erasure of a task breaks the promise that the id of a job leads to no erased task; null when it does
+ * not.
+ * @param forgotten job that was forgotten before; null for none.
+ */
+export function unforgottenFault(
+  { submission, upstream }: TaskRecord,
+  forgotten: AttachedJob | null,
+): string | null {
+  const { state } = submission ?? { state: null };
+  const isNamed = state?.kind === "accepted" && state.answeredAt !== null && upstream?.job != null;
+  const { connection = null, job = null } = (isNamed ? upstream : null) ?? {};
+  const named = job === null ? null : { connection, job };
+  return firstViolation({
+    "the job of an answered submission is forgotten before its task is erased": isEqual(
+      forgotten,
+      named,
+    ),
+  });
 }

@@ -51,6 +51,7 @@ function deployed(vars: object, deployment: string = crypto.randomUUID()) {
     DIGESTS: record(env.DIGESTS),
     DEPLOYMENT: record(env.DEPLOYMENT),
     OUTPUT_OBJECTS: record(env.OUTPUT_OBJECTS),
+    JOBS: record(env.JOBS),
   } satisfies Record<ObjectBinding, Namespace>;
   return { uses, deployment, bindings: { ...env, ...vars, ...namespaces } };
 }

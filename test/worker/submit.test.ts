@@ -420,14 +420,6 @@ it("a submission without a key of the relay gets 401, and one with two different
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("GET of the path of a submission gets 404, and the answer names the path of tasks", async () => {
-  const response = await callWith(BINDINGS, `/v1/submit/ark${ARK_PATH}/${JOB}`);
-  expect(await response.clone().json()).toMatchObject({
-    detail: expect.stringContaining("/v1/tasks/{id}"),
-  });
-  expect(await refusal(response)).toEqual({ status: 404, code: "not_found" });
-});
-
 it("a submission to the sandbox is answered without a call to an upstream, and its task completes", async () => {
   const outside = anArk();
   const { id, headers } = named();

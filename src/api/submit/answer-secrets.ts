@@ -28,8 +28,17 @@ export function answerSecrets(
  * `replicate`).
  */
 export function withoutSecrets(answer: SubmitAnswer, secrets: readonly string[]): SubmitAnswer {
-  if (secrets.length === 0) return answer;
-  const text = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(answer.bytes);
+  const bytes = bytesWithout(secrets, answer.bytes);
+  return bytes === answer.bytes ? answer : { ...answer, bytes };
+}
+
+/** Returns a body in which `…` stands for each secret, in whatever spelling. The same bytes where it has none. */
+export function bytesWithout(
+  secrets: readonly string[],
+  bytes: Uint8Array<ArrayBuffer>,
+): Uint8Array<ArrayBuffer> {
+  if (secrets.length === 0) return bytes;
+  const text = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes);
   const shown = hideSecrets(text, secrets);
-  return shown === text ? answer : { ...answer, bytes: bytesOf(shown) };
+  return shown === text ? bytes : bytesOf(shown);
 }

@@ -10,6 +10,7 @@ import { bytesToClient, contentToClient } from "../http/client-stream.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { unavailable } from "../http/object-call.ts";
 import { NoQuery, operation } from "../operation.ts";
+import { submitBaseOf, withRelayLinks } from "../jobs/relay-links.ts";
 import { requireUnusedKey } from "../tasks/register-task.ts";
 import { accepted, taskClient } from "../tasks/task-client.ts";
 import { withoutSecrets } from "./answer-secrets.ts";
@@ -123,7 +124,9 @@ async function endedIn(
   // A repetition would find a task that does not know the answer yet.
   if (!brought.isStored) headers.set("x-should-retry", NOT_AGAIN["x-should-retry"]);
   const statusUrl = task === null ? null : await statusUrlOf(event, task, submitCall);
-  const body = sentTo(submitCall, bytes, memory);
+  const { connection } = plan.place;
+  const submitBase = submitBaseOf(connection, submitCall.runtime, submitCall.origin);
+  const body = sentTo(submitCall, withRelayLinks(bytes, connection, submitBase), memory);
   return { taskId: event.id, status, headers, isReplayed: false, statusUrl, body };
 }
 

@@ -34,12 +34,7 @@ export function requireSubmitPlace(
   isOperator: boolean,
 ): SubmitPlace {
   const { path } = call;
-  const { connections, disabledConnections } = config;
-  const connection = connections.get(name);
-  if (connection === undefined) {
-    if (disabledConnections.some((each) => each.name === name)) throw disabledConnection(name);
-    throw unknownConnection(name, config, isOperator);
-  }
+  const connection = requireConnection(name, config, isOperator);
   const { provider } = connection;
   const target = submitTargetOf(connection, path);
   if (provider.polls === null) {
@@ -62,6 +57,19 @@ export function requireSubmitPlace(
     throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
   }
   return { connection, credential: null, adapter, target };
+}
+
+/**
+ * Returns the connection with a name.
+ * @param isOperator whether an operator key calls, which may learn what is configured.
+ * @throws Problem `not_found` when there is none; `not_configured` when it is disabled.
+ */
+export function requireConnection(name: string, config: Config, isOperator: boolean): Connection {
+  const { connections, disabledConnections } = config;
+  const connection = connections.get(name);
+  if (connection !== undefined) return connection;
+  if (disabledConnections.some((each) => each.name === name)) throw disabledConnection(name);
+  throw unknownConnection(name, config, isOperator);
 }
 
 /**

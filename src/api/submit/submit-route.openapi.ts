@@ -41,12 +41,3 @@ export const submitJobDescription = {
     "idempotency_key_reused",
   ],
 } as const satisfies RouteDescription;
-
-export const readSubmittedDescription = {
-  audience: "client",
-  summary: "Not there: read the task instead",
-  details:
-    "An SDK that polls gets 404. The relay finds the end of the job itself; read the task by the id in `Relay-Task-Id`.",
-  answers: {},
-  problems: ["not_found"],
-} as const satisfies RouteDescription;

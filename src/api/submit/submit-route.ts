@@ -4,9 +4,10 @@ import type { KeyHolder } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { KEY_HEADERS, MAX_KEY_CHARS } from "./customer-credential.ts";
 import { holderOfKey, unauthenticated } from "../http/auth.ts";
-import { invalidRequest, Problem } from "../http/problem.ts";
-import { type ProtectedRoute, publicRoute, requireRuntime } from "../http/route.ts";
+import { invalidRequest } from "../http/problem.ts";
+import { type ProtectedRoute, requireRuntime } from "../http/route.ts";
 import { Unread } from "../operation.ts";
+import { readJob } from "../jobs/read-job.ts";
 import { submitJob } from "./submit-job.ts";
 import type { Submitted } from "./submitted.ts";
 import { callTargetOf, UpstreamCall } from "./upstream-call.ts";
@@ -32,41 +33,58 @@ export const submitJobRoute: ProtectedRoute<"submitJob"> = {
   rateLimit: "LIMIT_SUBMITS",
   query: null,
   body: null,
-  handle: async ({ request, env, url, params, callerWithoutKey }) => {
-    const runtime = requireRuntime(env);
-    const { headers, body } = request;
-    const relayKey = headers.get("Relay-Key");
-    const caller =
-      relayKey === null
-        ? await callerOf(headers, callerWithoutKey, runtime, env)
-        : await callerWith(relayKey, headers, runtime, env);
-    const keyOwner = relayKey === null ? "connection" : "customer";
-    const { connection = "" } = params;
-    const call = () => {
-      const { path, query } = callTargetOf(request.url, `/v1/submit/${connection}`);
-      return new UpstreamCall(path, query, headers, body, keyOwner);
-    };
-    const given = {
-      params: { connection },
-      body: new Unread(call),
-      idempotencyKey: headers.get("Idempotency-Key"),
-    };
-    return answerOf(await submitJob.perform(given, caller, { env, runtime, origin: url.origin }));
+  handle: async (request) => {
+    const { given, caller, context } = await upstreamCallOf(request);
+    return answerOf(await submitJob.perform(given, caller, context));
   },
 };
 
 /**
- * Answers a `GET` of a submission, which SDKs send to ask for the state of their job. The relay finds the end of the job
- * itself.
+ * Route of calls that read a job that was submitted through the relay: `GET` and the upstream's own path. An SDK of the
+ * upstream that waits for its job sends them.
  */
-export const readSubmittedRoute = publicRoute(
-  { id: "readSubmitted", method: "GET", path: PATH },
-  async () => {
-    const detail =
-      "The relay asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.";
-    throw new Problem("not_found", { detail });
+export const readJobRoute: ProtectedRoute<"readJob"> = {
+  id: "readJob",
+  method: "GET",
+  path: PATH,
+  access: "read",
+  query: null,
+  body: null,
+  handle: async (request) => {
+    const { given, caller, context } = await upstreamCallOf(request);
+    const { status, headers, bytes } = await readJob.perform(given, caller, context);
+    return new Response(bytes, { status, headers });
   },
-);
+};
+
+/** Returns the upstream's own call that a request makes, and its caller. */
+async function upstreamCallOf({
+  request,
+  env,
+  url,
+  params,
+  callerWithoutKey,
+}: Parameters<ProtectedRoute["handle"]>[0]) {
+  const runtime = requireRuntime(env);
+  const { headers, body } = request;
+  const relayKey = headers.get("Relay-Key");
+  const caller =
+    relayKey === null
+      ? await callerOf(headers, callerWithoutKey, runtime, env)
+      : await callerWith(relayKey, headers, runtime, env);
+  const keyOwner = relayKey === null ? "connection" : "customer";
+  const { connection = "" } = params;
+  const call = () => {
+    const { path, query } = callTargetOf(request.url, `/v1/submit/${connection}`);
+    return new UpstreamCall(path, query, headers, body, keyOwner);
+  };
+  const given = {
+    params: { connection },
+    body: new Unread(call),
+    idempotencyKey: headers.get("Idempotency-Key"),
+  };
+  return { given, caller, context: { env, runtime, origin: url.origin } };
+}
 
 /**
  * Identifies the caller of a submission by an API key of the relay in the header in which the upstream's SDK sends its

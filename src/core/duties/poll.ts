@@ -1,12 +1,12 @@
 import type { Policy } from "../policy.ts";
 import { inputOf } from "../record/input-links.ts";
-import { isOpen, type TaskRecord } from "../record/task.ts";
+import { type CreatedTask, isOpen, type TaskRecord } from "../record/task.ts";
 import { nextPoll } from "../polls/next-poll.ts";
 import { isUrgent } from "../polls/next-poll.ts";
 import type { PollPurpose } from "../events/event.ts";
 import { type SealedKey, sealedKeyOf } from "../record/customer-key.ts";
 import type { Submission } from "../record/submission.ts";
-import type { Job } from "../record/upstream.ts";
+import type { AttachedJob, Job } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 
 /** A poll: one request that asks the upstream for the state of a job. */
@@ -46,23 +46,24 @@ export interface PollStep {
  */
 export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || record.upstream === null || record.tracking.poll === null) return null;
-  const { id: taskId, upstream, createdAt } = record;
+  const { upstream } = record;
   const { poll: plan } = record.tracking;
   const next = nextPoll(record, policy);
   if (next === null) return null;
   const { job, dueAt } = next;
-  const { connection } = upstream;
-  const customerKey = sealedKeyOf(record);
-  const input = inputOf(record.submission);
-  const about = { taskId, connection, job, createdAt, customerKey, ...input };
-  const question = { ...about, submitted: null } as const;
   const step = (now: number): PollStep => {
-    const asked = {
-      ...question,
-      isUrgent: isUrgent(record, plan, now),
-      purpose: "result",
-    } as const;
-    return { kind: "poll", poll: asked };
+    const asked = pollOf(record, { ...upstream, job });
+    return { kind: "poll", poll: { ...asked, isUrgent: isUrgent(record, plan, now) } };
   };
   return { dueAt, step };
+}
+
+/** Returns the poll of the job that is attached to a task, one that is not urgent. */
+export function pollOf(
+  { id: taskId, createdAt, submission }: CreatedTask,
+  { connection, job }: AttachedJob,
+): Poll {
+  const customerKey = sealedKeyOf({ submission });
+  const about = { taskId, connection, job, createdAt, customerKey, ...inputOf(submission) };
+  return { ...about, submitted: null, isUrgent: false, purpose: "result" };
 }

@@ -11,10 +11,11 @@ import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
+import type { AttachedJob } from "../../core/record/upstream.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { IndexRow } from "../../core/views/index-row.ts";
 import { toListeners } from "../listeners/send-to-listeners.ts";
-import { type ObjectNamespaces, ledgerObject, outputObject } from "../object-names.ts";
+import { jobObject, ledgerObject, type ObjectNamespaces, outputObject } from "../object-names.ts";
 import { noteStoredTask, placedRuntimeOf } from "../placed-runtime.ts";
 import { callbackUrlRulesOf } from "../../config/callback-url-rules.ts";
 import { policyOf } from "../../config/task-settings.ts";
@@ -24,7 +25,6 @@ import { INDEX_TIMEOUT_MS } from "../../index-db/database.ts";
 import { type IndexBindings, sendRow } from "../../index-db/index-row-send.ts";
 import { shardsOf } from "../../index-db/shards.ts";
 import { errorText, log, logAs, type LogLevel, type LogLine } from "../../lib/log.ts";
-import { askUpstream } from "../../outbound/ask-upstream.ts";
 import { cancelUpstream } from "../../outbound/cancel-upstream.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
 import {
@@ -41,6 +41,7 @@ import { Alerts } from "./alerts.ts";
 import { measureAttempt, measurePoll } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
 import type { Platform } from "./platform.ts";
+import { JobReader, type ReadJob } from "./job-reader.ts";
 import { RecordStore } from "./record-store.ts";
 import { stateOf } from "./reply.ts";
 import { setRecoveryAlarm } from "./recovery.ts";
@@ -93,6 +94,7 @@ export class ObjectPlatform implements Platform {
   readonly #connections: ConnectionCalls;
   readonly #jitter = Math.random();
   readonly #records: RecordStore;
+  readonly #jobs: JobReader;
   #runtime: Runtime | null = null;
   /**
    * Settings that follow from `#runtime`, which does not change while the isolate runs. Null when they were not needed
@@ -107,6 +109,7 @@ export class ObjectPlatform implements Platform {
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
     this.#alerts = new Alerts(bindings, this.#timeouts.ledgerMs);
     this.#connections = new ConnectionCalls(bindings);
+    this.#jobs = new JobReader(this.#connections);
     this.#records = new RecordStore(ctx.storage);
     this.watchers = new Watchers(ctx);
   }
@@ -247,22 +250,65 @@ export class ObjectPlatform implements Platform {
     const runtime = this.#prepared();
     const connection = await connectionOf(poll, runtime);
     if (connection === null) return { kind: "unanswered" };
-    const waitMs = await this.#connections.pollWaitMs(poll, connection);
-    if (waitMs > 0) return { kind: "deferred", waitMs };
-    const answer = await askUpstream(poll, connection, runtime, aborted);
-    this.progress.notePoll(poll.job.id, answer);
-    this.tellWatchers();
-    this.background(this.#noteAnswer(poll, answer, runtime));
+    const answer = await this.#jobs.poll(poll, connection, runtime, aborted);
+    if (answer.kind !== "deferred") this.#noteAnswer(poll, answer, runtime);
     return answer;
+  }
+
+  /**
+   * Returns the upstream's answer to a client's call that reads the job of a poll.
+   * @param path path and query of the call, relative to the base URL of the connection.
+   * @param ownKey the caller's key of the upstream; null for the stored one.
+   * @param answered gets the answer where it is new and one to a poll.
+   */
+  async readJob(
+    poll: Poll,
+    path: string,
+    ownKey: string | null,
+    answered: (answer: PollAnswer) => Promise<unknown>,
+  ): Promise<ReadJob> {
+    const runtime = this.#prepared();
+    const read = await this.#jobs.read(poll, path, ownKey, runtime);
+    if (read.kind === "answer" && read.poll !== null)
+      this.background(this.#pollWith(read.poll, poll, answered));
+    return read;
+  }
+
+  async #pollWith(
+    read: () => Promise<PollAnswer>,
+    poll: Poll,
+    answered: (answer: PollAnswer) => Promise<unknown>,
+  ): Promise<void> {
+    const answer = await read();
+    this.#noteAnswer(poll, answer, this.#prepared());
+    await answered(answer);
+  }
+
+  /**
+   * Stores by which id of a job the task is found.
+   * @throws when it could not be stored.
+   */
+  async nameJob({ connection, job }: AttachedJob, taskId: string): Promise<void> {
+    await jobObject(this.#bindings, connection, job.id).setTask(taskId);
+  }
+
+  async forgetJob({ connection, job }: AttachedJob, taskId: string): Promise<void> {
+    await jobObject(this.#bindings, connection, job.id).forget(taskId);
   }
 
   cancelJob(cancel: Cancel, aborted: AbortSignal): Promise<CancelAnswer> {
     return cancelUpstream(cancel, this.#prepared(), aborted);
   }
 
-  async #noteAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
-    measurePoll(this.#bindings.METRICS, poll, answer);
-    await this.#alerts.reportAnswer(poll, answer, runtime);
+  /** Tells the watchers of the task and the operator what an answer to a poll says. */
+  #noteAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): void {
+    this.progress.notePoll(poll.job.id, answer);
+    this.tellWatchers();
+    const note = async () => {
+      measurePoll(this.#bindings.METRICS, poll, answer);
+      await this.#alerts.reportAnswer(poll, answer, runtime);
+    };
+    this.background(note());
   }
 
   reportHook(report: HookReport): void {

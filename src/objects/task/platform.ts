@@ -11,6 +11,7 @@ import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
+import type { AttachedJob } from "../../core/record/upstream.ts";
 import type { IndexRow } from "../../core/views/index-row.ts";
 import type { LogLevel, LogLine } from "../../lib/log.ts";
 
@@ -97,6 +98,11 @@ export interface Platform {
    * @throws when they could not be deleted.
    */
   deleteOutputs(outputs: KeptOutputs): Promise<void>;
+  /**
+   * Erases by which id of a job the task is found.
+   * @throws when it could not be erased.
+   */
+  forgetJob(job: AttachedJob, taskId: string): Promise<void>;
   /** Keeps the task object running until `work` has ended, even after the answer to the request has been sent. */
   background(work: Promise<unknown>): void;
   /**

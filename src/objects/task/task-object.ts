@@ -13,14 +13,19 @@ import type {
 import { isLateSuccess } from "../../core/events/late-results.ts";
 import { isCharging } from "../../core/record/credits.ts";
 import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
+import type { AttachedJob } from "../../core/record/upstream.ts";
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
+import { hasCustomerKey, sealedKeyOf } from "../../core/record/customer-key.ts";
+import { submittedJobOf } from "../../core/record/submitted-job.ts";
+import { pollOf } from "../../core/duties/poll.ts";
 import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.ts";
 import { taskFacts } from "../../core/views/task-facts.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
 import { attributed, nameOf, type OutsideEvent, urlRefusalOf } from "./outside-event.ts";
+import { type JobQuestion, type JobReply, jobReplyOf, NO_JOB } from "./job-reply.ts";
 import {
   type Applied,
   appliedOf,
@@ -63,6 +68,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "isOpen",
       "placeOfOutput",
       "read",
+      "readJob",
       "readByLink",
       "rewriteIndexRow",
       "wake",
@@ -135,6 +141,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    */
   async endSubmission(event: SubmitEndedEvent, caller: Caller): Promise<TaskReply | null> {
     this.#platform.prepare(this.env);
+    await this.#nameJob(event);
     const outcome = await this.#withHookHealth(event.outcome);
     const decision = await this.#loop.applyAndErase({ ...event, outcome });
     if (decision.kind === "changed" && decision.record.status === "charging") {
@@ -253,6 +260,29 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
+   * Returns the upstream's answer to a call with which a client reads the job of the task. Only the operator and the
+   * account that has submitted the job may read it. An answer that ends the job ends the task too.
+   */
+  async readJob(question: JobQuestion, caller: Caller): Promise<JobReply> {
+    this.#platform.prepare(this.env);
+    const record = this.#readable();
+    if (record === null || this.#isForeign(caller)) return NO_JOB;
+    const submitted = submittedJobOf(record);
+    if (submitted === null || !isAskedFor(question, submitted)) return NO_JOB;
+    if (!isSubmitter(caller, record)) return NO_JOB;
+    const isKeyGone = hasCustomerKey(record) && sealedKeyOf(record) === null;
+    if (isKeyGone && question.ownKey === null) return NO_JOB;
+    const ownKey = isKeyGone ? question.ownKey : null;
+    const { job } = submitted;
+    const askedAt = this.#platform.now();
+    const poll = pollOf(record, submitted);
+    const read = await this.#platform.readJob(poll, question.target, ownKey, (answer) =>
+      this.#loop.applyAnswer({ type: "poll_ended", job, purpose: "result", askedAt, answer }),
+    );
+    return jobReplyOf(read, record);
+  }
+
+  /**
    * Returns the task as its status link (a URL with a token) shows it. Null when the task does not exist, or when
    * the link was made for an earlier task with the same id.
    * @param createdAtS creation time of the task as the link states it, in Unix seconds.
@@ -313,6 +343,19 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       // Throwing here would make the platform repeat this alarm, in addition to the alarm that is set already.
       if (!isSet) throw error;
     }
+  }
+
+  /**
+   * Stores by which id of a job the task is found, before the answer that names the job is stored: whoever knows this
+   * answer finds the task.
+   */
+  async #nameJob({ submissionId, outcome }: SubmitEndedEvent): Promise<void> {
+    const record = this.#platform.load();
+    const job = outcome.kind === "accepted" || outcome.kind === "result" ? outcome.job : null;
+    if (job === null || record === null || record.upstream === null) return;
+    if (record.submission?.id !== submissionId) return;
+    const { connection } = record.upstream;
+    await this.#platform.nameJob({ connection, job }, record.id);
   }
 
   /**
@@ -393,6 +436,16 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (!isRegistration) return record?.account?.id !== accountId;
     return record !== null && ownerOf(record) !== accountId;
   }
+}
+
+/** Tells whether a call asks for this job. */
+function isAskedFor({ connection, jobId }: JobQuestion, submitted: AttachedJob): boolean {
+  return submitted.connection === connection && submitted.job.id === jobId;
+}
+
+/** Tells whether the caller is the operator, or has submitted the job of the task itself. */
+function isSubmitter(caller: Caller, { submission }: CreatedTask): boolean {
+  return accountOf(caller) === null || submission?.isByOwner === true;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { PollEndedEvent, TaskEvent } from "../../core/events/event.ts";
 import type { Policy } from "../../core/policy.ts";
 import { unansweredAttempt } from "../../core/record/callback.ts";
 import { hookReportOf } from "../../core/events/hook-report.ts";
+import { submittedJobOf } from "../../core/record/submitted-job.ts";
 import { isOpen, type TaskRecord } from "../../core/record/task.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
@@ -83,21 +84,31 @@ export class WorkLoop {
     return decision;
   }
 
+  /** Applies the answer to a poll that a request about the job has caused, outside of the planned polls. */
+  async applyAnswer(event: PollEndedEvent): Promise<Decision> {
+    this.#tried.notePoll(event.askedAt);
+    this.#tried.endPoll(this.#now());
+    return await this.applyAndErase(event);
+  }
+
   /** Returns the settings, and the times up to which this instance has tried planned index writes and polls. */
   policy(now = this.#now()): Policy {
     return { ...this.#platform.policy(now), ...this.#tried.at(now) };
   }
 
   /**
-   * Applies an event to the stored record. When the event erases the task, first deletes the copies of its outputs, and
-   * then the record and the alarm.
+   * Applies an event to the stored record. When the event erases the task, first deletes the copies of its outputs and
+   * forgets its job, and then deletes the record and the alarm.
    */
   async applyAndErase(event: TaskEvent): Promise<Decision> {
     const first = this.apply(event);
-    const outputs = first.kind === "erase" ? outputsToDelete(first.record) : null;
+    if (first.kind !== "erase") return first;
+    const outputs = outputsToDelete(first.record);
     if (outputs !== null) await this.#platform.deleteOutputs(outputs);
-    // The task may have changed while its outputs were deleted.
-    const decision = outputs === null ? first : this.apply(event);
+    const job = submittedJobOf(first.record);
+    if (job !== null) await this.#platform.forgetJob(job, first.record.id);
+    // The task may have changed meanwhile.
+    const decision = outputs === null && job === null ? first : this.apply(event);
     if (decision.kind === "erase") {
       this.#armedFor = null;
       this.#tried.forgetIndexRow();

@@ -100,6 +100,13 @@ export const fal = {
     request: (job) => ({ method: "PUT", path: `${pathOf(job)}/cancel` }),
     read: ({ body }) => CANCEL_READINGS.get(textAt(body, "status") ?? "") ?? "unknown",
   },
+  // https://fal.ai/docs/model-apis/model-endpoints/queue: status and result, and the links to both in the answers.
+  jobCalls: {
+    read: ["/{model}/requests/{id}/status", "/{model}/requests/{id}"],
+    query: { logs: ["0", "1"] },
+    links: ["/response_url", "/status_url", "/cancel_url"],
+    errorBody: (_status, detail) => ({ detail }),
+  },
 } as const satisfies UpstreamProvider;
 
 /**

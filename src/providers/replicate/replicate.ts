@@ -92,6 +92,12 @@ export const replicate = {
     }),
     read: readCancellation,
   },
+  // https://replicate.com/docs/reference/http#predictions.get; errors are problems (RFC 9457) with a text in `detail`.
+  jobCalls: {
+    read: ["/v1/predictions/{id}"],
+    links: ["/urls/get", "/urls/cancel"],
+    errorBody: (status, detail) => ({ status, detail }),
+  },
 } as const satisfies UpstreamProvider;
 
 /**

@@ -1,0 +1,15 @@
+import type { RouteDescription } from "../http/route.openapi.ts";
+
+export const readJobDescription = {
+  audience: "client",
+  summary: "Read a job at its upstream, as its SDK does",
+  details:
+    "The path is the one at which the upstream's own API reads a job, such as `/v1/predictions/{id}` of Replicate. The relay answers with the upstream's own answer, for the operator and for the account that has submitted the job through the relay, so that an SDK that waits for its job needs another base URL only. The upstream is asked at most once in the time that it demands between two polls; within it, and where the connection has no polls left, the last answer is repeated. Links to the upstream's own API about the job lead to the relay. Errors of the relay about the job have the form of the upstream: 404 for a job that was not submitted here by the caller and for a path that reads no job, 429 with `Retry-After` while the upstream permits no request and there is no answer to repeat, 504 when the upstream does not answer.",
+  request: { headers: ["Relay-Key"] },
+  answers: {},
+  passedAnswer: {
+    description: "Answer of the upstream, with its status and body.",
+    example: { id: "cgt-20261121120000-abcde", status: "running" },
+  },
+  problems: ["not_found"],
+} as const satisfies RouteDescription;

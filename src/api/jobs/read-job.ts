@@ -1,0 +1,168 @@
+import * as z from "zod/mini";
+import type { Runtime } from "../../config/runtime.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import { isolateCache } from "../../lib/isolate-cache.ts";
+import { accountOf } from "../../objects/task/caller.ts";
+import { jobObject } from "../../objects/object-names.ts";
+import type { JobQuestion, JobReply } from "../../objects/task/job-reply.ts";
+import { type JobCallAdapter, readCallOf } from "../../providers/job-calls.ts";
+import type { Connection } from "../../providers/provider.ts";
+import { bytesOf } from "../../security/encoding.ts";
+import { hiddenTexts } from "../../security/hidden-texts.ts";
+import { hookToken } from "../../security/hook-token.ts";
+import { callObject } from "../http/object-call.ts";
+import { Problem } from "../http/problem.ts";
+import { type Call, NoQuery, operation } from "../operation.ts";
+import { bytesWithout } from "../submit/answer-secrets.ts";
+import { passedHeaders } from "../submit/sent-headers.ts";
+import { readCustomerKey } from "../submit/customer-credential.ts";
+import { requireConnection } from "../submit/submit-place.ts";
+import { UpstreamCall } from "../submit/upstream-call.ts";
+import { taskClient } from "../tasks/task-client.ts";
+import { submitBaseOf, withRelayLinks } from "./relay-links.ts";
+
+/** An upstream's answer to a call about a job, for the caller. */
+export interface PassedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+type ReadCall = Call<"connection", object, UpstreamCall>;
+
+/** Largest body of an answer that an isolate keeps, in bytes. */
+const MAX_KEPT_BYTES = 16_384;
+const MAX_KEPT = 500;
+/**
+ * Answers that this isolate has passed on within the last second, by connection, call and caller. Many readers of one job
+ * then do not all ask its task's object.
+ */
+const recent = isolateCache<PassedAnswer>(MAX_KEPT, SECOND_MS);
+
+/**
+ * Reads a job at its upstream, as the upstream's own API reads it, for the operator and for the account that has
+ * submitted it. The upstream is asked at most once in the time that it demands between two polls of a job.
+ */
+export const readJob = operation(
+  "readJob",
+  {
+    access: "read",
+    params: ["connection"],
+    query: NoQuery,
+    body: z.instanceof(UpstreamCall),
+  },
+  async (call: ReadCall): Promise<PassedAnswer> => {
+    const { body, caller, params, runtime } = call;
+    const isOperator = accountOf(caller) === null;
+    const connection = requireConnection(params.connection, runtime.config, isOperator);
+    const { provider } = connection;
+    const adapter = provider.polls === null ? undefined : provider.jobCalls;
+    if (adapter === undefined) throw new Problem("not_found", { detail: READ_TASK });
+    const read = readCallOf(adapter, body.path, body.query);
+    if (read === null) return errorAnswer(adapter, 404, served(adapter));
+    const reader = `${caller.kind}:${accountOf(caller) ?? ""}`;
+    const key = `${connection.name}\n${read.target}\n${reader}`;
+    const kept = recent.get(key);
+    if (kept !== undefined) return { ...kept, headers: new Headers(kept.headers) };
+    const answer = await answerOf(call, connection, adapter, read);
+    if (answer.bytes.length <= MAX_KEPT_BYTES) recent.set(key, answer);
+    return { ...answer, headers: new Headers(answer.headers) };
+  },
+);
+
+const READ_TASK =
+  "The relay asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.";
+
+function served({ read }: JobCallAdapter): string {
+  return `The relay answers GET ${read.join(", ")}. ${READ_TASK}`;
+}
+
+async function answerOf(
+  { body, caller, env, origin, runtime }: ReadCall,
+  connection: Connection,
+  adapter: JobCallAdapter,
+  { jobId, target }: { readonly jobId: string; readonly target: string },
+): Promise<PassedAnswer> {
+  const { name } = connection;
+  const taskId = await callObject<string | null>(() => jobObject(env, name, jobId).task());
+  if (taskId === null) return unknownJob(adapter);
+  const question: JobQuestion = {
+    connection: name,
+    jobId,
+    target,
+    ownKey: ownKeyOf(body, connection),
+  };
+  const reply = await taskClient(env, taskId).readJob(question, caller);
+  if (reply.kind !== "answer") return errorOf(reply, adapter);
+  const { status, headers, bytes } = reply;
+  const secrets = await secretsOf(
+    reply,
+    taskId,
+    question,
+    connection,
+    runtime,
+    caller.kind === "account",
+  );
+  const shown = bytesWithout(secrets, bytes);
+  const linked = withRelayLinks(shown, connection, submitBaseOf(connection, runtime, origin));
+  const passed = passedHeaders(headers);
+  passed.set("Relay-Task-Id", taskId);
+  return { status, headers: passed, bytes: linked };
+}
+
+function errorOf(
+  reply: Exclude<JobReply, { readonly kind: "answer" }>,
+  adapter: JobCallAdapter,
+): PassedAnswer {
+  switch (reply.kind) {
+    case "unknown_job":
+      return unknownJob(adapter);
+    case "unanswered":
+      return errorAnswer(adapter, 504, "The upstream has not answered the relay.");
+    case "limited": {
+      const message = "The upstream permits the relay no request about this job yet.";
+      const wait = { "Retry-After": `${Math.ceil(reply.waitMs / SECOND_MS)}` };
+      return errorAnswer(adapter, 429, message, wait);
+    }
+  }
+}
+
+function unknownJob(adapter: JobCallAdapter): PassedAnswer {
+  return errorAnswer(adapter, 404, "No job with this id was submitted through the relay.");
+}
+
+/** Returns an error of the relay in the upstream's own form. */
+function errorAnswer(
+  { errorBody }: JobCallAdapter,
+  status: number,
+  message: string,
+  own: Readonly<Record<string, string>> = {},
+): PassedAnswer {
+  const headers = new Headers({ "Content-Type": "application/json", ...own });
+  return { status, headers, bytes: bytesOf(JSON.stringify(errorBody(status, message))) };
+}
+
+/** Returns the caller's own key of the upstream; null when the caller has sent none. */
+function ownKeyOf({ headers, keyOwner }: UpstreamCall, { provider }: Connection): string | null {
+  if (keyOwner !== "customer" || provider.polls === null) return null;
+  const read = readCustomerKey(headers, provider);
+  return read.ok ? read.value.key : null;
+}
+
+/**
+ * Returns the texts that an answer must not show to the caller: for everybody a customer's key, and for an account also
+ * the tokens of the task's hook URL, with which it could report a result itself, and the secrets of the connection.
+ */
+async function secretsOf(
+  { submissionId, hasCustomerKey }: Extract<JobReply, { readonly kind: "answer" }>,
+  taskId: string,
+  { ownKey }: JobQuestion,
+  { name, key, webhookSecret }: Connection,
+  { keyring }: Runtime,
+  isOfAccount: boolean,
+): Promise<readonly string[]> {
+  if (!isOfAccount) return hiddenTexts(ownKey);
+  const token = { submissionId, hasCustomerKey };
+  const tokens = keyring.hookKeys.map((each) => hookToken(name, taskId, token, [each]));
+  return hiddenTexts(...(await Promise.all(tokens)), ownKey, key, webhookSecret);
+}

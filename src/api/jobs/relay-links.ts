@@ -1,0 +1,68 @@
+import type { Runtime } from "../../config/runtime.ts";
+import { type JobCallAdapter, readCallOf } from "../../providers/job-calls.ts";
+import type { Connection } from "../../providers/provider.ts";
+import { NO_ORIGIN } from "../http/link-origin.ts";
+import { editBody, scanBody } from "../submit/json-body.ts";
+
+/**
+ * Returns the base URL of the calls that go through the relay to a connection. Null when the relay does not know its own
+ * address.
+ * @param origin origin to which the request was sent.
+ */
+export function submitBaseOf(
+  { name }: Connection,
+  { config: { publicUrl } }: Runtime,
+  origin: string,
+): string | null {
+  const base = publicUrl ?? origin;
+  return base === NO_ORIGIN ? null : `${base}/v1/submit/${name}`;
+}
+
+/**
+ * Returns the answer of an upstream in which the links to calls about jobs lead to the relay, so that an SDK that follows
+ * them does not send the relay's key to the upstream. Everything else stays byte for byte.
+ * @param submitBase base URL of the calls through the relay; null when it is not known, so that nothing changes.
+ */
+export function withRelayLinks(
+  bytes: Uint8Array<ArrayBuffer>,
+  { provider, baseUrl }: Connection,
+  submitBase: string | null,
+): Uint8Array<ArrayBuffer> {
+  const adapter = provider.polls === null ? undefined : provider.jobCalls;
+  if (adapter?.links === undefined || submitBase === null) return bytes;
+  const scanned = scanBody(bytes, adapter.links);
+  if (!scanned.ok) return bytes;
+  const links = new Map(
+    [...scanned.value.members].flatMap(([pointer, found]) => {
+      const target = found.kind === "scalar" ? targetOf(found.value, adapter, baseUrl) : null;
+      return target === null ? [] : [[pointer, `${submitBase}${target}`]];
+    }),
+  );
+  const edited = editBody(bytes, scanned.value, links);
+  return links.size > 0 && edited.ok ? joined(edited.value) : bytes;
+}
+
+/**
+ * Returns path and query of the call that a link makes, relative to the base URL. Its host is not looked at, because
+ * some upstreams answer with links to the host of a region. Null for a link that is no call about a job.
+ */
+function targetOf(link: unknown, adapter: JobCallAdapter, baseUrl: string): string | null {
+  const url = typeof link === "string" ? URL.parse(link) : null;
+  if (url === null) return null;
+  const { pathname: prefix } = new URL(baseUrl);
+  const path = url.pathname.startsWith(`${prefix}/`)
+    ? url.pathname.slice(prefix.length)
+    : url.pathname;
+  const query = url.search.slice(1);
+  return readCallOf(adapter, path, query) === null ? null : `${path}${url.search}`;
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}

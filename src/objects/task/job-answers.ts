@@ -1,0 +1,63 @@
+import type { BodiedAnswer } from "../../outbound/http.ts";
+
+/** Largest sum of the bodies that are kept, in bytes. */
+const MAX_KEPT_BYTES = 262_144;
+
+interface Kept {
+  readonly answer: BodiedAnswer;
+  /** Time at which the request was sent, in Unix milliseconds. */
+  readonly askedAt: number;
+}
+
+/**
+ * The last answers of a provider about the job of one task, by the path that was asked. They are kept in memory, so that
+ * many clients that read the job cause one request in the time that the provider demands between two.
+ */
+export class JobAnswers {
+  readonly #kept = new Map<string, Kept>();
+  readonly #sent = new Map<string, Promise<BodiedAnswer | null>>();
+
+  /** Returns the last answer to a path. Null when there is none, and when it is too large to be kept. */
+  last(path: string): BodiedAnswer | null {
+    return this.#kept.get(path)?.answer ?? null;
+  }
+
+  /** Tells whether the answer to a path was asked for less than `gapMs` milliseconds before `now`. */
+  isFresh(path: string, gapMs: number, now: number): boolean {
+    const askedAt = this.#kept.get(path)?.askedAt ?? -Infinity;
+    return now < askedAt + gapMs;
+  }
+
+  /**
+   * Sends a request, and keeps its answer. While it waits for the answer, others who ask for the same path get that one.
+   * @param send sends the request; its result is null when there is no answer.
+   */
+  async ask(
+    path: string,
+    now: number,
+    send: () => Promise<BodiedAnswer | null>,
+  ): Promise<BodiedAnswer | null> {
+    const sent = this.#sent.get(path);
+    if (sent !== undefined) return await sent;
+    const asked = send();
+    this.#sent.set(path, asked);
+    try {
+      const answer = await asked;
+      if (answer !== null) this.#keep(path, answer, now);
+      return answer;
+    } finally {
+      this.#sent.delete(path);
+    }
+  }
+
+  /** Keeps an answer in place of the one before it, and drops the oldest where all together are too large. */
+  #keep(path: string, answer: BodiedAnswer, askedAt: number): void {
+    this.#kept.delete(path);
+    this.#kept.set(path, { answer, askedAt });
+    let size = 0;
+    for (const [each, { answer: kept }] of [...this.#kept].toReversed()) {
+      size += kept.bytes?.length ?? Infinity;
+      if (size > MAX_KEPT_BYTES) this.#kept.delete(each);
+    }
+  }
+}

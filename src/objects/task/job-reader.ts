@@ -1,0 +1,114 @@
+import type { Poll } from "../../core/duties/poll.ts";
+import type { PollAnswer } from "../../core/events/event.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import { POLL_TIMEOUT_MS, withDeadline } from "../../lib/timeout.ts";
+import { type Ask, askUpstream } from "../../outbound/ask-upstream.ts";
+import { type BodiedAnswer, get, type GetRequest } from "../../outbound/http.ts";
+import { connectionOf } from "../../outbound/upstream-connection.ts";
+import { type Connection, withCustomerKey } from "../../providers/provider.ts";
+import type { ConnectionCalls } from "./connection-calls.ts";
+import { JobAnswers } from "./job-answers.ts";
+
+/** Result of a call that reads a job at its provider. */
+export type ReadJob =
+  | {
+      readonly kind: "answer";
+      readonly answer: BodiedAnswer;
+      /** Reads the answer as that to a poll. Null where the call is none that polls make, or the answer is not new. */
+      readonly poll: (() => Promise<PollAnswer>) | null;
+    }
+  /** Result without an answer of the provider. */
+  | { readonly kind: "unanswered" }
+  /** Result while the connection must not be polled before this many milliseconds. */
+  | { readonly kind: "limited"; readonly waitMs: number }
+  /** Result where the relay has no key for the call. */
+  | { readonly kind: "no_key" };
+
+/**
+ * Sends the requests about the job of one task: those of polls, and those of clients that read the job. Both share their
+ * answers, so that clients cause no more requests than the provider permits polls.
+ */
+export class JobReader {
+  readonly #connections: ConnectionCalls;
+  readonly #answers = new JobAnswers();
+  /** Reads that have not ended, by path. All clients that read the same path meanwhile get their result. */
+  readonly #reads = new Map<string, Promise<ReadJob>>();
+
+  constructor(connections: ConnectionCalls) {
+    this.#connections = connections;
+  }
+
+  /** Makes a poll, unless the limit of polls of the connection is reached. */
+  async poll(
+    poll: Poll,
+    connection: Connection,
+    runtime: Runtime,
+    aborted: AbortSignal,
+  ): Promise<PollAnswer> {
+    const waitMs = await this.#connections.pollWaitMs(poll, connection);
+    if (waitMs > 0) return { kind: "deferred", waitMs };
+    return await askUpstream(poll, connection, runtime, aborted, this.#asking(connection));
+  }
+
+  /**
+   * Returns the provider's answer to a client's call: the last one while it is younger than the time that the provider
+   * demands between two polls, and where there is no new one.
+   * @param path path and query of the call, relative to the base URL.
+   * @param ownKey the caller's key of the provider, for a job that was submitted with it; null for the stored one.
+   */
+  async read(poll: Poll, path: string, ownKey: string | null, runtime: Runtime): Promise<ReadJob> {
+    const configured = await connectionOf(poll, runtime);
+    const connection =
+      configured === null || ownKey === null ? configured : withCustomerKey(configured, ownKey);
+    if (connection === null || connection.key === null) return { kind: "no_key" };
+    const { polls } = connection.provider;
+    if (polls === null) return { kind: "no_key" };
+    const last = this.#answers.last(path);
+    const kept: ReadJob | null = last && { kind: "answer", answer: last, poll: null };
+    if (kept !== null && this.#answers.isFresh(path, polls.gapMs, Date.now())) return kept;
+    const running = this.#reads.get(path);
+    const read = running ?? this.#readNew(poll, path, connection, runtime);
+    this.#reads.set(path, read);
+    try {
+      const result = await read;
+      return result.kind === "answer" ? result : (kept ?? result);
+    } finally {
+      this.#reads.delete(path);
+    }
+  }
+
+  async #readNew(
+    poll: Poll,
+    path: string,
+    connection: Connection,
+    runtime: Runtime,
+  ): Promise<ReadJob> {
+    const { baseUrl, key, provider } = connection;
+    if (provider.polls === null || key === null) return { kind: "no_key" };
+    const waitMs = await this.#connections.pollWaitMs(poll, connection);
+    if (waitMs > 0) return { kind: "limited", waitMs };
+    const { polls } = provider;
+    const url = `${baseUrl}${path}`;
+    const headers = await polls.headers(key, Date.now());
+    const ask = this.#asking(connection);
+    const answer = await withDeadline(POLL_TIMEOUT_MS, (signal) =>
+      ask({ url, headers, isLarge: true }, signal),
+    );
+    if (answer === null || answer.bytes === null) return { kind: "unanswered" };
+    const isPoll = polls.body === undefined && path === polls.path(poll.job);
+    const given: Ask = async (request, signal) =>
+      request.url === url ? answer : await ask(request, signal);
+    const { signal } = new AbortController();
+    const read = () => askUpstream(poll, connection, runtime, signal, given);
+    return { kind: "answer", answer, poll: isPoll ? read : null };
+  }
+
+  /** Returns a function that sends a request about the job, and keeps the answer to a `GET`. */
+  #asking({ baseUrl }: Connection) {
+    return async (request: GetRequest, signal: AbortSignal): Promise<BodiedAnswer | null> => {
+      const send = () => get(request, signal);
+      if (request.body !== undefined || !request.url.startsWith(baseUrl)) return await send();
+      return await this.#answers.ask(request.url.slice(baseUrl.length), Date.now(), send);
+    };
+  }
+}

@@ -1,0 +1,48 @@
+import type { CreatedTask } from "../../core/record/task.ts";
+import type { ReadJob } from "./job-reader.ts";
+
+/** A client's call that reads a job at its provider. */
+export interface JobQuestion {
+  readonly connection: string;
+  readonly jobId: string;
+  /** Path and query of the call, relative to the base URL of the connection. */
+  readonly target: string;
+  /** The caller's own key of the provider; null when it has sent none. */
+  readonly ownKey: string | null;
+}
+
+/** Answer of a task's object to a call that reads its job. */
+export type JobReply =
+  /** Reply for a caller that may not read the job, and for one that the relay has no key for. */
+  | { readonly kind: "unknown_job" }
+  | { readonly kind: "unanswered" }
+  | { readonly kind: "limited"; readonly waitMs: number }
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: Headers;
+      readonly bytes: Uint8Array<ArrayBuffer>;
+      /** Id of the submission, by which the URL of its hooks is known. */
+      readonly submissionId: string | null;
+      readonly hasCustomerKey: boolean;
+    };
+
+export const NO_JOB: JobReply = { kind: "unknown_job" };
+
+/** Returns the reply for what the provider has answered about the job of a task. */
+export function jobReplyOf(read: ReadJob, { submission }: CreatedTask): JobReply {
+  switch (read.kind) {
+    case "no_key":
+      return NO_JOB;
+    case "answer": {
+      const { status, headers, bytes } = read.answer;
+      if (bytes === null) return { kind: "unanswered" };
+      const hasCustomerKey = submission?.customerKey != null;
+      const submissionId = submission?.id ?? null;
+      return { kind: "answer", status, headers, bytes, submissionId, hasCustomerKey };
+    }
+    case "unanswered":
+    case "limited":
+      return read;
+  }
+}

@@ -1,0 +1,200 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import * as z from "zod";
+import { aKey, anAccount } from "./accounts.ts";
+import { callWith, OPERATOR_KEY, ORIGIN, post } from "./client.ts";
+import { pass, useClock } from "./clock.ts";
+import { restart, untilIdle } from "./objects.ts";
+import { answering, anOutside, type Outside } from "./outside.ts";
+import { BINDINGS, named, readSubmitted, submit } from "./submitted.ts";
+import { CALLBACK_URL, VIDEO } from "./tasks.ts";
+
+useClock();
+
+const API = "https://api.replicate.com/v1/predictions";
+const PATH = "/v1/submit/replicate/v1/predictions";
+const MODEL = "acme/fox:5c7d5dc6dd8bf75c1acaa8565735e7986bc5b66206b55cca93cb72c9bf15ccaa";
+const BODY = JSON.stringify({ version: MODEL, input: { prompt: "a fox" } });
+const OFFERS = JSON.stringify([{ connection: "replicate", models: ["acme/*"], price: null }]);
+const RELAY = { ...BINDINGS, PUBLIC_URL: ORIGIN, OFFERS };
+
+/** Returns a prediction as Replicate states it, with links to its own API. */
+function prediction(id: string, more: object = {}) {
+  const urls = {
+    get: `${API}/${id}`,
+    cancel: `${API}/${id}/cancel`,
+    web: `https://replicate.com/p/${id}`,
+  };
+  return { id, version: MODEL, status: "starting", input: { prompt: "a fox" }, urls, ...more };
+}
+
+/** Replaces the network by a Replicate with one prediction, whose state is what `state` returns. */
+function aReplicate(id: string, state: () => object = () => ({})): Outside {
+  const outside = anOutside();
+  outside.on(CALLBACK_URL, answering("thank you"));
+  outside.on(API, ({ method, body }) => {
+    const { webhook } = z
+      .looseObject({ webhook: z.string().optional() })
+      .parse(JSON.parse(body || "{}"));
+    const known = method === "POST" ? { webhook } : state();
+    return Response.json(prediction(id, known), { status: method === "POST" ? 201 : 200 });
+  });
+  return outside;
+}
+
+/** Submits a prediction. Returns the id of its job and of its task, and the answer. */
+async function submitted(key: string = OPERATOR_KEY, state?: () => object) {
+  const jobId = crypto.randomUUID().replaceAll("-", "");
+  const outside = aReplicate(jobId, state);
+  const { id, headers } = named();
+  const order = { "Idempotency-Key": crypto.randomUUID() };
+  const own = key === OPERATOR_KEY ? { ...headers, ...order } : order;
+  const response = await submit({ path: PATH, body: BODY, bindings: RELAY, headers: own, key });
+  const taskId = response.headers.get("Relay-Task-Id") ?? id;
+  await restart(taskId, RELAY);
+  return { jobId, taskId, outside, response };
+}
+
+/** Reads a job as an SDK does. */
+function read(jobId: string, key: string | null = OPERATOR_KEY, path = `${PATH}/${jobId}`) {
+  return callWith(RELAY, path, { key });
+}
+
+const asked = (outside: Outside, jobId: string) => outside.sentTo(`${API}/${jobId}`);
+
+it("a GET at the upstream's own path returns the upstream's answer about a submitted job, asked with the connection's key", async () => {
+  const { jobId, outside } = await submitted(OPERATOR_KEY, () => ({
+    status: "processing",
+    logs: "1",
+  }));
+  const response = await read(jobId);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("Content-Type")).toBe("application/json");
+  expect(await response.json()).toMatchObject({ id: jobId, status: "processing", logs: "1" });
+  const [request] = asked(outside, jobId);
+  expect(request?.headers["authorization"]).toBe(`Bearer ${RELAY.REPLICATE_API_TOKEN}`);
+});
+
+it("links to the upstream's API about the job lead to the relay, in the answer to the submission and in a read, and other bytes stay", async () => {
+  const { jobId, response } = await submitted();
+  const there = prediction(jobId);
+  const urls = {
+    get: `${ORIGIN}${PATH}/${jobId}`,
+    cancel: `${ORIGIN}${PATH}/${jobId}/cancel`,
+    web: there.urls.web,
+  };
+  expect(await response.json()).toMatchObject({ urls: { get: urls.get, web: urls.web } });
+  const expected = JSON.stringify({ ...there, urls: { ...there.urls, get: urls.get } });
+  expect(await (await read(jobId)).text()).toBe(expected);
+});
+
+it("many reads of a job within the gap between two polls cause one request to the upstream", async () => {
+  const { jobId, outside } = await submitted();
+  const at = asked(outside, jobId).length;
+  const answers = await Promise.all(Array.from({ length: 50 }, () => read(jobId)));
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
+  expect(asked(outside, jobId)).toHaveLength(at + 1);
+  pass(1_001);
+  await read(jobId);
+  expect(asked(outside, jobId)).toHaveLength(at + 2);
+});
+
+it("a read that finds the end of the job ends the task, which sends its callback", async () => {
+  const { jobId, taskId, outside } = await submitted(OPERATOR_KEY, () => ({
+    status: "succeeded",
+    output: VIDEO,
+  }));
+  expect(await (await read(jobId)).json()).toMatchObject({ status: "succeeded", output: VIDEO });
+  await untilIdle(taskId);
+  expect(await readSubmitted(taskId, RELAY)).toMatchObject({ status: "completed" });
+  expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
+});
+
+it("a job is read after its end too", async () => {
+  const { jobId, taskId } = await submitted(OPERATOR_KEY, () => ({
+    status: "succeeded",
+    output: VIDEO,
+  }));
+  await read(jobId);
+  await untilIdle(taskId);
+  pass(60_000);
+  expect(await (await read(jobId)).json()).toMatchObject({ status: "succeeded", output: VIDEO });
+});
+
+it("the account that has submitted a job reads it, without the token of the hook URL", async () => {
+  const { key } = await aKey(await anAccount());
+  const { jobId, outside } = await submitted(key, () => ({ webhook: hook() }));
+  const hook = () =>
+    z.looseObject({ webhook: z.string() }).parse(JSON.parse(outside.sentTo(API)[0]?.body ?? "{}"))
+      .webhook;
+  const text = await (await read(jobId, key)).text();
+  const token = hook().slice(hook().lastIndexOf("/") + 1);
+  expect(token.length).toBeGreaterThan(40);
+  expect(text).toContain("/hooks/replicate/");
+  expect(text).not.toContain(token);
+});
+
+it("a job of another account, of the operator, or that nobody has submitted here is 404 in the upstream's form, without a request", async () => {
+  const { key } = await aKey(await anAccount());
+  const { key: foreign } = await aKey(await anAccount());
+  const own = await submitted(key);
+  const ofOperator = await submitted();
+  const before = ofOperator.outside.sentTo(API).length;
+  const refused = [
+    await read(own.jobId, foreign),
+    await read(ofOperator.jobId, key),
+    await read("made-up-1234", key),
+    await read("made-up-1234"),
+  ];
+  for (const response of refused) {
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({
+      status: 404,
+      detail: "No job with this id was submitted through the relay.",
+    });
+  }
+  expect(ofOperator.outside.sentTo(API)).toHaveLength(before);
+});
+
+it("a job that was attached to a task, and not submitted, is 404", async () => {
+  const outside = aReplicate("attached-1");
+  const id = crypto.randomUUID();
+  await post("/v1/tasks", { id, model: "acme/fox", provider: "replicate" });
+  await callWith(RELAY, `/v1/tasks/${id}/upstream`, {
+    method: "POST",
+    body: JSON.stringify({ provider: "replicate", id: "attached-1" }),
+  });
+  expect((await read("attached-1")).status).toBe(404);
+  expect(outside.sentTo(`${API}/attached-1`)).toEqual([]);
+});
+
+it("a path that reads no job is 404 and names those that do, and one with tricks is 400 or 404, without a request", async () => {
+  const { jobId, outside } = await submitted();
+  const before = outside.sentTo("https://").length;
+  const listing = await read(jobId, OPERATOR_KEY, PATH);
+  expect(await listing.json()).toMatchObject({
+    status: 404,
+    detail: expect.stringContaining("/v1/predictions/{id}"),
+  });
+  for (const tricked of [`${jobId}/..%2f..%2faccount`, `/${jobId}`, `%2e%2e/x`, `${jobId}%3fx`]) {
+    const response = await read(jobId, OPERATOR_KEY, `${PATH}/${tricked}`);
+    expect([400, 404]).toContain(response.status);
+  }
+  expect((await read(jobId, null)).status).toBe(401);
+  expect(outside.sentTo("https://")).toHaveLength(before);
+});
+
+it("the id of a job leads nowhere after its task is erased, and its object stores nothing", async () => {
+  const { jobId, taskId } = await submitted(OPERATOR_KEY, () => ({
+    status: "succeeded",
+    output: VIDEO,
+  }));
+  expect(await env.JOBS.getByName(`replicate:${jobId}`).task()).toBe(taskId);
+  await read(jobId);
+  await untilIdle(taskId);
+  const erased = await callWith(RELAY, `/v1/tasks/${taskId}`, { method: "DELETE" });
+  expect(erased.status).toBe(204);
+  expect(await env.JOBS.getByName(`replicate:${jobId}`).task()).toBe(null);
+  pass(1_001);
+  expect((await read(jobId)).status).toBe(404);
+});
