@@ -303,7 +303,7 @@ async function count(of: Life): Promise<Meters> {
   vi.spyOn(Math, "random").mockReturnValue(0);
   const account = hasAccount === true ? await anAccount() : null;
   const keys = { ARK_API_KEY: "test-only-ark-key", XAI_API_KEY: "test-only-xai-key" };
-  const life = new MeteredLife(outside, index, { ...keys, ...variables });
+  const life = new MeteredLife(outside, index, { ...keys, ...variables }, JOB);
   await live(life, { endAt, account, outside });
   await life.liveUntil(Date.now() + 900 * SECOND);
   await life.send(`/v1/tasks/${life.id}`);
@@ -454,9 +454,14 @@ it.each(LIVES.map((life) => [life.kind, life] as const))(
   },
 );
 
-it("a task that the relay submits costs no more than one that is registered and attached, but for the subrequest of the submission", () => {
+it("a task that the relay submits uses no more than one that is registered and attached, but for the two requests to the object of its job, a row there, and the subrequests of these and of the submission", () => {
   const differences = Object.entries(plus(submitted, hooked, -1));
-  expect(differences.filter(([, more]) => more > 0)).toEqual([["subrequests", 1]]);
+  expect(differences.filter(([, more]) => more > 0)).toEqual([
+    ["objectRequests", 2],
+    ["rowsWritten", 1],
+    ["rowsRead", 1],
+    ["subrequests", 3],
+  ]);
 });
 
 it.each(READER_LIVES.map((life) => [life.name, life] as const))(

@@ -5,6 +5,7 @@ import { removeExpired } from "../../src/index-db/sweep.ts";
 import * as z from "zod";
 import type { Meters } from "../../scripts/cost/lives.ts";
 import { hashOf } from "../../src/core/hash.ts";
+import { JobObject } from "../../src/objects/job-object.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { callWith, type Message } from "../worker/client.ts";
@@ -30,6 +31,7 @@ export class MeteredLife {
   readonly #outside: Outside;
   readonly #index: IndexKind;
   readonly #variables: object;
+  readonly #job: string;
   readonly #storages: StorageMeter[] = [];
   readonly #objectCalls = spiesOnObjects();
   readonly #log = (["log", "warn", "error"] as const).map((level) =>
@@ -39,8 +41,13 @@ export class MeteredLife {
   #queries = 0;
   #indexWrites = 0;
 
-  /** Starts to count. @param bindings further variables; the index is the only binding counted. */
-  constructor(outside: Outside, index: IndexKind, bindings: object) {
+  /**
+   * Starts to count.
+   * @param bindings further variables; the index is the only binding counted.
+   * @param job id of the job at Ark, whose own object is counted too.
+   */
+  constructor(outside: Outside, index: IndexKind, bindings: object, job: string) {
+    this.#job = job;
     this.#outside = outside;
     this.#index = index;
     const INDEX_DB = gated(this.#d1.INDEX_DB, async (sql) => {
@@ -138,7 +145,10 @@ export class MeteredLife {
   /** Replaces the instance of the object by one that knows only what is stored. */
   async #restart(): Promise<void> {
     await restartWith(this.id, this.#variables);
-    this.#storages.push(await meterStorage(this.id));
+    if (this.#storages.length === 0) {
+      this.#storages.push(await meterStorage(env.JOBS.getByName(`ark:${this.#job}`)));
+    }
+    this.#storages.push(await meterStorage(stubOf(this.id)));
   }
 
   async #peek(): Promise<Peeked> {
@@ -213,9 +223,9 @@ interface StorageMeter {
   readonly count: () => { readonly read: number; readonly written: number };
 }
 
-/** Counts the rows of the object of a task as the platform bills them: `deleteAll` is free. */
-function meterStorage(id: string): Promise<StorageMeter> {
-  return runInDurableObject(stubOf(id), (_, { storage }) => {
+/** Counts the rows of an object as the platform bills them: `deleteAll` is free. */
+function meterStorage(stub: DurableObjectStub<TaskObject | JobObject>): Promise<StorageMeter> {
+  return runInDurableObject(stub, (_, { storage }) => {
     const reads = [vi.spyOn(storage.kv, "get"), vi.spyOn(storage.kv, "list")];
     const writes = [
       vi.spyOn(storage.kv, "put"),
@@ -227,10 +237,17 @@ function meterStorage(id: string): Promise<StorageMeter> {
   });
 }
 
-/** Spies on all methods of the objects of tasks. The calls of shared objects, e.g. of accounts, are not counted. */
+/**
+ * Spies on all methods of the objects of tasks and of their jobs. The calls of shared objects, e.g. of accounts, are not
+ * counted.
+ */
 function spiesOnObjects() {
-  const { prototype } = TaskObject;
-  return METHODS.map((name) => ({ name, spy: vi.spyOn(prototype, name) }));
+  const ofTasks = METHODS.map((name) => ({ name, spy: vi.spyOn(TaskObject.prototype, name) }));
+  const ofJobs = (["setTask", "forget"] as const).map((name) => ({
+    name,
+    spy: vi.spyOn(JobObject.prototype, name),
+  }));
+  return [...ofTasks, ...ofJobs];
 }
 
 function callsOf(
