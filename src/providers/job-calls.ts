@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
-import { isJobId } from "./submit.ts";
+import { isJobId, isModelSegment } from "./submit.ts";
 
 /**
  * Description of the calls with which a provider's clients, e.g. its SDKs, read a job that they have submitted. The
@@ -37,10 +37,8 @@ export interface JobCall {
   readonly target: string;
 }
 
-/** A model in a template: as many segments as there are, none of which can lead elsewhere. */
-const MODEL = "[A-Za-z0-9][\\w.-]*(?:/[A-Za-z0-9][\\w.-]*)*";
-/** A segment that is, or is a part of, the id of a job. */
-const ID = "[\\w.~!$&'()*+,;=:@-]+";
+/** Pattern of a segment that can be, or be a part of, the id of a job. */
+const ID_SEGMENT = /^[\w.~!$&'()*+,;=:@-]+$/;
 /** Largest length of a path that is looked at, in characters. */
 const MAX_PATH_CHARS = 1_024;
 
@@ -76,22 +74,28 @@ interface Found {
 }
 
 function matched(template: JobPath, path: string, query: URLSearchParams): Found | null {
-  const [pathForm = "", queryForm] = template.split("?");
-  if (path.length > MAX_PATH_CHARS) return null;
-  const [isMatch, inPath] = pathPattern(pathForm).exec(path) ?? [];
-  if (isMatch === undefined) return null;
+  const [form = "", queryForm] = template.split("?");
   const parameter = queryForm?.replace("={id}", "") ?? null;
-  const jobId = parameter === null ? (inPath ?? null) : query.get(parameter);
+  const inPath = path.length > MAX_PATH_CHARS ? null : idIn(form.split("/"), path.split("/"));
+  const jobId = parameter === null || inPath === null ? inPath : query.get(parameter);
   return isJobId(jobId) ? { jobId, parameter } : null;
 }
 
-/** Returns the pattern of the paths of a template, which finds the id of the job. */
-function pathPattern(form: string): RegExp {
-  const parts = form.split(/(\{(?:id\+?|model)\})/).map((part) => {
-    if (part === "{id}") return `(${ID})`;
-    if (part === "{id+}") return `(${ID}(?:/${ID})*)`;
-    if (part === "{model}") return `(?:${MODEL})`;
-    return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  });
-  return new RegExp(`^${parts.join("")}$`);
+/**
+ * Returns the id of the job that segments of a path have at its place in a template; empty for a template without it. Null
+ * when they do not fit.
+ */
+function idIn(form: readonly string[], segments: readonly string[]): string | null {
+  const at = form.findIndex((part) => part === "{model}" || part === "{id+}");
+  const extra = segments.length - form.length;
+  if (extra < 0 || (extra > 0 && at < 0)) return null;
+  const places = at < 0 ? form : form.toSpliced(at, 1, ...Array(extra + 1).fill(form[at]));
+  const fits = places.every((place, nth) => isAt(place, segments[nth] ?? ""));
+  if (!fits) return null;
+  return segments.filter((_, nth) => places[nth]?.startsWith("{id") === true).join("/");
+}
+
+function isAt(place: string, segment: string): boolean {
+  if (place === "{model}") return isModelSegment(segment);
+  return place === "{id}" || place === "{id+}" ? ID_SEGMENT.test(segment) : segment === place;
 }

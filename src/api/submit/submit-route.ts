@@ -1,6 +1,7 @@
 import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { KeyHolder } from "../../objects/task/caller.ts";
+import { contentToClient } from "../http/client-stream.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { KEY_HEADERS, MAX_KEY_CHARS } from "./customer-credential.ts";
 import { holderOfKey, unauthenticated } from "../http/auth.ts";
@@ -53,7 +54,7 @@ export const readJobRoute: ProtectedRoute<"readJob"> = {
   handle: async (request) => {
     const { given, caller, context } = await upstreamCallOf(request);
     const { status, headers, bytes } = await readJob.perform(given, caller, context);
-    return new Response(bytes, { status, headers });
+    return new Response(contentToClient(bytes), { status, headers });
   },
 };
 
