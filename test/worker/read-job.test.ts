@@ -88,6 +88,22 @@ it("links to the upstream's API about the job lead to the relay, in the answer t
   expect(await (await read(jobId)).text()).toBe(expected);
 });
 
+it("links to the upstream's API lead to the relay in the stored answer that a repeated submission gets", async () => {
+  const id = crypto.randomUUID();
+  const jobId = id.replaceAll("-", "");
+  aReplicate(jobId);
+  const headers = { "Relay-Task-Id": id, "Idempotency-Key": id };
+  const first = await submit({ path: PATH, body: BODY, bindings: RELAY, headers });
+  const again = await callWith(RELAY, PATH, {
+    body: BODY,
+    headers: { ...headers, "Content-Type": "application/json" },
+  });
+  expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+  const text = await again.text();
+  expect(text).toBe(await first.text());
+  expect(text).toContain(`"get":"${ORIGIN}${PATH}/${jobId}"`);
+});
+
 it("many reads of a job within the gap between two polls cause one request to the upstream", async () => {
   const { jobId, outside } = await submitted();
   const at = asked(outside, jobId).length;

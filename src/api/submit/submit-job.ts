@@ -10,7 +10,6 @@ import { bytesToClient, contentToClient } from "../http/client-stream.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { unavailable } from "../http/object-call.ts";
 import { NoQuery, operation } from "../operation.ts";
-import { submitBaseOf, withRelayLinks } from "../jobs/relay-links.ts";
 import { requireUnusedKey } from "../tasks/register-task.ts";
 import { accepted, taskClient } from "../tasks/task-client.ts";
 import { withoutSecrets } from "./answer-secrets.ts";
@@ -20,7 +19,14 @@ import { bringOutcome, bringRemembered } from "./bring-outcome.ts";
 import { passedHeaders, sentHeaders } from "./sent-headers.ts";
 import { planSubmission, type SubmissionPlan, type SubmitCall } from "./submission-plan.ts";
 import { outcomeOf } from "./submit-outcome.ts";
-import { NOT_AGAIN, replayed, statusUrlOf, type Submitted, unknownOutcome } from "./submitted.ts";
+import {
+  linkedBody,
+  NOT_AGAIN,
+  replayed,
+  statusUrlOf,
+  type Submitted,
+  unknownOutcome,
+} from "./submitted.ts";
 import { UpstreamCall } from "./upstream-call.ts";
 
 // The call of a submission is sent at most once for a task, whatever fails. Four places hold this together:
@@ -78,7 +84,7 @@ async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise
   if (plan.isNamedByKey) requireUnusedKey(applied);
   const { isNew, task } = accepted(applied);
   const stored = submissionOf(applied);
-  if (!isNew) return await replayed(event, task, stored, submitCall);
+  if (!isNew) return await replayed(event, task, stored, plan.place.connection, submitCall);
   if (stored?.id !== submissionId) throw unavailable(NOT_RECORDED, "earlier_release");
   return await sendAndEnd(plan, task, submitCall);
 }
@@ -124,9 +130,7 @@ async function endedIn(
   // A repetition would find a task that does not know the answer yet.
   if (!brought.isStored) headers.set("x-should-retry", NOT_AGAIN["x-should-retry"]);
   const statusUrl = task === null ? null : await statusUrlOf(event, task, submitCall);
-  const { connection } = plan.place;
-  const submitBase = submitBaseOf(connection, submitCall.runtime, submitCall.origin);
-  const body = sentTo(submitCall, withRelayLinks(bytes, connection, submitBase), memory);
+  const body = sentTo(submitCall, linkedBody(bytes, plan.place.connection, submitCall), memory);
   return { taskId: event.id, status, headers, isReplayed: false, statusUrl, body };
 }
 

@@ -1,7 +1,10 @@
 import { SECOND_MS, toSeconds } from "../../core/time.ts";
 import { errorName, log } from "../../lib/log.ts";
 import type { SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
+import type { Connection } from "../../providers/provider.ts";
+import { bytesOf } from "../../security/encoding.ts";
 import { Problem } from "../http/problem.ts";
+import { submitBaseOf, withRelayLinks } from "../jobs/relay-links.ts";
 import { statusUrlFor } from "../tasks/status-url.ts";
 import type { Registering, SubmitCall } from "./submission-plan.ts";
 
@@ -16,7 +19,7 @@ export interface Submitted {
   /** Headers of the upstream's answer that are passed on. */
   readonly headers: Headers;
   /** Body of the upstream's answer. A long body is a stream, which ends when the caller does not read it. */
-  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | string;
+  readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   /**
    * Status link of the task. Null when the task was erased, because the upstream has refused the submission, or when the
    * link could not be made.
@@ -34,6 +37,7 @@ export async function replayed(
   event: Registering,
   task: TaskReply,
   submission: SubmissionReply | null,
+  connection: Connection,
   submitCall: SubmitCall,
 ): Promise<Submitted> {
   if (submission?.state === "unknown" || submission?.hasUnknownEnd === true) {
@@ -46,10 +50,20 @@ export async function replayed(
     const headers = { ...(await linksOf(event, task, submitCall)), ...REPLAYED, ...NOT_AGAIN };
     throw new Problem("task_exists", { detail, taskJson: task.json, headers });
   }
-  const { status, contentType, body } = answer;
+  const { status, contentType } = answer;
+  const body = linkedBody(bytesOf(answer.body), connection, submitCall);
   const headers = new Headers(contentType === null ? {} : { "Content-Type": contentType });
   const statusUrl = await statusUrlOf(event, task, submitCall);
   return { taskId: event.id, status, headers, body, statusUrl, isReplayed: true };
+}
+
+/** Returns the body of an upstream's answer for its caller: the links to calls about the job lead to the relay. */
+export function linkedBody(
+  bytes: Uint8Array<ArrayBuffer>,
+  connection: Connection,
+  { runtime, origin }: SubmitCall,
+): Uint8Array<ArrayBuffer> {
+  return withRelayLinks(bytes, connection, submitBaseOf(connection, runtime, origin));
 }
 
 /**
