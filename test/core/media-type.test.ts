@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import {
+  extensionOfType,
   isShownInline,
   mediaTypeOf,
   TYPE_BYTES,
@@ -124,3 +125,43 @@ it.each(["text/html;audio/mpeg", "application/video/mp4", "image/svg+xml; of=vid
     expect(isShownInline(type)).toBe(false);
   },
 );
+
+it.each([
+  ["image/png", "png"],
+  ["image/jpeg", "jpg"],
+  ["image/gif", "gif"],
+  ["image/webp", "webp"],
+  ["image/avif", "avif"],
+  ["image/heif", "heic"],
+  ["audio/wav", "wav"],
+  ["audio/aiff", "aiff"],
+  ["audio/ogg", "ogg"],
+  ["audio/flac", "flac"],
+  ["audio/mpeg", "mp3"],
+  ["audio/aac", "aac"],
+  ["audio/mp4", "m4a"],
+  ["video/mp4", "mp4"],
+  ["video/quicktime", "mov"],
+  ["video/webm", "webm"],
+  ["video/x-matroska", "mkv"],
+  ["video/x-msvideo", "avi"],
+  ["video/ogg", "ogv"],
+  ["application/pdf", "pdf"],
+  ["application/zip", "zip"],
+  ["model/gltf-binary", "glb"],
+])("a file of the media type %s gets the extension %s in place of a foreign one", (type, usual) => {
+  expect(extensionOfType(type, "html")).toBe(usual);
+});
+
+it.each([
+  ["image/jpeg", "jpeg"],
+  ["image/heif", "heif"],
+  ["audio/aiff", "aif"],
+  ["audio/ogg", "opus"],
+  ["video/mp4", "m4v"],
+  ["video/ogg", "ogg"],
+  ["application/zip", "usdz"],
+  [OTHER_TYPE, "obj"],
+])("a file of the media type %s keeps the extension %s", (type, named) => {
+  expect(extensionOfType(type, named)).toBe(named);
+});

@@ -83,6 +83,42 @@ it("a task record that this release could not read again is refused before it is
   }
 });
 
+/** Names of the members and indexes of the elements that lead to a value. */
+type Path = readonly string[];
+
+/** Lists the places of all values in a record, but for the details of notices to the operator, which have any form. */
+function placesIn(value: unknown, path: Path = []): readonly Path[] {
+  if (path.includes("details")) return [];
+  const inside = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  const own = path.length === 0 ? [] : [path];
+  return [...own, ...inside.flatMap(([name, each]) => placesIn(each, [...path, name]))];
+}
+
+/** Returns a copy of a record with another value at a place. */
+function withValueAt(value: unknown, [name, ...rest]: Path, other: unknown): unknown {
+  if (name === undefined) return other;
+  const entries = Object.entries(value ?? {}).map(([key, each]) =>
+    key === name ? [key, withValueAt(each, rest, other)] : [key, each],
+  );
+  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
+}
+
+it("each task record that the previous release has stored is read, and refused with a value of a foreign type at any one place", () => {
+  const foreign = Symbol("no stored value");
+  const read = Object.entries(records).flatMap(([fact, stored]) => {
+    expect(parseRecord(stored)).toEqual(stored);
+    return placesIn(stored).flatMap((place) => {
+      try {
+        parseRecord(withValueAt(stored, place, foreign));
+        return [`${fact}: ${place.join(".")}`];
+      } catch {
+        return [];
+      }
+    });
+  });
+  expect(read).toEqual([]);
+});
+
 /** A member that a later release may have added. */
 const ADDED = { shard: "b" };
 
