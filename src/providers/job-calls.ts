@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
-import { isJobId, isModelSegment } from "./submit.ts";
+import { isJobId } from "./submit.ts";
 
 /**
  * Description of the calls with which a provider's clients, e.g. its SDKs, read a job that they have submitted. The
@@ -13,6 +13,8 @@ export interface JobCallAdapter {
    * the relay, so that calls of one meaning have one URL. Absent when there are none.
    */
   readonly query?: Readonly<Record<string, readonly string[]>>;
+  /** Description of the calls whose answer is a stream of the states of a job. Absent when there are none. */
+  readonly stream?: JobStream;
   /**
    * JSON Pointers (RFC 6901) of the members of answers, to submissions and to reads, that are links to calls about the
    * job. They lead to the relay in the answers that it passes on. Absent when answers have none.
@@ -23,9 +25,21 @@ export interface JobCallAdapter {
 }
 
 /**
- * Template of the path of a call about a job, below the base URL. `{id}` stands for one segment, the id of the job, and
- * `{id+}` for an id that contains slashes. `{model}` stands for one or more segments. Behind a question mark the id can be
- * a parameter of the query, e.g. `/v1/get_result?id={id}`.
+ * Description of the calls whose answer is a stream of server-sent events, each of which has the answer of a read in its
+ * `data`.
+ */
+export interface JobStream {
+  /** End of the path of such a call; the rest is the path of the read. */
+  readonly ending: `/${string}`;
+  /** Tells whether the stream ends after an answer, because the job has ended. */
+  readonly isLast: (body: unknown) => boolean;
+}
+
+/**
+ * Template of the path of a call about a job, below the base URL. `{id}` stands for one segment, or a part of one: the id
+ * of the job. `{endpoint}` stands for one or more segments with which the endpoint of the job begins. Behind a question
+ * mark follow parameters of the query: one may have `{id}` as its value, e.g. `/v1/get_result?id={id}`; the others are
+ * always sent as they stand there.
  */
 export type JobPath = `/${string}`;
 
@@ -33,12 +47,21 @@ export type JobPath = `/${string}`;
 export interface JobCall {
   readonly kind: "read";
   readonly jobId: string;
-  /** Path and query with which the provider is called, relative to the base URL. */
+  /** Beginning of the endpoint of the job that the path names. Null for a path that names none. */
+  readonly endpoint: string | null;
+  /**
+   * Path and query with which the provider is called, relative to the base URL. The id is spelt as in polls, so that a
+   * read and a poll of one meaning have one URL.
+   */
   readonly target: string;
 }
 
-/** Pattern of a segment that can be, or be a part of, the id of a job. */
-const ID_SEGMENT = /^[\w.~!$&'()*+,;=:@-]+$/;
+/** Parts of a template that stand for something else. */
+const PLACEHOLDER = /\{(?:id|endpoint)\}/g;
+/** An endpoint in a path: segments, none of which can lead elsewhere. */
+const ENDPOINT = "[A-Za-z0-9][\\w.-]*(?:/[A-Za-z0-9][\\w.-]*)*";
+/** A segment that is, or is a part of, the id of a job. */
+const ID = "[\\w.~!$&'()*+,;=:@-]+";
 /** Largest length of a path that is looked at, in characters. */
 const MAX_PATH_CHARS = 1_024;
 
@@ -52,50 +75,59 @@ export function readCallOf(
   path: string,
   query: string,
 ): JobCall | null {
+  if (path.length > MAX_PATH_CHARS) return null;
   const given = new URLSearchParams(query);
   for (const template of read) {
     const found = matched(template, path, given);
     if (found === null) continue;
     const kept = Object.entries(passed).flatMap(([name, values]) => {
       const value = given.get(name);
-      return value !== null && values.includes(value) ? [[name, value]] : [];
+      return value !== null && values.includes(value) ? `${name}=${encodeURIComponent(value)}` : [];
     });
-    const named = found.parameter === null ? [] : [[found.parameter, found.jobId]];
-    const sent = new URLSearchParams([...named, ...kept]).toString();
-    return { kind: "read", jobId: found.jobId, target: sent === "" ? path : `${path}?${sent}` };
+    const [sentPath, ownQuery] = splitAtQuery(filled(template, found));
+    const sent = [...(ownQuery === "" ? [] : [ownQuery]), ...kept].join("&");
+    return { kind: "read", ...found, target: sent === "" ? sentPath : `${sentPath}?${sent}` };
   }
   return null;
 }
 
-/** The id of a job in a path, and the name of the query parameter that had it; null for one in the path itself. */
-interface Found {
-  readonly jobId: string;
-  readonly parameter: string | null;
+/** What a call names at the places of a template. */
+type Found = Pick<JobCall, "jobId" | "endpoint">;
+
+function matched(template: JobPath, path: string, given: URLSearchParams): Found | null {
+  const [pathForm, queryForm] = splitAtQuery(template);
+  const match = pathPattern(pathForm).exec(path);
+  if (match === null) return null;
+  let jobId = match.groups?.["id"] ?? null;
+  for (const [name, value] of new URLSearchParams(queryForm)) {
+    if (value === "{id}") jobId = given.get(name);
+    else if ((given.get(name) ?? value) !== value) return null;
+  }
+  return isJobId(jobId) ? { jobId, endpoint: match.groups?.["endpoint"] ?? null } : null;
 }
 
-function matched(template: JobPath, path: string, query: URLSearchParams): Found | null {
-  const [form = "", queryForm] = template.split("?");
-  const parameter = queryForm?.replace("={id}", "") ?? null;
-  const inPath = path.length > MAX_PATH_CHARS ? null : idIn(form.split("/"), path.split("/"));
-  const jobId = parameter === null || inPath === null ? inPath : query.get(parameter);
-  return isJobId(jobId) ? { jobId, parameter } : null;
+/** Returns the path and the query of a target; the query is empty when there is none. */
+function splitAtQuery(target: string): readonly [path: string, query: string] {
+  const at = target.indexOf("?");
+  return at < 0 ? [target, ""] : [target.slice(0, at), target.slice(at + 1)];
 }
 
-/**
- * Returns the id of the job that segments of a path have at its place in a template; empty for a template without it. Null
- * when they do not fit.
- */
-function idIn(form: readonly string[], segments: readonly string[]): string | null {
-  const at = form.findIndex((part) => part === "{model}" || part === "{id+}");
-  const extra = segments.length - form.length;
-  if (extra < 0 || (extra > 0 && at < 0)) return null;
-  const places = at < 0 ? form : form.toSpliced(at, 1, ...Array(extra + 1).fill(form[at]));
-  const fits = places.every((place, nth) => isAt(place, segments[nth] ?? ""));
-  if (!fits) return null;
-  return segments.filter((_, nth) => places[nth]?.startsWith("{id") === true).join("/");
+/** Returns the pattern of the paths of a template, with a group for each place of it. */
+function pathPattern(form: string): RegExp {
+  const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const known = new Set<string>();
+  const parts = form.split(/(\{(?:id|endpoint)\})/).map((part) => {
+    if (part !== "{id}" && part !== "{endpoint}") return literal(part);
+    const name = part.slice(1, -1);
+    if (known.has(name)) return `\\k<${name}>`;
+    known.add(name);
+    return `(?<${name}>${name === "id" ? ID : ENDPOINT})`;
+  });
+  return new RegExp(`^${parts.join("")}$`);
 }
 
-function isAt(place: string, segment: string): boolean {
-  if (place === "{model}") return isModelSegment(segment);
-  return place === "{id}" || place === "{id+}" ? ID_SEGMENT.test(segment) : segment === place;
+/** Returns a template with what a call has named in its places. */
+function filled(template: JobPath, { jobId, endpoint }: Found): string {
+  const id = encodeURIComponent(jobId);
+  return template.replace(PLACEHOLDER, (place) => (place === "{id}" ? id : (endpoint ?? "")));
 }

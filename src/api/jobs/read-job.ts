@@ -5,7 +5,7 @@ import { isolateCache } from "../../lib/isolate-cache.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { jobObject } from "../../objects/object-names.ts";
 import type { JobQuestion, JobReply } from "../../objects/task/job-reply.ts";
-import { type JobCallAdapter, readCallOf } from "../../providers/job-calls.ts";
+import { type JobCall, type JobCallAdapter, readCallOf } from "../../providers/job-calls.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { bytesOf } from "../../security/encoding.ts";
 import { hiddenTexts } from "../../security/hidden-texts.ts";
@@ -73,15 +73,16 @@ export const readJob = operation(
 const READ_TASK =
   "The relay asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.";
 
-function served({ read }: JobCallAdapter): string {
-  return `The relay answers GET ${read.join(", ")}. ${READ_TASK}`;
+function served({ read, stream }: JobCallAdapter): string {
+  const streams = stream === undefined ? "" : `, and with ${stream.ending} behind it a stream`;
+  return `The relay answers GET ${read.join(", ")}${streams}. ${READ_TASK}`;
 }
 
 async function answerOf(
   { body, caller, env, origin, runtime }: ReadCall,
   connection: Connection,
   adapter: JobCallAdapter,
-  { jobId, target }: { readonly jobId: string; readonly target: string },
+  { jobId, endpoint, target }: JobCall,
 ): Promise<PassedAnswer> {
   const { name } = connection;
   const taskId = await callObject<string | null>(() => jobObject(env, name, jobId).task());
@@ -89,6 +90,7 @@ async function answerOf(
   const question: JobQuestion = {
     connection: name,
     jobId,
+    endpoint,
     target,
     ownKey: ownKeyOf(body, connection),
   };

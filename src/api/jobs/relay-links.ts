@@ -34,8 +34,12 @@ export function withRelayLinks(
   if (!scanned.ok) return bytes;
   const links = new Map(
     [...scanned.value.members].flatMap(([pointer, found]) => {
-      const target = found.kind === "scalar" ? targetOf(found.value, adapter, baseUrl) : null;
-      return target === null ? [] : [[pointer, `${submitBase}${target}`]];
+      const link = found.kind === "scalar" ? found.value : null;
+      const target = targetOf(link, adapter, baseUrl);
+      if (target === null) return [];
+      // A link that is a path stays one, because its reader puts the host before it.
+      const base = isPath(link) ? new URL(submitBase).pathname : submitBase;
+      return [[pointer, `${base}${target}`]];
     }),
   );
   const edited = editBody(bytes, scanned.value, links);
@@ -47,7 +51,7 @@ export function withRelayLinks(
  * some upstreams answer with links to the host of a region. Null for a link that is no call about a job.
  */
 function targetOf(link: unknown, adapter: JobCallAdapter, baseUrl: string): string | null {
-  const url = typeof link === "string" ? URL.parse(link) : null;
+  const url = typeof link === "string" ? URL.parse(link, isPath(link) ? baseUrl : undefined) : null;
   if (url === null) return null;
   const { pathname: prefix } = new URL(baseUrl);
   const path = url.pathname.startsWith(`${prefix}/`)
@@ -55,6 +59,10 @@ function targetOf(link: unknown, adapter: JobCallAdapter, baseUrl: string): stri
     : url.pathname;
   const query = url.search.slice(1);
   return readCallOf(adapter, path, query) === null ? null : `${path}${url.search}`;
+}
+
+function isPath(link: unknown): boolean {
+  return typeof link === "string" && /^\/(?!\/)/.test(link);
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

@@ -5,6 +5,8 @@ import type { ReadJob } from "./job-reader.ts";
 export interface JobQuestion {
   readonly connection: string;
   readonly jobId: string;
+  /** Beginning of the endpoint of the job that the path of the call names; null when it names none. */
+  readonly endpoint: string | null;
   /** Path and query of the call, relative to the base URL of the connection. */
   readonly target: string;
   /** The caller's own key of the provider; null when it has sent none. */

@@ -438,9 +438,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 }
 
-/** Tells whether a call asks for this job. */
-function isAskedFor({ connection, jobId }: JobQuestion, submitted: AttachedJob): boolean {
-  return submitted.connection === connection && submitted.job.id === jobId;
+/** Tells whether a call asks for this job, at a path of its endpoint where the path names one. */
+function isAskedFor(question: JobQuestion, { connection, job }: AttachedJob): boolean {
+  if (connection !== question.connection || job.id !== question.jobId) return false;
+  const { endpoint } = question;
+  return endpoint === null || `${job.endpoint ?? ""}/`.startsWith(`${endpoint}/`);
 }
 
 /** Tells whether the caller is the operator, or has submitted the job of the task itself. */

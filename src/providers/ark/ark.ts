@@ -69,7 +69,21 @@ export const ark = {
     read: readCancellation,
     onlyWhile: ["queued"],
   },
+  // https://www.volcengine.com/docs/82379/1521309: the answer about a task; errors have their code and text in `error`.
+  jobCalls: {
+    read: [`${TASKS}/{id}`],
+    errorBody: (status, message) => ({
+      error: { code: ERROR_CODES.get(status) ?? FAULT, message },
+    }),
+  },
 } as const satisfies UpstreamProvider;
+
+/** Codes of errors about a call, by HTTP status, and the code of all others. */
+const ERROR_CODES: ReadonlyMap<number, string> = new Map([
+  [404, "ResourceNotFound"],
+  [429, "RequestBurstTooFast"],
+]);
+const FAULT = "InternalServiceError";
 
 function readCancellation(answer: Answer): CancelReading {
   if (isSuccess(answer)) return "canceled";

@@ -87,6 +87,12 @@ export const atlascloud = {
     refuses: isRefusedByCode,
     readAnswer: (body) => submitReadingOf(predictionIn(body)),
   },
+  // The path and the form of errors are those of https://github.com/AtlasCloudAI/mcp-server (src/services/api-client.ts).
+  jobCalls: {
+    read: ["/api/v1/model/prediction/{id}"],
+    links: ["/urls/result", "/data/urls/result"],
+    errorBody: (code, message) => ({ code, message, data: null }),
+  },
 } as const satisfies UpstreamProvider;
 
 async function authenticate(

@@ -53,6 +53,13 @@ export const bfl = {
     target: targetOf,
     readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
   },
+  // https://docs.bfl.ai/api-reference/utility/get-result; clients follow `polling_url`, whose host is that of the region.
+  // Errors have their text in `detail` (https://github.com/black-forest-labs/blackforest, src/bfl/_transport.py).
+  jobCalls: {
+    read: ["/v1/get_result?id={id}"],
+    links: ["/polling_url"],
+    errorBody: (_status, detail) => ({ detail }),
+  },
 } as const satisfies UpstreamProvider;
 
 /** Returns what a call to a path starts: a job of the model that the path names. */

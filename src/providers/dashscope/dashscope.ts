@@ -100,7 +100,24 @@ export const dashscope = {
     }),
     read: readCancellation,
   },
+  // The path and the form of errors are those that https://github.com/dashscope/dashscope-sdk-python reads
+  // (dashscope/client/base_api.py, dashscope/common/utils.py).
+  jobCalls: {
+    read: ["/api/v1/tasks/{id}"],
+    errorBody: (status, message) => ({
+      code: ERROR_CODES.get(status) ?? "InternalError",
+      message,
+      request_id: "",
+    }),
+  },
 } as const satisfies UpstreamProvider;
+
+/** Codes of errors about a call, by HTTP status (https://www.alibabacloud.com/help/en/model-studio/error-code). */
+const ERROR_CODES: ReadonlyMap<number, string> = new Map([
+  [404, "NotFound"],
+  [429, "Throttling.RateQuota"],
+  [504, "InternalError.Timeout"],
+]);
 
 function readCancellation(answer: Answer): CancelReading {
   const code = textAt(answer.body, "code");

@@ -24,6 +24,8 @@ import { verifyPublished } from "../shared/published-keys.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
+/** Path of a request in the queue. */
+const REQUEST = "/{endpoint}/requests/{id}";
 const NAMESPACES: readonly (string | undefined)[] = ["workflows", "comfy"];
 const MAX_ENDPOINT_CHARS = 256;
 const PARAMETERS = membersAt("", [
@@ -100,10 +102,13 @@ export const fal = {
     request: (job) => ({ method: "PUT", path: `${pathOf(job)}/cancel` }),
     read: ({ body }) => CANCEL_READINGS.get(textAt(body, "status") ?? "") ?? "unknown",
   },
-  // https://fal.ai/docs/model-apis/model-endpoints/queue: status and result, and the links to both in the answers.
+  // https://fal.ai/docs/model-apis/model-endpoints/queue: status and result, and the links to both in the answers. The link
+  // to the result has another path in recorded answers (https://github.com/vercel/ai, packages/fal/src/__fixtures__).
+  // https://fal.ai/docs/inference-api/queue/status-stream: the stream ends with the status COMPLETED.
   jobCalls: {
-    read: ["/{model}/requests/{id}/status", "/{model}/requests/{id}"],
+    read: [`${REQUEST}/status`, REQUEST, `${REQUEST}/result`],
     query: { logs: ["0", "1"] },
+    stream: { ending: "/stream", isLast: (body) => textAt(body, "status") === "COMPLETED" },
     links: ["/response_url", "/status_url", "/cancel_url"],
     errorBody: (_status, detail) => ({ detail }),
   },

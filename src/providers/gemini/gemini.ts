@@ -5,6 +5,7 @@ import type { UpstreamError } from "../failure.ts";
 import { at, idAt, isoMsAt, listAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { outputLinks } from "../output-search.ts";
+import type { JobPath } from "../job-calls.ts";
 import { phaseOf } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
 import {
@@ -21,7 +22,7 @@ import { withheldIn } from "../withheld-output.ts";
 
 const INTERACTIONS = "/v1beta/interactions";
 /** Paths at which an interaction is created. The SDK of Google uses the first one, its documentation the second. */
-const SUBMIT_PATHS: readonly string[] = ["/v1/interactions", INTERACTIONS];
+const SUBMIT_PATHS: readonly JobPath[] = ["/v1/interactions", INTERACTIONS];
 const TARGET: SubmitTarget = {
   model: { pointer: "/model" },
   endpoint: null,
@@ -89,7 +90,7 @@ export const gemini = {
     statesCreation: true,
   },
   submits: {
-    target: (path) => (SUBMIT_PATHS.includes(path) ? TARGET : null),
+    target: (path) => (SUBMIT_PATHS.some((each) => each === path) ? TARGET : null),
     readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
   },
   // https://googleapis.github.io/js-genai: the call is only for interactions in the background that still run, and its
@@ -101,7 +102,24 @@ export const gemini = {
     }),
     read: readCancellation,
   },
+  // `@google/genai` 3.3.0 reads an interaction at the version of the API at which it has created it. Errors have a code in
+  // small letters (https://github.com/googleapis/js-genai, src/gaos/models/errors); that of other SDKs is `status`.
+  jobCalls: {
+    read: SUBMIT_PATHS.map((path): JobPath => `${path}/{id}`),
+    query: { include_input: ["true", "false"] },
+    errorBody: (status, message) => {
+      const code = ERROR_CODES.get(status) ?? "internal";
+      return { error: { code, message, status: code.toUpperCase() } };
+    },
+  },
 } as const satisfies UpstreamProvider;
+
+/** Codes of errors about a call, by HTTP status. */
+const ERROR_CODES: ReadonlyMap<number, string> = new Map([
+  [404, "not_found"],
+  [429, "resource_exhausted"],
+  [504, "deadline_exceeded"],
+]);
 
 /** Returns the report on a job that the event of a hook states, e.g. `interaction.completed`. */
 function readHook(body: unknown): Observation | null {

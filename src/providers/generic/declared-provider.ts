@@ -1,6 +1,7 @@
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelAdapter, CancelReading } from "../cancel.ts";
+import type { JobCallAdapter } from "../job-calls.ts";
 import type { Phase } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
 import { type PollAdapter, readingOf, type UpstreamProvider } from "../provider.ts";
@@ -9,6 +10,7 @@ import {
   type Declaration,
   DECLARED_PROVIDER,
   type DeclaredCancel,
+  type DeclaredPoll,
   HTTP_STATUS,
 } from "./declaration.ts";
 import { hooksOf } from "./declared-hooks.ts";
@@ -36,7 +38,19 @@ export function declaredProvider(declaration: Declaration, name: string): Upstre
     polls: pollsOf(declaration),
     submits: submitsOf(declaration, name),
     ...(cancel != null && { cancels: cancelsOf(cancel, declaration) }),
+    jobCalls: jobCallsOf(poll),
     usageNames: Object.keys(poll.usage ?? {}),
+  };
+}
+
+/**
+ * Returns the calls with which clients read jobs: the declared poll, where that is a `GET`. Errors have the most usual
+ * form, because a declaration states none.
+ */
+function jobCallsOf({ path, method }: DeclaredPoll): JobCallAdapter {
+  return {
+    read: method === "POST" ? [] : [`/${path.slice(1)}`],
+    errorBody: (_status, message) => ({ error: { message } }),
   };
 }
 

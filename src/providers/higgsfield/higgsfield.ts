@@ -67,6 +67,12 @@ export const higgsfield = {
       return status === 400 ? "refused" : "unknown";
     },
   },
+  // https://docs.higgsfield.ai/docs/api-reference/requests/get-request-status; errors have their text in `detail`.
+  jobCalls: {
+    read: ["/requests/{id}/status"],
+    links: ["/status_url", "/cancel_url"],
+    errorBody: (_status, detail) => ({ detail }),
+  },
 } as const satisfies UpstreamProvider;
 
 /**

@@ -1,5 +1,6 @@
 import { DAY_MS } from "../../core/time.ts";
 import { isRecent } from "../../security/signature.ts";
+import type { JobPath } from "../job-calls.ts";
 import { jsonAt } from "../json-fields.ts";
 import { endOf, jobIdOf, observe, observeHook } from "./kie-report.ts";
 import { readingOfStatus, refusalIn } from "../poll-answer.ts";
@@ -31,6 +32,8 @@ const QUERIES: ReadonlyMap<string, string> = new Map([
   ["4o-image", "gpt4o-image/record-info"],
   ["flux-kontext", "flux/kontext/record-info"],
 ]);
+/** Path of the query for jobs of `createTask`. */
+const CREATED = "jobs/recordInfo";
 const CREATE_TASK = "/api/v1/jobs/createTask";
 const CREATE_TASK_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -105,7 +108,7 @@ export const kie = {
     },
     headers: bearer,
     path: ({ id, endpoint }) =>
-      `/api/v1/${QUERIES.get(endpoint ?? "") ?? "jobs/recordInfo"}?taskId=${encodeURIComponent(id)}`,
+      `/api/v1/${QUERIES.get(endpoint ?? "") ?? CREATED}?taskId=${encodeURIComponent(id)}`,
     readsEveryStatus: true,
     read: readAnswer,
     namesTask: true,
@@ -114,6 +117,12 @@ export const kie = {
     target: targetOf,
     refuses: isRefusedByCode,
     readAnswer: (body, path) => jobReadingOf(jobIdOf(body), targetOf(path)?.endpoint ?? null),
+  },
+  // https://docs.kie.ai/market/common/get-task-detail, and the pages of the older APIs. Errors state their HTTP status in
+  // `code`.
+  jobCalls: {
+    read: [CREATED, ...QUERIES.values()].map((path): JobPath => `/api/v1/${path}?taskId={id}`),
+    errorBody: (code, msg) => ({ code, msg, data: null }),
   },
 } as const satisfies UpstreamProvider;
 

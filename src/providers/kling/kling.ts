@@ -100,7 +100,24 @@ export const kling = {
     readAnswer: (body, path) =>
       submitReadingOf(observe(at(body, "data")), targetOf(path)?.endpoint ?? null),
   },
+  // https://klingai.com/document-api: a task of the API of 2026, which may be asked for together with others, and one of
+  // each kind of the classic API. Errors have a service code (…/get-started/error-codes).
+  jobCalls: {
+    read: ["/tasks?task_ids={id}", "/v1/{endpoint}/{id}"],
+    errorBody: (status, message) => ({
+      code: SERVICE_CODES.get(status) ?? 5000,
+      message,
+      request_id: "",
+    }),
+  },
 } as const satisfies UpstreamProvider;
+
+/** Service codes of errors about a call, by HTTP status. */
+const SERVICE_CODES: ReadonlyMap<number, number> = new Map([
+  [404, 1203],
+  [429, 1302],
+  [504, 5002],
+]);
 
 /**
  * Names of the fields of an output that may contain its main link. For an audio file the names contain the format; one

@@ -91,6 +91,12 @@ export const luma = {
     target: (path) => TARGETS.get(path) ?? null,
     readAnswer: (body) => submitReadingOf(observe(body)),
   },
+  // `lumaai` 1.19.1 reads a generation of each kind at this path, and so does Luma Agents. Errors have their text in
+  // `detail` (https://docs.agents.lumalabs.ai/guides/error-handling).
+  jobCalls: {
+    read: ["/generations/{id}"],
+    errorBody: (_status, detail) => ({ detail }),
+  },
 } as const satisfies UpstreamProvider;
 
 function observe(body: unknown): Observation | null {

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../core/json.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time.ts";
 import { ratioOf, resolutionOf } from "../../core/output-metadata/pixels.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
@@ -95,7 +96,30 @@ export const minimax = {
     read: readCancellation,
     onlyWhile: ["queued"],
   },
+  // https://platform.minimax.io/docs/api-reference/video-generation-v2-query, and the same page of API v1. Errors have the
+  // form of API v2 in `error`, and that of API v1 in `base_resp`.
+  jobCalls: {
+    read: ["/v1/query/video_generation?task_id={id}", "/v2/query/video_generation/{id}"],
+    errorBody,
+  },
 } as const satisfies UpstreamProvider;
+
+/** Codes and types of errors about a call, by HTTP status (https://platform.minimax.io/docs/api-reference/errorcode). */
+const ERRORS: ReadonlyMap<number, readonly [code: number, type: string]> = new Map([
+  [404, [2013, "bad_request_error"]],
+  [429, [1002, "rate_limit_error"]],
+]);
+const SERVER_ERROR = [1000, "server_error"] as const;
+
+function errorBody(status: number, message: string): JsonObject {
+  const [code, type] = ERRORS.get(status) ?? SERVER_ERROR;
+  return {
+    type: "error",
+    error: { type, message, http_code: String(status) },
+    request_id: "",
+    base_resp: { status_code: code, status_msg: message },
+  };
+}
 
 /**
  * Returns what an answer to a cancellation says. An answer with an error code has the HTTP status 200 in API v1,

@@ -16,6 +16,7 @@ import {
   readImages,
   readVideo,
 } from "../shared/gateway-submits.ts";
+import type { JobPath } from "../job-calls.ts";
 import { at, idAt, numberAt, percentAt, textAt } from "../json-fields.ts";
 import type { Metadata, Observation } from "../observation.ts";
 import type { Answer } from "../provider-answer.ts";
@@ -32,7 +33,7 @@ import { membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 
 /** Paths at which a video job is submitted. Both start the same jobs, which are polled at one path. */
-const VIDEO_PATHS: readonly string[] = ["/v1/video/generations", "/v1/videos"];
+const VIDEO_PATHS: readonly JobPath[] = ["/v1/video/generations", "/v1/videos"];
 const VIDEO_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
   endpoint: null,
@@ -52,7 +53,7 @@ const VIDEO_TARGET: SubmitTarget = {
 const ELSEWHERE: GatewayJob = { id: null, baseUrl: null };
 
 /** Paths at which gateways take the calls of Kling's own API. Their jobs are polled like all others. */
-const KLING_PATHS: readonly string[] = [
+const KLING_PATHS: readonly JobPath[] = [
   "/kling/v1/videos/text2video",
   "/kling/v1/videos/image2video",
 ];
@@ -103,12 +104,23 @@ export const newapi = {
     refuses: hasNoChannel,
     readAnswer: readSubmitAnswer,
   },
+  // https://github.com/QuantumNous/new-api/blob/main/router/video-router.go: all of these paths read a task that was
+  // submitted at any of them. Errors have a code and a text, which the SDKs of OpenAI look for in `error`.
+  jobCalls: {
+    read: [...VIDEO_PATHS, ...KLING_PATHS].map((path): JobPath => `${path}/{id}`),
+    errorBody: (status, message) => {
+      const code = status === 404 ? "task_not_exist" : "get_task_failed";
+      const error = { message, type: "new_api_error", param: null, code };
+      return { code, message, data: null, error };
+    },
+  },
 } as const satisfies UpstreamProvider;
 
 function targetOf(path: string): SubmitTarget | null {
   if (path === IMAGES_PATH) return IMAGES_TARGET;
-  if (KLING_PATHS.includes(path)) return KLING_TARGET;
-  return VIDEO_PATHS.includes(path) ? VIDEO_TARGET : null;
+  const isAmong = (paths: readonly string[]) => paths.includes(path);
+  if (isAmong(KLING_PATHS)) return KLING_TARGET;
+  return isAmong(VIDEO_PATHS) ? VIDEO_TARGET : null;
 }
 
 /**

@@ -75,6 +75,13 @@ export const openaiVideos = {
         ? readImages(body, baseUrl)
         : readVideo(observe(body, stateIn(body), { id: idAt(body, "id"), baseUrl })),
   },
+  // https://platform.openai.com/docs/api-reference/videos/retrieve; the SDKs read errors in `error`.
+  jobCalls: {
+    read: [`${VIDEOS}/{id}`],
+    errorBody: (_status, message) => ({
+      error: { message, type: "invalid_request_error", param: null, code: null },
+    }),
+  },
 } as const satisfies UpstreamProvider;
 
 function targetOf(path: string): SubmitTarget | null {

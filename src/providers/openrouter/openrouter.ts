@@ -78,6 +78,12 @@ export const openrouter = {
     readAnswer: (body, _path, baseUrl) =>
       submitReadingOf(observe(body, { id: idAt(body, "id"), baseUrl: `${baseUrl}${API}` })),
   },
+  // https://openrouter.ai/docs/api/api-reference/video-generation/get-videos
+  jobCalls: {
+    read: [`${VIDEOS}/{id}`],
+    links: ["/polling_url"],
+    errorBody: (code, message) => ({ error: { code, message } }),
+  },
 } as const satisfies UpstreamProvider;
 
 async function authenticate(

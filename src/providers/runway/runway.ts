@@ -97,6 +97,11 @@ export const runway = {
     onlyWhile: ["queued", "processing"],
     forgetsCanceled: true,
   },
+  // https://docs.dev.runwayml.com/api: a task of each kind; errors have their text in `error`.
+  jobCalls: {
+    read: ["/v1/tasks/{id}"],
+    errorBody: (_status, error) => ({ error }),
+  },
 } as const satisfies UpstreamProvider;
 
 /** Returns the target of a recipe, which chooses its models itself and counts as the model. */

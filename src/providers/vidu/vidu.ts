@@ -92,7 +92,23 @@ export const vidu = {
     }),
     read: readCancellation,
   },
+  // https://platform.vidu.com/docs/get-generation; the form of errors is that of the answer about an unknown task.
+  jobCalls: {
+    read: ["/tasks/{id}/creations"],
+    errorBody: (code, message) => ({
+      code,
+      reason: REASONS.get(code) ?? "",
+      message,
+      metadata: {},
+    }),
+  },
 } as const satisfies UpstreamProvider;
+
+/** Reasons of errors about a call, by HTTP status. */
+const REASONS: ReadonlyMap<number, string> = new Map([
+  [404, "TaskNotFound"],
+  [429, "TooManyRequests"],
+]);
 
 /**
  * Returns the meaning of an answer to a cancellation. A refusal states the state of the task, e.g. `task state is

@@ -107,6 +107,13 @@ export const wavespeed = {
     onlyWhile: ["queued", "processing"],
     forgetsCanceled: true,
   },
+  // https://wavespeed.ai/docs/get-result has the second path, its SDK (https://github.com/WaveSpeedAI/wavespeed-python,
+  // src/wavespeed/api/client.py) the first. Errors state their HTTP status in `code`.
+  jobCalls: {
+    read: ["/api/v3/predictions/{id}/result", "/api/v3/predictions/{id}"],
+    links: ["/data/urls/get", "/urls/get"],
+    errorBody: (code, message) => ({ code, message, data: null }),
+  },
 } as const satisfies UpstreamProvider;
 
 /** Returns what a call to a path starts: a prediction of the model that the path names, e.g. `google/veo3`. */

@@ -66,7 +66,19 @@ export const xai = {
         ? readImages(body)
         : jobReadingOf(idAt(body, "request_id"), null),
   },
+  // https://docs.x.ai/docs/api-reference: the answer about a video. Errors have their kind in `code` and their text in `error`.
+  jobCalls: {
+    read: ["/v1/videos/{id}"],
+    errorBody: (status, error) => ({ code: ERROR_KINDS.get(status) ?? UNAVAILABLE, error }),
+  },
 } as const satisfies UpstreamProvider;
+
+/** Kinds of errors about a call, by HTTP status, and that of all others. */
+const ERROR_KINDS: ReadonlyMap<number, string> = new Map([
+  [404, "Some requested entity was not found"],
+  [429, "Some resource has been exhausted"],
+]);
+const UNAVAILABLE = "The service is currently unavailable";
 
 /**
  * Returns the meaning of the answer to a call that generates images. Images that moderation has stopped are left out;
