@@ -29,7 +29,9 @@ export interface JobCallAdapter {
  * `data`.
  */
 export interface JobStream {
-  /** End of the path of such a call; the rest is the path of the read. */
+  /** Path of the read, one of `read`. */
+  readonly of: JobPath;
+  /** What follows the path of the read in the path of such a call. */
   readonly ending: `/${string}`;
   /** Tells whether the stream ends after an answer, because the job has ended. */
   readonly isLast: (body: unknown) => boolean;
@@ -45,7 +47,8 @@ export type JobPath = `/${string}`;
 
 /** The call that a request about a job makes, as an adapter has recognised it. */
 export interface JobCall {
-  readonly kind: "read";
+  /** `stream` for a call whose answer is the stream that the adapter describes. */
+  readonly kind: "read" | "stream";
   readonly jobId: string;
   /** Beginning of the endpoint of the job that the path names. Null for a path that names none. */
   readonly endpoint: string | null;
@@ -70,23 +73,22 @@ const MAX_PATH_CHARS = 1_024;
  * @param path path below the base URL, as the caller has spelt it, with a slash at the beginning and no percent signs.
  * @param query query without the question mark; empty for none.
  */
-export function readCallOf(
-  { read, query: passed = {} }: JobCallAdapter,
-  path: string,
-  query: string,
-): JobCall | null {
+export function readCallOf(adapter: JobCallAdapter, path: string, query: string): JobCall | null {
   if (path.length > MAX_PATH_CHARS) return null;
+  const { read, query: passed = {}, stream } = adapter;
   const given = new URLSearchParams(query);
+  const kept = Object.entries(passed).flatMap(([name, values]) => {
+    const value = given.get(name);
+    return value !== null && values.includes(value) ? `${name}=${encodeURIComponent(value)}` : [];
+  });
+  if (stream !== undefined && path.endsWith(stream.ending)) {
+    const found = matched(stream.of, path.slice(0, -stream.ending.length), given);
+    if (found !== null)
+      return { kind: "stream", ...found, target: targetOf(stream.of, found, kept) };
+  }
   for (const template of read) {
     const found = matched(template, path, given);
-    if (found === null) continue;
-    const kept = Object.entries(passed).flatMap(([name, values]) => {
-      const value = given.get(name);
-      return value !== null && values.includes(value) ? `${name}=${encodeURIComponent(value)}` : [];
-    });
-    const [sentPath, ownQuery] = splitAtQuery(filled(template, found));
-    const sent = [...(ownQuery === "" ? [] : [ownQuery]), ...kept].join("&");
-    return { kind: "read", ...found, target: sent === "" ? sentPath : `${sentPath}?${sent}` };
+    if (found !== null) return { kind: "read", ...found, target: targetOf(template, found, kept) };
   }
   return null;
 }
@@ -126,8 +128,16 @@ function pathPattern(form: string): RegExp {
   return new RegExp(`^${parts.join("")}$`);
 }
 
-/** Returns a template with what a call has named in its places. */
-function filled(template: JobPath, { jobId, endpoint }: Found): string {
+/**
+ * Returns path and query of a call at a template.
+ * @param kept parameters of the query that the caller has given.
+ */
+function targetOf(template: JobPath, { jobId, endpoint }: Found, kept: readonly string[]): string {
   const id = encodeURIComponent(jobId);
-  return template.replace(PLACEHOLDER, (place) => (place === "{id}" ? id : (endpoint ?? "")));
+  const filled = template.replace(PLACEHOLDER, (place) =>
+    place === "{id}" ? id : (endpoint ?? ""),
+  );
+  const [path, own] = splitAtQuery(filled);
+  const query = [...(own === "" ? [] : [own]), ...kept].join("&");
+  return query === "" ? path : `${path}?${query}`;
 }

@@ -5,7 +5,12 @@ import { isolateCache } from "../../lib/isolate-cache.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import { jobObject } from "../../objects/object-names.ts";
 import type { JobQuestion, JobReply } from "../../objects/task/job-reply.ts";
-import { type JobCall, type JobCallAdapter, readCallOf } from "../../providers/job-calls.ts";
+import {
+  type JobCall,
+  type JobCallAdapter,
+  type JobStream,
+  readCallOf,
+} from "../../providers/job-calls.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { bytesOf } from "../../security/encoding.ts";
 import { hiddenTexts } from "../../security/hidden-texts.ts";
@@ -26,6 +31,19 @@ export interface PassedAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Result of a call that reads a job. */
+export interface JobRead {
+  readonly answer: PassedAnswer;
+  /** The stream that the call asks for, with the answer as its first event. Null for a call that asks for none. */
+  readonly stream: AnswerStream | null;
+}
+
+/** A stream of answers about a job. */
+export interface AnswerStream extends Pick<JobStream, "isLast"> {
+  /** Least time in milliseconds between two requests to the upstream about one job. */
+  readonly gapMs: number;
 }
 
 type ReadCall = Call<"connection", object, UpstreamCall>;
@@ -51,22 +69,27 @@ export const readJob = operation(
     query: NoQuery,
     body: z.instanceof(UpstreamCall),
   },
-  async (call: ReadCall): Promise<PassedAnswer> => {
+  async (call: ReadCall): Promise<JobRead> => {
     const { body, caller, params, runtime } = call;
     const isOperator = accountOf(caller) === null;
     const connection = requireConnection(params.connection, runtime.config, isOperator);
     const { provider } = connection;
-    const adapter = provider.polls === null ? undefined : provider.jobCalls;
-    if (adapter === undefined) throw new Problem("not_found", { detail: READ_TASK });
+    if (provider.polls === null || provider.jobCalls === undefined) {
+      throw new Problem("not_found", { detail: READ_TASK });
+    }
+    const { jobCalls: adapter, polls } = provider;
     const read = readCallOf(adapter, body.path, body.query);
-    if (read === null) return errorAnswer(adapter, 404, served(adapter));
+    if (read === null) {
+      return { answer: errorAnswer(adapter, 404, served(adapter)), stream: null };
+    }
     const reader = `${caller.kind}:${accountOf(caller) ?? ""}`;
     const key = `${connection.name}\n${read.target}\n${reader}`;
     const kept = recent.get(key);
-    if (kept !== undefined) return { ...kept, headers: new Headers(kept.headers) };
-    const answer = await answerOf(call, connection, adapter, read);
-    if (answer.bytes.length <= MAX_KEPT_BYTES) recent.set(key, answer);
-    return { ...answer, headers: new Headers(answer.headers) };
+    const answer = kept ?? (await answerOf(call, connection, adapter, read));
+    if (kept === undefined && answer.bytes.length <= MAX_KEPT_BYTES) recent.set(key, answer);
+    const isLast = read.kind === "stream" ? adapter.stream?.isLast : undefined;
+    const stream = isLast === undefined ? null : { isLast, gapMs: polls.gapMs };
+    return { answer: { ...answer, headers: new Headers(answer.headers) }, stream };
   },
 );
 
@@ -74,8 +97,12 @@ const READ_TASK =
   "The relay asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.";
 
 function served({ read, stream }: JobCallAdapter): string {
-  const streams = stream === undefined ? "" : `, and with ${stream.ending} behind it a stream`;
-  return `The relay answers GET ${read.join(", ")}${streams}. ${READ_TASK}`;
+  const paths = [...read, ...(stream === undefined ? [] : [stream.of + stream.ending])];
+  const known =
+    paths.length === 0
+      ? "The relay answers no GET of this upstream, which reads jobs by POST."
+      : `The relay answers GET ${paths.join(", ")}.`;
+  return `${known} ${READ_TASK}`;
 }
 
 async function answerOf(

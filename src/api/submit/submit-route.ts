@@ -1,13 +1,13 @@
 import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { KeyHolder } from "../../objects/task/caller.ts";
-import { contentToClient } from "../http/client-stream.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { KEY_HEADERS, MAX_KEY_CHARS } from "./customer-credential.ts";
 import { holderOfKey, unauthenticated } from "../http/auth.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { type ProtectedRoute, requireRuntime } from "../http/route.ts";
 import { Unread } from "../operation.ts";
+import { jobResponse } from "../jobs/job-response.ts";
 import { readJob } from "../jobs/read-job.ts";
 import { submitJob } from "./submit-job.ts";
 import type { Submitted } from "./submitted.ts";
@@ -52,9 +52,11 @@ export const readJobRoute: ProtectedRoute<"readJob"> = {
   query: null,
   body: null,
   handle: async (request) => {
-    const { given, caller, context } = await upstreamCallOf(request);
-    const { status, headers, bytes } = await readJob.perform(given, caller, context);
-    return new Response(contentToClient(bytes), { status, headers });
+    const read = async () => {
+      const { given, caller, context } = await upstreamCallOf(request);
+      return await readJob.perform(given, caller, context);
+    };
+    return jobResponse(await read(), async () => (await read()).answer);
   },
 };
 

@@ -108,7 +108,11 @@ export const fal = {
   jobCalls: {
     read: [`${REQUEST}/status`, REQUEST, `${REQUEST}/result`],
     query: { logs: ["0", "1"] },
-    stream: { ending: "/stream", isLast: (body) => textAt(body, "status") === "COMPLETED" },
+    stream: {
+      of: `${REQUEST}/status`,
+      ending: "/stream",
+      isLast: (body) => textAt(body, "status") === "COMPLETED",
+    },
     links: ["/response_url", "/status_url", "/cancel_url"],
     errorBody: (_status, detail) => ({ detail }),
   },
