@@ -66,6 +66,8 @@ const Body = z.object({
  */
 export class FakeArk extends LoopbackServer {
   readonly submits: Submit[] = [];
+  /** Number of calls that have read a job. */
+  reads = 0;
   /** Answers of the relay to hooks that it has refused, and hooks that it has never accepted. */
   readonly refusedHooks: string[] = [];
   readonly #conductOf: (prompt: string) => Conduct;
@@ -121,6 +123,7 @@ export class FakeArk extends LoopbackServer {
     if (method === "POST" && url === ARK_TASKS) return this.#take(body, response);
     const job = this.#jobs.get(url.slice(ARK_TASKS.length + 1));
     if (method !== "GET" || job === undefined) return void response.writeHead(404).end();
+    this.reads++;
     response.writeHead(200, JSON_TYPE).end(JSON.stringify(this.#shown(job)));
   }
 
