@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
-import { isJobId } from "./submit.ts";
+import { isJobId, isModelSegment } from "./submit.ts";
 
 /**
  * Description of the calls with which a provider's clients, e.g. its SDKs, read a job that they have submitted. The
@@ -59,12 +59,14 @@ export interface JobCall {
   readonly target: string;
 }
 
-/** Parts of a template that stand for something else. */
-const PLACEHOLDER = /\{(?:id|endpoint)\}/g;
-/** An endpoint in a path: segments, none of which can lead elsewhere. */
-const ENDPOINT = "[A-Za-z0-9][\\w.-]*(?:/[A-Za-z0-9][\\w.-]*)*";
-/** A segment that is, or is a part of, the id of a job. */
-const ID = "[\\w.~!$&'()*+,;=:@-]+";
+/** Pattern of a place in a template. */
+const PLACE = /\{(?:id|endpoint)\}/g;
+/** Place of the endpoint in a template, which fills a segment or several. */
+const ENDPOINT = "{endpoint}";
+/** Place of the id in a template, in a segment of the path or as a value of the query. */
+const ID = "{id}";
+/** Pattern of a text in a path that can be the id of a job. */
+const ID_TEXT = /^[\w.~!$&'()*+,;=:@-]+$/;
 /** Largest length of a path that is looked at, in characters. */
 const MAX_PATH_CHARS = 1_024;
 
@@ -98,14 +100,49 @@ type Found = Pick<JobCall, "jobId" | "endpoint">;
 
 function matched(template: JobPath, path: string, given: URLSearchParams): Found | null {
   const [pathForm, queryForm] = splitAtQuery(template);
-  const match = pathPattern(pathForm).exec(path);
-  if (match === null) return null;
-  let jobId = match.groups?.["id"] ?? null;
+  const named = namedIn(pathForm.split("/"), path.split("/"));
+  if (named === null) return null;
+  const ids = new Set(named.ids);
   for (const [name, value] of new URLSearchParams(queryForm)) {
-    if (value === "{id}") jobId = given.get(name);
-    else if ((given.get(name) ?? value) !== value) return null;
+    const stated = given.get(name);
+    if (value === ID) ids.add(stated ?? "");
+    else if (stated !== null && stated !== value) return null;
   }
-  return isJobId(jobId) ? { jobId, endpoint: match.groups?.["endpoint"] ?? null } : null;
+  const [jobId = null, ...others] = ids;
+  const endpoint = named.endpoint === "" ? null : named.endpoint;
+  return isJobId(jobId) && others.length === 0 ? { jobId, endpoint } : null;
+}
+
+/**
+ * Returns the ids and the endpoint that the segments of a path have at their places in a template; an empty endpoint where
+ * the template has no place for it. Null when the segments do not fit.
+ */
+function namedIn(form: readonly string[], segments: readonly string[]) {
+  const at = form.indexOf(ENDPOINT);
+  const extra = segments.length - form.length;
+  if (extra < 0 || (extra > 0 && at < 0)) return null;
+  const places =
+    at < 0 ? form : form.toSpliced(at, 1, ...Array.from({ length: extra + 1 }, () => ENDPOINT));
+  const pairs = places.map((place, nth) => [place, segments[nth] ?? ""] as const);
+  if (!pairs.every(([place, segment]) => fits(place, segment))) return null;
+  const ids = pairs.flatMap(([place, segment]) => idIn(place, segment) ?? []);
+  const endpoint = pairs.flatMap(([place, segment]) => (place === ENDPOINT ? segment : []));
+  return { ids, endpoint: endpoint.join("/") };
+}
+
+function fits(place: string, segment: string): boolean {
+  if (place === ENDPOINT) return isModelSegment(segment);
+  return place.includes(ID) ? ID_TEXT.test(idIn(place, segment) ?? "") : segment === place;
+}
+
+/** Returns the part of a segment that stands at the place of the id. Null when there is none. */
+function idIn(place: string, segment: string): string | null {
+  const at = place.indexOf(ID);
+  if (at < 0) return null;
+  const [before, after] = [place.slice(0, at), place.slice(at + ID.length)];
+  const isFilled = segment.length >= before.length + after.length;
+  if (!isFilled || !segment.startsWith(before) || !segment.endsWith(after)) return null;
+  return segment.slice(before.length, segment.length - after.length);
 }
 
 /** Returns the path and the query of a target; the query is empty when there is none. */
@@ -114,30 +151,18 @@ function splitAtQuery(target: string): readonly [path: string, query: string] {
   return at < 0 ? [target, ""] : [target.slice(0, at), target.slice(at + 1)];
 }
 
-/** Returns the pattern of the paths of a template, with a group for each place of it. */
-function pathPattern(form: string): RegExp {
-  const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const known = new Set<string>();
-  const parts = form.split(/(\{(?:id|endpoint)\})/).map((part) => {
-    if (part !== "{id}" && part !== "{endpoint}") return literal(part);
-    const name = part.slice(1, -1);
-    if (known.has(name)) return `\\k<${name}>`;
-    known.add(name);
-    return `(?<${name}>${name === "id" ? ID : ENDPOINT})`;
-  });
-  return new RegExp(`^${parts.join("")}$`);
+/** Returns a template with what a call has named in its places. */
+function filled(template: JobPath, { jobId, endpoint }: Found): string {
+  const id = encodeURIComponent(jobId);
+  return template.replaceAll(PLACE, (place) => (place === ID ? id : (endpoint ?? "")));
 }
 
 /**
  * Returns path and query of a call at a template.
  * @param kept parameters of the query that the caller has given.
  */
-function targetOf(template: JobPath, { jobId, endpoint }: Found, kept: readonly string[]): string {
-  const id = encodeURIComponent(jobId);
-  const filled = template.replace(PLACEHOLDER, (place) =>
-    place === "{id}" ? id : (endpoint ?? ""),
-  );
-  const [path, own] = splitAtQuery(filled);
+function targetOf(template: JobPath, found: Found, kept: readonly string[]): string {
+  const [path, own] = splitAtQuery(filled(template, found));
   const query = [...(own === "" ? [] : [own]), ...kept].join("&");
   return query === "" ? path : `${path}?${query}`;
 }

@@ -361,6 +361,34 @@ it.each(SENT_ERRORS)(
   },
 );
 
+describe("a template of a path", () => {
+  it.each([
+    ["/jobs/{id}.json", "/jobs/a-1.json", "a-1", "/jobs/a-1.json"],
+    ["/jobs/{id}/of/{id}", "/jobs/a=/of/a=", "a=", "/jobs/a%3D/of/a%3D"],
+    ["/ask?full=1&job={id}", "/ask?job=a%2Fb&x=1", "a/b", "/ask?full=1&job=a%2Fb"],
+    ["/ask?full=1&job={id}", "/ask?full=1&job=a", "a", "/ask?full=1&job=a"],
+    ["/{endpoint}/jobs/{id}", "/acme/fox/jobs/a", "a", "/acme/fox/jobs/a"],
+  ] as const)("%s is that of GET %s of the job %s, sent as %s", (path, target, jobId, sent) => {
+    const adapter = { read: [path], errorBody: () => ({}) };
+    expect(callAt(adapter, target)).toMatchObject({ jobId, target: sent });
+  });
+
+  it.each([
+    ["/jobs/{id}.json", "/jobs/.json"],
+    ["/jobs/{id}.json", "/jobs/a.xml"],
+    ["/jobs/{id}/of/{id}", "/jobs/a/of/b"],
+    ["/ask?full=1&job={id}", "/ask?full=0&job=a"],
+    ["/ask?job={id}", "/ask?job="],
+    ["/ask?job={id}", "/ask?job=.."],
+    ["/{endpoint}/jobs/{id}", "/jobs/a"],
+    ["/{endpoint}/jobs/{id}", "/acme/../jobs/a"],
+    ["/{endpoint}/jobs/{id}", "/acme//jobs/a"],
+    ["/jobs/{id}", `/jobs/${"a".repeat(513)}`],
+  ] as const)("%s is not that of GET %s", (path, target) => {
+    expect(callAt({ read: [path], errorBody: () => ({}) }, target)).toBeNull();
+  });
+});
+
 function callAt(adapter: JobCallAdapter, target: string) {
   const [path = "", query = ""] = target.split("?");
   return readCallOf(adapter, path, query);
