@@ -87,7 +87,8 @@ export const atlascloud = {
     refuses: isRefusedByCode,
     readAnswer: (body) => submitReadingOf(predictionIn(body)),
   },
-  // The path and the form of errors are those of https://github.com/AtlasCloudAI/mcp-server (src/services/api-client.ts).
+  // The vendor's own client has this path, and reads such errors:
+  // https://github.com/AtlasCloudAI/mcp-server/blob/main/src/services/api-client.ts
   jobCalls: {
     read: ["/api/v1/model/prediction/{id}"],
     links: ["/urls/result", "/data/urls/result"],

@@ -54,7 +54,7 @@ export const bfl = {
     readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
   },
   // https://docs.bfl.ai/api-reference/utility/get-result; clients follow `polling_url`, whose host is that of the region.
-  // Errors have their text in `detail` (https://github.com/black-forest-labs/blackforest, src/bfl/_transport.py).
+  // Errors have their text in `detail` (https://github.com/black-forest-labs/blackforest/blob/main/src/bfl/_transport.py).
   jobCalls: {
     read: ["/v1/get_result?id={id}"],
     links: ["/polling_url"],

@@ -100,8 +100,8 @@ export const dashscope = {
     }),
     read: readCancellation,
   },
-  // The path and the form of errors are those that https://github.com/dashscope/dashscope-sdk-python reads
-  // (dashscope/client/base_api.py, dashscope/common/utils.py).
+  // The SDK waits at this path, and reads such errors:
+  // https://github.com/dashscope/dashscope-sdk-python/blob/main/dashscope/client/base_api.py
   jobCalls: {
     read: ["/api/v1/tasks/{id}"],
     errorBody: (status, message) => ({

@@ -107,8 +107,9 @@ export const wavespeed = {
     onlyWhile: ["queued", "processing"],
     forgetsCanceled: true,
   },
-  // https://wavespeed.ai/docs/get-result has the second path, its SDK (https://github.com/WaveSpeedAI/wavespeed-python,
-  // src/wavespeed/api/client.py) the first. Errors state their HTTP status in `code`.
+  // https://wavespeed.ai/docs/get-result has the second path, the SDK the first
+  // (https://github.com/WaveSpeedAI/wavespeed-python/blob/main/src/wavespeed/api/client.py). Errors state their HTTP status
+  // in `code`.
   jobCalls: {
     read: ["/api/v3/predictions/{id}/result", "/api/v3/predictions/{id}"],
     links: ["/data/urls/get", "/urls/get"],
