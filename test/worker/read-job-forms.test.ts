@@ -185,9 +185,9 @@ describe("a job of fal", () => {
     await reader?.read();
     const next = reader?.read();
     await realMs(20);
+    pass(1_001);
     await reader?.cancel();
     await next;
-    pass(1_001);
     passTime();
     await realMs(50);
     expect(asked(outside, QUEUE)).toHaveLength(1);
