@@ -32,7 +32,7 @@ export interface Entrance {
 /** The public address of the relay, which serves the API and the console. */
 const PUBLIC: Entrance = { via: null, callerWithoutKey: null, serves: () => true };
 
-/** The environment of a request, and the facts that are known before its route is. */
+/** The environment of a request, and the facts about the request that are known before its route is found. */
 interface Scope {
   readonly env: Env;
   readonly entrance: Entrance;

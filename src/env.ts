@@ -25,7 +25,10 @@ export interface Env extends ObjectBindings, TaskBindings, RateLimits {
  * that file reads.
  */
 interface PlatformEnv extends Omit<Env, keyof WithStartup> {
-  /** Worker `ops/new-connections.js`. Absent on Cloudflare and under `wrangler dev`. */
+  /**
+   * Worker `ops/new-connections.js`, which sends each request on a new connection. Absent on Cloudflare and under
+   * `wrangler dev`.
+   */
   readonly NEW_CONNECTIONS?: Fetcher;
   /** Metadata of the deployed version, where the platform gives them. */
   readonly VERSION?: WorkerVersionMetadata;

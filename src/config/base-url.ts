@@ -23,9 +23,9 @@ export interface BaseUrlRules extends UrlRules {
 const AFTER_PATH = /[?#]/;
 
 /**
- * Returns the faults of a connection's URLs to which its credentials must not be sent. For a provider with hosts of
- * its own, only these hosts and those of `EXTRA_BASE_HOSTS` are allowed. For a provider without, the base URL must
- * follow the rules for callback URLs, and may use http only for this machine.
+ * Returns the reasons why the credentials of a connection must not be sent to its URLs; empty when they may be. For a
+ * provider with hosts of its own, only these hosts and those of `EXTRA_BASE_HOSTS` are allowed. For a provider without
+ * such hosts, the base URL must follow the rules for callback URLs, and may use http only for this machine.
  */
 export function urlIssues(
   draft: Draft,
@@ -49,9 +49,9 @@ export function urlIssues(
 }
 
 /**
- * Returns a list with the fault of the base URL of a connection that declares its upstream; empty when the URL is
- * allowed. The URL must follow the rules for callback URLs. `EXTRA_BASE_HOSTS` allows any host, also a private one,
- * which may then use http; for this machine `ALLOW_LOCAL_CALLBACKS` suffices.
+ * Returns a list with the fault of the base URL of a connection whose upstream the operator describes by a declaration;
+ * empty when the URL is allowed. The URL must follow the rules for callback URLs. `EXTRA_BASE_HOSTS` allows any host,
+ * also a private one, which may then use http; for this machine `ALLOW_LOCAL_CALLBACKS` suffices.
  */
 export function declaredUrlIssues(
   { variable, name, entry }: Draft,

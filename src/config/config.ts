@@ -49,11 +49,14 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
   readonly operatorKeys: readonly OperatorKey[];
   /** Connections to providers, by name of the connection. */
   readonly connections: ReadonlyMap<string, Connection>;
-  /** Connections that declare their upstream and are not valid; nothing is sent to them. */
+  /**
+   * Connections whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid; nothing is
+   * sent to them.
+   */
   readonly disabledConnections: readonly DisabledConnection[];
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
-  /** Poll limits of all connections to upstreams for jobs that are polled with a customer's key, by name. */
+  /** Poll limits for jobs that are polled with a customer's key, by name of the connection. */
   readonly customerPolls: ReadonlyMap<string, PollLimits>;
   /** Largest delay with which a poll finds a result, as a fraction of the job's age (`POLL_LATENESS`). */
   readonly pollLateness: number;

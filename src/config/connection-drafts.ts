@@ -54,14 +54,14 @@ export interface Draft {
   readonly isDefault: boolean;
   readonly name: string;
   readonly entry: Entry;
-  /** Declaration of the upstream. Null for a provider that the relay knows. */
+  /** Declaration of the upstream by the operator. Null for a provider that the relay knows. */
   readonly declaration: Declaration | null;
 }
 
-/** All connections that the variables define. */
+/** All connections to providers that the variables define. */
 export interface Drafts {
   readonly drafts: readonly Draft[];
-  /** Connections that declare their upstream and are not valid. */
+  /** Connections whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid. */
   readonly disabled: readonly DisabledConnection[];
 }
 
@@ -190,8 +190,8 @@ function draftsOf(variable: string, value: unknown): Result<Drafts, ConfigIssue>
 }
 
 /**
- * Returns a list with the draft of a connection that declares its upstream. The list is empty when the connection is
- * disabled.
+ * Returns a list with the draft of a connection whose upstream the operator describes by a declaration. The list is
+ * empty when the declaration is not valid, because the connection is then disabled.
  */
 function declaredDraft(variable: string, read: ReadDeclaration): readonly Draft[] {
   if (read.kind === "disabled") return [];

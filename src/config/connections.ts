@@ -13,12 +13,15 @@ import type { ConfigIssue } from "./issue.ts";
 import { customerPollLimits, pollLimits } from "./poll-limits.ts";
 
 export interface Connections {
-  /** Connections that declare their upstream and are not valid. They are not among `connections`. */
+  /**
+   * Connections whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid. They are not
+   * among `connections`.
+   */
   readonly disabledConnections: readonly DisabledConnection[];
   readonly connections: ReadonlyMap<string, Connection>;
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
-  /** Poll limits of all connections to upstreams for jobs that are polled with a customer's key, by name. */
+  /** Poll limits for jobs that are polled with a customer's key, by name of the connection. */
   readonly customerPolls: ReadonlyMap<string, PollLimits>;
 }
 
@@ -77,7 +80,10 @@ function limitsByName(
   );
 }
 
-/** A draft with its provider, which is null when the relay does not know it, and everything that is wrong with it. */
+/**
+ * A connection that the variables define, after its check: the draft, its provider, which is null when the relay does
+ * not know it, and everything that is wrong with the draft.
+ */
 interface CheckedDraft {
   readonly draft: Draft;
   readonly provider: UpstreamProvider | null;

@@ -7,20 +7,26 @@ import { at } from "../providers/json-fields.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { repeatedMembers } from "./repeated-members.ts";
 
-/** A connection of `CONNECTIONS` that declares its upstream and is not valid. All others work without it. */
+/**
+ * A connection whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid. All other
+ * connections work without it.
+ */
 export interface DisabledConnection {
   readonly name: string;
   readonly provider: string;
-  /** The faults, each with its place, e.g. `CONNECTIONS.gpu.poll.state`. */
+  /** The faults of the declaration, each with its place, e.g. `CONNECTIONS.gpu.poll.state`. */
   readonly issues: readonly ConfigIssue[];
 }
 
-/** A connection that declares its upstream, as it was read: valid by itself, or disabled. */
+/**
+ * A connection whose upstream the operator describes by a declaration, as it was read from `CONNECTIONS`: valid by
+ * itself, or disabled.
+ */
 export type ReadDeclaration =
   | { readonly kind: "valid"; readonly name: string; readonly declaration: Declaration }
   | { readonly kind: "disabled"; readonly connection: DisabledConnection };
 
-/** Tells whether an entry of `CONNECTIONS` declares its upstream. */
+/** Tells whether an entry of `CONNECTIONS` describes its upstream by a declaration. */
 export function isDeclared(entry: unknown): boolean {
   return at(entry, "provider") === DECLARED_PROVIDER;
 }

@@ -5,13 +5,13 @@ import { type CalledUrlsConfig, sourceUrlRulesOf } from "./callback-url-rules.ts
 import { hiddenTexts } from "../security/hidden-texts.ts";
 import type { Config } from "./config.ts";
 
-/** The part of the configuration that decides how the news of a job is read. */
+/** The part of the configuration that decides how the relay reads what a provider reports about a job. */
 export type NewsConfig = CalledUrlsConfig & Pick<Config, "isErrorTextGeneric" | "areOutputsKept">;
 
 /**
- * Returns the rules by which the news of a job is read: whether clients may read the upstream's own error text, and whether
- * the relay can give them links of its own to outputs that open only with the key of the connection, or stand in the answer
- * itself.
+ * Returns the rules by which the relay reads what a provider reports about a job: whether clients may read the
+ * upstream's own error text, and whether the relay can give them links of its own to outputs that open only with the
+ * key of the connection, or that stand in the answer itself.
  */
 export function newsRulesOf(config: NewsConfig, connection: Connection): NewsRules {
   const areKeyedLinksServed = canServeKeyedLinks(config, connection);

@@ -66,7 +66,7 @@ export interface Limit {
   readonly min: number | null;
   /** Largest permitted number. Null when there is no upper bound. */
   readonly max: number | null;
-  /** True when a request may lack the value. */
+  /** True when a request may lack the value that is limited. */
   readonly isOptional: boolean;
 }
 

@@ -14,8 +14,8 @@ import {
  */
 const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
 /**
- * Age of a job in milliseconds at which its hook counts as late, for all other connections: the bodies are not
- * signed, or the secret or key to check them is not known.
+ * Age of a job in milliseconds at which its hook counts as late, for connections for which the relay cannot verify who
+ * wrote the bodies of its hooks: the bodies are not signed, or the secret or key to check them is not known.
  */
 const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
 /**

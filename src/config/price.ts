@@ -64,7 +64,7 @@ export function priceForm(verb: "be" | "have") {
 export const PriceForm = priceForm("be");
 export type PriceForm = z.output<typeof PriceForm>;
 
-/** Returns the price that a form describes. */
+/** Returns the price that a request or `OFFERS` states in this form. */
 export function priceOf({ credits, hold, min, per }: PriceForm): Price {
   const charged = credits ?? hold;
   if (charged == null) throw new Error("a price without credits has passed its schema");
@@ -86,9 +86,10 @@ export function formOfPrice({ credits, rule }: Price): PriceForm {
 }
 
 /**
- * Checks that a provider states the usage that a price is by. Null means that it does, that the price is not by usage,
- * or that the task has no provider: its usage then comes from the operator's own upstream, under any name. Otherwise
- * returns the names of usage that the provider states.
+ * Checks that the jobs of a provider state the usage on which a price depends.
+ * @returns null when they state it, when the price does not depend on usage, and when the task has no provider: the
+ * usage then comes from the operator's own upstream, under any name. Otherwise the names of usage that the provider
+ * states.
  */
 export function usageNamesWithout(
   { rule }: Price,

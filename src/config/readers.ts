@@ -106,7 +106,7 @@ function numberIn({ min, max }: NumberRange): Parser<number> {
   };
 }
 
-/** Returns a reader for comma-separated whole seconds. */
+/** Returns a reader for a variable with comma-separated whole numbers of seconds. */
 export function listOfSeconds(fallback: string, range: { max: number; maxCount: number }) {
   const { max, maxCount } = range;
   const parsed = parse(fallback, (value) => {
@@ -126,19 +126,19 @@ export function httpUrl(value: string): Result<URL, string> {
   return hasCredentials(value, url) ? failure(CREDENTIALS_REFUSAL) : success(url);
 }
 
-/** Returns a reader for `true` or `false`. It reads false when the variable is not set. */
+/** Returns a reader for a variable that is `true` or `false`. It reads false when the variable is not set. */
 export function flag() {
   const words = ["true", "false"] as const;
   const isTrue = convert(wordIn(words), (value) => value === "true");
   return withDomain(parse("false", isTrue), { fallback: "false", values: words });
 }
 
-/** Returns a reader for one of several words. */
+/** Returns a reader for a variable that is one of several words. */
 export function oneOf<const Word extends string>(fallback: Word, words: readonly Word[]) {
   return withDomain(parse(fallback, wordIn(words)), { fallback, values: words });
 }
 
-/** Returns a reader for one of several words. It reads null when the variable is not set. */
+/** Returns a reader for a variable that is one of several words. It reads null when the variable is not set. */
 export function optionalOneOf<const Word extends string>(words: readonly Word[]) {
   return withDomain(parseOptional(wordIn(words)), { fallback: null, values: words });
 }

@@ -28,7 +28,7 @@ export interface Startup {
   readonly warnings: readonly ConfigIssue[];
   /** Id of the deployed version. Null when the platform does not state it. */
   readonly version: string | null;
-  /** Names of the bindings, e.g. of databases. */
+  /** Names of the bindings of the Worker, e.g. of databases. */
   readonly bindings: readonly string[];
   readonly waitUntil: WaitUntil;
 }
@@ -82,8 +82,8 @@ export function logSettingsOf(env: WithStartup): LogSettings {
 
 const said = new Set<string>();
 /**
- * Lists of warnings that have been logged. With them a request finds out without building any text that nothing is left
- * to log.
+ * Lists of warnings that have been logged already. A request that finds its list here has nothing to log and need not
+ * build any text.
  */
 const logged = new WeakSet<Startup["warnings"]>();
 

@@ -95,8 +95,8 @@ export interface ChargeEntries {
 }
 
 /**
- * Returns what the ledger does with a refund of all credits of a charge. A charge is refunded only once, and not after a
- * release.
+ * Returns what the ledger does with a refund of all credits of a charge. A charge is refunded only once, and not after
+ * a part of it was given back by a release.
  */
 export function refund(balance: number, { charge: charged, ...known }: ChargeEntries): Posting {
   if (charged === null) return { kind: "refused", reason: "no_charge" };

@@ -47,8 +47,8 @@ export interface TriedTimes {
    */
   readonly indexTriedAt: number;
   /**
-   * Time at which a write of the index row was ordered that may have been tried already; 0 for
-   * none. An overdue write counts as planned for this time.
+   * Time of the latest order to write the index row, if the write may have been tried already; 0 for none. An overdue
+   * write counts as planned for this time.
    */
   readonly indexOrderedAt: number;
   /**

@@ -193,8 +193,8 @@ function decideOnSubmission(
 }
 
 /**
- * Returns the record without the answer to its submission when the task is settled, unless the answer is small: a large one
- * would be stored again with each later change, and as long as the task lives.
+ * Returns the record of a task. When the task is settled and the upstream's answer to its submission is large, removes
+ * this answer, because it would be stored again with each later change, and as long as the task exists.
  */
 function withoutOldAnswer(record: TaskRecord): TaskRecord {
   const { submission } = record;

@@ -82,7 +82,7 @@ const AT_PART = "hour = ?1 AND run = ?2 AND created_at = ?3 AND id = ?4";
 const IS_OWN = `EXISTS (SELECT 1 FROM hours_to_count WHERE ${AT_PART})`;
 const MOVE_ON = `UPDATE hours_to_count SET created_at = ?5, id = ?6 WHERE ${AT_PART}`;
 
-/** Statements that add the counts of one part of an hour to those of its earlier parts. */
+/** Statements that add the counts of one part of an hour's rows to those of its earlier parts. */
 const ADD_PART = SCANS.map(
   (scan) => `
     INSERT INTO counts (run, kind, hour, key1, key2, key3, number, sum)
@@ -126,7 +126,7 @@ const RAISE_TOTALS = `
   ON CONFLICT (name) DO UPDATE
   SET value = totals.value + excluded.value, advanced_at = excluded.advanced_at`;
 
-/** Statement that deletes the stored counts of the parts of an hour, once the hour is counted. */
+/** Statement that deletes the counts of single parts of an hour's rows, once the whole hour is counted. */
 const FORGET_PARTS = `DELETE FROM counts WHERE run = ?2 AND hour = ?1 AND ${IS_OWN}`;
 /**
  * Statements that end the count of an hour. The hour stays in `hours_to_count` if one of its rows was written during
@@ -139,14 +139,14 @@ const END = [
 
 const LOCATE_QUERIES = 2;
 const ADD_QUERIES = ADD_PART.length + 1;
-/** Number of queries that store the counts of an hour whose parts are all counted. */
+/** Number of queries that store the counts of an hour once all parts of its rows are counted. */
 const STORE_QUERIES = REPLACE.length + 4 + END.length;
 
 /** Statement that adds `?3` to the number of the kind `?1` in the hour `?2`. */
 const ADD = `
   INSERT INTO counts (run, kind, hour, key1, key2, key3, number, sum) VALUES ('', ?1, ?2, '', '', '', ?3, 0)
   ON CONFLICT (run, kind, hour, key1, key2, key3) DO UPDATE SET number = counts.number + excluded.number`;
-/** Number of queries that `addToHour` makes on a database that is ready. */
+/** Number of queries that `addToHour` makes on a database whose schema is complete. */
 export const ADD_TO_HOUR_QUERIES = 1;
 
 /** The count of one hour, which is made in parts, with the position at which its next part begins. */
@@ -154,7 +154,7 @@ interface Pass extends Position {
   readonly hour: number;
   /** Id of this count, which the row of the hour in `hours_to_count` contains while the count lasts. */
   readonly run: string;
-  /** True when the count of an earlier part of the hour is stored. */
+  /** True when the counts of an earlier part of the hour's rows are stored. */
   readonly hasParts: boolean;
 }
 

@@ -32,7 +32,7 @@ export type Kind = keyof typeof KINDS;
 type KeyOf<K extends Kind> = (typeof KINDS)[K]["keys"][number];
 type SumOf<K extends Kind> = Extract<(typeof KINDS)[K]["sum"], string>;
 
-/** Counts of one kind with the same keys, summed over some hours. */
+/** Counts of one kind (`KINDS`) with the same keys, summed over some hours. */
 export type CountRow<K extends Kind> = Readonly<Record<Exclude<KeyOf<K>, "bucket">, string>> &
   Readonly<Record<Extract<KeyOf<K>, "bucket"> | (typeof KINDS)[K]["number"] | SumOf<K>, number>>;
 
@@ -85,12 +85,15 @@ export const MAX_HOSTS_OF_PART = 1_000;
  */
 const OF_PART = "(created_at, id) > (?3, ?4) AND (created_at, id) <= (?5, ?6)";
 
-/** One query over the rows of a part of an hour, from which one or more kinds are counted. */
+/** One query over a part of the rows of an hour, from which one or more kinds are counted. */
 export interface Scan {
   readonly kinds: readonly Kind[];
-  /** Query for the counts of one part, with the columns of the table `counts`; several rows may have the same keys. */
+  /**
+   * Query for the counts of one part of an hour's rows, with the columns of the table `counts`; several rows may have
+   * the same keys.
+   */
   readonly ofPart: string;
-  /** True when only the most important hosts are counted by name. */
+  /** True when the query counts only the most important hosts by name, and all others together. */
   readonly hasHosts?: boolean;
 }
 

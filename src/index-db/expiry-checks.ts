@@ -9,7 +9,7 @@ import { ready, READY_QUERIES } from "./database.ts";
  */
 const MARGIN_MS = HOUR_MS;
 const ID_BYTES = 16;
-/** Largest number of queries of one check, which is of the tasks of one plan. */
+/** Largest number of queries with which the tasks of one plan (`planCheck`) are checked. */
 const CHECK_QUERIES = 3;
 
 const PLAN = "INSERT INTO expiry_checks (check_at, batch, ids) VALUES (?, ?, ?)";

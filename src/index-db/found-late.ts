@@ -11,8 +11,8 @@ export interface Histogram {
 }
 
 /**
- * Histogram of the time between the end of the job at a provider and the arrival of its result at the relay,
- * for the results that came in one way (`foundBy`: hook, poll or report).
+ * Histogram of the time between the end of the job at a provider and the arrival of its result at the relay, for the
+ * results that came in one way (`foundBy`: by a hook, by a poll, or by an event that was sent to `POST /v1/events`).
  */
 export interface FoundLate {
   /** Name of the configured connection to a provider; empty for tasks that name none. */
@@ -22,8 +22,8 @@ export interface FoundLate {
 }
 
 /**
- * Builds one histogram for each pair of provider and source of the results (hook, poll or report), sorted by
- * both.
+ * Builds one histogram for each pair of a provider and a way in which results came (by a hook, by a poll, or by an
+ * event that was sent to `POST /v1/events`), sorted by both.
  */
 export function foundLateOf(rows: readonly CountRow<"found_late">[]): readonly FoundLate[] {
   const groups = Map.groupBy(rows, ({ provider, foundBy }) => JSON.stringify([provider, foundBy]));

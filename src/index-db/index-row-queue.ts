@@ -15,7 +15,7 @@ interface QueuedRow {
   readonly row: IndexRow;
 }
 
-/** Handles a batch of messages of `INDEX_QUEUE`; see `writeBatch`. */
+/** Handles a batch of messages of `INDEX_QUEUE`, the queue of index rows; see `writeBatch`. */
 export async function consume(batch: MessageBatch, env: WithStartup): Promise<void> {
   const config = configOf(env);
   return writeBatch(batch, config === null ? null : shardsOf(env, config), logSettingsOf(env));

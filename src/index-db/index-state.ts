@@ -15,7 +15,7 @@ export interface IndexState {
    * which their rows arrived in the index: one number for each latency bucket (buckets.ts).
    */
   readonly lags: readonly number[];
-  /** Size of the largest database, in bytes. */
+  /** Size of the largest database of the index, in bytes. */
   readonly sizeBytes: number;
 }
 

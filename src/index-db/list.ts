@@ -8,22 +8,22 @@ import { nearest, onSchema } from "./database.ts";
  */
 export interface Filters {
   readonly status: string | null;
-  /** Category of the failure of failed tasks, or `unknown`. */
+  /** Filter for the category of a failure; `unknown` stands for failed tasks without a known category. */
   readonly category: string | null;
-  /** State of the submission, for tasks whose job the relay has submitted. */
+  /** Filter for the state of the submission, of tasks whose job the relay has submitted. */
   readonly submission: string | null;
-  /** `lost` for tasks with an output whose copy was given up. */
+  /** Filter for tasks with an output whose copy was given up: `lost`. */
   readonly outputs: string | null;
   readonly callback: string | null;
   readonly model: string | null;
   readonly provider: string | null;
   readonly account: string | null;
   readonly host: string | null;
-  /** Outcome of the last attempt of the callback. */
+  /** Filter for the outcome of the last attempt of the callback. */
   readonly outcome: string | null;
-  /** HTTP status with which the receiver answered the last attempt. */
+  /** Filter for the HTTP status with which the receiver answered the last attempt. */
   readonly statusCode: number | null;
-  /** The provider's id of the job. */
+  /** Filter for the provider's id of the job. */
   readonly job: string | null;
   readonly since: number | null;
   readonly until: number | null;

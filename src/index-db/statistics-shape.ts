@@ -47,8 +47,9 @@ export interface Statistics {
   readonly hosts: readonly CountRow<"hosts">[];
   readonly histograms: Readonly<Record<Measure, Histogram>>;
   /**
-   * Numbers of tasks by the time between the end of the job at the provider and the arrival of its result at
-   * the relay, for each provider and source of the results (hook, poll or report).
+   * Numbers of tasks by the time between the end of the job at the provider and the arrival of its result at the relay,
+   * for each provider and each way in which results came (by a hook, by a poll, or by an event that was sent to `POST
+   * /v1/events`).
    */
   readonly found: readonly CountRow<"found_late">[];
   /**

@@ -14,7 +14,7 @@ export interface LogLine {
  */
 export type LogLevel = "detail" | "info" | "warn" | "error";
 
-/** Setting that decides whether lines of the level `detail` are written. */
+/** Settings of the log: whether lines of the level `detail` are written. */
 export interface LogSettings {
   /** True with `LOG=all`: lines of the level `detail` are written. */
   readonly logsDetails: boolean;

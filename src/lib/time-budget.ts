@@ -17,7 +17,7 @@ export class TimeBudget {
     this.#maxQueries = maxQueries;
   }
 
-  /** Number of queries that `take` has allowed. */
+  /** Number of queries that the budget has allowed so far. */
   get queries(): number {
     return this.#queries;
   }

@@ -7,22 +7,23 @@ import { sendOperatorEvent } from "../outbound/webhooks.ts";
 import { type FailedCallbacks, merged } from "./failed-callback-batches.ts";
 
 /**
- * Digest for the operator: the tasks whose callbacks to one host have failed. Tasks are added to it for a fixed
- * time after the first one. Then it is sent as one operator event, a message to `OPERATOR_CALLBACK_URL`.
+ * Digest for the operator: the tasks whose callbacks to one host have failed, collected so that they are sent as one
+ * operator event, i.e. one message to `OPERATOR_CALLBACK_URL`. Tasks are added to it for a fixed time after the first
+ * one.
  */
 interface Digest extends FailedCallbacks {
   readonly host: string;
-  /** Time at which the first task was added to the digest, in Unix milliseconds. */
+  /** Time at which the first task with a failed callback was added, in Unix milliseconds. */
   readonly since: number;
-  /** Time at which the operator event with the digest is to be sent, in Unix milliseconds. */
+  /** Time at which the operator is to get the collected tasks in one event, in Unix milliseconds. */
   readonly dueAt: number;
-  /** Number of failed tries to send the operator event with the digest. */
+  /** Number of failed tries to send the collected tasks to the operator. */
   readonly tries: number;
 }
 
 /**
- * Storage keys of two digests: the one to which failed callbacks are still added (`OPEN`), and the one whose
- * operator event is being sent (`CLOSED`).
+ * Storage keys of two digests, i.e. collections of tasks whose callbacks have failed: the one to which tasks are still
+ * added (`OPEN`), and the one that is being sent to the operator (`CLOSED`).
  */
 const OPEN = "digest";
 const CLOSED = "digest_closed";
@@ -40,8 +41,8 @@ const MAX_TRIES = 10;
  */
 export class DigestObject extends DurableObject<WithStartup> {
   /**
-   * Adds tasks whose callbacks have failed to the digest. A task that is in the digest already is not counted
-   * again.
+   * Adds to the digest the given tasks, whose callbacks have failed. A task that is in the digest already is not
+   * counted again.
    * @param periodMs time from the first task of a digest to its operator event, in milliseconds.
    * @returns always true; the caller can therefore tell that the tasks are stored and the call has not failed.
    */
@@ -57,9 +58,9 @@ export class DigestObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Sends the operator event with the digest. Tasks that are added from then on go into a new digest. A failed try
-   * is repeated after a minute, at most nine times. The object is erased when no digest is left. While the
-   * configuration is not valid, the alarm is repeated after a minute; this does not count as a try.
+   * Sends the operator one event with the digest, i.e. with all collected tasks. Tasks that are added from then on go
+   * into a new digest. A failed try is repeated after a minute, at most nine times. The object is erased when no digest
+   * is left. While the configuration is not valid, the alarm is repeated after a minute; this does not count as a try.
    */
   override async alarm(): Promise<void> {
     const { runtime } = this.env.startup;
@@ -90,7 +91,7 @@ export class DigestObject extends DurableObject<WithStartup> {
 }
 
 /**
- * Sends the operator event with a digest, if the operator wants such events.
+ * Sends the operator one event with all tasks of a digest, if the operator wants such events.
  * @returns true when no further try is needed.
  */
 async function isSent(digest: Digest, runtime: Runtime): Promise<boolean> {

@@ -9,7 +9,7 @@ import { isolateCache } from "../lib/isolate-cache.ts";
  * operator may take (core/duties/operator-notice-send.ts).
  */
 const WINDOW_MS = 3 * SECOND_MS;
-/** Largest number of ids of tasks in one report. */
+/** Largest number of ids of tasks in one report of failed callbacks. */
 const MAX_IDS = 100;
 const MAX_HOSTS = 1_000;
 
@@ -21,9 +21,15 @@ export interface FailedCallbacks {
 }
 
 interface Window {
-  /** Time of the first report of the window, in Unix milliseconds. */
+  /**
+   * Time of the first failed callback to the host, which was reported at once, in Unix milliseconds. The window of
+   * three seconds begins at it.
+   */
   readonly startedAt: number;
-  /** True when the object of a task waits for the end of the window, to report the batch. */
+  /**
+   * True when the object of one task waits for the end of the window of three seconds, to report all further failed
+   * callbacks together.
+   */
   readonly hasReporter: boolean;
 }
 

@@ -61,7 +61,10 @@ export function markerObject(env: ObjectNamespaces) {
   return objectOutsideJurisdictions(env.ACCOUNTS, "index:");
 }
 
-/** Returns the Durable Object to which the listeners of an account are connected by WebSocket. */
+/**
+ * Returns the Durable Object to which the listeners of an account (programs that get its callbacks) are connected by
+ * WebSocket.
+ */
 export function listenersObject(env: ObjectNamespaces, accountId: string) {
   return objectNamed(env.LISTENERS, accountId, env);
 }
@@ -103,7 +106,10 @@ export function outputObject(env: ObjectNamespaces, taskId: string, recordedAt: 
   return objectNamed(env.OUTPUT_OBJECTS, `${taskId}:${recordedAt}`, env);
 }
 
-/** Returns the Durable Object that stores which task a submitted job belongs to. No name of a connection has a colon. */
+/**
+ * Returns the Durable Object that stores to which task a submitted job belongs. Its name is unambiguous, because no
+ * name of a connection has a colon.
+ */
 export function jobObject(env: ObjectNamespaces, connection: string, jobId: string) {
   return objectNamed(env.JOBS, `${connection}:${jobId}`, env);
 }

@@ -25,7 +25,7 @@ interface Known {
    * Jurisdiction that the deployment has stored. Null until this isolate has got it from the object that stores it.
    */
   stored: string | null;
-  /** Time at which the isolate last asked that object, in Unix milliseconds. */
+  /** Time at which the isolate last asked the object that stores the jurisdiction, in Unix milliseconds. */
   askedAt: number;
   /** Ids of tasks that objects in this isolate have stored before `stored` was known, at most `MAX_NAMED`. */
   readonly tasks: Set<string>;

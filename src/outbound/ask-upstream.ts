@@ -70,8 +70,8 @@ export async function askUpstream(
 }
 
 /**
- * Sends one request of a poll, and returns its answer; null for none. In place of `get`, one that knows the answer already
- * gives it.
+ * Sends one request of a poll, and returns the upstream's answer; null when none comes. This is usually `get`, or a
+ * function that returns an answer that is known already.
  */
 export type Ask = (request: GetRequest, signal: AbortSignal) => Promise<Answer | null>;
 

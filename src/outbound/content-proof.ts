@@ -12,7 +12,7 @@ import { type OpenedSource, openSource } from "./open-source.ts";
  */
 export type ContentAnswer =
   | { readonly kind: "opens" | "closed" | "late" | "unanswered" }
-  /** Answer of a rate limit. Its headers may name the time to wait. */
+  /** Result when a rate limit has refused the request. The headers may name the time to wait. */
   | { readonly kind: "limited"; readonly status: number; readonly headers: Headers };
 
 /**

@@ -23,16 +23,16 @@ export interface PostRequest {
 
 export interface GetRequest {
   readonly url: string;
-  /** JSON body, with which the request is a POST. Absent for a GET. */
+  /** JSON body of the request, which is then a POST. Absent for a GET. */
   readonly body?: JsonValue;
   readonly headers?: Readonly<Record<string, string>>;
   /** True when up to 8 MiB of the answer are accepted. False means up to 1 MiB. */
   readonly isLarge?: boolean;
-  /** Settings of Cloudflare's cache. */
+  /** Settings of Cloudflare's cache for the request. */
   readonly cf?: RequestInitCfProperties;
 }
 
-/** A request to a provider about a job that changes the job. */
+/** A request with which the relay changes a job at a provider, e.g. cancels it. */
 export interface ChangeRequest {
   readonly method: "POST" | "PUT" | "DELETE";
   readonly url: string;
@@ -60,7 +60,8 @@ export function sendChangesThrough(service: typeof newConnections): void {
 
 /**
  * Sends one request that changes something, on a new connection if `newConnections` is set. On an idle connection that
- * the other side is just closing, the request could be lost, and the relay could not know whether it was read.
+ * the other side is just closing, the request could be lost, and the relay could not know whether the other side has
+ * read it.
  */
 function fetchChange(url: string, init: RequestInit): Promise<Response> {
   return newConnections === null ? fetch(url, init) : newConnections.fetch(url, init);
@@ -81,7 +82,7 @@ export function post(
 
 /** An answer of a provider with its body as it was received. */
 export interface BodiedAnswer extends Answer {
-  /** Bytes of the body. Null when it is larger than allowed. */
+  /** Bytes of the body of the answer. Null when the body is larger than allowed. */
   readonly bytes: Uint8Array<ArrayBuffer> | null;
 }
 
@@ -157,7 +158,7 @@ export async function getStream(
   }
 }
 
-/** Body of an answer, and what it says as JSON; undefined when it is not JSON. */
+/** Body of an answer, and the JSON value in it; undefined when the body is not JSON. */
 interface JsonBody {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly json: unknown;
@@ -218,7 +219,10 @@ export interface SubmitRequest {
   readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
   /** True when up to 8 MiB of the answer are accepted. False means up to 1 MiB. */
   readonly isLarge: boolean;
-  /** Takes the memory for an answer of more than 1 MiB. Absent when nothing keeps the answer. */
+  /**
+   * Function that reserves memory for an answer of more than 1 MiB before the answer is read. Absent when the caller
+   * does not keep the answer.
+   */
   readonly takeMemory?: TakeMemory;
 }
 

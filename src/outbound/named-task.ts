@@ -12,7 +12,9 @@ import type { Keyring } from "../security/keyring.ts";
  */
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 
-/** The last answer in a poll, which may consist of several requests, and what the adapter has read from it. */
+/**
+ * The last answer in a poll (a poll may consist of several requests), and what the adapter has read from this answer.
+ */
 export interface Answered {
   readonly reading: FinalReading;
   readonly head: Answer;

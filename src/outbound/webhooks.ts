@@ -84,8 +84,8 @@ export async function callbackRequest(
 }
 
 /**
- * Returns a digest of the headers of a request. It is stored with the attempt. It later shows whether headers that
- * are computed again are the same as those that were sent.
+ * Returns a shortened SHA-256 of the headers of a request. It is stored with the attempt. It later shows whether
+ * headers that are computed again are the same as those that were sent.
  */
 export async function headersDigest(headers: PostRequest["headers"]): Promise<string> {
   return (await sha256Hex(JSON.stringify(headers))).slice(0, DIGEST_CHARS);

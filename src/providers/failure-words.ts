@@ -11,7 +11,7 @@ export interface FailureTexts {
 /** A category of failures, and the function that tells whether the texts of a failure show this category. */
 type Sign = readonly [FailureCategory, (words: string) => boolean];
 
-/** Words for content that the upstream does not make or give out. */
+/** Patterns of the words with which upstreams say that they do not make or give out some content (moderation). */
 const MODERATION: readonly RegExp[] = [
   /sensitive|moderat|polic(y|ies).?violat|content.?polic|nsfw|safety|unsafe|inappropriate|prohibited|risk.?control|copyright|flagged/i,
   /(usage|community|content|safety|service|our|its).?(guideline|standard|polic|rules)|terms.?of.?(use|service)/i,
@@ -26,7 +26,9 @@ const MODERATION: readonly RegExp[] = [
   /정책(을|에)? ?위반|정책에 (의해|따라)|가이드라인|부적절|민감한|유해|선정적|음란|폭력적|금지된|검열|검수|저작권|안전 ?(필터|기준)/,
 ];
 
-/** Words for an account at the provider that has no credit left. A retry does not help then. */
+/**
+ * Patterns of the words with which upstreams say that an account there has no credit left. A retry does not help then.
+ */
 const UNPAID: readonly RegExp[] = [
   /(insufficient|not.?enough|out.?of|exhausted|\bno).?(account.?|user.?)?(credit|balance|fund|budget|point|coin)/i,
   /(credit|balance|fund|budget|point|coin|resource.?pack)s?.?(is.?|are.?|has.?been.?)?(insufficient|not.?enough|exhausted|depleted|used.?up)/i,
@@ -36,7 +38,10 @@ const UNPAID: readonly RegExp[] = [
   /(잔액|잔고|크레딧|포인트)(이|가)? ?(부족|없|소진)/,
 ];
 
-/** Words for an input that is above or below a limit of its kind: no limit of the rate or of the time of jobs. */
+/**
+ * Patterns of the words with which upstreams say that the size or length of an input is beyond a limit. Limits of the
+ * rate of requests and of the time of jobs are not meant.
+ */
 const OUT_OF_LIMITS: readonly RegExp[] = [
   /\b(audio|video|image|file|text|prompt|script|input|media|clip|sample|context|model|plan|dubbing|max|maximum).?(length|size|resolution).?(limit.?)?(is.?|was.?)?(exceed|too.?(long|large|big|high|short|small|low)|(greater|less|longer|shorter|larger|smaller).?than)/i,
   /\b(audio|video|file|input|media|clip|sample|model|plan|dubbing).?duration.?(limit.?)?(is.?|was.?)?(exceed|too.?(long|short)|(greater|less|longer|shorter).?than)/i,
@@ -45,7 +50,7 @@ const OUT_OF_LIMITS: readonly RegExp[] = [
   /exceed(s|ed|ing)? (the |your )?((max|maximum|allowed|permitted|supported) ){0,3}(file )?(length|size|resolution|dimensions)\b/i,
 ];
 
-/** Words for an upstream that takes no more jobs at the moment. */
+/** Patterns of the words with which upstreams say that they take no more jobs at the moment. */
 const LIMITED: readonly RegExp[] = [
   /rate.?limit|too.?many|quota|throttl|\b429\b|overload|\b(is|are|too|currently).?busy|server.?busy|at.?capacity|queue.?(is.?)?full|concurren(t|cy)/i,
   /resource.?exhausted|high.?(demand|load|traffic)|(insufficient|no|out.?of|lack.?of).?(available.?|free.?)?(capacity|slots?|gpus?|runners?|machines?|instances?)\b/i,
@@ -55,7 +60,7 @@ const LIMITED: readonly RegExp[] = [
   /혼잡|과부하|요청이 ?너무|요청 ?(한도|제한|횟수)|사용량 ?(한도|초과|제한)|할당량|동시 ?(요청|실행)|대기열/,
 ];
 
-/** Words for a job that took too long. */
+/** Patterns of the words with which upstreams say that a job took too long. */
 const TIMED_OUT: readonly RegExp[] = [
   /time(d)?.?out|deadline.?exceeded|\b(took|taken|takes|taking).?too.?long|(time|runtime).?limit.?(was.?)?(exceeded|reached)/i,
   /(max|maximum|allowed).?(execution|processing|run|generation|inference).?time|(execution|processing|generation|inference).?time.?(limit|exceeded)/i,
@@ -71,7 +76,10 @@ const LINK = /\b(link|ur[il]|file)s?\b|链接|鏈接|連結|网址|網址|リン
 /** Pattern of the links in a text. In Chinese, the sentence continues directly after a link. */
 const LINKS = /https?:\/\/[!-~]+/gi;
 
-/** Words for a fault of a device or inside the upstream. Such texts often also contain a word such as "invalid". */
+/**
+ * Patterns of the words with which upstreams name a fault of a device or inside the upstream. Such texts often also
+ * contain a word such as "invalid".
+ */
 const INSIDE: readonly RegExp[] = [
   /\b(cuda|cudnn|cublas|nccl|rocm|vram|oom)\b|\bgpu.?(error|fault|memory)|out.?of.?memory|device.?side|illegal.?memory/i,
   /internal.?(server.?|service.?|system.?)?(error|fail|fault)|server.?error|service.?(is.?)?(temporarily.?)?unavailable|bad.?gateway/i,
@@ -81,14 +89,17 @@ const INSIDE: readonly RegExp[] = [
   /メモリ(が)?不足|(内部|サーバー?|システム)(で)?(の)?エラー|메모리 ?부족|(내부|서버|시스템) ?오류/,
 ];
 
-/** Words for a request that was refused because of its key. */
+/** Patterns of the words with which upstreams say that a request was refused because of its key. */
 const KEY_REFUSED: readonly RegExp[] = [
   /unauthori[sz]ed|unauthenticated|authenticat|forbidden|(permission|access).?denied|(api|access|secret).?key/i,
   /(invalid|incorrect|wrong|missing|expired|revoked).?(token|credential|signature)|\b40[13]\b/i,
   /未授权|未登录|鉴权|认证失败|无权|密钥|令牌|未授權|無權|金鑰|認証|権限がありません|인증|권한이 ?없/,
 ];
 
-/** Words for a request that was not answered, because of its rate or a service that is out of order. */
+/**
+ * Patterns of the words with which upstreams say that a request was not answered, because of its rate or because a
+ * service is out of order.
+ */
 const UNANSWERED: readonly RegExp[] = [
   /rate.?limit|too.?many.?(requests|calls)|throttl|\b(429|50[234])\b/i,
   /service.?(is.?)?(temporarily.?)?unavailable|maintenance|bad.?gateway|gateway.?time/i,
@@ -96,7 +107,7 @@ const UNANSWERED: readonly RegExp[] = [
   /限流|过于频繁|服务不可用|维护中|不存在|過於頻繁|維護中|メンテナンス|見つかりません|점검|찾을 ?수 ?없/,
 ];
 
-/** Words for a request or an input that the upstream cannot use. */
+/** Patterns of the words with which upstreams say that they cannot use a request or an input. */
 const INVALID: readonly RegExp[] = [
   /invalid|unsupported|not.?supported|validation|malformed|\b422\b|bad.?request|inaccessible|(prompt|input|request).?(was.?|is.?)?(rejected|refused)|(?<!index.?)out.?of.?range|\bfield.?(is.?)?(lacking|missing)|\b(lacking|missing).?(required.?)?(field|param)/i,
   /((fail(ed|ure)?|unable) to|cannot|can't|could not) (download|fetch|access|decode) (the |your |an? )?(input|image|video|audio|file|media|ur[il])/i,

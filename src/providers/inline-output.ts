@@ -2,7 +2,7 @@ import { type Observation, phaseIn } from "./observation.ts";
 import { unlinkedOutputIn } from "./unlinked-output.ts";
 import { withheldIn } from "./withheld-output.ts";
 
-/** An answer about a job, or a hook. */
+/** An answer about a job, or a hook, which may contain the output itself. */
 export interface GivenAnswer {
   readonly body: unknown;
   /** URL at which a GET brings the same answer again. Null when there is none. */

@@ -6,21 +6,26 @@ import { isJobId, isModelSegment } from "./submit.ts";
  * headers that authenticate such a call are those of polls.
  */
 export interface JobCallAdapter {
-  /** Paths at which the provider's documentation reads a job by `GET`. */
+  /** Paths at which, according to the provider's documentation, a `GET` reads a job. */
   readonly read: readonly JobPath[];
   /**
-   * Parameters in the query that are passed on, by name, each with the values that are passed on. All others stay at
-   * the relay, so that calls of one meaning have one URL. Absent when there are none.
+   * Parameters in the query of a call that are passed on to the provider, by name, each with the values that are passed
+   * on. All other parameters are left out, so that calls of one meaning have one URL. Absent when no parameters are
+   * passed on.
    */
   readonly query?: Readonly<Record<string, readonly string[]>>;
   /** Description of the calls whose answer is a stream of the states of a job. Absent when there are none. */
   readonly stream?: JobStream;
   /**
-   * JSON Pointers (RFC 6901) of the members of answers, to submissions and to reads, that are links to calls about the
-   * job. They lead to the relay in the answers that it passes on. Absent when answers have none.
+   * JSON Pointers (RFC 6901) of the members of a provider's answers, to submissions and to reads of a job, that are
+   * links to calls about the job. The relay replaces these links by links to itself. Absent when the answers have no
+   * such links.
    */
   readonly links?: readonly string[];
-  /** Returns the body of an error in the provider's own form, which its SDKs read. */
+  /**
+   * Returns the body of an error that the relay reports, in the provider's own form, which the provider's SDKs can
+   * read.
+   */
   readonly errorBody: (status: number, message: string) => JsonObject;
 }
 
@@ -45,7 +50,7 @@ export interface JobStream {
  */
 export type JobPath = `/${string}`;
 
-/** The call that a request about a job makes, as an adapter has recognised it. */
+/** The call to the provider that a client's request about a job makes, as an adapter has recognised it. */
 export interface JobCall {
   /** `stream` for a call whose answer is the stream that the adapter describes. */
   readonly kind: "read" | "stream";
@@ -71,7 +76,7 @@ const ID_TEXT = /^[\w.~!$&'()*+,;=:@-]+$/;
 const MAX_PATH_CHARS = 1_024;
 
 /**
- * Returns the call that a `GET` makes. Null for a path that reads no job.
+ * Returns the call to the provider that a client's `GET` makes. Null for a path that reads no job.
  * @param path path below the base URL, as the caller has spelt it, with a slash at the beginning and no percent signs.
  * @param query query without the question mark; empty for none.
  */

@@ -16,15 +16,15 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   return found;
 }
 
-/** Returns the text at a path. Null when it is absent or empty. */
+/** Returns the text at a path in parsed JSON. Null when it is absent or empty. */
 export function textAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
   return typeof found === "string" && found !== "" ? found : null;
 }
 
 /**
- * Returns the id at a path; providers write ids as texts or as numbers. Null when it is absent, or a number that is no
- * integer. An integer beyond 2^53 is a text already (`parseJson`).
+ * Returns the id at a path in parsed JSON; providers write ids as texts or as numbers. Null when it is absent, or a
+ * number that is no integer. An integer beyond 2^53 is a text already (`parseJson`).
  */
 export function idAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
@@ -33,8 +33,8 @@ export function idAt(value: unknown, ...path: readonly (string | number)[]): str
 }
 
 /**
- * Returns the number at a path, which may also be a text (`"5"`, `"5.1"`, `"5s"`). Null when it is absent, or when
- * parsing may have rounded it.
+ * Returns the number at a path in parsed JSON, which may also be a text (`"5"`, `"5.1"`, `"5s"`). Null when it is
+ * absent, or when parsing may have rounded it.
  */
 export function numberAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = at(value, ...path);
@@ -69,15 +69,15 @@ export function firstAt<T>(
   return names.map((name) => read(value, name)).find((found) => found !== null) ?? null;
 }
 
-/** Returns the percentage at a path, which is a number or a text (`"50%"`). Null when it is absent. */
+/** Returns the percentage at a path in parsed JSON, which is a number or a text (`"50%"`). Null when it is absent. */
 export function percentAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const percent = /^(\d+(?:\.\d+)?)\s*%$/.exec(textAt(value, ...path)?.trim() ?? "")?.[1];
   return percent === undefined ? numberAt(value, ...path) : Number(percent);
 }
 
 /**
- * Returns the number at a path, rounded to an integer, because providers report e.g. a duration of 5.041 when 5 was
- * requested. Null when it is absent.
+ * Returns the number at a path in parsed JSON, rounded to an integer, because providers report e.g. a duration of 5.041
+ * when 5 was requested. Null when it is absent.
  */
 export function integerAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const found = numberAt(value, ...path);
@@ -85,8 +85,8 @@ export function integerAt(value: unknown, ...path: readonly (string | number)[])
 }
 
 /**
- * Returns the seed at a path: a whole number as `integerAt` reads it, or the text of its digits where a number cannot
- * hold it. Null when it is absent.
+ * Returns the seed at a path in parsed JSON: a whole number as `integerAt` reads it, or the text of its digits where a
+ * number cannot hold it. Null when it is absent.
  */
 export function seedAt(
   value: unknown,
@@ -96,13 +96,16 @@ export function seedAt(
   return isLongInteger(found) ? found : integerAt(found);
 }
 
-/** Returns the boolean at a path. Null when it is absent. */
+/** Returns the boolean at a path in parsed JSON. Null when it is absent. */
 export function booleanAt(value: unknown, ...path: readonly (string | number)[]): boolean | null {
   const found = at(value, ...path);
   return typeof found === "boolean" ? found : null;
 }
 
-/** Returns the list at a path. A single value counts as a list of one, and an absent value as an empty list. */
+/**
+ * Returns the list at a path in parsed JSON. A single value counts as a list of one, and an absent value as an empty
+ * list.
+ */
 export function listAt(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
   const found = at(value, ...path);
   if (found === undefined || found === null) return [];
@@ -115,8 +118,8 @@ export function urlsOf(values: readonly unknown[]): readonly string[] {
 }
 
 /**
- * Returns the ISO 8601 time at a path, in Unix milliseconds. Null when it is absent, and when it states no time zone,
- * because assuming UTC could make it wrong by half a day.
+ * Returns the ISO 8601 time at a path in parsed JSON, in Unix milliseconds. Null when it is absent, and when it states
+ * no time zone, because assuming UTC could make it wrong by half a day.
  */
 export function isoMsAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   return isoMsOf(textAt(value, ...path) ?? "", null);

@@ -100,34 +100,34 @@ const MAX_TIME_MS = 99_999_999_999_000;
  */
 const NEEDS_STORE_CODE = "output_needs_store";
 /**
- * News of a job whose output the upstream's answer itself contains, for a relay that keeps no outputs. A callback can
- * only contain links.
+ * Failure of a task whose output the upstream's answer itself contains, in a relay that keeps no outputs. A callback
+ * can only contain links.
  */
 const NEEDS_STORE = undeliverable(
   NEEDS_STORE_CODE,
   "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
 );
-/** News of a job whose output is contained in an answer that cannot be fetched again by a `GET`. */
+/** Failure of a task whose output is contained in an answer that cannot be fetched again by a `GET`. */
 const NOT_FOUND_AGAIN = undeliverable(
   NEEDS_STORE_CODE,
   "The upstream has sent the output itself and no link to it, in an answer that the relay cannot ask for again to keep the output.",
 );
-/** News of a job whose output is text, to which there is no link. */
+/** Failure of a task whose output is text, to which there is no link. */
 const NOT_A_FILE = undeliverable(
   "output_not_a_file",
   "The job has succeeded, and its output is text and no file. The relay delivers links to files only.",
 );
 
 /**
- * Returns the news of a job that has succeeded, but whose output cannot be delivered. Submitting it again would not
- * help.
+ * Returns the failure of a task whose job has succeeded, but whose output cannot be delivered. Submitting the job again
+ * would not help.
  */
 function undeliverable(code: string, message: string): UpstreamFailure {
   const failure = { category: "provider", retryable: false } as const;
   return { status: "failed", error: { code, message }, failure };
 }
 
-/** Limits on the content of news about a job. */
+/** Rules by which the relay makes from a provider's report on a job what clients get. */
 export interface NewsRules extends ErrorText {
   /**
    * True when the relay can give clients links of its own to an output that opens only with the API key. Absent means that
@@ -169,7 +169,7 @@ export function phaseIn({ phase, state }: Pick<Observation, "phase" | "state">):
   return phase === undefined ? phaseOf(state) : phase;
 }
 
-/** Returns the news of a job that has succeeded: its output, or why none can be delivered. */
+/** Returns the end of a task whose job has succeeded: with its output, or failed because no output can be delivered. */
 function successOf(observation: Observation, rules: NewsRules): UpstreamEnd {
   const { completedAt, inlineOutputs = [], isText, metadata } = observation;
   const urls = usableUrls(observation, rules);
@@ -215,7 +215,10 @@ export function openUrls({
   return urls.filter((url) => url !== contentUrl && !keyedUrls.includes(url));
 }
 
-/** Returns the links to the outputs. Returns none while it is not known yet whether the main link leads to a file. */
+/**
+ * Returns the links to the outputs of a job. Returns none when one of them is `contentUrl`, because only a request can
+ * show whether there is a file at that link.
+ */
 export function provenUrls({ urls, contentUrl = null }: Observation): readonly string[] {
   return contentUrl !== null && urls.includes(contentUrl) ? [] : urls;
 }

@@ -28,7 +28,10 @@ export interface FoundText {
   readonly text: string;
   /** Name of the member that contains the text, directly or in lists. Empty when there is none. */
   readonly name: string;
-  /** True for a text in `main`, false for one in `part`. */
+  /**
+   * True when the text stands at a place that the vendor documents for outputs (`main`); false when it stands elsewhere
+   * in the output (`part`).
+   */
   readonly isMain: boolean;
 }
 
@@ -38,7 +41,7 @@ export interface FoundText {
  */
 export type IsWanted = (text: string, isPlace: boolean) => boolean;
 
-/** Largest number of lists and objects in each other that are searched. */
+/** Largest depth of lists and objects within each other that is searched. */
 const MAX_DEPTH = 16;
 /** Largest number of texts that are found. It is above the largest number of outputs of a task. */
 const MAX_FOUND = 2_000;
@@ -46,8 +49,8 @@ const MAX_FOUND = 2_000;
 const MAX_JSON_CHARS = 262_144;
 const MAX_NAME_CHARS = 64;
 /**
- * Separator between two links in a text that is a list of links, with the rest of the separator at the end of the first
- * link.
+ * Pattern of the character directly before a link, at which a text that is a list of links is divided. What else
+ * separates the links (`REST_OF_SEPARATOR`) is then at the end of the link before.
  */
 const BETWEEN_LINKS = /[\s,;|](?=https?:\/\/)/i;
 const REST_OF_SEPARATOR = /[\s,;|]{1,4}$/;
@@ -65,7 +68,7 @@ const MODEL = /^(?:fbx|glb|gltf|mesh|meshes|model|models|obj|ply|stl|usdz)$/;
 const STATUS = "status";
 /** Words that, after `source` in the name of a member, show that the member is a file of the request. */
 const MEDIA = /^(?:audio|file|image|img|photo|picture|video)s?$/;
-/** Whole names of links to the upstream's API. */
+/** Names that a link to the upstream's API, and not to an output, can have as a whole. */
 const API_LINKS: readonly string[] = ["api_url", "base_url", "get", "response_url", "self"];
 /**
  * Names of links to calls of the API. If one link in an object has such a name, all links in the object are such calls,

@@ -107,7 +107,7 @@ export interface UpstreamProvider {
   readonly needsKey?: (link: URL) => boolean;
   readonly polls: PollAdapter;
   /**
-   * Names of the numbers that the provider states as the usage of a job, by which a price may be stated. Absent when it
+   * Names of the numbers that the provider states as the usage of a job, on which a price may depend. Absent when it
    * states none.
    */
   readonly usageNames?: readonly string[];
@@ -139,7 +139,8 @@ export interface HostPattern {
 export interface LinkLife {
   readonly minMs: number;
   /**
-   * Longest time in milliseconds. Null when the operator can choose a longer time in the account at the provider.
+   * Longest time in milliseconds for which the links work. Null when the operator can choose a longer time in the
+   * account at the provider.
    */
   readonly maxMs: number | null;
 }

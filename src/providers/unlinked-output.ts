@@ -28,7 +28,7 @@ interface Leaf {
   readonly owner: object | null;
   /** True when the value lies within a member whose name is one for the output of a job. */
   readonly isOutput: boolean;
-  /** True within an object of an output that has verdicts or scores only. */
+  /** True when the value lies within an object of the output that contains only verdicts or scores. */
   readonly isVerdict: boolean;
 }
 
@@ -159,8 +159,9 @@ function membersOf(
 }
 
 /**
- * Tells whether an object has nothing but flags and numbers under names of its own, e.g. `{"violence": true, "hate": false}`
- * of a moderator. Words for files, for their properties and for the end of a job describe an output that is elsewhere.
+ * Tells whether an object contains only the verdicts of e.g. a moderator: flags and numbers, each under the name of
+ * what is judged, as in `{"violence": true, "hate": false}`. A name with a word for a file, for a property of a file or
+ * for the end of a job gives false, because the output is then elsewhere.
  */
 function hasOnlyVerdicts(object: object): boolean {
   return Object.entries(object).every(([name, value]: [string, unknown]) => {

@@ -3,8 +3,8 @@ import type { UpstreamError } from "./failure.ts";
 import { numberAt } from "./json-fields.ts";
 
 /**
- * Pattern of the names of members that state how many outputs a filter has withheld; the next one is for the reasons.
- * Names are compared in small letters without `_`.
+ * Patterns of the names of members in which an upstream states how many outputs a filter has withheld (`COUNT`), and
+ * for which reasons (`REASONS`). Names are compared in small letters without `_`.
  */
 const COUNT = /(?:filtered|blocked|withheld|censored)count$/;
 const REASONS = /(?:filter|filtered|block|blocked|withheld|censored)reasons?$/;

@@ -1,5 +1,5 @@
 /**
- * Conversion between bytes and text, and digests. `fromHex` and `fromBase64Url` are strict: they accept only one
+ * Conversion between bytes and text, and SHA-256. `fromHex` and `fromBase64Url` are strict: they accept only one
  * spelling of the same bytes, apart from the case of hex digits, because they read signatures from others.
  * `macFromBase64` in hmac.ts is strict for the same reason.
  */

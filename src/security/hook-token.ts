@@ -15,7 +15,7 @@ import { signWithNewest, verifyAny } from "./hmac.ts";
 const TOKEN = /^(?:(c\.)?([A-Za-z0-9_-]{22})\.)?([A-Za-z0-9_-]{43})$/;
 const OF_CUSTOMER = "c.";
 
-/** The facts about its task that a token states. */
+/** What the token in a hook URL states about its task. */
 export interface HookToken {
   /** Id of the submission; null for a task whose job the relay has not submitted. */
   readonly submissionId: string | null;

@@ -24,7 +24,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set(
 /** Extension of a link to an output when the upstream's own link has none of `EXTENSIONS`. */
 const OTHER_EXTENSION = "bin";
 
-/** Pattern of the number of an output. */
+/** Pattern of the number of an output in a link. */
 const NUMBER = /^[1-9]\d{0,3}$/;
 /** Pattern of the last segment of a link. It captures the two times, the MAC and the extension. */
 const FILE = /^(\d{1,11})_(\d{1,15})_([\w-]{43})\.([a-z\d]{1,5})$/;
@@ -64,7 +64,7 @@ export function outputLink(
 export interface OutputSegments {
   readonly taskId: string;
   readonly number: string;
-  /** The token with the extension. */
+  /** Last segment of the link's path: its token, a dot and the extension. */
   readonly file: string;
 }
 

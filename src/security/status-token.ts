@@ -13,7 +13,7 @@ export const STATUS_TOKEN_PREFIX = "st_";
 const TOKEN = /^st_((\d{1,11})_(\d{1,11})_(\d{1,15}))_([\w-]{43})$/;
 const MAC_BYTES = 32;
 
-/** Times of a status token. */
+/** The times that a status token contains. */
 export interface StatusTimes {
   /** Time at which the task was created, as its JSON states it (`created_at`), in Unix seconds. */
   readonly createdAtS: number;

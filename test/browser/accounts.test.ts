@@ -165,7 +165,7 @@ it("the console imports an API key by its SHA-256 hash, shows an account's callb
   expect(await page.getByText("Previous (no. 1)").isVisible()).toBe(true);
 });
 
-it("an account's overview shows a change of its newest open task by a request that it breaks off while its tab is hidden", async () => {
+it("the console's overview of an account shows a change of its newest open task without a reload, and ends its waiting request while its tab is hidden", async () => {
   const { json } = await relay.client.ask("POST", "/v1/accounts/acme/keys", {});
   const page = await openPage(relay.url);
   await logIn(page, "/", z.object({ key: z.string() }).parse(json).key);

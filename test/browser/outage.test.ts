@@ -99,7 +99,7 @@ it("from the console an operator finds a failing host, tests it and sends each o
   expect(sent).toEqual(ids.map(() => 3));
 });
 
-it("the console filters its list of tasks, steps through them with ] and [, only announces new tasks in the list, and redelivers selected ones", async () => {
+it("the console's list of tasks can be filtered and stepped through with ] and [, announces new tasks instead of inserting them, and redelivers selected ones", async () => {
   const url = receiver.at("/list", { kind: "answer", status: 404 });
   const ids = await Promise.all(Array.from({ length: 3 }, () => relay.client.finish(url)));
   await untilListed("status_code=404", 3);
@@ -147,7 +147,7 @@ it("the console filters its list of tasks, steps through them with ] and [, only
   await page.waitForURL("**/tasks?model=unknown");
 });
 
-it("the console's dialog for a bulk redelivery shows the count first, sends nothing when closed, and is a page where scripts do not run", async () => {
+it("the console's dialog for a bulk redelivery first shows the count, sends nothing when closed, and is a page of its own in a browser without scripts", async () => {
   const url = receiver.at("/dialog", { kind: "answer", status: 410 });
   const id = await relay.client.finish(url);
   await untilListed("status_code=410", 1);

@@ -129,7 +129,7 @@ it("the console's overview sends no request while its tab is hidden or its reade
   expect(await live.innerText()).toBe("Live");
 });
 
-it("while the relay cannot be reached, the console's overview keeps its data and shows their time; when the relay answers, the overview is live", async () => {
+it("while the relay cannot be reached, the console's overview keeps its data and says of which time they are; later it refreshes itself again", async () => {
   const page = await openOverview({});
   const live = page.locator("[data-live]");
   await page.context().setOffline(true);

@@ -68,7 +68,7 @@ it("the console's page of a task shows the task's changes from pending to failed
   expect(await page.locator(".timeline").textContent()).toContain("Redelivery 1");
 });
 
-it("the console's page of an open task waits for a change by one request, which it breaks off when its tab is hidden and repeats when it is shown", async () => {
+it("the console's page of an open task waits for a change with one request, ends that request when its tab is hidden, and sends it again when the tab is shown", async () => {
   const id = await registered("/hidden", 204);
   const page = await openTask(id);
   const refreshes = new Refreshes(page);

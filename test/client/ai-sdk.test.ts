@@ -42,7 +42,7 @@ async function submitted(upstream: Response, ...answers: readonly Scripted[]) {
   return { url, received, response, http, send, sent, call };
 }
 
-it("the fetch that the client gives the AI SDK attaches the job of fal's answer to its task, and passes the answer on", async () => {
+it("the fetch that the client gives the AI SDK attaches the job named in fal's answer to the task, and passes the answer on", async () => {
   const upstream = answer(200, { request_id: "r-1" });
   const { url, received, response, http, sent, call } = await submitted(
     upstream,
@@ -86,7 +86,7 @@ it("the promise of a webhook for the AI SDK rejects with task and cause when the
   });
 });
 
-it("the fetch for the AI SDK attaches no job when a call has no hook URL, an answer no job, or a failure will be repeated", async () => {
+it("the fetch for the AI SDK attaches no job when a call has no hook URL, when an answer has no job, or when a failed call will be repeated", async () => {
   const upstreams = [answer(200, {}), new Response("no JSON"), answer(409, {}), answer(500, {})];
   for (const upstream of upstreams) {
     const { received, http, send, call } = await submitted(upstream, ends());

@@ -30,7 +30,7 @@ describe("the client", () => {
     expect(http.bodies).toEqual(['{"provider":"fal","id":"job"}']);
   });
 
-  it("a call of the client that the relay refuses rejects with an error that has the members of the answer, but not the API key", async () => {
+  it("when the relay refuses a call of the client, the call rejects with an error that has the members of the answer, but not the API key", async () => {
     const issues = [{ path: "/model", message: "is required" }];
     const body = {
       type: "",

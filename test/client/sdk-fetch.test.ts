@@ -70,7 +70,7 @@ it("the fetch for an SDK submits what the SDK posts to the upstream, with the re
   expect(http.bodies).toEqual([call.body]);
 });
 
-it("with a customer's key, the fetch for an SDK leaves the SDK's key where it is, and sends the relay's in Relay-Key", async () => {
+it("with a customer's key, the fetch for an SDK leaves the SDK's key where it is, and sends the relay's key in Relay-Key", async () => {
   const { relay, http } = connect(accepted());
   const sdkFetch = fetchFor(relay, "replicate", { baseUrl: BASE, key: "customer" });
   await sdkFetch(URL_OF_SDK, aCall());
@@ -80,7 +80,7 @@ it("with a customer's key, the fetch for an SDK leaves the SDK's key where it is
   });
 });
 
-it("with a customer's key, the fetch for an SDK uses a failed call's Idempotency-Key again only for a call with the same key", async () => {
+it("with customers' keys, the fetch for an SDK uses a failed call's Idempotency-Key again only for a call with the same customer's key", async () => {
   const { http } = connect("lost", accepted(), accepted());
   const single = new TaskRelay({
     url: "https://r.test",
@@ -97,7 +97,7 @@ it("with a customer's key, the fetch for an SDK uses a failed call's Idempotency
   expect(again).toBe(first);
 });
 
-it("the fetch for an SDK takes a Request, and a base URL with a path", async () => {
+it("the fetch for an SDK accepts a Request object as its argument, and a base URL that has a path", async () => {
   const { relay, http } = connect(accepted());
   const sdkFetch = fetchFor(relay, "ark", { baseUrl: "https://ark.example.com/api/v3" });
   await sdkFetch(new Request("https://ark.example.com/api/v3/contents/tasks", aCall()));

@@ -105,7 +105,7 @@ describe("waitFor by the stream", () => {
     ["its event is no task", new ScriptedStream("stays open", "event: task\ndata: 1\n\n"), 0],
     ["it falls silent for 35 s", new ScriptedStream("stays open", BEGIN), 35_000],
   ] as const)(
-    "waitFor of the client waits by ?wait=60 to the end of the task, and closes the stream, when %s",
+    "waitFor of the client reads the task with ?wait=60 until it has ended, and closes the stream, when %s",
     async (_, failed: Scripted, lateMs: number) => {
       const { relay, http } = connect(
         failed,
@@ -151,7 +151,7 @@ describe("waitFor by the stream", () => {
 });
 
 describe("waitFor without a stream", () => {
-  it("without a stream, waitFor of the client reads the task at once, then waits for each change of it until it has ended", async () => {
+  it("without a stream, waitFor of the client reads the task at once, then waits for each change of the task until it has ended", async () => {
     const { relay, http } = connect(
       NO_STREAM,
       answer(200, OPEN, etag('"1"')),
@@ -196,7 +196,7 @@ describe("waitFor without a stream", () => {
     expect(Date.now()).toBe(10_000);
   });
 
-  it("waitFor of the client rejects with the reason of its signal when that is aborted during a read", async () => {
+  it("waitFor of the client rejects with the reason of its signal when the caller aborts this signal during a read", async () => {
     const { relay } = connect(NO_STREAM, answer(200, OPEN, etag('"1"')), "silent");
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error("enough")), 3000);

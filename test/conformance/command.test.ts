@@ -168,7 +168,7 @@ const BROKEN: readonly [string, Partial<Receiver>, string, (string | RegExp)[]][
 ];
 
 it.each(BROKEN)(
-  "npm run conformance names the fault of a receiver that %s, and finds none in a correct receiver with the same requests",
+  "npm run conformance names the fault of a receiver that %s, and with the same requests finds no fault in a correct receiver",
   async (_, parts, wrong, sentences) => {
     expect(await playedBesideCorrect(parts)).toEqual({
       isRight: false,

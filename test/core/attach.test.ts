@@ -140,7 +140,7 @@ describe("an attachment to an open task", () => {
     ["no hook is expected", false, 4_187],
     ["a hook is expected", true, 62_804],
   ])(
-    "the first poll of a job comes 4 s after its attachment, or a minute if a hook is expected, plus a small delay by the task's id: %s",
+    "the first poll of a job comes 4 s after its attachment, or a minute if a hook is expected, plus a small delay that depends on the task's id: %s",
     (_what, isHookExpected, waitMs) => {
       const record = apply(aProvidedTask(), anAttachment(JOB, CONNECTION, isHookExpected), later);
       expect(wakeAt(record, POLICY)).toBe(later + waitMs);

@@ -36,7 +36,7 @@ const SERIES: [when: string, scheduleS: readonly number[], readonly Outcome[], w
   ];
 
 it.each(SERIES)(
-  "an automatic callback attempt starts 5 s after the first interrupted one, else after the schedule's next wait (%s)",
+  "the attempt after the first interrupted callback attempt starts 5 s later, any other attempt after the schedule's next wait (%s)",
   (_when, scheduleS, outcomes, waitsS) => {
     expect(play(null, report, scheduleS, outcomes)).toMatchObject({
       waitsS,
@@ -72,7 +72,7 @@ it.each<[readonly Outcome[], number[]]>([
     [0, 1, 5, 2, 3],
   ],
 ])(
-  "the 5 s after the first interrupted attempt move each later wait of the schedule [0,1,2,3,4] by one attempt: outcomes %j give waits %j",
+  "the wait of 5 s after the first interrupted attempt is inserted into the schedule [0,1,2,3,4]: the outcomes %j give the waits %j",
   (outcomes, waitsS) => {
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },

@@ -43,7 +43,7 @@ describe("the callback body", () => {
     );
   });
 
-  it("the callback body has the time of the report as completed_at when the upstream gave no time", () => {
+  it("completed_at in a callback body is the time at which the relay got the result when the upstream has stated no time", () => {
     expect(JSON.parse(callbackBody(identity, aCompletion(), NOW + 5_000))).toMatchObject({
       completed_at: NOW_S + 5,
     });
@@ -55,7 +55,7 @@ describe("the callback body", () => {
     ["lies in the year 5138", 99_999_999_999_000, NOW_S],
     ["lies in the past", 1_000, 1],
   ])(
-    "the completed_at of a callback body is the stated end of the job, or the time of the report for one over a day ahead: one that %s gives %i",
+    "completed_at in a callback body is the job's stated end, or the time of the report when that end is over a day ahead: an end that %s gives %i",
     (_, completedAt, at) => {
       const body = callbackBody(identity, aCompletion({ completedAt }), NOW);
       expect(JSON.parse(body)).toMatchObject({ completed_at: at });

@@ -73,7 +73,7 @@ const AT_DEADLINE = aCancellation({
 const canceling = anExtendedTask({ cancellation: AT_DEADLINE });
 
 describe("the deadline of a task whose job the relay can cancel", () => {
-  it("a deadline is extended once before the job is canceled", () => {
+  it("when the poll at a task's deadline finds the job running, the deadline is extended once before the relay cancels the job", () => {
     const task = anExtendedTask({ tracking: aTracking() });
     const extended = afterLastPoll(newsAnswer(PROCESSING), task);
     expect(extended).toMatchObject({ tracking: { isExtended: true }, cancellation: null });
@@ -89,7 +89,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     ],
     ["refuses the key", UNAUTHORIZED, anExtendedTask()],
   ])(
-    "when the answer to the last poll %s, the job is canceled for 30 s before the task fails",
+    "when the answer to the last poll %s, the relay tries for 30 s to cancel the job before the task fails",
     (_what, answer, task) => {
       const after = afterLastPoll(answer, task);
       expect(after).toMatchObject({ cancellation: AT_DEADLINE });
@@ -130,7 +130,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
   );
 
   it.each(["accepted", "ended"] as const)(
-    "after the upstream has answered the cancellation with %s, the task waits until the 30 s are over, and its job is polled meanwhile",
+    "after the upstream has answered the cancellation with %s, the task waits until the 30 s for it are over, and its job is polled meanwhile",
     (kind) => {
       const after = apply(canceling, aCancelEnd(kind), LATE, CANCELABLE);
       expect(after).toMatchObject({ cancellation: { endsAt: ENDS_AT, state: { kind } } });
@@ -178,7 +178,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expect(end).toMatchObject({ body: TIMEOUT_BODY });
   });
 
-  it("a task whose connection loses its API key during the cancellation fails when the 30 s are over", () => {
+  it("a task whose connection loses its API key during the cancellation of its job fails when the 30 s for the cancellation are over", () => {
     const noKey = cancelable({ polls: new Map() });
     const asked = { ...canceling, cancellation: { ...AT_DEADLINE, state: answeredAs("accepted") } };
     expect(nextStep(asked, noKey, ENDS_AT)).toEqual(DEADLINE_STEP);
@@ -188,7 +188,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     });
   });
 
-  it("the output of a job that reports success without output during the cancellation is awaited past the 30 s", () => {
+  it("a job that reports success without output during its cancellation is still waited for after the 30 s of the cancellation", () => {
     const since = ENDS_AT - MINUTE;
     const poll = aPlan({ answer: anAnswer("no_output", since) });
     const task = { ...canceling, tracking: aTracking({ poll }) };
@@ -196,7 +196,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expectUnchanged(task, last, ENDS_AT, CANCELABLE);
   });
 
-  it("an order to cancel that comes while the job is being canceled at the deadline changes nothing", () => {
+  it("while a job is being canceled at its task's deadline, an order to cancel changes nothing", () => {
     expectUnchanged(canceling, { type: "cancel", isForced: false }, LATE, CANCELABLE);
   });
 
@@ -213,7 +213,7 @@ describe("an order to cancel whose outcome is open at the deadline", () => {
     ["asking", { kind: "asking", retryAt: LATE + SECOND, tries: 1 }],
     ["accepted", answeredAs("accepted")],
   ] as const)(
-    "an order to cancel in the state %s stays an order, and gets 30 s from the deadline",
+    "at the deadline, an earlier order to cancel in the state %s gets 30 s more, and the task still fails as canceled when the job is canceled",
     (_kind, state) => {
       const cancellation = aCancellation({ state });
       const after = afterLastPoll(UNANSWERED, anExtendedTask({ cancellation }));
@@ -224,7 +224,7 @@ describe("an order to cancel whose outcome is open at the deadline", () => {
   );
 
   it.each(["ended", "refused", "unknown"] as const)(
-    "the upstream is asked to cancel again at the deadline after an order to cancel in the state %s",
+    "at the deadline, the upstream is asked to cancel again when an earlier order to cancel is in the state %s",
     (kind) => {
       const cancellation = aCancellation({ state: answeredAs(kind) });
       const after = afterLastPoll(UNANSWERED, anExtendedTask({ cancellation }));
@@ -241,7 +241,7 @@ describe("an order to cancel whose outcome is open at the deadline", () => {
   });
 });
 
-it("a task without a job fails at its deadline at once", () => {
+it("a task without a job fails as soon as its deadline has come", () => {
   const end = finish(anOpenTask({ deadlineAt }), DEADLINE_STEP.event, deadlineAt, CANCELABLE);
   expect(end).toMatchObject({ body: TIMEOUT_BODY, cancellation: null });
 });

@@ -66,7 +66,7 @@ const CALL = {
 
 describe("cancel of a task whose job the relay cannot cancel", () => {
   it.each(["pending", "processing"] as const)(
-    "an order to cancel fails a %s task whose job cannot be canceled at once, and says that the upstream was not asked",
+    "an order to cancel fails a %s task at once when its job cannot be canceled, and says that the upstream was not asked",
     (status) => {
       expect(finish(anOpenTask({ status }), cancel, later)).toMatchObject({
         status: "failed",
@@ -142,7 +142,7 @@ describe("cancel of a task whose job the relay can cancel", () => {
 describe("cancel by the account that owns the task", () => {
   const own = anOwnTask();
 
-  it("an account cancels a task that it has submitted", () => {
+  it("an account can cancel a task that it has submitted", () => {
     const task = apply(own, byOwner, NOW, CANCELABLE);
     expect(task).toMatchObject({ status: "pending", cancellation: aCancellation() });
   });
@@ -260,7 +260,7 @@ describe("the upstream's answer to a cancellation", () => {
     expectUnchanged(task, aCancelEnd("canceled", 200, OTHER_JOB), NOW, CANCELABLE);
   });
 
-  it("a job that is attached while another is being canceled is canceled too; after a finished cancellation it is not", () => {
+  it("a job that is attached while another is being canceled is canceled too; a job attached after the cancellation has ended is not", () => {
     const tried = aCancelingTask({ state: { kind: "asking", retryAt: later, tries: 2 } });
     expect(apply(tried, anAttachment(OTHER_JOB), NOW, CANCELABLE)).toMatchObject({
       cancellation: aCancellation(),
@@ -279,7 +279,7 @@ describe("the polls after the answer to a cancellation", () => {
     ["unknown", [0, 1, 3, 10, 30, 60, 120]],
     ["refused", [0]],
   ] as const)(
-    "after a cancellation with the state %s the job is polled at these seconds, beside its regular polls: %j",
+    "after a cancellation with the state %s the job is polled at these seconds, in addition to its regular polls: %j",
     (kind, seconds) => {
       const task = aCancelingTask({ state: answeredAs(kind) });
       let polledAt = NOW - 1;
@@ -292,7 +292,7 @@ describe("the polls after the answer to a cancellation", () => {
     },
   );
 
-  it("a poll that follows the answer to a cancellation keeps the gap of the provider, but does not wait behind the polls of other tasks", () => {
+  it("a poll that follows the answer to a cancellation keeps the provider's minimum time between polls, but does not wait behind polls of other tasks", () => {
     const task = aCancelingTask({ state: { ...answeredAs("ended"), answeredAt: NOW + 500 } });
     expect(wakeAt(task, cancelable({ polledAt: NOW, askedAt: NOW }))).toBe(NOW + SECOND);
     const deferred = cancelable({ pollDeferredAt: NOW, pollDeferredTo: later });
@@ -335,7 +335,7 @@ describe("the polls after the answer to a cancellation", () => {
     });
   });
 
-  it("the time of the next regular poll is the same as without a cancellation while the upstream is being asked to cancel", () => {
+  it("while the upstream is being asked to cancel a job, the job's next regular poll has the same time as without a cancellation", () => {
     const asking = { kind: "asking", retryAt: later, tries: 1 } as const;
     expect(wakeAt(aCancelingTask({ state: asking }), CANCELABLE)).toBe(FIRST_POLL);
   });
@@ -348,7 +348,7 @@ it.each([
   ["whose submission is under way", aSendingTask(), null, null],
   ["that has ended", aFinishedTask(), null, null],
 ] as const)(
-  "the facts of a task %s say what an order to cancel it would do",
+  "what the console shows of a task %s includes what an order to cancel it would do",
   (_what, task, byOperator, byAccount) => {
     const effectFor = (reader: "operator" | "account", policy = CANCELABLE) =>
       taskFacts(task, reader, policy).cancelEffect;

@@ -136,7 +136,7 @@ describe("a task whose price is being charged", () => {
     expectUnchanged(record, event, later);
   });
 
-  it("while a task's price is being charged, the charge is its only due step, even past its deadline and while the relay is paused", () => {
+  it("while a task's price is being charged, the charge is its only planned step, even past its deadline and while the relay is paused", () => {
     const record = aChargingTask({ deadlineAt: NOW - 1 });
     const paused = aPolicy({ pausedAt: later });
     expect(wakeAt(record, paused)).toBe(NOW);
@@ -145,7 +145,7 @@ describe("a task whose price is being charged", () => {
 });
 
 describe("the answer of the ledger", () => {
-  it("a successful charge creates the open task and stores the generation number of its account's signing secret in it", () => {
+  it("a successful charge creates the open task and stores in the task the generation number of its account's signing secret", () => {
     const decision = transition(aChargingTask(), aChargeEnd(), POLICY, later);
     expect(committed(decision)).toEqual(
       aChargedTask({ indexRow: { ...NEW_ROW, outdatedAt: later }, version: later }),

@@ -63,7 +63,7 @@ it.each([
   ["http://192.168.1.1", "rejected"],
   ["https://nas.local", "rejected"],
 ])(
-  "a connection's base URL on the relay's own machine, but no other local one, is accepted with ALLOW_LOCAL_CALLBACKS=true: %s is then %s",
+  "with ALLOW_LOCAL_CALLBACKS=true, a connection's base URL may lead to the relay's own machine, but to no other local host: %s is %s",
   (base_url, verdict) => {
     for (const vars of [{ ARK_BASE_URL: base_url }, connections({ a: { ...KEY, base_url } })]) {
       expect(configuredWith(vars).ok).toBe(false);
@@ -93,7 +93,7 @@ it.each([
   ],
   ["refuses", "https://llm-1.cn-beijing.maas.aliyuncs.com:8443", "no other port is accepted"],
 ])(
-  "a base URL for dashscope has https:, the host of a workspace and no port: the configuration %s %s, because %s",
+  "a base URL for dashscope has https:, the host of a workspace and no port: the configuration %s the URL %s, because %s",
   (verb, base_url) => {
     const isAccepted = verb === "accepts";
     const vars = connections({ a: { ...KEY, provider: "dashscope", base_url } });
@@ -117,7 +117,7 @@ it.each([
   ["refuses", "https://10.0.0.1"],
   ["refuses", "https://relay.example.com"],
 ])(
-  "EXTRA_BASE_HOSTS allows https: base URLs on public hosts and ports in it (gw.example.com, proxy.example.com:8443): the configuration %s %s",
+  "EXTRA_BASE_HOSTS allows https: base URLs on public hosts and ports in it (gw.example.com, proxy.example.com:8443): the configuration %s the URL %s",
   (verb, base_url) => {
     const isAccepted = verb === "accepts";
     const hosts = "gw.example.com Proxy.example.com:8443 10.0.0.1 relay.example.com";

@@ -52,7 +52,7 @@ describe("the plan of copies", () => {
     expect(wakeAt(startTry(begun(), 1, NOW, 1))).toBe(NOW + 12 * SECOND);
   });
 
-  it("a try to copy an output that a crash interrupts is counted, and the next try follows after the usual wait", () => {
+  it("when a crash interrupts a try to copy an output, the try is counted, and the next try follows after the usual wait", () => {
     const started = startTry(begun(), 1, NOW, 0);
     expect(nextCopy(started, NOW + 9 * SECOND)).toBeNull();
     expect(nextCopy(started, NOW + 10 * SECOND)?.state).toMatchObject({ tries: 1 });
@@ -77,18 +77,18 @@ describe("the plan of copies", () => {
     expect(unreported(tried(begun(), FINAL))).toEqual([{ number: 1, state: lost }]);
   });
 
-  it("the copy of an output is given up when the next try would come after the end of the upstream's link, and not before", () => {
+  it("the copy of an output is given up when the next try would come after the upstream's link has expired, and not before", () => {
     const lost = [{ number: 1, state: { kind: "lost", reason: "refused" } }];
     const copies = begun();
     expect(unreported(tried(copies, FAILED, SOURCE_ENDS_AT - 10 * SECOND))).toEqual(lost);
     expect(unreported(tried(copies, FAILED, SOURCE_ENDS_AT - 10 * SECOND - 1))).toEqual([]);
   });
 
-  it("each output is tried to be copied at least once, even when the upstream's link has ended before", () => {
+  it("the relay tries at least once to copy each output, even when the upstream's link has already expired", () => {
     expect(nextCopy(begun(), SOURCE_ENDS_AT + HOUR)?.number).toBe(1);
   });
 
-  it("a copy of an output that has ended is not changed by a further try", () => {
+  it("an ended copy of an output is not changed by a further try to copy the output", () => {
     const kept = tried(begun(), KEPT);
     expect(tried(kept, FINAL)).toEqual(kept);
     expect(withUpload(kept, 1, "upload-1")).toEqual(kept);
@@ -120,7 +120,7 @@ describe("the report to the task of copies that have ended", () => {
     expect(told.report).toEqual({ retryAt: NOW + SECOND, tries: 0 });
   });
 
-  it("when the task has accepted the report of all ended copies, the next alarm is that of the deletion of the copies", () => {
+  it("when the task has accepted the report of all ended copies, the next alarm is set for the deletion of the copies", () => {
     const ended = tried(begun(), KEPT);
     expect(wakeAt(endReport(ended, unreported(ended), true, NOW))).toBe(NOW + 7 * DAY);
   });
@@ -157,7 +157,7 @@ describe("the permission to copy an output in an isolate", () => {
     for (const slot of [first, second, third]) slot?.giveBack();
   });
 
-  it("an object asks again for the permission to copy after 1 to 5 s when no other waits, and after a minute at most when many wait", () => {
+  it("an object that copies outputs asks again for the permission after 1 to 5 s when no other waits, and after a minute at most when many wait", () => {
     const slots = [slotAt(NOW), slotAt(NOW)];
     for (const slot of slots) slot?.renew(NOW + DAY);
     expect(waitOf("only", NOW + HOUR, 0)).toBe(SECOND);

@@ -93,7 +93,7 @@ it.each([
   },
 );
 
-it("a customer's key may have 4,096 characters with its scheme; of a longer one the refusal names the header", () => {
+it("a customer's key may have 4,096 characters with its scheme; a longer one is refused, and the refusal names its header", () => {
   const longest = "k".repeat(MAX_KEY_CHARS - "Bearer ".length);
   expect(read("ark", { Authorization: `Bearer ${longest}` })).toMatchObject({ ok: true });
   const message = "must have a key of at most 4096 characters";

@@ -97,7 +97,7 @@ describe("a task with a customer's key", () => {
     expect(sealedKeyOf(task)).toEqual(SEALED_KEY);
   });
 
-  it("a task is polled with its customer's key although the connection has none, and waits for hooks as long as is set for customers' keys", () => {
+  it("a task is polled with its customer's key although the connection has none, and waits for hooks for the time that is set for customers' keys", () => {
     const sending = apply(
       null,
       aSubmittedRegistration({}, { customerKey: SEALED_KEY }),
@@ -113,7 +113,7 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("a task whose customer's key was dropped is not polled with the connection's key, with which a task without a customer's key is polled", () => {
+  it("a task whose customer's key was dropped is not polled with the connection's key, unlike a task that never had a customer's key", () => {
     const step = nextStep(anAttachedTask(), POLICY, LATER);
     expect(step).toMatchObject({ kind: "poll", poll: { customerKey: null } });
     expect(nextStep(aCustomerTask({ submission: withDroppedKey() }), POLICY, LATER)).toBeNull();
@@ -165,7 +165,7 @@ describe("a task with a customer's key", () => {
     expect(task.upstream?.job).toBeNull();
   });
 
-  it("a task with a customer's key reports nothing about expected hooks to its connection, whether a poll or a hook has found its end", () => {
+  it("a task with a customer's key reports nothing about expected hooks to its connection, whether a poll or a hook has found the task's end", () => {
     const before = anAttachedTask({ hookWaitMs: 0 }, { submission: aCustomerTask().submission });
     const end = aPollEnd(newsAnswer(aCompletion()));
     expect(hookReportOf(before, end, apply(before, end, LATER))).toBeNull();
@@ -178,7 +178,7 @@ describe("a task with a customer's key", () => {
 });
 
 describe("the sealed key of a customer in a task", () => {
-  it("the sealed key of a customer is dropped by the change that settles its task", () => {
+  it("the sealed key of a customer is dropped by the change that settles its task, i.e. after which nothing is left to send or to refund", () => {
     const ended = apply(aCustomerTask(), aPollEnd(newsAnswer(aCompletion())), LATER);
     expect(sealedKeyOf(ended)).toEqual(SEALED_KEY);
     expect(keyIn(apply(ended, anEndAs(1, "delivered"), LATER + SECOND))).toEqual(DROPPED);
@@ -187,7 +187,7 @@ describe("the sealed key of a customer in a task", () => {
     expect(keyIn(apply(silent, { type: "cancel", isForced: false }, LATER))).toEqual(DROPPED);
   });
 
-  it("after a task failed at its deadline, its customer's key is kept until an hour after the job's last poll, a day later, and then dropped", () => {
+  it("after a task failed at its deadline, its customer's key is kept for the job's last poll, a day later, and is dropped an hour after that poll", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const endedAt = task.deadlineAt;
     const failed = finish(task, { type: "deadline" }, endedAt);
@@ -217,7 +217,7 @@ describe("the sealed key of a customer in a task", () => {
     expect(keyIn(apply(failed, end, task.deadlineAt + HOUR))).toEqual(DROPPED);
   });
 
-  it("the sealed key of a customer is dropped when the submission is not sent while its price is still being charged", () => {
+  it("when a submission is given up before it is sent, while its price is being charged, the sealed key of a customer is dropped", () => {
     const charging = apply(null, aPricedSubmission({ chargeId: "c" }, { customerKey: SEALED_KEY }));
     const unsent = apply(charging, NOT_SENT, LATER);
     expect([unsent.status, keyIn(unsent)]).toEqual(["charging", DROPPED]);
@@ -242,7 +242,7 @@ describe("the sealed key of a customer in a task", () => {
     ["is refused", aRefusal()],
     ["is not sent", NOT_SENT],
   ])(
-    "the sealed key of a customer is dropped while the price of a submission that %s is returned",
+    "when a submission with a price %s, the sealed key of a customer is dropped already while the price is being returned",
     (_, outcome) => {
       const charging = apply(
         null,
@@ -273,7 +273,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
     expect(settledAt(told, LATER + HOUR, lost)).toBe(told);
   });
 
-  it("a task records without a notice that no relay secret opens its customer's key when the operator gets no notices", () => {
+  it("when the operator gets no notices, a task still records that no relay secret opens its customer's key", () => {
     const silent = settledAt(aCustomerTask(), LATER, withoutSecret());
     expect([keyIn(silent), "notices" in silent && silent.notices]).toEqual([
       aCustomerKey(LATER),
@@ -284,7 +284,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
     expect(settledAt(aCustomerTask(), LATER, unwanted)).toEqual(silent);
   });
 
-  it("a task whose customer's key no relay secret opens stays open until a hook ends it, as where the connection has no key", () => {
+  it("a task whose customer's key no relay secret opens stays open until a hook ends it, like a task whose connection has no key", () => {
     const ended = finish(reported(), aSubmissionHook(aCompletion()), LATER + SECOND, lost);
     expect(ended.status).toBe("completed");
   });
@@ -304,7 +304,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
     expect(nextStep(back, POLICY, LATER + HOUR)).toMatchObject({ kind: "poll" });
   });
 
-  it("a customer's key that no relay secret opens is dropped when its task fails at the deadline and is settled, without a later poll", () => {
+  it("when a task without a callback fails at its deadline, its customer's key that no relay secret opens is dropped at once, without a later poll", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const failed = finish(
       settledAt(task, LATER, lost),
@@ -317,7 +317,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
 });
 
 describe("a customer's key that the upstream refuses", () => {
-  it("a customer's key that the upstream refuses is used for the next poll of the open task; only the first refusal makes a new version", () => {
+  it("a customer's key that the upstream refuses is used for the open task's next poll; only the first refusal gives the task a new version", () => {
     const refused = refusedOnce();
     expect(refused).toMatchObject({
       status: "pending",

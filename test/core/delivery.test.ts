@@ -84,7 +84,7 @@ describe("an automatic series", () => {
     expectUnchanged(taskAfter(finish), start, NOW + MINUTE);
   });
 
-  it("the record of an ended callback attempt has its planned and real start, its duration, the digest of what was sent, and the answer", () => {
+  it("the record of an ended callback attempt has its planned and real start, its duration, the hash of what was sent, and the answer", () => {
     const answer = { contentType: "text/plain", locationHost: null, retryAfter: "60" };
     const answered = { statusCode: 530, cloudflareError: 1016, responseExcerpt: "busy", answer };
     const end = { outcome: "unreachable", ...answered, sentDigest: "0123" } as const;
@@ -148,7 +148,7 @@ describe("the end of an attempt", () => {
 });
 
 describe("another schedule of callback attempts", () => {
-  it("a schedule of callback attempts whose first wait is not 0 delays the first attempt by that wait", () => {
+  it("when the schedule of callback attempts begins with a wait other than 0, the first attempt comes after this wait", () => {
     const policy = aPolicy({ scheduleMs: [5 * SECOND, MINUTE] });
     expect(stateAfter([0, report, policy])).toEqual(due(5 * SECOND));
   });

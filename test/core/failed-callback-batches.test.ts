@@ -10,7 +10,7 @@ function added(batches: FailedCallbackBatches, times: readonly number[]) {
   return times.map((time, n) => batches.add(HOST, id(n), NOW + time));
 }
 
-it("when 1,000 callbacks to a host fail within 3 s, only two tasks report them: one at once, and one all others at the end of the 3 s", () => {
+it("when 1,000 callbacks to a host fail within 3 s, only two tasks report: the first at once about itself, and another after the 3 s about all others", () => {
   const batches = new FailedCallbackBatches();
   expect(batches.add(HOST, "first", NOW)).toBe(0);
   expect(batches.take(HOST)).toEqual({ failed: 1, tasks: ["first"] });
@@ -46,7 +46,7 @@ it.each<[string, readonly number[], readonly (number | null)[]]>([
   },
 );
 
-it("failed callbacks that could not be reported are reported with the host's next failure, and a task that is in both is counted once", () => {
+it("failed callbacks that could not be reported are reported with the host's next failure, and a task that is in both reports is counted once", () => {
   const batches = new FailedCallbackBatches();
   added(batches, [0, 1, 2]);
   const batch = batches.take(HOST);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FaultNotes } from "../../src/objects/task/fault-notes.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
 
-it("FaultNotes, which groups failed attempts at a host, orders only 12 reports when 10,000 attempts fail within a minute", () => {
+it("FaultNotes, which groups failed attempts at a host, causes only 12 reports when 10,000 attempts fail within a minute", () => {
   const notes = new FaultNotes();
   const reports = Array.from({ length: 10_000 }, (_, n) => notes.add("host", NOW + n * 6));
   const made = reports.filter((count) => count > 0);
@@ -31,7 +31,7 @@ it.each([
     [1, 0, 2],
   ],
 ])(
-  "FaultNotes has the first failed attempt at a host reported at once, and those of the next ten seconds in groups: it %s",
+  "FaultNotes causes a report at once about the first failed attempt at a host, and reports in groups about those of the next ten seconds: it %s",
   (_what, times, counts) => {
     const notes = new FaultNotes();
     expect(times.map((time) => notes.add("host", NOW + time))).toEqual(counts);

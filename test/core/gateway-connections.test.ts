@@ -64,7 +64,7 @@ it("a connection to a gateway must not have a jwks_url", () => {
   expect(configuredWith(connections({ gw: entry }))).toEqual({ ok: false, error });
 });
 
-it("new-api has a default connection only with a base URL; without an API key it accepts customers' keys; polls wait for no hook", () => {
+it("new-api has a default connection only with a base URL; without an API key that connection accepts customers' keys; its polls wait for no hook", () => {
   const [key, url] = [{ NEWAPI_API_KEY: "k" }, { NEWAPI_BASE_URL: "https://gateway.example.com" }];
   expect(connectionsOf(key).has("newapi")).toBe(false);
   expect(connectionsOf(url).get("newapi")?.key).toBeNull();

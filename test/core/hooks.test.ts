@@ -165,7 +165,7 @@ describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
   });
 });
 
-it("a signed hook that attaches the job that it names makes a poll due at once when a stored hook has claimed the end of this job", () => {
+it("when a signed hook attaches the job that it names, a poll is due at once if a stored hook has claimed the end of this job", () => {
   const keptHooks = [aKeptHook(aCompletion()), aKeptHook(anUpstreamFailure(), OTHER_JOB.id)];
   const task = aProvidedTask({ tracking: aTracking({ poll: null, keptHooks }) });
   expect(apply(task, aHook(PROCESSING, signed), later)).toMatchObject({
@@ -186,7 +186,7 @@ describe("a hook that says queued or running about a task that cannot be polled"
       aProvidedTask(running()),
     ],
   ])(
-    "a hook that does not advance the status of a task that cannot be polled changes nothing, for example one that reports %s",
+    "when a task cannot be polled, a hook that does not advance its status changes nothing, for example a hook that reports %s",
     (_what, said, record) => {
       for (const isSigned of [true, false]) {
         expectUnchanged(record, aHook(said, { isSigned }), later, NO_KEY, "ignored");
@@ -331,7 +331,7 @@ describe("an unsigned hook before the job is attached", () => {
     expect(again).toEqual({ kind: "unchanged", record, note: "ignored" });
   });
 
-  it("before a job is attached, an unsigned hook is stored if its news and job id take at most 8192 bytes in storage, and otherwise ignored", () => {
+  it("before a job is attached, an unsigned hook is stored if its report and job id take at most 8192 bytes in storage, and otherwise ignored", () => {
     const { jobId } = aHook(aCompletion());
     const base = storedBytes({ jobId, news: aCompletion({ urls: ["x".repeat(8000)] }) }) - 8000;
     const fitting = aCompletion({ urls: ["x".repeat(8192 - base)] });
@@ -375,7 +375,7 @@ describe("an unsigned hook of the attached job that claims its end", () => {
 });
 
 describe("a hook of the attached job that says queued or running", () => {
-  it("the first hook about the attached job that reports running makes the task processing and postpones its next poll to two minutes later", () => {
+  it("the first hook that reports the attached job as running makes the task processing and postpones its next poll to two minutes later", () => {
     const at = later + 2 * MINUTE;
     for (const isSigned of [true, false]) {
       const decision = transition(anAttachedTask(), aHook(PROCESSING, { isSigned }), POLICY, later);
@@ -404,7 +404,7 @@ describe("a hook of the attached job that says queued or running", () => {
 describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
   const hooks = [true, false].map((isSigned) => aHook(NO_OUTPUT, { isSigned, unread }));
 
-  it(`a hook about the attached job that is not understood (${unread}) makes a poll due at once and ends no task, signed or not`, () => {
+  it(`a hook that is about the attached job and is not understood (${unread}) makes a poll due at once and ends no task, signed or not`, () => {
     for (const hook of hooks) {
       const decision = transition(attached, hook, POLICY, later);
       expect(decision).toMatchObject({ kind: "changed", note: "nudged" });
@@ -413,7 +413,7 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     }
   });
 
-  it(`a hook that is not understood (${unread}) only has its reason stored where the job cannot be polled, with or without a job`, () => {
+  it(`where jobs cannot be polled, only the reason of a hook that is not understood (${unread}) is stored, whether a job is attached or not`, () => {
     for (const task of [attached, unattached]) {
       for (const hook of hooks) {
         const decision = transition(task, hook, NO_KEY, later);
@@ -424,7 +424,7 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     }
   });
 
-  it(`the fourth hook that is not understood (${unread}) where the job cannot be polled changes nothing`, () => {
+  it(`when the job cannot be polled, the fourth hook that the relay cannot understand (${unread}) changes nothing`, () => {
     const [hook] = hooks;
     const three = [1, 2, 3].reduce<TaskRecord>(
       (task, ms) => apply(task, hook ?? aHook(NO_OUTPUT), later + ms, NO_KEY),
@@ -433,7 +433,7 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     expectUnchanged(three, hook ?? aHook(NO_OUTPUT), later + 4, NO_KEY, "ignored");
   });
 
-  it(`a hook that is not understood (${unread}) and comes before its job is kept, and causes a poll at once when the job is attached`, () => {
+  it(`a hook that is not understood (${unread}) and comes before its job is stored, and causes a poll at once when the job is attached`, () => {
     const unsigned = aHook(NO_OUTPUT, { unread });
     const kept = apply(unattached, unsigned, later);
     expect(kept).toMatchObject({
@@ -446,25 +446,25 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     });
   });
 
-  it(`a kept hook that was not understood (${unread}) ends no task whose job cannot be polled when it is attached`, () => {
+  it(`a stored hook that is not understood (${unread}) does not end its task when a job that cannot be polled is attached`, () => {
     const kept = apply(unattached, aHook(NO_OUTPUT, { unread }), later);
     const attachedLate = apply(kept, anAttachment(), later + 1, NO_KEY);
     expect(attachedLate).toMatchObject({ status: "pending", tracking: { keptHooks: [] } });
   });
 
-  it(`a hook about another job that is not understood (${unread}) changes nothing`, () => {
+  it(`a hook that is not understood (${unread}) and is about another job than the attached one changes nothing`, () => {
     for (const policy of [POLICY, NO_KEY]) {
       const hook = aHook(NO_OUTPUT, { unread, jobId: OTHER_JOB.id });
       expectUnchanged(attached, hook, later, policy, "other_job");
     }
   });
 
-  it(`a hook that is not understood (${unread}) and comes after the end of its task is ignored after a failure at the deadline`, () => {
+  it(`a hook that is not understood (${unread}) is ignored when it comes after its task failed at the deadline`, () => {
     const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
     for (const hook of hooks) expectUnchanged(timedOut, hook, later, POLICY, "ignored");
   });
 
-  it(`a signed hook that is not understood (${unread}) and names its job attaches it, and a poll is due at once`, () => {
+  it(`a signed hook that is not understood (${unread}) and names a job attaches this job to the task, and a poll is due at once`, () => {
     const record = apply(unattached, aHook(NO_OUTPUT, { isSigned: true, unread }), later);
     expect(record).toMatchObject({
       status: "pending",
@@ -481,7 +481,7 @@ it.each([
   ["cgt1==", "cgt1", true],
   ["cgt1==", "cgt1===", false],
 ])(
-  "a job id is compared without the padding at its end, of one or two '=', and with any other '=': for %s and %s that is %s",
+  "two job ids are compared without one or two '=' at their ends (padding), and with every other '=': for %s and %s that gives %s",
   (id, jobId, isSame) => {
     expect(isAbout({ id, endpoint: null }, jobId)).toBe(isSame);
   },

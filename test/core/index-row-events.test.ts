@@ -36,7 +36,7 @@ const visible: readonly (readonly [string, TaskRecord])[] = [
 
 describe("the end of a write of the index row", () => {
   it.each(visible)(
-    "a successful index write that was repeated is recorded in %s and does not change the task's version",
+    "a repeated index write that succeeds is recorded in the record of %s and does not change the task's version",
     (_, record) => {
       const indexRow = { version: NOW, outdatedAt: null, hasFailed: false };
       const after = committed(decide(record, written({ isRepeat: true })));
@@ -53,14 +53,17 @@ describe("the end of a write of the index row", () => {
     }
   });
 
-  it.each(visible)("only the first failure of an index write is recorded in %s", (_, record) => {
-    const failed = committed(decide(record, written({ isWritten: false })));
-    expect(failed).toEqual({ ...record, indexRow: { ...record.indexRow, hasFailed: true } });
-    const again = written({ isWritten: false, isRepeat: true });
-    expect(decide(failed, again)).toEqual({ kind: "unchanged", record: failed });
-    const success = committed(decide(failed, written()));
-    expect(success.indexRow).toEqual({ version: NOW, outdatedAt: null, hasFailed: false });
-  });
+  it.each(visible)(
+    "of several failures of index writes, only the first is recorded in the record of %s",
+    (_, record) => {
+      const failed = committed(decide(record, written({ isWritten: false })));
+      expect(failed).toEqual({ ...record, indexRow: { ...record.indexRow, hasFailed: true } });
+      const again = written({ isWritten: false, isRepeat: true });
+      expect(decide(failed, again)).toEqual({ kind: "unchanged", record: failed });
+      const success = committed(decide(failed, written()));
+      expect(success.indexRow).toEqual({ version: NOW, outdatedAt: null, hasFailed: false });
+    },
+  );
 
   it("the next change of a task stores which version the index has, and a write of the new version is planned", () => {
     const hook = aHook(PROCESSING);

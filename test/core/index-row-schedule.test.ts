@@ -169,7 +169,7 @@ describe("the next write of a row after a failed one", () => {
     },
   );
 
-  it("after a change in the millisecond in which a failed write began, the row is written again 5 s later", () => {
+  it("when a task changes in the very millisecond in which a failed write of its index row began, the row is written again 5 s later", () => {
     const before = anOpenTask({ indexRow: known(0, { outdatedAt: NOW, hasFailed: true }) });
     const ended = aFinishedTask({ indexRow: before.indexRow, version: NOW + DAY });
     const policy = { ...INDEXED, indexTriedAt: NOW + DAY };
@@ -208,7 +208,7 @@ describe("the next write of a row after a failed one", () => {
     expect([after(NOW), after(NOW - 1), after(0)]).toEqual([undefined, NOW, NOW]);
   });
 
-  it("a write says that it is a repetition when an earlier one of the same version was planned", () => {
+  it("an index write says that it is a repetition when an earlier write of the same version was planned", () => {
     const task = anOpenTask({ indexRow: known(0, { outdatedAt: NOW }) });
     const isRepeat = (indexTriedAt: number) => {
       const step = writeIndexRow(task, { ...INDEXED, indexTriedAt })?.step(NOW);

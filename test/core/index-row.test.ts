@@ -337,13 +337,13 @@ describe("the index row of a redelivered task", () => {
     });
   });
 
-  it('has the value "sending" in its field callback again while a redelivery is due', () => {
+  it('the index row of a redelivered task has the value "sending" in its field callback again while the redelivery is due', () => {
     const state = { kind: "due", nextAttemptAt: NOW + 2 * DAY } as const;
     const row = rowOf(aFinishedTask({ callback: aCallback({ attempts: [again], state }) }), POLICY);
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
-  it("the index row of a task counts attempts that the record has dropped, with firstAttemptMs and settledMs null", () => {
+  it("the index row of a task also counts attempts that the task's record has dropped; its firstAttemptMs and settledMs are then null", () => {
     const droppedOutcomes = { delivered: 9, interrupted: 20 };
     const dropped = { attempts: [again], droppedOutcomes, lastNumber: 30 };
     expect(rowOf(aFinishedTask({ callback: aCallback(dropped) }), POLICY)).toMatchObject({
@@ -467,7 +467,7 @@ it.each([
   ["whose callback is delivered", aCallback()],
   ["without a callback URL", null],
 ])(
-  "the index row of a completed task %s has the next try of the release of its credits as dueAt",
+  "the index row of a completed task %s has as dueAt the time of the next try to release its credits",
   (_what, callback) => {
     const state = { kind: "releasing", retryAt: NOW + 7_000, tries: 1 } as const;
     const final = { credits: 13, basis: "usage" } as const;

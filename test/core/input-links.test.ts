@@ -31,7 +31,7 @@ describe("the digest of a link", () => {
     expect(digests.every((digest) => /^[a-z\d]{8,14}$/.test(digest))).toBe(true);
   });
 
-  it("the digest of a link differs by the order of the characters, by a character beyond ASCII, and for an empty text", () => {
+  it("the digests of two links differ when the links have the same characters in another order, another character beyond ASCII, or when one is empty", () => {
     const digests = ["", "ab", "ba", "b\u00e1", "b\u0161", "aa", "aaa"].map(linkDigest);
     expect(new Set(digests).size).toBe(digests.length);
   });
@@ -46,7 +46,7 @@ describe("a success with a link that the job got as input", () => {
     expect(withoutInputLinks(completed([INPUT, OUTPUT]), SUBMISSION)).toEqual(completed([OUTPUT]));
   });
 
-  it("a success whose only link the job got as input becomes a success without output, and keeps its usage", () => {
+  it("a success whose only link is one that the job got as input becomes a success without output, and keeps its usage", () => {
     const usage = { seconds: 5 };
     expect(withoutInputLinks({ ...completed([INPUT]), usage }, SUBMISSION)).toEqual({
       status: "no_output",
@@ -66,7 +66,7 @@ describe("a success with a link that the job got as input", () => {
   });
 
   it.each(["queued", "processing", "no_output"] as const)(
-    "news with the state %s, which has no links, is not changed by the links that the job got as input",
+    "a report on a job in the state %s, which has no links, is not changed by the links that the job got as input",
     (status) => {
       const news = { status };
       expect(withoutInputLinks(news, SUBMISSION)).toBe(news);
@@ -90,12 +90,12 @@ describe("a task that the relay has submitted with a link", () => {
     expect(ends.map(urlsIn)).toEqual([[OUTPUT], [OUTPUT], [OUTPUT]]);
   });
 
-  it("a task stays open, and is polled at once, when a signed hook reports a success whose only link the relay has submitted", () => {
+  it("a task stays open, and is polled at once, when a signed hook reports success with only a link that the relay itself has submitted", () => {
     const hook = aSubmissionHook(completed([INPUT]), { isSigned: true });
     expect(apply(task, hook)).toMatchObject({ status: "pending" });
   });
 
-  it("a submitted task stores the digests of the links in its call from its registration on, and gives them to its polls", () => {
+  it("a submitted task stores short digests of the links in its call from its registration on, and gives them to its polls", () => {
     const registered = apply(null, aSubmittedRegistration({}, SUBMISSION));
     expect(registered.submission).toMatchObject(SUBMISSION);
     const step = nextStep(task, POLICY, NOW + MINUTE);

@@ -214,7 +214,7 @@ describe("scanBody", () => {
     }
   });
 
-  it("scanBody refuses a million opening brackets in a submission body like 257, without a call stack that grows with them", () => {
+  it("scanBody refuses a million opening brackets in a submission body as it refuses 257, without a call stack that grows with them", () => {
     expect(found(`{"a":${"[".repeat(1_000_000)}`)).toEqual({
       pointer: "",
       message: "must not be nested deeper than 256",

@@ -123,7 +123,7 @@ describe("a signed hook about a job that is not attached to the task", () => {
 describe("the deadline of a task to which no job was attached", () => {
   const paused = withLimits({ isTaskNamed: true }, { pausedAt: deadlineAt });
 
-  it("a task without an attached job polls a job that a stored hook names only at the deadline, if the provider's answers name the task", () => {
+  it("at its deadline, and not before, a task without an attached job polls a job that a stored hook names, if the provider's answers name the task", () => {
     expect(wakeAt(success, NAMING)).toBe(deadlineAt);
     expect(nextStep(success, NAMING, deadlineAt)).toEqual({
       kind: "poll",

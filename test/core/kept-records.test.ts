@@ -17,7 +17,7 @@ it.each(ALL)(
 );
 
 it.each(ALL)(
-  "a task that the previous release has stored (with %s) runs by its alarms alone until it is erased, and its result does not change",
+  "a task that the previous release has stored (with %s) runs without any request, by its alarms, until it is erased; its result does not change",
   async (_, stored) => {
     const record = parseRecord(structuredClone(stored));
     const host = new MemoryHost();

@@ -23,7 +23,7 @@ const success = aHook(aCompletion());
 describe("an unsigned hook that claims success after its task has failed at the deadline", () => {
   const hinted = committed(transition(timedOut, success, POLICY, later));
 
-  it("an unsigned hook that claims success after its task failed at the deadline only causes two polls: at once and two minutes later", () => {
+  it("an unsigned hook that claims success after its task failed at the deadline causes only two polls: at once and two minutes later", () => {
     expect(hinted).toEqual({
       ...timedOut,
       late: { hintAt: later, resultAt: null },

@@ -166,7 +166,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     expect(wakeAt(dueAt(endedAt + HOUR + 26 * SECOND), asked)).toBe(endedAt + HOUR);
   });
 
-  it("a poll of a task that has failed at its deadline, for which the relay wakes after a pause, waits for a callback attempt that is due soon after", () => {
+  it("when the relay wakes after a pause, a poll of a task that has failed at its deadline waits for a callback attempt that is due soon after", () => {
     const pausedAt = endedAt + 2 * HOUR;
     const paused = aPolicy({ polledAt: endedAt, pausedAt });
     const checkedAt = wakeAt(timedOut, paused);

@@ -58,7 +58,7 @@ describe("the relay's link to an output", () => {
     expect((await linksOf(BUCKET)).links).toBeNull();
   });
 
-  it("without the bucket OUTPUTS, the relay makes links only to outputs at a connection's own origin that open only with its key", async () => {
+  it("without the bucket OUTPUTS, the relay makes links only to those outputs at a connection's own origin that open only with the connection's key", async () => {
     const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net/api" };
     const vars = { ...connections({ gateway }), PUBLIC_URL };
     const { links } = await linksOf(vars);
@@ -78,7 +78,7 @@ describe("the relay's link to an output", () => {
     ["where outputs are kept", BUCKET],
     ["where none are kept", {}],
   ])(
-    "no link of the relay is made %s to an output that opens only with a key and that an event or an unsigned hook has reported",
+    "the relay makes no link to an output that opens only with a key and that an event or an unsigned hook has reported, %s",
     async (_, vars) => {
       const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net" };
       const { links } = await linksOf({ ...connections({ gateway }), PUBLIC_URL, ...vars });

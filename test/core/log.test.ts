@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it('a log line of the level "detail" is built and written with LOG=all only', () => {
+it('only with LOG=all a log line of the level "detail" is built and written', () => {
   const written = vi.spyOn(console, "log").mockImplementation(() => undefined);
   const line = vi.fn(() => ({ event: "sample" }));
   logAs("detail", line, { logsDetails: false });

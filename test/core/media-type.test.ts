@@ -120,7 +120,7 @@ it("only the first bytes of an output decide its media type: the beginning of an
 });
 
 it.each(["text/html;audio/mpeg", "application/video/mp4", "image/svg+xml; of=video/mp4"])(
-  "an output of the media type %s, which only contains that of a film or a sound, is not shown inline",
+  "an output of the media type %s, which merely contains the name of an audio or video type, is not shown inline",
   (type) => {
     expect(isShownInline(type)).toBe(false);
   },
@@ -149,9 +149,12 @@ it.each([
   ["application/pdf", "pdf"],
   ["application/zip", "zip"],
   ["model/gltf-binary", "glb"],
-])("a file of the media type %s gets the extension %s in place of a foreign one", (type, usual) => {
-  expect(extensionOfType(type, "html")).toBe(usual);
-});
+])(
+  "a file of the media type %s gets the extension %s in place of one that does not belong to this media type",
+  (type, usual) => {
+    expect(extensionOfType(type, "html")).toBe(usual);
+  },
+);
 
 it.each([
   ["image/jpeg", "jpeg"],
@@ -162,6 +165,6 @@ it.each([
   ["video/ogg", "ogg"],
   ["application/zip", "usdz"],
   [OTHER_TYPE, "obj"],
-])("a file of the media type %s keeps the extension %s", (type, named) => {
+])("a file of the media type %s keeps the extension %s that its name has", (type, named) => {
   expect(extensionOfType(type, named)).toBe(named);
 });

@@ -74,13 +74,13 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     ["the id of the task", { taskId: ID.toUpperCase() }, true],
     ["the id of another task", { taskId: crypto.randomUUID() }, false],
   ])(
-    "the answer to a poll proves or disproves, by stating %s, that a job named only by a hook is that of the submission",
+    "by stating %s, the answer to a poll proves or disproves that a job which only a hook has named is the job of the submission",
     async (_what, changes, isProof) => {
       expect(await named(submitted, changes)).toBe(isProof);
     },
   );
 
-  it("a poll's answer proves a job named only by a hook by its creation time alone when the submitted model is an alias", async () => {
+  it("when the submitted model is an alias, the creation time in a poll's answer suffices to prove that a job named by a hook is the submission's", async () => {
     const poll = { ...submitted, submitted: { id: SUBMISSION_ID, model: "ep-1", startedAt: NOW } };
     const stated = { model: MODEL, submittedAt: NOW };
     expect(await named(poll, stated, { modelAliases: /^ep-/ })).toBe(true);
@@ -88,11 +88,11 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await named(submitted, { ...stated, model: "x" }, { modelAliases: /^ep-/ })).toBe(false);
   });
 
-  it("the model and creation time in a poll's answer do not prove a job named only by a hook for a task that the relay has not submitted", async () => {
+  it("for a task that the relay has not submitted, model and creation time in a poll's answer do not prove that a job named by a hook is the task's", async () => {
     expect(await named(registered, { model: MODEL, submittedAt: NOW })).toBe(false);
   });
 
-  it("a hook URL that a poll's answer repeats proves the submission whose token the URL has, and no other", async () => {
+  it("a poll's answer that repeats a hook URL proves that the job belongs to the submission whose token the URL has, and to no other", async () => {
     const own = await urlFor(SUBMISSION_ID);
     const other = await urlFor(OTHER_SUBMISSION_ID);
     const plain = await urlFor(null);
@@ -102,7 +102,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await proofs(registered)).toEqual([false, false, true]);
   });
 
-  it("a repeated hook URL for a customer's key proves only a job that is polled with such a key", async () => {
+  it("when a poll's answer repeats a hook URL that was made for a customer's key, it proves a job only if that job is polled with a customer's key", async () => {
     const customers: Poll = { ...submitted, customerKey: SEALED_KEY };
     const own = await urlFor(SUBMISSION_ID, ID, CONNECTION, true);
     const plain = await urlFor(SUBMISSION_ID);
@@ -112,7 +112,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await proofs(submitted)).toEqual([false, true]);
   });
 
-  it("a poll's answer proves no submission when it repeats the hook URL of another task or connection, or a text that is no URL", async () => {
+  it("a poll's answer does not prove that a job is the submission's when it repeats a hook URL of another task or connection, or a text that is no URL", async () => {
     for (const hookUrl of [
       await urlFor(SUBMISSION_ID, crypto.randomUUID()),
       await urlFor(SUBMISSION_ID, ID, "kling"),

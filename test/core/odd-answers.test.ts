@@ -39,7 +39,7 @@ it("after a poll whose answer is not understood, the operator sees in the task t
   expect(JSON.parse(taskView(understood, "operator"))).not.toHaveProperty("tracking");
 });
 
-it("a task with an extended deadline ends at most six hours after it, even if polls report success without output and processing in turn", () => {
+it("a task with an extended deadline ends at most six hours after this deadline, even if polls report success without output and processing in turn", () => {
   const tracking = { ...task.tracking, isExtended: true };
   let record: TaskRecord = { ...task, tracking, deadlineAt };
   let now = deadlineAt;

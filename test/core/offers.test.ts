@@ -442,7 +442,7 @@ function limitsWith(vars: object): readonly number[] {
   return [maxSubmitBytes, submitTimeoutMs, submitUnknownMs];
 }
 
-it("a submission may have 16 MiB, take 90 s and stay unknown for an hour unless variables set others; the core gets both times", () => {
+it("a submission may have 16 MiB, take 90 s and stay unknown for an hour unless variables set other limits, and tasks get both time limits", () => {
   expect(limitsWith({})).toEqual([16_777_216, 90_000, 3_600_000]);
   const others = { MAX_SUBMIT_MB: "24", SUBMIT_TIMEOUT_S: 5, SUBMIT_UNKNOWN_MINUTES: "1" };
   expect(limitsWith(others)).toEqual([25_165_824, 5_000, 60_000]);

@@ -138,7 +138,7 @@ function unrefunded(forMs: number, policy = NOTIFYING, isRefunded = false): Term
 }
 
 describe("the notice refund.delayed", () => {
-  it("refund.delayed is created once, by the failed refund try whose next try is planned more than 5 minutes after the task failed", () => {
+  it("the operator notice refund.delayed is created once, by the failed refund try whose next try is planned over 5 minutes after the task failed", () => {
     expect(unrefunded(2 * MINUTE).notices).toEqual([]);
     const { notices, version } = unrefunded(LIMIT);
     const retryAt = NOW + 155 * SECOND;

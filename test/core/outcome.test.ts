@@ -23,7 +23,7 @@ it("outcomeOfAnswer calls a 2xx delivered, 3xx redirected, 524 timeout, 520–52
 const DEAD = [1000, 1001, 1002, 1003, 1004, 1016, 1033, 1042];
 
 it.each([403, 409, 530])(
-  "outcomeOfAnswer calls a receiver unreachable by eight Cloudflare error codes in an answer 403 or 409, and by any in a 530: here %i",
+  "outcomeOfAnswer calls a receiver unreachable for eight of Cloudflare's error codes in an answer 403 or 409, and for all of them in a 530: here %i",
   (status) => {
     const codes = Array.from({ length: 1000 }, (_, i) => 1000 + i);
     const dead = codes.filter((code) => {

@@ -251,7 +251,7 @@ describe("the report that copies have ended", () => {
     expectUnchanged(null, ends({ number: 1, state: KEPT }));
   });
 
-  it("the report of ended copies causes a notice to the operator about outputs that were lost, and about no others", () => {
+  it("the report of ended copies causes an operator notice about the lost outputs, and about no others", () => {
     const lost = after(task, ends({ number: 1, state: KEPT }, { number: 3, state: LOST }), TOLD);
     const details = { outputs: [{ number: 3, reason: "refused" }] };
     expect(lost.notices).toMatchObject([{ kind: "output.lost", version: lost.version, details }]);

@@ -46,7 +46,7 @@ describe("the relay's link to an output", () => {
     expect(link).not.toContain("?");
   });
 
-  it("the relay's link to an output opens the output that it was made for, and says until when", async () => {
+  it("the relay's link to an output opens the output that it was made for, and says until when the link works", async () => {
     expect(await readOutputLink(segments, old)).toEqual(OUTPUT);
   });
 

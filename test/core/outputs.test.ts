@@ -79,7 +79,7 @@ describe("the links in the callback body of a completed task", () => {
     },
   );
 
-  it("an output that the relay must not fetch has the upstream's own link in the callback body, and is counted in the others' numbers", () => {
+  it("an output that the relay must not fetch has the upstream's own link in the callback body, and still has a number: the output after it has number 2", () => {
     const task = endedWith(PLAIN, IMAGE);
     expect(urlsOf(task)).toEqual([PLAIN, relayLink(2)]);
     expect(task.outputs?.list).toEqual([{ number: 2, source: IMAGE, state: COPYING }]);
@@ -130,14 +130,14 @@ describe("a result that is reported again to a task whose outputs are kept", () 
     ["one link more", [VIDEO, PLAIN, IMAGE]],
     ["the relay's own link", [relayLink(1), PLAIN]],
   ])(
-    "a result reported again to a task whose outputs are kept is refused when it has %s",
+    "when the outputs of a task are kept, a result that is reported again is refused if it has %s",
     (_, urls) => {
       const other = aReport(aCompletion({ urls }));
       expectRefused(task, other, "conflicting_result");
     },
   );
 
-  it("a result reported again to a task whose outputs are kept is refused when it has other metadata", () => {
+  it("when the outputs of a task are kept, a result that is reported again is refused if it has other metadata", () => {
     const other = aReport(aCompletion({ urls: [VIDEO, PLAIN], metadata: { seed: 1 } }));
     expectRefused(task, other, "conflicting_result");
   });
@@ -204,7 +204,7 @@ it("a record of a task with kept outputs is read from the storage unchanged", ()
   expect(parseRecord(structuredClone(task))).toEqual(task);
 });
 
-it("the links of a result are out of bounds when one of them is too long, whatever the others are", () => {
+it("the links of a result are out of bounds when any one of them is too long", () => {
   const longest = VIDEO.padEnd(MAX_OUTPUT_URL_CHARS, "x");
   expect(areUrlsInBounds([VIDEO, longest])).toBe(true);
   expect(areUrlsInBounds([VIDEO, `${longest}x`])).toBe(false);

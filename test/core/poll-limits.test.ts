@@ -32,7 +32,7 @@ it.each([
     120_000,
   ],
 ])(
-  "polls wait for the expected hook until the job is 2 min old, 1 min if hooks prove little, or not at all if links expire soon: %s",
+  "polls wait for the expected hook until the job is 2 min old, 1 min if the hooks cannot be trusted, or not at all if links expire soon: %s",
   (_, entry, hookWaitMs) => {
     const result = configuredWith(connections({ a: { key: "test-only-key", ...entry } }));
     expect(result.ok && result.value.polls.get("a")?.hookWaitMs).toBe(hookWaitMs);
@@ -58,7 +58,7 @@ it.each([
     null,
   ],
 ])(
-  "a job that was submitted with a customer's key can be polled at every connection, also at one without a key, and %s",
+  "a job that was submitted with a customer's key can be polled at every connection, also at one without a key of its own, and %s",
   (_, entry, hookWaitMs) => {
     const result = configuredWith(connections({ a: entry }));
     if (!result.ok) throw new Error("the configuration was refused");

@@ -161,7 +161,7 @@ describe("success without output near the deadline", () => {
     ["a poll whose key is refused", UNAUTHORIZED],
     ["a poll whose answer is not understood", { kind: "unclear", statusCode: 404, word: null }],
   ] as const)(
-    "in the ten minutes after a poll found success without output, %s changes nothing, even past the deadline; after them its kind is stored",
+    "in the ten minutes after a poll found success without output, %s changes nothing, even past the deadline; later the kind of this answer is stored",
     (_what, answer) => {
       const [endAt, tracking] = [since + 10 * MINUTE, { ...reported.tracking, isExtended: true }];
       const early = anAttachedTask({}, { deadlineAt: since + MINUTE, tracking });

@@ -124,7 +124,7 @@ describe("a poll that reports no end", () => {
     ["that the provider refuses by its rate limit", rateLimited(), task, anAnswer("limited", THEN)],
     ["whose key the provider refuses", UNAUTHORIZED, task, anAnswer("unauthorized", THEN)],
   ] as const)(
-    "a poll %s is counted and its kind of answer stored, and the task's status stays; a second poll with the same answer stores nothing",
+    "a poll %s is counted, the kind of its answer is stored, and the task keeps its status; a second poll with the same answer stores nothing",
     (_what, answer, open, kind) => {
       const record = after(answer, open);
       const poll = aPlan({ answer: kind });

@@ -49,13 +49,16 @@ it.each<[string, PriceRule, PricedResult, number]>([
     used({ cost: 0.29 }),
     29,
   ],
-])("a completed task with a price by usage is charged for %s", (_what, rule, result, credits) => {
-  expect(decidePrice(200, rule, result)).toEqual({
-    final: { credits, basis: rule.by },
-    unknown: null,
-    missing: 0,
-  });
-});
+])(
+  "a completed task whose price depends on usage is charged for %s",
+  (_what, rule, result, credits) => {
+    expect(decidePrice(200, rule, result)).toEqual({
+      final: { credits, basis: rule.by },
+      unknown: null,
+      missing: 0,
+    });
+  },
+);
 
 it.each<[string, PriceRule, PricedResult, string]>([
   ["no usage", BY_TOKENS, used(null), "absent"],
@@ -81,7 +84,7 @@ it.each<[string, PriceRule, PricedResult, string]>([
     "no_rate",
   ],
 ])(
-  "a completed task with a price by usage costs the whole hold when its result has %s",
+  "a completed task whose price depends on usage costs all credits that were charged when its result has %s",
   (_what, rule, result, unknown) => {
     expect(decidePrice(200, rule, result)).toEqual({
       final: { credits: 200, basis: "hold" },
@@ -96,7 +99,7 @@ it.each([
   ["by a thousand credits", 80_000, 1_000],
   ["by more than can be counted", 1e30, Number.MAX_SAFE_INTEGER],
 ])(
-  "when the price by usage is above the hold %s, the task costs the hold, and the decision says how much is missing",
+  "when a price by usage is above the charged credits %s, the task costs the charged credits, and the decision says how many are missing",
   (_what, count, missing) => {
     expect(decidePrice(200, BY_TOKENS, tokens(count))).toEqual({
       final: { credits: 200, basis: "usage" },
@@ -141,7 +144,7 @@ describe("ceilOfProduct", () => {
   });
 });
 
-it("whatever usage a job states, the price is a whole number from the minimum to the hold", () => {
+it("whatever usage a job states, the price is a whole number from the minimum to the number of charged credits", () => {
   const rules = fc.record({
     units: fc.double({ min: 1e-6, max: 1e9, noNaN: true }),
     rate: fc.double({ min: 1e-6, max: 1e9, noNaN: true }),

@@ -32,7 +32,7 @@ it.each([
   expect(() => parseRecord(stored)).toThrow("of a build before 1.0.0");
 });
 
-it("a task record with a creation time that is not a number is refused, and the message names the field", () => {
+it("a task record is refused when its creation time is not a number, and the message names the field", () => {
   const stored = { ...anOpenTask(), createdAt: "soon" };
   expect(() => parseRecord(stored)).toThrow(/^unreadable task record: createdAt$/);
 });
@@ -50,7 +50,7 @@ it.each([
 });
 
 it.each([["720p"], [null], [true]])(
-  "a task record that keeps a hook whose metadata is %j instead of an object is refused, and the message names the field",
+  "a task record in which the metadata of a stored hook is %j instead of an object is refused, and the message names the field",
   (metadata) => {
     const { jobId, news } = aKeptHook(aCompletion());
     const tracking = { ...aTracking(), keptHooks: [{ jobId, news: { ...news, metadata } }] };
@@ -103,7 +103,7 @@ function withValueAt(value: unknown, [name, ...rest]: Path, other: unknown): unk
   return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
 }
 
-it("each task record that the previous release has stored is read, and refused with a value of a foreign type at any one place", () => {
+it("each task record that the previous release has stored can be read; with a value of a foreign type at any one place, it is refused", () => {
   const foreign = Symbol("no stored value");
   const read = Object.entries(records).flatMap(([fact, stored]) => {
     expect(parseRecord(stored)).toEqual(stored);

@@ -103,7 +103,7 @@ describe("a registration of a task", () => {
     expect(transition(null, event, POLICY, NOW).kind).toBe("changed");
   });
 
-  it("a registration of an id whose earlier task was erased creates a record with a higher version number than the erased one", () => {
+  it("after a task was erased, a registration of its id creates a record with a higher version number than the erased one had", () => {
     const first = apply(null, aRegistration());
     const second = apply(null, aRegistration(), later);
     expect(second.version).toBeGreaterThan(first.version);

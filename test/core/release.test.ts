@@ -96,7 +96,7 @@ describe("the end of a task with a price by usage", () => {
     expect(notices).toMatchObject([{ kind: "price.above_hold", version: later, details }]);
   });
 
-  it("the operator is told nothing about a price that is known and not above the hold, nor what OPERATOR_EVENTS does not list", () => {
+  it("the operator is not told of a price that is known and at most what was charged, nor of any price when OPERATOR_EVENTS leaves the event out", () => {
     expect(finish(task, used(25), later, told).notices).toEqual([]);
     const unwantedNotices = new Set(["price.unknown", "price.above_hold"]);
     for (const event of [used(100), aReport()]) {

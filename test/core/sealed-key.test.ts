@@ -101,7 +101,7 @@ describe("a customer's key that is sealed", () => {
     expect([iv.length, new TextDecoder().decode(opened)]).toEqual([12, KEY]);
   });
 
-  it("a sealed key has an identifier of its relay secret: nine bytes that HKDF derives under another label, no part of the key", async () => {
+  it("a sealed key has an identifier of its relay secret: nine bytes that HKDF derives under another label and that are no part of the key", async () => {
     const id = (await derivedBits("customer-keys/id")).slice(0, 9);
     expect(sealed.sealedWith).toBe(toBase64Url(id));
     const key = await derivedBits("customer-keys");

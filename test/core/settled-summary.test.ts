@@ -87,7 +87,7 @@ it.each<[string, Partial<TerminalTask>, SettledSummary]>([
     { ...DELIVERED, open_ms: 2 * MINUTE, settling_ms: 0 },
   ],
 ])(
-  "the summary that the relay logs of a settled task has its end, counts, credits and durations as far as it has them: it %s",
+  "the summary that the relay logs of a settled task has the task's end, counts, credits and durations, as far as there are any: it %s",
   (_what, changes, summary) => {
     expect(settledSummary(aFinishedTask(changes), NOW + MINUTE)).toEqual(summary);
   },

@@ -62,7 +62,7 @@ it.each([
   ["a part of a secret", SECRET.slice(0, -1)],
   ["a secret in capitals", SECRET.toUpperCase()],
   ["nothing", ""],
-])("a text with %s is left as it is", (_, text) => {
+])("a text with %s is left as it is when secrets are hidden in texts", (_, text) => {
   expect(areSpelledIn(text, [SECRET, OTHER])).toBe(false);
   expect(hideSecrets(text, [SECRET, OTHER, ""])).toBe(text);
   expect(hideSecrets(text, [])).toBe(text);

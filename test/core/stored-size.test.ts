@@ -83,7 +83,7 @@ it("the size that the relay computes for a stored value is never less than the s
 });
 
 it.each([0, 127, 128, 16_384])(
-  "the size that the relay computes for a list of %i truth values is that in V8's format",
+  "the size that the relay computes for a list of %i booleans is that in V8's format",
   (length) => {
     const list = Array.from({ length }, (_, index) => index % 2 === 0);
     expect(storedBytes(list)).toBe(serialize(list).length - HEADER_BYTES);

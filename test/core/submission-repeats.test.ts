@@ -26,7 +26,7 @@ it.each<[string, PollAnswer]>([
   ["is refused by a rate limit", rateLimited()],
   ["gets no answer", UNANSWERED],
 ])(
-  "a poll of a job named only by a hook that %s changes nothing once a report has settled the submission",
+  "once a report has settled the submission, a poll of a job named only by a hook changes nothing when the poll %s",
   (_what, answer) => {
     const named = apply(anUnknownTask(), aSubmissionHook(QUEUED), NOW, stating());
     const running = apply(named, aReport(PROCESSING), NOW, stating());

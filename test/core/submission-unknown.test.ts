@@ -165,7 +165,7 @@ describe("a submission whose job no hook can report, because its call has no hoo
     ["is not answered in time", anUnknownOutcome(), SENDING_ENDS_AT, null],
     ["gets an unclear answer", anUnknownOutcome(502), LATER, 502],
   ])(
-    "fails its task with submit_unknown at once when it %s, and the price is refunded before the callback",
+    "a submission about which no hook can come fails its task with submit_unknown at once when it %s, and the price is refunded before the callback",
     (_what, event, at, statusCode) => {
       const ended = finished(transition(withPrice(hookless), event, STATING, at));
       expect(JSON.parse(ended.body)).toMatchObject({ error: { code: "submit_unknown" } });
@@ -184,7 +184,7 @@ describe("a submission whose job no hook can report, because its call has no hoo
     },
   );
 
-  it("does not wait for an answer that would name its job after the time for the answer", () => {
+  it("a submission about which no hook can come does not wait for a hook or an answer that names its job when the time for the answer is over", () => {
     const event = anUnknownOutcome();
     expect(nextStep(hookless, STATING, SENDING_ENDS_AT)).toEqual({ kind: "event", event });
   });
@@ -192,11 +192,14 @@ describe("a submission whose job no hook can report, because its call has no hoo
   it.each<[string, TaskRecord]>([
     ["a hook has named it all the same", apply(hookless, aSubmissionHook(QUEUED), LATER, STATING)],
     ["it is known since the registration", { ...hookless, upstream: UPSTREAM }],
-  ])("waits for news of its job when %s", (_why, task) => {
-    const waiting = apply(task, anUnknownOutcome(), LATER, STATING);
-    const failsAt = LATER + POLICY.submitUnknownMs;
-    expect(waiting).toMatchObject({ status: "pending", submission: { state: { failsAt } } });
-  });
+  ])(
+    "a task whose submission gets an unknown outcome waits for news of its job, although no hook is expected, when %s",
+    (_why, task) => {
+      const waiting = apply(task, anUnknownOutcome(), LATER, STATING);
+      const failsAt = LATER + POLICY.submitUnknownMs;
+      expect(waiting).toMatchObject({ status: "pending", submission: { state: { failsAt } } });
+    },
+  );
 
   it.each<[string, boolean, TaskRecord]>([
     ["has failed with submit_unknown", true, lost],
@@ -204,11 +207,14 @@ describe("a submission whose job no hook can report, because its call has no hoo
     ["is open", false, silent],
     ["was canceled", false, apply(silent, { type: "cancel", isForced: false }, LATER)],
     ["is completed", false, apply(silent, aResultAtOnce(aCompletion()), LATER)],
-  ])("when a task %s, that it has an unknown end is %s", (_what, expected, task) => {
-    expect(hasUnknownEnd(task)).toBe(expected);
-  });
+  ])(
+    "when a task %s, the statement that it ended with an unknown outcome is %s",
+    (_what, expected, task) => {
+      expect(hasUnknownEnd(task)).toBe(expected);
+    },
+  );
 
-  it("is registered as one", () => {
+  it("a task stores of its submission that no hook can come, and stores nothing of it when a hook can come", () => {
     const event = aSubmittedRegistration({}, { isHookless: true });
     expect(apply(null, event).submission).toMatchObject({ isHookless: true });
     expect(apply(null, aSubmittedRegistration()).submission).not.toHaveProperty("isHookless");
@@ -452,7 +458,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expectUnchanged(task, hook, FAILS_AT, STATING, "ignored");
   });
 
-  it("after an unknown outcome, the deadline is extended when a hook's job is proved after the deadline and still runs", () => {
+  it("after an unknown outcome, the deadline is extended when a poll proves only after the deadline that a hook's job is the submission's and runs", () => {
     const late = apply(
       { ...silent, deadlineAt: NOW + SECOND },
       aSubmissionHook(aCompletion()),
@@ -506,7 +512,7 @@ describe("a signed hook at the URL of a submission", () => {
     },
   );
 
-  it("a signed hook attaches its job with the endpoint of the submission where polls need one", () => {
+  it("a signed hook attaches the job with the submission's endpoint, if polls of the connection need an endpoint", () => {
     const endpoint = "fal-ai/flux";
     const submission = aSubmission({ endpoint });
     const needing = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, isIdEnough: false }]]) });
@@ -528,7 +534,7 @@ describe("what arrives after a task has failed with submit_unknown", () => {
   const at = FAILS_AT + MINUTE;
   const found = finished(transition(lost, anAcceptance(), STATING, at));
 
-  it("an answer that accepts the submission attaches the job; when a poll then finds a success, the operator is told", () => {
+  it("after a task failed with submit_unknown, an answer that accepts the submission attaches the job; the operator is told when a poll finds a success", () => {
     expect(found).toEqual({
       ...lost,
       version: at,
@@ -550,7 +556,7 @@ describe("what arrives after a task has failed with submit_unknown", () => {
     });
   });
 
-  it("an answer that is itself a success is reported to the operator at once", () => {
+  it("after a task failed with submit_unknown, an answer to the submission that is itself a success is reported to the operator at once", () => {
     const policy = stating({ isOperatorNotified: true });
     const told = finished(transition(lost, aResultAtOnce(aCompletion()), policy, at));
     expect(told).toMatchObject({
@@ -561,7 +567,7 @@ describe("what arrives after a task has failed with submit_unknown", () => {
     });
   });
 
-  it("an answer that is itself a failure is not reported to the operator", () => {
+  it("after a task failed with submit_unknown, an answer to the submission that is itself a failure is not reported to the operator", () => {
     const policy = stating({ isOperatorNotified: true });
     const known = finished(transition(lost, aResultAtOnce(anUpstreamFailure()), policy, at));
     expect(known).toMatchObject({ late: null, notices: [], body: lost.body });
@@ -571,19 +577,21 @@ describe("what arrives after a task has failed with submit_unknown", () => {
     ["a refusal", aRefusal()],
     ["a call that was not sent", NOT_SENT],
     ["another unknown outcome", anUnknownOutcome(500)],
-  ])("%s changes nothing of the failed task", (_what, event) => expectUnchanged(lost, event, at));
+  ])("after a task failed with submit_unknown, the task is not changed by %s", (_what, event) =>
+    expectUnchanged(lost, event, at),
+  );
 
-  it("a second answer that accepts the submission changes nothing", () => {
+  it("after a task failed with submit_unknown, a second answer that accepts the submission changes nothing", () => {
     expectUnchanged(found, anAcceptance({ job: OTHER_JOB }), at + SECOND);
   });
 
-  it("a signed hook that claims success is recorded as a late result", () => {
+  it("after a task failed with submit_unknown, a signed hook that claims success is recorded as a late result", () => {
     const policy = stating({ isOperatorNotified: true });
     const hook = aSubmissionHook(aCompletion(), { isSigned: true });
     expect(apply(lost, hook, at, policy)).toMatchObject({ late: { resultAt: at } });
   });
 
-  it("a task that was canceled meanwhile gets the job of a late answer, which is not polled any more", () => {
+  it("after a task with an unknown submission was canceled, a late answer still attaches the job, which is not polled any more", () => {
     const canceled = apply(silent, { type: "cancel", isForced: false }, LATER);
     const known = finished(transition(canceled, anAcceptance(), STATING, at));
     expect(known).toMatchObject({ status: "failed", upstream: UPSTREAM });

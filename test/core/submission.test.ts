@@ -91,7 +91,7 @@ describe("the registration of a task that the relay submits itself", () => {
     expect(quick.submission?.state).toEqual({ kind: "sending", endsAt: NOW + 11 * SECOND });
   });
 
-  it("a repeated registration is refused with submission_running while the submission is sending, also by the caller with another submission id", () => {
+  it("a repeated registration is refused with submission_running while the submission is sending, even if its own submission id is another", () => {
     expectRefused(sending, aSubmittedRegistration(), "submission_running", LATER);
     const again = aSubmittedRegistration({}, { id: OTHER_SUBMISSION_ID });
     expectRefused(sending, again, "submission_running", LATER);
@@ -117,7 +117,7 @@ describe("the registration of a task that the relay submits itself", () => {
     }
   });
 
-  it("a registration with a submission under the id of a task that was registered without one is a conflict", () => {
+  it("when a task was registered without a submission, a registration with a submission under its id is a conflict", () => {
     const task = apply(null, aRegistration({ provider: "ark" }));
     expectRefused(task, aSubmittedRegistration(), "task_exists", LATER);
   });
@@ -158,7 +158,7 @@ describe("the charge of a submission", () => {
     ["before", aChargingSubmission()],
     ["after", apply(aChargingSubmission(), NOT_SENT, LATER)],
   ])(
-    "a charge that is refused %s its caller has given up erases the submission, with the reason of the refusal",
+    "when the charge of a submission is refused %s its caller has given up, the submission is erased with the reason of the refusal",
     (_when, task) => {
       const answer = { kind: "insufficient", balance: 1, price: PRICE } as const;
       const because = { code: "insufficient_credits", balance: 1, price: PRICE };
@@ -211,7 +211,7 @@ describe("a submission that the upstream has accepted", () => {
     expect(hooked).toMatchObject({ tracking: { poll: { hookWaitMs: MINUTE } } });
   });
 
-  it("the job of an accepted submission gets the hooks about it that have come before the answer, and not those about others", () => {
+  it("the job of an accepted submission gets those stored hooks that are about this job, and no others", () => {
     const kept = [aSubmissionHook(aCompletion(), { jobId: OTHER_JOB.id }), aSubmissionHook(QUEUED)];
     const named = kept.reduce<TaskRecord>((task, hook) => apply(task, hook, NOW + SECOND), sending);
     const hook = aSubmissionHook(PROCESSING);
@@ -260,7 +260,7 @@ describe("a submission that the upstream has accepted", () => {
     ["a failure", anUpstreamFailure(), "failed", "moderation"],
     ["a success without output", NO_OUTPUT, "failed", "provider"],
   ] as const)(
-    "an answer that is itself %s of the job ends the task at once",
+    "when the upstream's answer to a submission is itself %s of the job, the task ends at once",
     (_what, news, status, category) => {
       const record = finished(transition(sending, aResultAtOnce(news), POLICY, LATER));
       expect(record).toMatchObject({
@@ -274,12 +274,12 @@ describe("a submission that the upstream has accepted", () => {
     },
   );
 
-  it("an answer that is itself the result and names no job ends the task without a job", () => {
+  it("when the upstream's answer to a submission is itself the result and names no job, the task ends without a job", () => {
     const ended = finished(transition(sending, aResultAtOnce(aCompletion(), null), POLICY, LATER));
     expect(ended).toMatchObject({ status: "completed", upstream: { job: null } });
   });
 
-  it("an answer that is itself a failure has the price refunded before the callback is sent", () => {
+  it("when the upstream's answer to a submission is itself a failure, the price is refunded before the callback is sent", () => {
     const ended = finished(transition(priced, aResultAtOnce(anUpstreamFailure()), POLICY, LATER));
     expect(ended.credits).toEqual(credits(refunding(LATER)));
     expect(ended.callback?.state).toEqual({ kind: "held" });
@@ -298,7 +298,7 @@ describe("a submission that the upstream has accepted", () => {
     ["2 KB of the first four-byte character", "\u{10000}".repeat(512), true],
     ["2 KB of four-byte characters and a byte", `${"🦊".repeat(512)}x`, false],
   ])(
-    "the upstream's answer, stored for repetitions of the call, has %s: that it outlasts the settling of its task is %s",
+    "an answer of the upstream that has %s is stored for repetitions of the call; that it is still stored after its task is settled is %s",
     (_what, body, isKept) => {
       const answer = { ...ANSWER, body };
       const started = apply(sending, aResultAtOnce(aCompletion(), JOB, answer), LATER);
@@ -314,13 +314,16 @@ describe("a submission that the upstream has accepted", () => {
 });
 
 describe("a submission that was refused, or not sent", () => {
-  it.each(REFUSALS)("a submission without a price that was %s erases its task", (_what, event) => {
-    expect(transition(sending, event, POLICY, LATER)).toEqual({
-      kind: "erase",
-      record: sending,
-      because: "not_submitted",
-    });
-  });
+  it.each(REFUSALS)(
+    "when a submission without a price was %s, its task is erased",
+    (_what, event) => {
+      expect(transition(sending, event, POLICY, LATER)).toEqual({
+        kind: "erase",
+        record: sending,
+        because: "not_submitted",
+      });
+    },
+  );
 
   const CHARGES = [
     ["the ledger", CHARGE_ID],
@@ -348,7 +351,7 @@ describe("a submission that was refused, or not sent", () => {
     },
   );
 
-  it("the refund of an earlier submission under the same id does not count as the refund of this one", () => {
+  it("the refund of an earlier submission under the same id does not count as the refund of the present submission", () => {
     const hidden = apply(priced, aRefusal(), LATER);
     expectUnchanged(hidden, aRefundEnd(true, OTHER_SUBMISSION_ID), LATER);
     expectUnchanged(hidden, aRefundEnd(true), LATER);
@@ -534,7 +537,7 @@ describe("the view of a submitted task", () => {
     },
   );
 
-  it("no reader sees the id of a submission, its digest or its answer", () => {
+  it("no reader sees the id of a submission, the hash of its call or the stored answer", () => {
     const { body } = ANSWER;
     for (const reader of ["operator", "account", "link"] as const) {
       const text = taskView(attached, reader);

@@ -63,7 +63,7 @@ it.each([
     "The model of the request is not offered at this path of ark.",
   ],
 ])(
-  "an account may submit a request only if an offer has its %s; the refusal says which of these no offer has",
+  "an account may submit a request only if an offer has the request's %s; the refusal says which of these no offer has",
   (_, other, changes, detail) => {
     const own = { ...OFFER, path: PATH };
     expect(decideOffer(offersOf(own), aRequest())).toEqual(FREE);
@@ -72,7 +72,7 @@ it.each([
   },
 );
 
-it("an offer for customers with keys of their own permits no request without such a key, and other offers permit none with one", () => {
+it("an offer for customers' own keys permits only requests with such a key, and any other offer permits only requests without one", () => {
   const own = { ...OFFER, key: "customer", price: { credits: 1 } };
   const withOwnKey = aRequest({ keyOwner: "customer" });
   expect(decideOffer(offersOf(OFFER, own), withOwnKey)).toEqual(offeredFor(1));
@@ -281,7 +281,7 @@ it.each([
     "for any model with a limit of the query",
     { models: ["*"], limits: { "?a": { values: ["1"], optional: true } } },
   ],
-])("a multipart body %s an offer %s", (verb, _, changes) => {
+])("when the body of a request is multipart, the request %s an offer %s", (verb, _, changes) => {
   const isMatched = verb === "matches";
   const offers = offersOf({ ...OFFER, ...changes, price: { credits: 7 } });
   const detail = "No multipart body is offered at this path of ark.";
@@ -293,7 +293,7 @@ it.each([
   }
 });
 
-it("a multipart request is decided by the first offer that limits no body and has any model, and must be within its limits of the query", () => {
+it("a multipart request is decided by the first offer that limits no body and has any model, and must be within this offer's limits of the query", () => {
   const any = { ...OFFER, models: ["*"] };
   const offers = offersOf(
     { ...OFFER, price: { credits: 1 } },
@@ -309,7 +309,7 @@ it("a multipart request is decided by the first offer that limits no body and ha
   });
 });
 
-it("the members of a body that are read for a connection are those that its offers limit and the objects around them, each once", () => {
+it("the members of a body that are read for a connection are those that the connection's offers limit and the objects around them, each once", () => {
   const offers = offersOf(
     { ...OFFER, limits: { "/a/b/c~1d": [1], "?q/r": [1], "/e": [1] } },
     { ...OFFER, models: ["n"], path: "/v2", limits: { "/a/b/f": [1], "/e": [2] } },

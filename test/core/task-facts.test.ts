@@ -22,19 +22,19 @@ import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "./store
 
 const TIMES = { attachedAt: NOW, hookAt: null, askedAt: NOW + SECOND };
 
-it("the facts of an open task have no end, no times of the job and no callback", () => {
+it("what taskFacts returns of an open task has no end, no times of the job and no callback", () => {
   const facts = taskFacts(anOpenTask(), "operator", POLICY);
   expect(facts).toMatchObject({ finishedAt: null, upstreamTimes: null, callback: null });
 });
 
-it("the facts of a finished task have the time of its end, and the times of its job only for the operator", () => {
+it("what taskFacts returns of a finished task has the time of its end, and the times of its job only for the operator", () => {
   const task = aFinishedTask({ finishedAt: NOW + 7, upstreamTimes: TIMES });
   const ended = { finishedAt: NOW + 7, callback: { url: URL_A } };
   expect(taskFacts(task, "operator", POLICY)).toMatchObject({ ...ended, upstreamTimes: TIMES });
   expect(taskFacts(task, "account", POLICY)).toMatchObject({ ...ended, upstreamTimes: null });
 });
 
-it("the facts of a task have the deadline that its registration stated, and none when it stated none or is not kept", () => {
+it("taskFacts returns the deadline that the registration of a task stated, and null when it stated none or is not stored any more", () => {
   const { registration } = aRegistration();
   const stated = registration && { ...registration, deadlineAt: NOW + HOUR };
   const deadlines = [stated, registration && { ...registration, deadlineAt: null }, null].map(
@@ -43,7 +43,7 @@ it("the facts of a task have the deadline that its registration stated, and none
   expect(deadlines).toEqual([NOW + HOUR, null, null]);
 });
 
-it("the facts of a task have no submission when it was never sent, as when the relay submits nothing", () => {
+it("taskFacts returns a null submission for a task whose submission was never sent, and for a task that the relay has not submitted", () => {
   const unsent = aFinishedTask({ submission: aSending({ state: { kind: "unsent" } }) });
   for (const task of [unsent, anOpenTask()]) {
     expect(taskFacts(task, "operator", POLICY).submission).toBeNull();
@@ -55,7 +55,7 @@ it.each([
   ["accepted", anAccepted(NOW + SECOND), NOW + SECOND, 200, null],
   ["unknown", anUnknown(502), NOW + SECOND, 502, FAILS_AT],
 ] as const)(
-  "the facts of an open task whose submission is %s have the time and status of the answer, and until when the task waits",
+  "taskFacts returns, for an open task whose submission is %s, the time and status of the answer, and until when the task waits",
   (state, submission, answeredAt, statusCode, waitsUntil) => {
     const facts = taskFacts(anOpenTask({ submission }), "operator", POLICY);
     expect(facts.submission).toMatchObject({ state, answeredAt, statusCode, waitsUntil });
@@ -64,7 +64,7 @@ it.each([
   },
 );
 
-it("the facts of a callback have what its message is made of, and for each attempt the URL to which it went", () => {
+it("taskFacts returns of a callback the values from which its message is made, and for each attempt the URL to which it went", () => {
   const attempts = [anAttempt({ url: URL_A }), anAttempt({ number: 2, url: null })];
   const state = runningSince(NOW + HOUR, 3);
   const callback = aCallback({ url: URL_B, attempts, lastNumber: 3, state });

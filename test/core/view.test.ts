@@ -68,7 +68,7 @@ describe("the view of an open task", () => {
     );
   });
 
-  it("the view of an open task shows the operator its account and metadata, but not the submitted parameters", () => {
+  it("the view of an open task shows the operator the task's account and metadata, but not the submitted parameters", () => {
     const { registration } = aRegistration({
       metadata: { order: 7 },
       parameters: { prompt: "secret" },
@@ -231,7 +231,7 @@ describe("the view of a finished task", () => {
       [],
     ],
   ])(
-    "the view of a finished task shows, beside the time of an earlier delivery, %s",
+    "the view of a finished task shows, in addition to the time of an earlier delivery, %s",
     (_what, callback, status, attempts) => {
       const view = JSON.parse(taskView(aFinishedTask({ callback }), "operator"));
       expect(view.callback).toEqual({ url: URL_A, status, attempts, delivered_at: NOW_S });
@@ -275,7 +275,7 @@ describe("the view of a task with a price", () => {
   );
 
   it.each(roles)(
-    "while the callback of a failed task waits for the refund of its credits, the %s sees it with the status sending",
+    "while the callback of a failed task waits for the refund of the task's credits, the %s sees the callback with the status sending",
     (role) => {
       const failure = { category: "canceled", retryable: false } as const;
       const task = aRefundingTask({ failure });
@@ -296,7 +296,7 @@ describe("the view of a task with a price", () => {
     ["confirmed", { state: "confirmed" }],
     ["not_sent", { state: "not_sent" }],
   ] as const)(
-    "the view of a task shows every reader a cancellation in the state %s as %j, beside its reason and its time",
+    "the view of a task shows every reader a cancellation in the state %s as %j, together with its reason and its time",
     (kind, { state, ...answer }) => {
       const task = aCancelingTask({ state: cancelStateNamed(kind) });
       const cancel = { state, reason: "order", requested_at: NOW_S, ...answer };

@@ -60,7 +60,7 @@ it("by scripts/cost, a stream of a task's events costs at most $2 per million, f
   }
 });
 
-it("by scripts/cost, a stream of more than 15 minutes costs a request to the Worker and two to objects more each time it reopens", () => {
+it("by scripts/cost, each time that a stream of more than 15 minutes reopens costs one more request to the Worker and two more to objects", () => {
   const [once, twice, often] = [900, 901, 2_701].map(streamUsage);
   expect(twice?.workerRequests).toBe((once?.workerRequests ?? NaN) + 1);
   expect(often?.workerRequests).toBe((once?.workerRequests ?? NaN) + 3);

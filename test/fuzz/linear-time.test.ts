@@ -48,7 +48,7 @@ const PARTS = [
 ].filter(Boolean);
 
 it.each(withNames([...PARTS, " ", "\t", '"', "'", "="]))(
-  "a text from a provider that repeats %s is redacted and classified in linear time",
+  "a text from a provider is redacted and classified in linear time when %s is repeated in it",
   (_, part) => {
     for (const before of ["", "key ", "token", "authorization", "https://a:"]) {
       for (const { redact } of REDACTIONS) {
@@ -193,7 +193,7 @@ it.each(["/v1/videos/", "/v1/tasks/a", "/content", "/", "?access="])(
 );
 
 it.each(withNames(["-", "--", String.raw`\u002d`, "--framespersecon", "--d", "\\", "a"]))(
-  "the text of a request that repeats %s is searched for the parameters of a Seedance prompt in linear time",
+  "the text of a request is searched for the parameters of a Seedance prompt in linear time when %s is repeated in it",
   (_, part) => {
     expectLinear((length) => {
       const text = repeated(part, length);

@@ -48,7 +48,7 @@ it("a page of the console's task list on which no task matches says how far back
   expect(await listed(further.replaceAll("&amp;", "&"), cookie)).toHaveLength(1);
 });
 
-it("a refused test or redelivery on a host's page in the console is answered with the refusal's status and the page, with fault and input", async () => {
+it("a refused test or redelivery on a host's page in the console gets the refusal's status, and the page with the typed input and the fault", async () => {
   await insert(aRow({ callback: "failed", attempts: 3, lastOutcome: "rejected" }));
   const cookie = await logIn();
   const typed = { callback_url: "http://client.example.net/<hook>" };

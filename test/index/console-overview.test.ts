@@ -67,7 +67,7 @@ it.each([
   },
 );
 
-it("the operator's overview in the console explains a first task while there are none, and then, before a first count, how often the cron counts", async () => {
+it("the operator's overview in the console explains how to register a first task while there are none, and then, before a first count, how often the cron counts", async () => {
   const cookie = await logIn();
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");
   await insert(aRow());
@@ -112,7 +112,7 @@ async function partOf(cookie: string, shown?: string) {
 describe("the console's overview for an account whose newest task is open", () => {
   const waits = useHeldWaits();
 
-  it("a refresh is answered when the account's newest open task changes, with the state that the index lacks; no other task is watched", async () => {
+  it("in the console's overview for an account, a refresh is answered when the newest open task changes, with its state; no other task is watched", async () => {
     const { cookie, ids } = await anAccountWithOpenTasks(3);
     const newest = ids.at(-1) ?? "";
     const { part, version, refreshS } = await partOf(cookie);
@@ -130,7 +130,7 @@ describe("the console's overview for an account whose newest task is open", () =
     expect([waits.pauses, watched.mock.calls.length]).toEqual([[25_000], 1]);
   });
 
-  it("a refresh waits 25 s at most, and not at all for a task that has changed already or belongs to another account", async () => {
+  it("a refresh of the console's overview for an account waits 25 s at most, and not at all for a task that has changed or belongs to another account", async () => {
     const { cookie } = await anAccountWithOpenTasks(1);
     const other = await anAccountWithOpenTasks(1);
     const { version = "" } = await partOf(cookie);
@@ -143,7 +143,7 @@ describe("the console's overview for an account whose newest task is open", () =
     expect(waits.pauses).toEqual([25_000]);
   });
 
-  it("the page and its refresh show what the index has while the object of the account's newest open task cannot be reached", async () => {
+  it("the console's overview for an account shows what the index has while the object of the account's newest open task cannot be reached", async () => {
     const { cookie, ids } = await anAccountWithOpenTasks(1);
     const { version } = await partOf(cookie);
     const fault = Object.assign(new Error("Network connection lost."), { retryable: true });

@@ -110,7 +110,7 @@ it("no statement of a count reads more than four rows for each row of a part, so
   expect(4 * PART_ROWS).toBeLessThanOrEqual(400_000);
 });
 
-it("a count in parts that finds the same numbers again writes no row of the hour's counts, the step counts and the totals", async () => {
+it("a count in parts that finds the same numbers again writes no row of the hour's counts, of the sums by hour and day, and of the totals", async () => {
   await insert(...mixedRows(10));
   await countIn(PART);
   await db.prepare("UPDATE index_rows SET version = version").run();
@@ -202,7 +202,7 @@ it("when D1 stores the counts of an hour and its answer is lost, the next run co
   expect(await shown()).toEqual(await shownAfterOnePart());
 });
 
-it("a count that may make too few queries for all parts of an hour continues in the next run with the part at which it stopped", async () => {
+it("a count whose queries do not suffice for all parts of an hour continues in the next run with the part at which it stopped", async () => {
   await insert(...mixedRows(10));
   const parts: number[] = [];
   let stored = 0;
@@ -271,7 +271,7 @@ it("each part of a count stores at most 1,000 hosts by name, those with failures
   expect(results).toContainEqual({ host: "zz.example.net", tasks: 1 });
 });
 
-it("hourly counts in parts are exact in any order of index writes, erasures and runs with few queries; the totals too, unless tasks are erased", async () => {
+it("hourly counts that are made in parts are exact in any order of index writes, erasures and short runs; the totals too, unless tasks are erased", async () => {
   const change = fc.record({
     row: fc.nat(11),
     kind: fc.constantFrom("write", "change", "erase", "count"),

@@ -273,7 +273,7 @@ it("on the Free plan, whose queries suffice for one round of each step, the cron
   await Promise.all(databases.map(clear));
 });
 
-it("the check that expired tasks were erased returns the ids of the tasks that it could not check because it may call no more Durable Objects", async () => {
+it("when a run may call no more Durable Objects, the check that expired tasks were erased returns the ids of the tasks that it could not check", async () => {
   const sampled = (): string => {
     const id = crypto.randomUUID();
     return isSampled(id) ? id : sampled();
@@ -310,7 +310,7 @@ it("on the Free plan, each run of the cron removes the rows of lost tasks from a
   await Promise.all(databases.map(clear));
 });
 
-it("the cron logs the hours and the index databases for which the queries of a run do not suffice, and tells the operator when it is the count", async () => {
+it("the cron logs the hours and index databases for which a run's queries do not suffice, and tells the operator when hours stay uncounted", async () => {
   const lines = logLines();
   const outside = receivers(200);
   await allowIndexAlert();

@@ -60,7 +60,7 @@ it.each([
   ["right after the charge", 0],
   ["nine minutes after the charge", 9 * MINUTE_MS],
 ])(
-  "DELETE /v1/accounts/{account} answers 409 with the id of a charged open task that the index does not list yet, %s",
+  "when a charged open task is not in the index yet, %s, DELETE /v1/accounts/{account} answers 409 with the id of the task",
   async (_, ms) => {
     aReceiver();
     const account = await anAccount(10);

@@ -40,7 +40,7 @@ async function erase(id: string): Promise<void> {
   expect(response.status).toBe(204);
 }
 
-it("an erased task is not indexed by a write to the index that was in progress when the task was erased", async () => {
+it("when a task is erased during a write of its index row, this write does not put the row into the index", async () => {
   const held = Promise.withResolvers<void>();
   const count = { asked: 0, answered: 0 };
   const slow = gated(
@@ -59,7 +59,7 @@ it("an erased task is not indexed by a write to the index that was in progress w
   expect(await rowsOfTask(id)).toEqual([]);
 });
 
-it("an erased task is not indexed by a message that was in INDEX_QUEUE when the task was erased", async () => {
+it("when a task is erased while a message with its row is in INDEX_QUEUE, this message does not put the row into the index", async () => {
   const { sent, queue } = aQueue();
   const { id, alarm } = await writing({ INDEX_QUEUE: queue }, () => sent.length > 0);
   await alarm;

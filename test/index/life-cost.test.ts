@@ -454,7 +454,7 @@ it.each(LIVES.map((life) => [life.kind, life] as const))(
   },
 );
 
-it("a task that the relay submits uses no more than one that is registered and attached, but for the two requests to the object of its job, a row there, and the subrequests of these and of the submission", () => {
+it("a task that the relay submits uses only this more than a registered and attached one: two requests to the object of its job, a row there, and three subrequests", () => {
   const differences = Object.entries(plus(submitted, hooked, -1));
   expect(differences.filter(([, more]) => more > 0)).toEqual([
     ["objectRequests", 2],
@@ -465,7 +465,7 @@ it("a task that the relay submits uses no more than one that is registered and a
 });
 
 it.each(READER_LIVES.map((life) => [life.name, life] as const))(
-  "a reader adds to a registered task exactly the requests and rows that docs/cost.md states: %s",
+  "reading a registered task adds exactly the requests and rows that docs/cost.md states: %s",
   async (_, life) => {
     expect(await count(followed(life))).toEqual(plus(registered, READERS[life.name]));
   },

@@ -119,7 +119,7 @@ it("the operator event callback.failed is neither stored nor sent when OPERATOR_
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("the operator event callback.failed is neither stored nor sent when OPERATOR_EVENTS names other types only", async () => {
+it("the operator event callback.failed is neither stored nor sent when OPERATOR_EVENTS names only other types", async () => {
   const outside = receivers(500);
   const id = await failedTask({ ...OPERATOR_BINDINGS, OPERATOR_EVENTS: "index.full,host.failing" });
   expect(await stored(id)).toMatchObject({ record: { notices: [] } });
@@ -204,7 +204,7 @@ it("the operator event refund.delayed is sent once when the refund of a failed t
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
 
-it("the operator events price.unknown and price.above_hold have the completed task, what it costs and by which number", async () => {
+it("the operator events price.unknown and price.above_hold have the completed task, what it costs, and the number that decided the price", async () => {
   const outside = receivers(200);
   const account = await anAccount(400);
   const per = { usage: "seconds", units: 1, credits: 2 };

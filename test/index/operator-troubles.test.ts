@@ -136,7 +136,7 @@ it("an operator event of a type that OPERATOR_EVENTS leaves out is not sent", as
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("the operator event provider.unauthorized is sent when a provider refuses the relay's key, at most once an hour for the same key", async () => {
+it("the operator event provider.unauthorized is sent, at most once an hour for the same key, when a provider refuses the relay's key", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering({ error: "no" }, 401));
   const refusedPoll = async () => polledTask(outside);
@@ -155,7 +155,7 @@ it("the operator event provider.unauthorized is sent when a provider refuses the
   await until(() => outside.sentTo(OPERATOR_URL).length === 2);
 });
 
-it("the operator event index.lagging is sent when the cron finds tasks whose next work was due more than 10 minutes ago, at most once an hour", async () => {
+it("the operator event index.lagging is sent, at most once an hour, when the cron finds tasks whose next work was due more than 10 minutes ago", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const overdue = () => insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
@@ -176,7 +176,7 @@ it("the operator event index.lagging is sent when the cron finds tasks whose nex
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(2);
 });
 
-it("the operator event index.full is sent when the cron finds that the index database has grown to 8 GB, at most once an hour", async () => {
+it("the operator event index.full is sent, at most once an hour, when the cron finds that the index database has grown to 8 GB", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   await cronWith(7_999_999_999);
@@ -205,7 +205,7 @@ it.each([
   ["takes longer than the run has time", "paid", "count_slow", async () => pass(3 * MINUTE)],
   ["needs more queries than the plan has", "free", "count_slow", async () => undefined],
 ])(
-  "the operator event index.lagging is sent when the count of the hours %s, with the cause, at most once an hour",
+  "the operator event index.lagging is sent, with the cause and at most once an hour, when the count of the hours %s",
   async (_, PLAN, cause, fault) => {
     const outside = receivers(200);
     await allowIndexAlert();

@@ -11,7 +11,7 @@ import { answerOf, aRow, cron, DAY, db, HOUR, insert, TABLES, useIndex } from ".
 
 useIndex();
 
-it("GET /v1/tasks?outputs=lost finds a task behind 10,000 newer ones with one page, and reads no row of the others", async () => {
+it("GET /v1/tasks?outputs=lost finds in one page a task behind 10,000 newer ones, and reads no row of the newer tasks", async () => {
   const others = Array.from({ length: 10_001 }, (_, n) =>
     aRow({ createdAt: START - n, keptOutputs: 1, keptBytes: 9 }),
   );
@@ -52,7 +52,7 @@ it("GET /v1/stats counts the kept outputs, their bytes and the lost outputs of t
   });
 });
 
-it("D1 bills one written row when a task's copies have ended and its index row is written again, and two with the first lost output", async () => {
+it("D1 bills one written row when a task's index row is written again after its copies have ended, and two when the first lost output is among them", async () => {
   const settled = [aRow(), aRow()] as const;
   await insert(...settled);
   const { rows, INDEX_DB } = metered(db);

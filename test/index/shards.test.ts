@@ -236,7 +236,7 @@ describe("an index of three databases", () => {
     expect(await response.json()).toEqual({ woken: 0, unknown: 3, failed: 0, next_cursor: null });
   });
 
-  it("a bulk redelivery finds the tasks in all of several index databases", async () => {
+  it("when the index has several databases, a bulk redelivery finds the tasks in all of them", async () => {
     const rows = await rowsOfSixSpans();
     const headers = { "Idempotency-Key": "run" };
     const asked = { method: "POST", headers };

@@ -19,7 +19,7 @@ useIndex();
 
 const MINUTE = 60_000;
 
-it("the operator event events.silent is sent at most hourly, when no task, counted or not, has ended for SILENCE_MINUTES", async () => {
+it("the operator event events.silent is sent, at most hourly, when no task has ended for SILENCE_MINUTES, whether ends were counted yet or not", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const bindings = { ...OPERATOR_BINDINGS, SILENCE_MINUTES: "90" };
@@ -55,7 +55,7 @@ async function anotherDatabase(): Promise<D1Database> {
   return shard;
 }
 
-it("on the Free plan, whose queries suffice for four index databases, events.silent is sent when no task has ended in any of two", async () => {
+it("on the Free plan, whose queries suffice for four index databases, events.silent is sent when no task has ended in either of two databases", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const shard = await anotherDatabase();
@@ -79,7 +79,7 @@ it("on the Free plan, whose queries suffice for four index databases, events.sil
   ]);
 });
 
-it("when the queries of a run suffice for four of five index databases, the cron logs that one was skipped in place of the minutes without an end", async () => {
+it("when the queries of a run suffice for four of five index databases, the cron logs that one was skipped, and not for how long no task has ended", async () => {
   const lines = logLines();
   const outside = receivers(200);
   await allowIndexAlert();
@@ -123,7 +123,7 @@ async function insertOpen(): Promise<void> {
     .run();
 }
 
-it("under the load of 10,000 new tasks a run, events.silent is sent once a count has found no end for SILENCE_MINUTES=10, and not before", async () => {
+it("with 10,000 new tasks in each run of the cron, events.silent is sent once a count has found no end for SILENCE_MINUTES=10, and not before", async () => {
   const lines = logLines();
   const outside = receivers(200);
   await allowIndexAlert();
@@ -145,7 +145,7 @@ it("under the load of 10,000 new tasks a run, events.silent is sent once a count
   ]);
 });
 
-it("the search for the last end of a task reads at most 10,000 rows of tasks in one index database, and none where a count has found a late one", async () => {
+it("the search for the last end of a task reads at most 10,000 rows in one index database, and none when a count has already found a recent end", async () => {
   logLines();
   await insert(aRow());
   await cron();

@@ -64,7 +64,7 @@ it("GET /v1/tasks shows the state of the submission to the operator and to the a
   }
 });
 
-it("GET /v1/tasks?submission=unknown finds a task behind 10,000 newer ones with one page, and reads no row of the others", async () => {
+it("GET /v1/tasks?submission=unknown finds in one page a task behind 10,000 newer ones, and reads no row of the newer tasks", async () => {
   const others = Array.from({ length: 10_001 }, (_, n) => aRow({ createdAt: START - n }));
   const open = anUnknown(60);
   const failed = aRow({ status: "failed", submission: "unknown", createdAt: START - DAY });
@@ -114,7 +114,7 @@ it("GET /v1/problems reads at most 50 rows for the tasks with an unknown submiss
   expect(rows.read).toBeLessThanOrEqual(52);
 });
 
-it("GET /v1/stats and GET /metrics count open tasks with an unknown submission, and read no row of those older than 25 hours", async () => {
+it("GET /v1/stats and GET /metrics count the open tasks whose submission has an unknown outcome, without reading index rows of tasks older than 25 hours", async () => {
   const past = Array.from({ length: 100 }, () =>
     anUnknown(26 * 60, { status: "failed", finishedAt: START - DAY, dueAt: null }),
   );

@@ -103,7 +103,7 @@ it("the counting of tasks per hour begins no further hour once its time budget i
   expect(await counted()).toHaveLength(2);
 });
 
-it("a count that the cron makes in an hour's first ten minutes covers all hours with changed tasks; a later one the present quarter day", async () => {
+it("a count that the cron makes in an hour's first ten minutes covers all hours with changed tasks; a later count only the present quarter of the day", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await countHours(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);
@@ -124,7 +124,7 @@ it("the counting of tasks per hour counts 100 hosts by name, hosts with failures
   expect(rows).toContainEqual({ host: "zz-failing.example.net", tasks: 1 });
 });
 
-it("the removal of expired index rows ends after a round of 5,000 rows once its time budget is spent, and the next one continues from there", async () => {
+it("the removal of expired index rows ends after a round of 5,000 rows once its time budget is spent, and the next removal continues from there", async () => {
   const createdAt = START - 8 * DAY;
   await insert(
     ...manyRows(500, { createdAt: createdAt - 1, expiresAt: START + 1 }),

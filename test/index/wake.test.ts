@@ -134,7 +134,7 @@ it('repeated requests POST /v1/wake with "all": true reach every task when each 
   ]);
 });
 
-it('POST /v1/wake with "all": true answers with a cursor that begins at the first task when the platform lets it call no Durable Object', async () => {
+it('POST /v1/wake with "all": true answers with a cursor that begins at the first task when the platform lets the request call no Durable Object', async () => {
   await insert(aRow({ dueAt: START }));
   const { next_cursor: cursor } = Page.parse(await wake({ all: true }, withCalls(0)));
   const counts = { woken: 0, unknown: 1, failed: 0 };

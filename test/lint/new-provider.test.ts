@@ -22,7 +22,7 @@ it.each([
   ["with hooks", true, "by the poll that its hook causes"],
   ["without hooks", false, "by polls alone"],
 ])(
-  "npm run providers:new --code writes the folder of a new provider %s, and adds the provider to every list that is written by hand",
+  "npm run providers:new --code writes the folder of a new provider %s, and adds the provider to every hand-written list",
   (_, hasHooks, finding) => {
     const provider: NewProvider = { name: "a-b", identifier: "aB", prefix: "A_B", hasHooks };
     const files = filesOf(provider, new Map(LISTS.map((path) => [path, read(path)])));

@@ -78,7 +78,7 @@ it("a tag publishes the packed client with provenance, after CI and the check of
   ]);
 });
 
-it("workflows may only read the repository, except that the job that publishes gets a token of its identity; only its last step has the token of npm", () => {
+it("the workflows may only read the repository; only the job that publishes gets an identity token, and only its last step the token of npm", () => {
   const workflows = filesIn("workflows").map((file) => Workflow.parse(read(file)));
   expect(workflows).toHaveLength(2);
   expect(workflows.map(({ permissions }) => permissions)).toEqual([

@@ -148,14 +148,17 @@ it.each([
   [302, "https://media.example.net/a.mp4"],
   [307, "//media.example.net/a.mp4"],
   [308, "https://media.example.net/a.mp4"],
-])("an output is copied through a redirect (%i to %s)", async (status, location) => {
-  const { on, sentTo } = anUpstream(answering(null, status, { Location: location }));
-  on("https://media.example.net/", sending(VIDEO_BYTES));
-  const id = await completedWith([SOURCE]);
-  await copy(id);
-  expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
-  expect(sentTo("https://media.example.net/")).toHaveLength(1);
-});
+])(
+  "an output whose link answers with the redirect %i to %s is copied from there",
+  async (status, location) => {
+    const { on, sentTo } = anUpstream(answering(null, status, { Location: location }));
+    on("https://media.example.net/", sending(VIDEO_BYTES));
+    const id = await completedWith([SOURCE]);
+    await copy(id);
+    expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
+    expect(sentTo("https://media.example.net/")).toHaveLength(1);
+  },
+);
 
 it.each([
   ["this machine", "http://127.0.0.1:8080/"],
@@ -197,7 +200,7 @@ it.each([
     streaming(...Array.from({ length: 22 }, () => new Uint8Array(MIB))),
   ],
 ])(
-  "the copying of an output that %s is given up at once and leaves nothing in the bucket",
+  "when an output %s, its copying is given up at once and leaves nothing in the bucket",
   async (_, site) => {
     anUpstream(site);
     const id = await completedWith([SOURCE]);
@@ -241,7 +244,7 @@ it.each([
     () => new Response(brokenStream(...pieces(longVideo(9 * MIB)))),
   ],
 ] as const)(
-  "the copying of an output whose upstream %s is tried again while its link lives, and then given up as %s",
+  "when the upstream of an output %s, copying is tried again while the upstream's link lives, and then given up as %s",
   async (_, reason, site) => {
     const { sentTo } = anUpstream(site);
     const id = await completedWith([SOURCE]);
@@ -357,7 +360,7 @@ it("each output has a copy of its own, and one that cannot be copied does not af
   expect((await copiesOf(id)).map(([key]) => key)).toEqual([keyOf(id, 1), keyOf(id, 4)]);
 });
 
-it("when a task is erased, its copies are deleted, and an order to copy that arrives later makes none", async () => {
+it("when a task is erased, its copies are deleted, and an order to copy that arrives later makes no copy", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await copy(id);

@@ -55,7 +55,7 @@ it("an output that is deleted before it was copied is never copied", async () =>
   await expectDeleted(await open(await linkOf(id)));
 });
 
-it("the deletion of an output that is being copied ends the copying, and the next output is copied", async () => {
+it("when an output is deleted while it is being copied, the copying ends, and the next output is copied", async () => {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   const { on } = anUpstream((_, signal) => {
     const { readable, writable } = new TransformStream();
@@ -76,7 +76,7 @@ it("the deletion of an output that is being copied ends the copying, and the nex
   expect((await copiesOf(id)).map(([key]) => key)).toEqual([keyOf(id, 2)]);
 });
 
-it("an order to copy that comes after the deletion of an output does not copy it", async () => {
+it("an order to copy that comes after the deletion of an output does not copy this output", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   expect((await deleteOutput(id)).status).toBe(204);

@@ -42,7 +42,7 @@ it.each([
   ["a data: URL", `data:video/mp4;base64,${FILE}`],
   ["base64 with line breaks", FILE.replaceAll(/.{76}/g, "$&\r\n")],
 ])(
-  "the relay's link to an output that stands in the upstream's answer as %s opens the file, read with the connection's key",
+  "when an upstream's answer contains an output as %s, the relay's link opens the file, read with the connection's key",
   async (_, data) => {
     const { response, sent } = await opened(answering(data));
     expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "video/mp4"]);
@@ -53,7 +53,7 @@ it.each([
   },
 );
 
-it("the link to an output that stands in the upstream's answer as a data: URL without base64 opens the file", async () => {
+it("when an upstream's answer contains an output as a data: URL without base64, the relay's link opens the file", async () => {
   const { response } = await opened(answering("data:image/svg+xml,%3Csvg%2F%3E"));
   const text = new TextDecoder().decode(await response.arrayBuffer());
   expect([response.status, text]).toEqual([200, "<svg/>"]);
@@ -106,7 +106,7 @@ it("a submission that asks for the output itself is sent without a hook URL wher
   expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO_BYTES);
 });
 
-it("the hook URL of a submission that asks for the output itself is replaced by the relay's, because the upstream would call it", async () => {
+it("when a submission asks for the output itself, its hook URL is replaced by the relay's, because the upstream would call it", async () => {
   const { id, url } = await submittedToFal(`?fal_webhook=${encodeURIComponent(CALLBACK_URL)}`, {});
   expect(new URL(url ?? "").searchParams.get("fal_webhook")).toContain(`/hooks/fal/${id}/`);
 });

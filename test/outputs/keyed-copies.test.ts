@@ -93,7 +93,7 @@ describe("a link to the gateway that opens only with the gateway's key, and that
     ["with a bucket", WITH_BUCKET],
     ["without a bucket", WITHOUT_BUCKET],
   ])(
-    "a keyed link to the gateway that only an event has reported is shown to clients unchanged by a relay %s, and not fetched",
+    "when only an event has reported a gateway's keyed link, the link is not fetched, and a relay %s shows it to clients unchanged",
     async (_, bindings) => {
       const upstream = anUpstream(sending(VIDEO_BYTES));
       upstream.on(GATEWAY, sending(VIDEO_BYTES));

@@ -105,7 +105,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     },
   );
 
-  it("the relay's link to a copied output serves a Range whole when If-Range names another entity tag, and the part when it names its own", async () => {
+  it("the relay's link to a copied output answers a Range with the whole copy when If-Range names another entity tag, and with the part when it names the copy's", async () => {
     const { link } = await copied();
     const etag = (await open(link)).headers.get("ETag") ?? "";
     const ranged = { Range: "bytes=0-3" };
@@ -144,7 +144,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     },
   );
 
-  it("the relay's link to a copied output is answered with 410 and the reason after its end", async () => {
+  it("the relay's link to a copied output is answered with 410 and the reason after the link has expired", async () => {
     const { link } = await copied();
     pass(7 * DAY_MS);
     const response = await open(link);
@@ -158,7 +158,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     expect(await refusal(await open(link))).toEqual({ status: 404, code: "not_found" });
   });
 
-  it("the relay's link to a copied output opens at the host of OUTPUTS_URL alone; other hosts redirect there, and it serves nothing else", async () => {
+  it("the relay's link to a copied output opens at the host of OUTPUTS_URL alone; other hosts redirect there, and this host serves nothing else", async () => {
     const { link } = await copied();
     const { pathname } = new URL(link);
     const bindings = { ...env, OUTPUTS_URL: "https://outputs.example.org" };
@@ -194,7 +194,7 @@ describe("the relay's link to an output that the relay has not copied", () => {
     });
   });
 
-  it("the relay's link to an output whose copying was given up redirects to the upstream's own link until that ends", async () => {
+  it("when the copying of an output was given up, the relay's link redirects to the upstream's own link until that expires", async () => {
     const { link, id, on } = await linked();
     on(SOURCE, answering(null, 302, { Location: "https://127.0.0.1/" }));
     await copy(id);
@@ -217,14 +217,14 @@ describe("a link to an output that the relay has not made", () => {
     ["another extension", (link: string) => link.replace(/mp4$/, "html")],
     ["no token", (link: string) => link.replace(/\/[^/]+$/, "/x.mp4")],
   ])(
-    "a link to an output that the relay has not made gets the same answer as one of an unknown task when it names %s",
+    "a forged link to an output that names %s gets the same answer as a link to an output of an unknown task",
     async (_, change) => {
       const { link } = await copied();
       expect(await refusal(await open(change(link)))).toEqual({ status: 404, code: "not_found" });
     },
   );
 
-  it("a link to an output that the relay has not made counts as a failed credential, while a genuine link counts against LIMIT_LINKS", async () => {
+  it("a forged link to an output counts as a failed credential, while a genuine link counts against LIMIT_LINKS", async () => {
     const { link } = await copied();
     const limited = { ...env, LIMIT_REFUSALS: aRateLimit(0), LIMIT_LINKS: aRateLimit(0) };
     const from = (path: string) => sendFrom("192.0.2.1", limited, { path, key: null });

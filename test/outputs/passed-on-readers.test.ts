@@ -91,11 +91,14 @@ it.each([
   ],
   ["finds no answer of the upstream", () => new Response(null, { status: 500 }), "GET", 503],
   ["asks for the headers alone", () => new Response(VIDEO_BYTES), "HEAD", 200],
-] as const)("a request that %s leaves no place taken", async (_, answer, method, status) => {
-  const { link } = await aKeyedTask(answer);
-  for (let i = 0; i < 17; i++) {
-    const response = await openWith(WITHOUT_BUCKET, link, { Range: "bytes=0-" }, method);
-    expect(response.status).toBe(status);
-    await response.body?.cancel();
-  }
-});
+] as const)(
+  "when an output opens only with a key, a request for it that %s takes no place from later readers",
+  async (_, answer, method, status) => {
+    const { link } = await aKeyedTask(answer);
+    for (let i = 0; i < 17; i++) {
+      const response = await openWith(WITHOUT_BUCKET, link, { Range: "bytes=0-" }, method);
+      expect(response.status).toBe(status);
+      await response.body?.cancel();
+    }
+  },
+);

@@ -58,7 +58,7 @@ it("pages of all sites may request parts of an output", async () => {
   expect((await open(link, {}, "POST")).status).toBe(405);
 });
 
-it("a link to an output that was not made by the relay, is of an erased task or of an earlier task with the same id gets one answer", async () => {
+it("a link to an output gets the same refusal whether the relay never made it, its task was erased, or it is of an earlier task with the same id", async () => {
   const { id, link, upstream } = await aCopy();
   const wrong = link.replace(/_.{43}\./, `_${"A".repeat(43)}.`);
   const forged = await answerTo(wrong);
@@ -76,7 +76,7 @@ it("a link to an output that was not made by the relay, is of an erased task or 
   expect(upstream.sentTo(SOURCE)).toHaveLength(1);
 });
 
-it("a link to an output whose time is over is answered with 410, also while the copy is still there", async () => {
+it("a link to an output is answered with 410 after it has expired, also while the copy is still there", async () => {
   const { id, link } = await aCopy();
   pass(7 * DAY_MS - 251);
   expect((await open(link)).status).toBe(200);

@@ -41,7 +41,7 @@ const withRanges: Site = ({ headers }) => {
   return new Response(part, { status: 206, headers: answer });
 };
 
-it("the link to an output that is not copied yet redirects to the upstream's own link, and no cache may store the redirect", async () => {
+it("while an output is not copied yet, its link redirects to the upstream's own link, and no cache may store the redirect", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   const response = await open(await linkOf(id));
@@ -55,7 +55,7 @@ it("the link to an output that is not copied yet redirects to the upstream's own
   expect((await open(await linkOf(id), {}, "HEAD")).status).toBe(302);
 });
 
-it("the link to an output that could not be copied redirects to the upstream's own link while that lives, then gets 410 with the reason", async () => {
+it("when an output could not be copied, its link redirects to the upstream's own link while that lives, then gets 410 with the reason", async () => {
   anUpstream(sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -71,7 +71,7 @@ it.each([
   ["without a bucket", WITHOUT_BUCKET],
   ["with a bucket while it is not copied yet", WITH_BUCKET],
 ])(
-  "an output that opens only with a key is passed on %s, with the headers of a copy",
+  "an output that opens only with a key is passed on %s, with the headers that a copy would have",
   async (_, bindings) => {
     const { id, link, upstream } = await aKeyedTask(sending(VIDEO_BYTES), bindings);
     const response = await openWith(bindings, link);
@@ -132,7 +132,7 @@ it.each([
   ["http://169.254.169.254/latest/meta-data/"],
   ["https://relay.example.com/v1/tasks"],
 ])(
-  "the link to an output whose own link redirects to %s gets 410, and nothing is requested there",
+  "when the upstream's own link to an output redirects to %s, the relay's link gets 410, and nothing is requested there",
   async (location) => {
     const { link, upstream } = await aKeyedTask(answering(null, 302, { Location: location }));
     upstream.on(location, sending(VIDEO_BYTES));
@@ -158,7 +158,7 @@ it.each([
   ["bytes=100-199", 100, 100],
   ["bytes=1000-", 1_000, LENGTH - 1_000],
 ])(
-  "the range %s of an output that is passed on is asked of the upstream, and has the media type of the whole output",
+  "a request for the range %s of a passed-on output asks the upstream for that range, and the answer has the media type of the whole output",
   async (range, offset, length) => {
     const { link, upstream } = await aKeyedTask(withRanges);
     const response = await openWith(WITHOUT_BUCKET, link, { Range: range });
@@ -178,7 +178,7 @@ it.each([
   },
 );
 
-it("a range behind the end of an output that is passed on gets the upstream's 416, and one with If-Range the whole output", async () => {
+it("a range behind the end of a passed-on output gets the upstream's 416; with If-Range the whole output is sent", async () => {
   const { link } = await aKeyedTask(withRanges);
   const behind = await openWith(WITHOUT_BUCKET, link, { Range: `bytes=${LENGTH}-` });
   expect(behind.status).toBe(416);
@@ -239,15 +239,18 @@ it.each([
   ["does not answer", () => Promise.reject(new Error("lost"))],
   ["breaks off at once", () => new Response(broken())],
   ["redirects again and again", answering(null, 302, { Location: KEYED })],
-] as const)("the link to an output whose upstream %s is answered with 503", async (_, site) => {
-  const { link } = await aKeyedTask(site);
-  const response = await openWith(WITHOUT_BUCKET, link);
-  expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
-  expect(await refusal(response)).toEqual(UNAVAILABLE);
-});
+] as const)(
+  "when the upstream of an output %s, the relay's link to the output is answered with 503",
+  async (_, site) => {
+    const { link } = await aKeyedTask(site);
+    const response = await openWith(WITHOUT_BUCKET, link);
+    expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
+    expect(await refusal(response)).toEqual(UNAVAILABLE);
+  },
+);
 
 it.each([404, 410])(
-  "the link to an output whose upstream answers %i is answered with 410",
+  "when the upstream of an output answers %i, the relay's link to the output is answered with 410",
   async (status) => {
     const { link } = await aKeyedTask(answering(null, status));
     expect(await goneBecause(await openWith(WITHOUT_BUCKET, link))).toBe("refused");
@@ -273,7 +276,7 @@ it.each([
   ["breaks off at 90 %", () => new Response(broken(VIDEO_BYTES, VIDEO_BYTES), LONGER)],
   ["breaks off without a stated length", () => new Response(broken(VIDEO_BYTES, VIDEO_BYTES))],
 ] as const)(
-  "an output whose upstream %s breaks off for the client too, so that no client takes it for complete",
+  "when the upstream of an output %s, the client's answer breaks off too, so that no client takes it for complete",
   async (_, site) => {
     const { link } = await aKeyedTask(site);
     const response = await openRaw(link);

@@ -73,7 +73,7 @@ it.each<[string, object, number | undefined]>([
   ["newapi", { progress: "soon" }, undefined],
   ["openai-videos", { progress: 42 }, 42],
 ])(
-  "the progress of a job that the relay reads from an answer of %s with the fields %j is, in percent (undefined if unknown): %j",
+  "the progress of a job in percent that the relay reads from an answer of %s with the fields %j (undefined if unknown) is %j",
   (name, fields, progress) => {
     const body = { id: "1", status: "processing", ...fields };
     const reading = PROVIDERS.get(name)?.polls.read(

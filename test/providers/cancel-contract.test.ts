@@ -8,7 +8,7 @@ const CANCELING = EXAMPLES.flatMap(({ provider, cancels }) =>
   cancels === undefined ? [] : [{ provider, ...cancels }],
 );
 
-it("exactly the providers whose adapters describe a call that cancels a job have an example of it in the tests", () => {
+it("exactly the providers whose adapters describe a call that cancels a job have an example of this call in the tests", () => {
   const described = [...ADAPTERS].filter(([, { cancels }]) => cancels !== undefined);
   expect(CANCELING.map(({ provider }) => provider).toSorted()).toEqual(
     described.map(([name]) => name).toSorted(),

@@ -20,7 +20,7 @@ import { anAnswer } from "./answer.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 
-it("every provider is registered under its own name and has example answers in the tests, as have all documented declared upstreams", () => {
+it("every provider is registered under its own name and has example answers in the tests, and so has each declared upstream in the documents", () => {
   const names = [...PROVIDERS.values()].map(({ name }) => name);
   const named = EXAMPLES.map((examples) => examples.provider);
   expect(names).toEqual([...PROVIDERS.keys()]);

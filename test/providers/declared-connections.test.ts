@@ -24,7 +24,7 @@ function faultsOf(entry: unknown, vars: object = {}): readonly string[] {
   });
 }
 
-it("a declared connection has the name, the base URL, the key and the rate of its entry", () => {
+it("a connection of CONNECTIONS with its own declaration of an upstream has the name, the base URL, the key and the rate of its entry", () => {
   const entry = { ...runpod, key: "k", polls_per_minute: 60, base_url: "https://a.example/v2/x/" };
   expect(valid(connections({ gpu: entry })).connections.get("gpu")).toMatchObject({
     name: "gpu",
@@ -50,7 +50,7 @@ it("a declaration that is not valid disables only its own connection, and the me
   expect(faultsOf({ ...runpod, key: `${MARK} ü` })).toEqual(["CONNECTIONS.gpu.key"]);
 });
 
-it("a fault of a declaration in CONNECTIONS_2 is reported there, and an unknown provider beside it still refuses the configuration", () => {
+it("a fault of a declaration in CONNECTIONS_2 is reported there, and an unknown provider in the same variable still refuses the configuration", () => {
   const second = { CONNECTIONS_2: JSON.stringify({ gpu: { ...runpod, submit: {} } }) };
   const config = valid({ ...connections({ "ark-2": ARK }), ...second });
   expect(config.disabledConnections[0]?.issues.map(({ path }) => path)).toEqual([

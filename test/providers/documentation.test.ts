@@ -41,7 +41,7 @@ it("docs/providers.md has the table of all providers that npm run docs makes of 
   expect(providersDoc(PROVIDERS_PAGE, titleOf)).toBe(PROVIDERS_PAGE);
 });
 
-it("the folder of every provider, of the sandbox and of every declared upstream has a page", () => {
+it("each provider, the sandbox and each declared upstream has a folder with a page", () => {
   const declarations = Object.keys({ ...DECLARATIONS, ...OWN_DECLARATIONS });
   const names = [...providers.map(({ name }) => name), "sandbox", "generic", ...declarations];
   expect([...PAGES.keys()].toSorted()).toEqual(names.toSorted());

@@ -60,7 +60,7 @@ describe("an answer of kie.ai whose envelope has a code", () => {
     },
   );
 
-  it("an answer of kie.ai with the code of an end and a state of the job is read by that state", () => {
+  it("when an answer of kie.ai has both an error code that ends jobs and a state of the job, the state decides", () => {
     const body = { code: 501, msg: "no", data: { taskId: "job-1", state: "generating" } };
     expect(readAnswers("kie", [{ status: 200, body }])).toBe("processing");
   });
@@ -167,7 +167,7 @@ describe.each([
   ["higgsfield", (state: string, error?: unknown) => ({ status: state, error })],
   ["atlascloud", (state: string, error?: unknown) => ({ data: { status: state, error } })],
 ])("an answer of %s that names no job", (name, body) => {
-  it(`an answer of ${name} that names no job is about the one that was asked for when its state is that of a job`, () => {
+  it(`an answer of ${name} that names no job counts for the job that was asked for when its state is that of a job`, () => {
     const read = ["failed", "processing", "queued"].map((state) =>
       readAnswers(name, [{ status: 200, body: body(state) }]),
     );
@@ -225,7 +225,7 @@ describe("an answer that names the job and has an error in place of a state", ()
   });
 });
 
-it("an upstream's statement whether a retry helps is used wherever the report of a failure has it, but not within the repeated input", () => {
+it("an upstream's statement whether a retry helps is used wherever the report of a failure states it, but not within the repeated input", () => {
   const failed = { id: "job-1", status: "failed", error: "no" };
   const read = (members: object) =>
     readAnswers("replicate", [{ status: 200, body: { ...failed, ...members } }]);

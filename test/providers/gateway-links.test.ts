@@ -10,7 +10,7 @@ const outputsOf = (main: readonly unknown[], baseUrl: string | null = BASE, part
   gatewayOutputs({ main, part }, { id: "7", baseUrl });
 
 describe("a link that opens only with the key of its gateway", () => {
-  it("a link that opens only with the gateway's key is an output, and marked as such beside a picture that everybody can open", () => {
+  it("a link that opens only with the gateway's key is an output and is marked so, also when the answer has a picture that everybody can open", () => {
     const outputs = outputsOf([KEYED], BASE, { last_frame_url: "https://cdn.example.com/7.png" });
     const urls = [KEYED, "https://cdn.example.com/7.png"];
     const known = { keyedUrls: [KEYED], contentUrl: KEYED, areOpenUrlsPictures: true };
@@ -22,7 +22,7 @@ describe("a link that opens only with the key of its gateway", () => {
     ["with the name of a video", [KEYED], { result: { video_link: "https://cdn.example.com/7" } }],
     ["with the extension of a video", [KEYED], ["https://cdn.example.com/7.mp4?a=1"]],
   ])(
-    "a link that opens only with the gateway's key is left out beside an open link %s, which is to the same file",
+    "a link that opens only with the gateway's key is left out when the answer has the same file as an open link %s",
     (_, main, part) => {
       const { urls, keyedUrls } = outputsOf(main, BASE, part);
       expect(urls).toEqual([expect.stringContaining("https://cdn.example.com/7")]);
@@ -75,7 +75,7 @@ describe("a link that opens only with the key of its gateway", () => {
     });
   });
 
-  it("when a gateway's answer has no link, the link that opens only with its key is the content path of the job", () => {
+  it("when a gateway's answer has no link, the link that opens only with the gateway's key is the content path of the job", () => {
     const contentUrl = `${BASE}/v1/videos/7/content`;
     expect(outputsOf([])).toEqual({ urls: [], keyedUrls: [], contentUrl });
   });
@@ -104,9 +104,12 @@ describe("a link in place of the id of the remixed video", () => {
       { ...part, sound: "https://cdn.example.com/s.mp3" },
       [former, "https://cdn.example.com/s.mp3"],
     ],
-  ])("%s", (_, main, members, urls) => {
-    expect(outputsOf(main, BASE, members).urls).toEqual(urls);
-  });
+  ])(
+    "when a gateway's answer has a link where the id of the remixed video belongs, this link %s",
+    (_, main, members, urls) => {
+      expect(outputsOf(main, BASE, members).urls).toEqual(urls);
+    },
+  );
 });
 
 describe("a report on a job with a link that opens only with the key", () => {
@@ -119,7 +122,7 @@ describe("a report on a job with a link that opens only with the key", () => {
     expect(toNews(keyed, rules)).toEqual({ status: "no_output" });
   });
 
-  it("a report with a link that opens only with the key has only its other links when the relay gives clients no links of its own", () => {
+  it("when the relay gives clients no links of its own, a report keeps only those of its links that open without the key", () => {
     const open = "https://cdn.example.com/7.png";
     const both = { ...keyed, urls: [KEYED, open] };
     expect(toNews(both, { ...rules, areKeyedLinksServed: true })).toEqual(completed([KEYED, open]));
@@ -129,7 +132,7 @@ describe("a report on a job with a link that opens only with the key", () => {
   const unserved = (main: string, part: object) =>
     toNews({ ...report, ...outputsOf([main], BASE, part) }, rules);
 
-  it("when the relay gives clients no links of its own, open links beside one that needs the key are the outputs", () => {
+  it("when the relay gives clients no links of its own, an answer with open links and one that needs the key has the open links as outputs", () => {
     const open = "https://cdn.example.com/7.mp3";
     expect(unserved(KEYED, { sound: open })).toEqual(completed([open]));
   });
@@ -138,7 +141,7 @@ describe("a report on a job with a link that opens only with the key", () => {
     ["with the extension of a picture", { output: "https://cdn.example.com/7.png" }],
     ["with the name of a picture", { last_frame_url: "https://cdn.example.com/7" }],
   ])(
-    "a report whose link no client can open is without output when its other link is one %s",
+    "when no client can open the main link of a report, and the only other link is one %s, the report has no output",
     (_, part) => {
       expect(unserved(KEYED, part)).toEqual({ status: "no_output" });
     },

@@ -113,7 +113,7 @@ it.each<[string, object, unknown]>([
   },
 );
 
-it("text as the only output fails the task at once, as no file, whether outputs are kept or not", async () => {
+it("text as the only output fails the task at once, because it is no file, whether outputs are kept or not", async () => {
   const body = { id: "job-1", status: "succeeded", output: ["Hello", ", world"] };
   const failed = { error: { code: "output_not_a_file" }, failure: { retryable: false } };
   expect(await polled(named("replicate"), [body], RULES)).toMatchObject({ news: failed });
@@ -128,7 +128,7 @@ it.each(["processing", "failed"])(
   },
 );
 
-it("a file beside a link is not delivered, because the link is the output", async () => {
+it("a file in an answer that also has a link is not delivered, because the link is the output", async () => {
   const url = "https://cdn.example.net/1.mp4";
   const body = { id: "job-1", status: "succeeded", output: [url, DATA_URL] };
   expect(await polled(named("replicate"), [body], KEPT)).toMatchObject({ news: { urls: [url] } });
@@ -176,7 +176,7 @@ it.each<[ContentAnswer["kind"] & ("opens" | "closed"), readonly string[]]>([
   ["opens", [`${BASE}/v1/videos/job-1/content`, `${BASE}/v1/videos/job-1#/last_frame`]],
   ["closed", [`${BASE}/v1/videos/job-1#/last_frame`]],
 ])(
-  "a picture in an answer stands after the file of the job when the content path is found as %s",
+  "a picture in an answer stands after the file at the job's content path when the check of that path finds it %s",
   async (kind, urls) => {
     const provider = named("openai-videos");
     const body = { id: "job-1", object: "video", status: "completed", last_frame: DATA_URL };

@@ -27,7 +27,7 @@ describe("the search for outputs in an answer", () => {
     expect(outputLinks({ main: [], part: { result: text } })).toEqual([A, B]);
   });
 
-  it("the search for outputs leaves out a rendered picture of the 3D model beside it, and no other rendered picture", () => {
+  it("the search for outputs leaves out a rendered picture that accompanies a 3D model, and no other rendered picture", () => {
     for (const name of ["rendered_image", "renderImageUrl", "rendered_video"]) {
       const render = name.endsWith("Url") ? B : { url: B };
       expect(outputLinks({ main: [], part: { [name]: render, pbr_model: { url: C } } })).toEqual([
@@ -92,7 +92,7 @@ describe("the search for outputs in an answer", () => {
     },
   );
 
-  it("the search for outputs takes a member named as a state only if it is an object, and a link of an object only by its relation", () => {
+  it("the search for outputs takes a member that is named like a state only if it is an object, and an object's link only if its relation allows it", () => {
     const status = { phase: "done", files: [{ url: B }] };
     const links = [
       { rel: "self", href: C },
@@ -105,7 +105,7 @@ describe("the search for outputs in an answer", () => {
     ).toEqual([A]);
   });
 
-  it("the search for outputs takes no link beside one that is named as a call, e.g. those to get and to cancel a job", () => {
+  it("the search for outputs takes no link from an object that also has links named as calls, e.g. to get and to cancel a job", () => {
     const part = { urls: { get: B, cancel: B, web: C }, result: { url: A, status: "done" } };
     expect(outputLinks({ main: [], part })).toEqual([A]);
   });
@@ -122,7 +122,7 @@ describe("the search for outputs in an answer", () => {
     expect(outputLinks({ main: [], part: { cover: B } })).toEqual([]);
   });
 
-  it("the search for outputs ends in an answer that is nested without end, and after very many links", () => {
+  it("the search for outputs stops in an answer that is nested without end, and after very many links", () => {
     let deep: unknown = A;
     for (let i = 0; i < 10_000; i++) deep = [deep];
     expect(outputLinks({ main: [deep], part: deep })).toEqual([]);

@@ -58,7 +58,7 @@ it.each([
   "a fox --durable and --ratios",
   "https://cdn.example/fox--x-s3/a.png?a--b",
   "data:image/png;base64,aGVsbG8+/w==",
-])("in a prompt without a parameter of Seedance none is found: %s", (prompt) => {
+])("no parameter of Seedance is found in a prompt that has none: %s", (prompt) => {
   expect(hasPromptParameters(request(prompt))).toBe(false);
   expect(hasPromptParameters(escaped(prompt, () => true))).toBe(false);
 });

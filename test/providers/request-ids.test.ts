@@ -39,7 +39,7 @@ it("a failure whose text is nothing but the id of a request has a generic messag
   expect(error.message).toBe("The upstream reported a failure.");
 });
 
-it("the failure of a job whose text names no request has no ids", () => {
+it("when the text of a job's failure names no request, the failure has no request ids", () => {
   const { failure } = failureOf("failed", { code: null, text: "Worker crashed" }, ALL);
   expect(failure).toEqual({ category: "provider", retryable: true });
 });

@@ -106,7 +106,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     for (const { path } of examples) expect(called).toContain(path);
   });
 
-  it(`example answers of ${provider} that are decided by their status have a status from 400 on, and those that are read one below 300`, () => {
+  it(`example answers of ${provider} that are decided by their status have a status from 400 on, and those whose body is read have one below 300`, () => {
     for (const { answer, means } of examples) {
       if (means === "decided by its status") expect(answer.status).toBeGreaterThanOrEqual(400);
       else if (means !== "refused by its body") expect(answer.status).toBeLessThan(300);
@@ -190,7 +190,7 @@ it("a submission to the Kling API of 2026 has hook fields in options, and to Kli
   });
 });
 
-it("a submission to dashscope for a video has the header X-DashScope-Async, without which no job starts; one for an image has not", () => {
+it("a submission to dashscope for a video has the header X-DashScope-Async, without which no job starts; one for an image does not have it", () => {
   const { target } = adapterOf("dashscope");
   const services = "/api/v1/services/aigc";
   expect(target(`${services}/video-generation/video-synthesis`)?.headers).toEqual({

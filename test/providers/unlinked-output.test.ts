@@ -18,7 +18,7 @@ it.each<[string, unknown, readonly (string | null)[]]>([
   ["line breaks within it", { file: LONG.replaceAll(/.{76}/g, "$&\r\n") }, ["/file"]],
   ["the same file before it", { image: PNG, images: [PNG] }, ["/image"]],
   ["a JSON text around it", { result: JSON.stringify({ image: PNG }) }, [null]],
-])("a text in an answer is a file by %s", (_, body, files) => {
+])("a text in a provider's answer is taken for a file because of %s", (_, body, files) => {
   expect(unlinkedOutputIn(body).files).toEqual(files);
 });
 
@@ -32,7 +32,7 @@ it.each<[string, unknown]>([
   ["is a flag under a name with base64", { is_base64: "true" }],
   ["has other characters than base64", { base64: "no, none" }],
   ["is an empty data: URL", { image: "data:," }],
-])("a text in an answer that %s is no file", (_, body) => {
+])("a text in a provider's answer is not taken for a file when the text %s", (_, body) => {
   expect(unlinkedOutputIn(body).files).toEqual([]);
 });
 

@@ -56,7 +56,7 @@ it("the page /docs has a section for every operation and webhook of openapi.json
 const isSource = (path: string) =>
   publicFiles.sources.some((source) => path === source || path.startsWith(`${source}/`));
 
-it("npm run generate makes the pages again when any file has changed of which they are made", async () => {
+it("npm run generate makes the pages again when any of the files from which they are made has changed", async () => {
   const { metafile } = await build({
     entryPoints: [join(import.meta.dirname, "../../scripts/reference/rendered.tsx")],
     absWorkingDir: join(import.meta.dirname, "../.."),
@@ -94,7 +94,7 @@ const PATHS = Object.keys(files).flatMap((file) => {
   return path === page ? [path] : [path, page, `${page}/`];
 });
 
-it("no file of public has a path that is one of a route or of a page of the console", () => {
+it("no file of public has a path that is also the path of a route or of a page of the console", () => {
   const patterns = [...ROUTES, ...PAGES].map(({ path }) => {
     const pattern = path.replaceAll(".", "\\.").replaceAll(/\{\+\w+\}/g, ".+");
     return new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, "[^/]+")}$`);

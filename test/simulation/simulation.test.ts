@@ -133,7 +133,7 @@ it.each([
   ["the job was attached through another connection", "no longer", aTaskWith(JOB, "ark-2"), false],
   ["its answer was stored", "still", { ...aTaskWith(JOB), status: "processing" } as const, true],
 ])(
-  "after a poll was sent and %s, the simulation of tasks %s counts the poll as one of the attached job",
+  "after a poll was sent and %s, the simulation of tasks %s counts this poll as a poll of the job that is attached to the task",
   (_event, _whether, after, isOfAttachedJob) => {
     const poll = newPoll(JOB, NOW);
     expect(lastPollAfter(poll, aTaskWith(JOB), after)).toEqual({ ...poll, isOfAttachedJob });

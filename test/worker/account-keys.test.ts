@@ -72,7 +72,7 @@ it("importing the same hash twice returns the same API key, and answers 409 when
   expect(await keysOf(account)).toMatchObject([{ id, role: "full" }]);
 });
 
-it('POST /v1/accounts/{account}/keys with the role "read" makes a generated or imported key that may read but not send test callbacks', async () => {
+it('POST /v1/accounts/{account}/keys with the role "read" makes a generated or imported key that may read, but may not send test callbacks', async () => {
   const account = await anAccount();
   const foreign = aForeignKey();
   const response = await make(account, { role: "read" });
@@ -86,7 +86,7 @@ it('POST /v1/accounts/{account}/keys with the role "read" makes a generated or i
   }
 });
 
-it("an import of an API key that failed between its writes to two Durable Objects is completed when the client repeats the request", async () => {
+it("when an import of an API key failed between its writes to two Durable Objects, it is completed by repeating the request", async () => {
   const account = await anAccount();
   const key = aForeignKey();
   failOnce("addListedKey");

@@ -113,7 +113,7 @@ it("a test callback is signed with the account's secret when the account orders 
   expect(received.map((request) => verifies(request, secret))).toEqual([true, false]);
 });
 
-it("after a rotation of an account's signing secret, callbacks verify with the old and the new one, also of tasks created before it", async () => {
+it("after a rotation of an account's signing secret, callbacks verify with the old and with the new secret, also of tasks created before it", async () => {
   const account = await anAccount();
   const old = await newest(account);
   const [first, second] = [await register({ account }), await register({ account })];
@@ -129,7 +129,7 @@ it("after a rotation of an account's signing secret, callbacks verify with the o
   }
 });
 
-it("a callback does not verify with a signing secret of the account that two rotations had replaced before the task was created", async () => {
+it("a callback does not verify with a secret of its account that two rotations had replaced before the task was created", async () => {
   const account = await anAccount(10);
   const old = await newest(account);
   await rotate(account);
@@ -165,7 +165,7 @@ it("POST /v1/accounts/{account}/signing-secrets lists a new secret before the pr
   expect(new Set([first, second, third]).size).toBe(3);
 });
 
-it("POST /v1/accounts/{account}/signing-secrets replaces the secret only once when it is repeated with the same generation number", async () => {
+it("POST /v1/accounts/{account}/signing-secrets replaces the secret only once when the request is repeated with the same generation number", async () => {
   const account = await anAccount();
   const answers = [await rotate(account, { generation: 1 })];
   expect(await rotate(account, { generation: 1 })).toEqual(answers[0]);

@@ -163,7 +163,7 @@ it("a request with an operator key computes one SHA-256, that of the sent key, b
   expect(digest).toHaveBeenCalledOnce();
 });
 
-it("a wrong bearer key that resembles an account key is looked up by its digest, without a call to the account's object", async () => {
+it("a wrong bearer key that resembles an account key is looked up by its hash, without a call to the account's object", async () => {
   const names = calledAccountObjects();
   for (const [, wrong] of wrongLike(good)) {
     expect((await call(`/v1/accounts/${account}`, { key: wrong })).status).toBe(401);
@@ -172,7 +172,7 @@ it("a wrong bearer key that resembles an account key is looked up by its digest,
   expect(names.filter((name) => name.includes(account))).toEqual([]);
 });
 
-it("a wrong token in a hook URL is compared in constant time with the right one of every RELAY_SECRET, however much of the token is right", async () => {
+it("a wrong token in a hook URL is compared in constant time with the right token under every RELAY_SECRET, however much of it is right", async () => {
   const { hookUrl } = await hooked({ provider: "ark" });
   const { pathname } = new URL(hookUrl);
   const token = pathname.split("/").at(-1) ?? "";
@@ -185,7 +185,7 @@ it("a wrong token in a hook URL is compared in constant time with the right one 
   }
 });
 
-it("a wrong event signature is compared in constant time with the right one of every event secret, however much of the signature is right", async () => {
+it("a wrong event signature is compared in constant time with the right signature under every event secret, however much of it is right", async () => {
   const body = JSON.stringify(aCompletion(await register()));
   const right = btoa("0123456789abcdef0123456789abcdef");
   for (const [, wrong] of wrongLike(right.slice(0, 42))) {

@@ -41,7 +41,7 @@ async function bound(path: string, message: BoundMessage = {}): Promise<Response
   throw new Error("the relay did not answer");
 }
 
-it("a Worker without a key registers, reads and cancels tasks over a service binding as the operator named binding", async () => {
+it("over a service binding, a Worker without a key may register, read and cancel tasks, as an operator whose key is named binding", async () => {
   const answer = await bound("/v1/tasks", { body: { model: "seedance" } });
   expect(answer.status).toBe(201);
   const { id } = await taskOf(answer);
@@ -96,7 +96,7 @@ it.each(["https://relay", "http://127.0.0.1:8787", "https://attacker.example"])(
   },
 );
 
-it("a key in a request over a service binding limits it: an account's key to its own tasks, an operator's read key to reading", async () => {
+it("a key in a request over a service binding limits the request: an account's key to its own tasks, an operator's read key to reading", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const [own, other] = [await register({ account }), await register()];

@@ -32,7 +32,7 @@ function awayFor(ms: number) {
 
 const stateOf = async (id: string) => (await readSubmitted(id)).submission?.state;
 
-it("while the task's object is away for two seconds, the caller of an accepted submission waits, and may repeat its call", async () => {
+it('while the task\'s object cannot be reached for two seconds, the caller of an accepted submission waits, and gets the answer without "x-should-retry"', async () => {
   anArk();
   const { id, headers } = named();
   const { bindings } = awayFor(2_000);
@@ -41,7 +41,7 @@ it("while the task's object is away for two seconds, the caller of an accepted s
   expect(await stateOf(id)).toBe("accepted");
 });
 
-it("while the task's object is away for longer, the caller gets the upstream's answer with the task's id, and the outcome is stored afterwards", async () => {
+it("while the task's object cannot be reached for 20 seconds, the caller gets the upstream's answer with the task's id; the outcome is stored afterwards", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const { bindings, goOn } = awayFor(20_000);
@@ -62,7 +62,7 @@ it("while the task's object is away for longer, the caller gets the upstream's a
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("a refused submission whose task's object is away is answered with the refusal, and the task goes when the object is back", async () => {
+it("a caller gets the upstream's refusal of its submission while the task's object cannot be reached; the task is erased when it can be reached again", async () => {
   anArk(answering({ error: { code: "InvalidParameter" } }, 400));
   const { id, headers } = named();
   const { bindings, goOn } = awayFor(20_000);
@@ -74,7 +74,7 @@ it("a refused submission whose task's object is away is answered with the refusa
   await expect.poll(() => stored(id)).toEqual(NOTHING);
 });
 
-it("a repetition brings the outcome that the first call could not, and gets the upstream's answer", async () => {
+it("a repeated call stores the outcome of the submission that the first call could not store, and gets the upstream's answer", async () => {
   const outside = anArk();
   const { headers } = named();
   const { bindings, goOn } = awayFor(Infinity);
@@ -88,7 +88,7 @@ it("a repetition brings the outcome that the first call could not, and gets the 
   goOn();
 });
 
-it("an accepted submission whose task's object stays away has an unknown outcome when the time for the answer is over", async () => {
+it("when an accepted submission's task object stays out of reach, the outcome counts as unknown once the time for the upstream's answer is over", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const { bindings, goOn, waited } = awayFor(Infinity);
@@ -100,7 +100,7 @@ it("an accepted submission whose task's object stays away has an unknown outcome
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("an answer that its task has learned only after it failed does not make a repetition look successful", async () => {
+it("when a task learns of its accepted submission only after it failed, a repeated call gets 424 with the failed task, and not the answer of success", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const { bindings, goOn } = awayFor(10_000);

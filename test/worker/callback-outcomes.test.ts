@@ -67,7 +67,7 @@ it("a callback attempt has the outcome unreachable and no status_code when the c
   expect(JSON.stringify(callback)).not.toContain("status_code");
 });
 
-it("a callback attempt answered with a redirect is redirected; the operator sees the host of the target, to which nothing is sent", async () => {
+it("a callback attempt answered with a redirect has the outcome redirected; the operator sees the target's host, to which nothing is sent", async () => {
   const headers = { Location: "//elsewhere.example.net/", "Retry-After": "9".repeat(80) };
   const received = aReceiver(() => new Response("moved", { status: 307, headers }));
   const id = await completed();

@@ -163,7 +163,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(await read(task)).toMatchObject({ status: "completed", cancel: { state: "refused" } });
   });
 
-  it("POST /v1/tasks/{id}/cancel cancels a job of Ark that waits in Ark's queue", async () => {
+  it("while a job of Ark waits in Ark's queue, POST /v1/tasks/{id}/cancel cancels the job", async () => {
     untilNews();
     const outside = anUpstream(ARK, ({ method }) =>
       Response.json(method === "GET" ? { id: "cgt-1", status: "queued" } : {}),
@@ -400,7 +400,7 @@ describe("POST /v1/tasks/{id}/cancel with the key of an account", () => {
     ]);
   });
 
-  it("canceling by an account gets 409 not_cancelable with the task when the operator has registered or submitted it for the account", async () => {
+  it("an account's order to cancel gets 409 not_cancelable with the task when the operator has registered or submitted the task for the account", async () => {
     const outside = aSubmittingArk();
     const account = await anAccount(100);
     const { key } = await aKey(account);
@@ -482,7 +482,7 @@ async function pageOf({ id, bindings }: Running, cookie: string): Promise<string
 }
 
 describe("the console's page of a task and its form to cancel", () => {
-  it("the console's page of a task says that an order to cancel asks the upstream, then shows the state, and offers to fail the task", async () => {
+  it("for an order to cancel that asks the upstream, the console's page of the task says so, shows the state, and offers to fail the task", async () => {
     anUpstream(REPLICATE, ({ method }) =>
       method === "POST"
         ? Response.json({ detail: "not permitted" }, { status: 403 })

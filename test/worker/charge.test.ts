@@ -176,7 +176,7 @@ it("a task orders the charge of its price with a validity of 2 s, the time for w
   expect(charged.mock.calls.map(([, , notAfter]) => notAfter)).toEqual([START + 2_000]);
 });
 
-it("a charge that reaches the ledger after the end of its validity is not booked, and the answer says that its outcome is unknown", async () => {
+it("a charge that reaches the ledger after the end of its validity is not booked, and the answer says that the outcome of the charge is unknown", async () => {
   const account = await anAccount(100);
   const late = await accountStub(account).charge(ORDER, TASK, START - 1);
   expect(late).toMatchObject({ kind: "unknown" });

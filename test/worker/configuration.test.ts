@@ -247,7 +247,7 @@ it.each([
   ["ALLOW_LOCAL_CALLBACKS", "accepts", "http://127.0.0.1:9000/"],
   ["ALLOW_LOCAL_CALLBACKS", "refuses", "http://10.0.0.1:9000/"],
 ])(
-  "with %s set, the configuration %s %s as SETTLEMENT_URL and OPERATOR_CALLBACK_URL",
+  "with %s set, the configuration %s the URL %s as SETTLEMENT_URL and OPERATOR_CALLBACK_URL",
   (name, verb, url) => {
     const flags = Object.fromEntries(FLAGS.map((each) => [each, true]));
     const vars = { ...REQUIRED, [name]: "true", SETTLEMENT_URL: url, OPERATOR_CALLBACK_URL: url };

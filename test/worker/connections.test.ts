@@ -138,7 +138,7 @@ it.each([
   expect(Math.abs(ageMs / (ageS * 1_000) - 1)).toBeLessThan(0.06);
 });
 
-it("a connection without API key to Luma Agents or a gateway accepts no registration (400); with a key only the gateway gives a hook URL", async () => {
+it("without an API key, a connection to Luma Agents or a gateway refuses registrations with 400; with a key, only one at the gateway gets a hook URL", async () => {
   const entry = { provider: "luma", base_url: "https://agents.lumalabs.ai/v1" };
   const gateway = { provider: "newapi", base_url: "https://gateway.example.com" };
   const bindings = {
@@ -176,7 +176,7 @@ it("after a connection to a provider was removed from CONNECTIONS, registrations
 const Health = z.looseObject({ connections: z.looseObject({}) });
 
 it.each([401, 403])(
-  "a provider key shows as refused at /healthz for 35 min after the provider answered %i",
+  "/healthz shows a provider key as refused for 35 min after the provider answered %i",
   async (status) => {
     anOutside().on("https://ark.", answering({ error: "no" }, status));
     // The relay remembers a refused key by the name of the connection, also for other tests.
@@ -200,7 +200,7 @@ it.each([401, 403])(
   },
 );
 
-it("the last answer of a provider that was not understood shows at /healthz for two hours, and is replaced at most once an hour", async () => {
+it("a provider's answer that was not understood shows at /healthz for two hours, and is replaced by a later one at most once an hour", async () => {
   const outside = anOutside();
   const name = "ark-unclear";
   const bindings = { ...env, ...connections({ [name]: { provider: "ark", key: "key" } }) };

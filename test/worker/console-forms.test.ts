@@ -65,7 +65,7 @@ it("the console refuses every form that a page of another site sends, whoever is
   }
 });
 
-it("an imported key is not shown, because the relay gets only its hash", async () => {
+it("the console does not show an imported API key, because the relay gets only its hash", async () => {
   const account = await anAccount();
   const fields = { sha256: "ab".repeat(32), label: "imported", role: "read" };
   expect(await outcomeOf(`/accounts/${account}/keys`, fields)).toEqual([

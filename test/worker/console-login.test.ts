@@ -169,7 +169,7 @@ it("the session of a revoked key does not come back when another account imports
   expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
 });
 
-it("logging out of the console ends this session, also for copies of its cookie, and no other session, and touches no other site's cookies", async () => {
+it("logging out of the console ends this session, also for copies of its cookie, but no other session, and deletes no cookies of other sites", async () => {
   const [cookie, other] = [await logIn(), await logIn()];
   pass(10 * MINUTE_MS);
   const copy = cookieIn(await visit("/", cookie));
@@ -310,7 +310,7 @@ it("the API answers 401 to a request with the session cookie of the console and 
   }
 });
 
-it("a link on another site opens a console page that reloads itself to send the session cookie; without a session the login follows", async () => {
+it("a console page that is opened by a link on another site reloads itself to send the session cookie; without a session the login follows", async () => {
   const elsewhere = { "Sec-Fetch-Site": "cross-site" };
   const first = await visit("/?a=1;b='2", null, elsewhere);
   expect([first.status, first.headers.get("Refresh")]).toEqual([200, "0; url=/?a=1;b=%272"]);

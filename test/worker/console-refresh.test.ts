@@ -38,7 +38,7 @@ it.each([
   },
 );
 
-it("the check of the login before a form is sent gets 204 without a body during a session, and 401 with the notice after it", async () => {
+it("the check of the login before a form is sent gets 204 without a body during a session, and 401 with a notice after the session", async () => {
   const cookie = await logIn();
   const refresh = { "X-Refresh": "none" };
   const during = await visit("/login/check", cookie, refresh);

@@ -60,7 +60,7 @@ describe("a success whose answer has no link, of an upstream with a content path
       () => new Response("\0", { headers: { "Content-Type": "text/html" } }),
     ],
   ])(
-    "a job whose success has no link completes with a link of the relay when its content path answers with %s",
+    "a job whose success has no link completes with a link of the relay when its content path (the path of its file) answers with %s",
     async (_, site) => {
       const { task, sentTo } = await polled(site);
       expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
@@ -81,7 +81,7 @@ describe("a success whose answer has no link, of an upstream with a content path
     ["a page", () => new Response("<!doctype html>", { headers: { "Content-Type": "text/html" } })],
     ["a redirect to this machine", answering(null, 302, { Location: "http://127.0.0.1:1/" })],
   ])(
-    "a job whose success has no link has no output when its content path answers with %s, and a later poll asks again",
+    "a job whose success has no link has no output when its content path (the path of its file) answers with %s, and a later poll asks again",
     async (_, site) => {
       const { task, poll, on, sentTo } = await polled(site);
       expect(task).toMatchObject(WITHOUT_OUTPUT);
@@ -104,7 +104,7 @@ describe("a success whose answer has no link, of an upstream with a content path
     ["HTTP 429", answering(null, 429), "limited"],
     ["a lost connection", () => Promise.reject(new Error("lost")), "unanswered"],
   ])(
-    "whether a successful job has an output is not known when its content path answers with %s",
+    "it is not known whether a successful job has an output when its content path (the path of its file) answers with %s",
     async (_, site, answer) => {
       const { task } = await polled(site);
       expect(task.status).toBe("pending");
@@ -113,18 +113,18 @@ describe("a success whose answer has no link, of an upstream with a content path
     },
   );
 
-  it("a content path that answers HTTP 429 is asked again only after the time in Retry-After", async () => {
+  it("when a job's content path (the path of its file) answers HTTP 429, it is asked again only after the time in Retry-After", async () => {
     const { alarmIn } = await polled(answering(null, 429, { "Retry-After": "1800" }));
     expect(await alarmIn()).toBeGreaterThanOrEqual(1_800_000);
   });
 
-  it("a job's content path is not asked for a file when the relay has no address for links", async () => {
+  it("a job's content path (the path of its file) is not asked for a file when the relay has no address for links", async () => {
     const { task, sentTo } = await polled(FILE, DONE, { PUBLIC_URL: "" });
     expect(task).toMatchObject(WITHOUT_OUTPUT);
     expect(sentTo(CONTENT)).toEqual([]);
   });
 
-  it("a job's content path is not asked for a file while the job runs, or when the answer has another link", async () => {
+  it("a job's content path (the path of its file) is not asked while the job runs, or when the answer has another link", async () => {
     const running = await polled(FILE, { ...DONE, status: "in_progress" });
     expect(running.sentTo(CONTENT)).toEqual([]);
     const { task, sentTo } = await polled(FILE, { ...DONE, url: CDN });
@@ -190,7 +190,7 @@ async function slowlyAsked(answer: object, limitMs: number) {
 }
 
 describe("a content path that does not answer within the time for the state of its job", () => {
-  it("a content path that answers later than a poll's time limit is waited for, also while the watchdog alarm fires", async () => {
+  it("the answer of a job's content path (the path of its file) is waited for beyond a poll's time limit, also while the watchdog alarm fires", async () => {
     const { id, signals, task, passLimit, open } = await slowlyAsked(DONE, POLL_TIMEOUT_MS);
     await passLimit();
     expect(signals[0]?.aborted).toBe(false);
@@ -201,7 +201,7 @@ describe("a content path that does not answer within the time for the state of i
     expect(signals).toHaveLength(1);
   });
 
-  it("a content path that the upstream has named and that does not answer within 30 seconds counts as a file", async () => {
+  it("a content path (the path of a job's file) that the upstream has named counts as a file when it does not answer within 30 seconds", async () => {
     const { task, passLimit } = await slowlyAsked(
       { ...DONE, metadata: { url: CONTENT } },
       CONTENT_TIMEOUT_MS,
@@ -210,7 +210,7 @@ describe("a content path that does not answer within the time for the state of i
     expect(await task()).toMatchObject({ status: "completed", output: { urls: [LINK] } });
   });
 
-  it("a content path that the upstream has not named and that does not answer within 30 seconds does not count as a file", async () => {
+  it("a content path (the path of a job's file) that the upstream has not named counts as no file when it does not answer within 30 seconds", async () => {
     const { task, passLimit } = await slowlyAsked(DONE, CONTENT_TIMEOUT_MS);
     await passLimit();
     const { status, tracking } = await task();

@@ -118,7 +118,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, times: "once", calls: 1 },
     { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, times: "twice", calls: 2 },
   ])(
-    "a task with a price that $name writes $rows rows and calls its account's ledger $times, which writes at most $maxLedgerRows rows",
+    "with a price, a task that $name writes $rows rows and calls its account's ledger $times, which writes at most $maxLedgerRows rows",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
@@ -137,7 +137,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
   );
 });
 
-it("a listener makes as many requests as docs/cost.md states: when it connects, for each callback, and none while it pings", async () => {
+it("a listener makes as many requests as docs/cost.md states: when it connects and for each callback, but none for its pings", async () => {
   const { key } = await aKey(await anAccount());
   const { prototype } = ListenersObject;
   const connecting = [
@@ -209,7 +209,7 @@ describe("the object of an account", () => {
     { made: "a generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
     { made: "an imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
   ])(
-    "requests with $made key never call a ledger; they call other account objects $times in a day's first minute, and once in a later minute",
+    "requests with $made API key call no ledger; other objects of the account are called $times in a day's first minute, and once in a later minute",
     async ({ making, calls: first, rows }) => {
       const account = await anAccount();
       const { key } = await making(account);

@@ -251,7 +251,7 @@ it("a call with a customer's key does not contain the secret with which the upst
   expect(JSON.stringify(sent)).not.toContain("test-only-videos");
 });
 
-it("after a rotation of RELAY_SECRET, a sealed customer's key is opened with the secret that sealed it, at any place in the list", async () => {
+it("after a rotation of RELAY_SECRET, a sealed customer's key is opened with the secret that sealed it, wherever this secret stands in the list", async () => {
   const outside = anArk();
   const { id } = await submitted();
   outside.on(`${ARK}${ARK_PATH}/`, answering({ ...DONE, status: "running" }));
@@ -289,7 +289,7 @@ it("a customer's key whose RELAY_SECRET was removed is logged once, is not repla
   expect(polls(outside)).toEqual([]);
 });
 
-it("the operator is told of a customer's key that cannot be opened by the event key.unreadable, if OPERATOR_CALLBACK_URL is set", async () => {
+it("the event key.unreadable tells the operator of a customer's key that cannot be opened, if OPERATOR_CALLBACK_URL is set", async () => {
   const url = "https://operator.example.net/events";
   const outside = anArk();
   outside.on(url, answering(""));
@@ -414,7 +414,7 @@ it.each([
   },
 );
 
-it("a submission with the relay's key in the query too is refused, and one with it in each header for keys is sent without it", async () => {
+it("a submission that has the relay's key also in its query is refused; one that has it in every header for keys is sent without it", async () => {
   const inQuery = { path: `/v1/submit/ark${ARK_PATH}?key=${SPELLED}`, headers: {} };
   expect(await refusal(await submit(inQuery))).toEqual(invalid("/query"));
   const outside = anArk();
@@ -439,7 +439,7 @@ it("a connection without a key refuses a submission without Relay-Key, and says 
   expect(await refusal(response)).toEqual({ status: 503, code: "not_configured" });
 });
 
-it("a gateway with only NEWAPI_BASE_URL set accepts submissions with customers' keys, and offers for them", async () => {
+it("a gateway with only NEWAPI_BASE_URL set accepts submissions with customers' keys, and OFFERS may have offers for these", async () => {
   const offers = [{ connection: "newapi", models: ["*"], key: "customer" }];
   const bindings = { ...BINDINGS, NEWAPI_API_KEY: "", OFFERS: JSON.stringify(offers) };
   const outside = anArk();

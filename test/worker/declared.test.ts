@@ -75,7 +75,7 @@ it("a hook to a connection disabled by its faulty declaration gets 503, so that 
   expect(await refusal(await sendHook(wrong, "{}"))).toEqual(UNKNOWN_TASK);
 });
 
-it("a submission whose body names the job attaches this job, and the hook URL is set inside the list of the body", async () => {
+it("a submission whose body names its job attaches this job to the task, and the hook URL is added to the call inside the body's list", async () => {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering("thank you"));
   outside.on(RUNWARE_URL, answering({ data: [{ taskUUID: UUID }] }));

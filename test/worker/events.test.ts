@@ -38,7 +38,7 @@ it("POST /v1/events creates the task when an event with a model has an id that i
   expect(await read(id)).toMatchObject({ ...created, completed_at: 7, callback });
 });
 
-it("POST /v1/events answers 404 to an event without a model whose id is not registered, and stores nothing", async () => {
+it("POST /v1/events answers 404 to an event that has no model and an id that is not registered, and stores nothing", async () => {
   const id = crypto.randomUUID();
   for (const event of [aCompletion(id), aFailure(id), { id, status: "processing", model: null }]) {
     expect(await refusal(await report(event))).toEqual(UNKNOWN_TASK);

@@ -153,7 +153,7 @@ it("a job id of 19 digits that the upstream states as a number is attached with 
   );
 });
 
-it("a registration is accepted with half an emoji in its parameters, which are stored with U+FFFD in its place, and refused with one in its labels", async () => {
+it("a registration with half an emoji in its parameters is accepted and stored with U+FFFD; one with half an emoji in its labels is refused", async () => {
   aRelayTo("https://nowhere.example.net", "");
   const id = crypto.randomUUID();
   const body = (member: string) => `{"id":"${id}","model":"m","${member}":{"prompt":"${ODD}"}}`;
@@ -165,7 +165,7 @@ it("a registration is accepted with half an emoji in its parameters, which are s
   expect(await stored(id)).toMatchObject({ record: { registration } });
 });
 
-it("an unknown state in an answer to a poll is shown to the operator without half of an emoji at its cut", async () => {
+it("when an unknown state in an answer to a poll is cut for the operator inside an emoji, no half of the emoji is shown", async () => {
   const word = `${"x".repeat(31)}😀`;
   aRelayTo("https://ark.", JSON.stringify({ id: "cgt-1", status: word }));
   const task = await hooked({ provider: "ark", bindings: KEYED });

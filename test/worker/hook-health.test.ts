@@ -75,7 +75,7 @@ describe("an attachment to a connection whose hooks are expected", () => {
 });
 
 describe("reports of tasks to the object of their connection about hooks", () => {
-  it("a task reports to its connection's object that its expected hook did not come; this writes one row, and at most 20 for reports in a row", async () => {
+  it("a task reports to its connection's object that its expected hook did not come; this writes one row, and at most 20 rows for reports in a row", async () => {
     aFinishedArk();
     const connection = aConnection();
     const rows = await rowsOfConnection(connection);
@@ -87,7 +87,7 @@ describe("reports of tasks to the object of their connection about hooks", () =>
     expect(rows()).toBe(20);
   });
 
-  it("a hook that comes while no hook of its connection is missing causes no call to the connection's object", async () => {
+  it("while no expected hook of a connection is missing, a hook that comes causes no call to the connection's object", async () => {
     aFinishedArk();
     const connection = aConnection();
     const { task } = await attached(connection);
@@ -133,7 +133,7 @@ describe("reports of tasks to the object of their connection about hooks", () =>
     expect(rows()).toBe(2);
   });
 
-  it("a task ends even when the object of its connection throws as the task reports a missing hook", async () => {
+  it("a task ends even when the Durable Object of its connection throws an error while the task reports a missing hook to it", async () => {
     aFinishedArk();
     calls("noteHook").mockImplementation(() => {
       throw new Error("overloaded");

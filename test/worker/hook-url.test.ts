@@ -89,7 +89,7 @@ it.each([
   "http://127.8.9.10",
   "https://[::1]:8787",
 ])(
-  "without PUBLIC_URL, a registration with a provider that was sent to this machine, %s, gets a hook URL there",
+  "without PUBLIC_URL, a registration with a provider gets a hook URL at this machine when it was sent to this machine, %s",
   async (origin) => {
     const body = { model: "m", provider: "ark" };
     const response = await callWith(UNADDRESSED, `${origin}/v1/tasks`, { body });
@@ -224,7 +224,7 @@ it.each([
   ["without MINIMAX_API_KEY", env],
   ["with MINIMAX_API_KEY", { ...env, MINIMAX_API_KEY: "test-only-minimax-key" }],
 ])(
-  "%s configured, a challenge in a hook of MiniMax that comes before a job is attached to the task is echoed and changes nothing",
+  "%s configured, a challenge in a hook of MiniMax is echoed and changes nothing when it comes before a job is attached to the task",
   async (_, bindings) => {
     const task = await hooked({ provider: "minimax", bindings });
     await expectUnchanged(task.id, async () => {

@@ -58,7 +58,7 @@ describe.each(CASES)("$name", (hookCase) => {
   });
 
   it.runIf(hookCase.sender.namesJobs)(
-    `${hookCase.name} about another job than the attached one only has its refusal stored and logged`,
+    `${hookCase.name} about another job than the attached one changes nothing, except that its refusal is stored and logged`,
     async () => {
       const scene = await attached(hookCase);
       const { body } = hookOf(hookCase, "completed", "no_output");

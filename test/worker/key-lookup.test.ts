@@ -15,7 +15,7 @@ import { DAY_MS, pass, START, useClock } from "./clock.ts";
 
 useClock();
 
-it("an API key is looked up in one object a minute: its account's list of keys if generated, else the list for its hash's first digit", async () => {
+it("an API key is looked up in one object a minute: a generated key in its account's list of keys, any other in the list for its hash's first digit", async () => {
   const account = await anAccount();
   const [{ key: generated }, { key: own }] = [await aKey(account), await anImportedKey(account)];
   await statusFor(account, own);

@@ -160,7 +160,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     expect(sentTo("http://127.0.0.1")).toEqual([]);
   });
 
-  it("an output is passed on until the relay's link expires when its gateway states no time at which its own links end", async () => {
+  it("when a gateway does not state when its links end, the relay passes the output on until the relay's own link expires", async () => {
     const { open } = await linked();
     pass(6 * DAY_MS);
     expect((await open()).status).toBe(200);
@@ -168,7 +168,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     expect(await refusal(await open())).toEqual(GONE);
   });
 
-  it("a keyed output is no output when neither OUTPUTS_URL nor PUBLIC_URL is set, because the relay can make no link to it", async () => {
+  it("an output that opens only with a key does not count when neither OUTPUTS_URL nor PUBLIC_URL is set, because the relay can make no link to it", async () => {
     const { task } = await polled({ PUBLIC_URL: "" });
     expect(task).toMatchObject({ status: "pending", tracking: { answer: "no_output" } });
   });

@@ -58,7 +58,7 @@ it("a task is erased when the ledger did not answer its first charge and refuses
   expect(await balanceOf(account)).toBe(0);
 });
 
-it("while the ledger has not answered a task's charge, reading, erasing, canceling or redelivering the task gets 404, and events about it 503", async () => {
+it("while the ledger has not answered a task's charge, reading, erasing, canceling or redelivering the task gets 404, and events about it get 503", async () => {
   aReceiver();
   const { account, body, heal } = await charging(10);
   await expectUnchanged(body.id, async () => {

@@ -177,7 +177,7 @@ it("an attempt that is cut off by an eviction of the task's object is recorded a
   expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
 });
 
-it("a read of a task that lost its alarm sets the alarm again when its due time passed more than 60 s ago", async () => {
+it("a read sets a task's lost alarm again when the time for which the alarm was due passed more than 60 s ago", async () => {
   aReceiver(status(500), status(200));
   const id = await completed();
   const { record } = await stored(id);

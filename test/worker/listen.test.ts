@@ -235,7 +235,7 @@ it("a listener that has sent no ping for 60 s gets no callback, and its WebSocke
   await until(async () => (await attemptsOf(account))[0]?.["cause"] === "no_listener");
 });
 
-it("a callback is delivered by the listener that answers although another one cannot reach its receiver first", async () => {
+it("a callback is delivered by the listener that answers, even if another listener reports first that it cannot reach its receiver", async () => {
   const handled = vi.spyOn(ListenersObject.prototype, "webSocketMessage");
   const late: Behaviour = (id, socket) => {
     const answer = JSON.stringify({ id, status: 204, headers: {}, body: "" });

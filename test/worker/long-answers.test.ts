@@ -37,13 +37,16 @@ it.each([
   ["shorter than 64 KiB", 1],
   ["of 1 MiB", MIB - 200],
   ["of more than 1 MiB", 2 * MIB],
-])("an answer %s reaches its caller byte for byte, with its length", async (_, bytes) => {
-  aPainter(bytes);
-  const response = await submit({ path: PATH, body: BODY, headers: named().headers });
-  expect(await response.text()).toBe(answerOf(bytes));
-});
+])(
+  "the upstream's answer to a submission, %s, reaches the caller byte for byte, with its length",
+  async (_, bytes) => {
+    aPainter(bytes);
+    const response = await submit({ path: PATH, body: BODY, headers: named().headers });
+    expect(await response.text()).toBe(answerOf(bytes));
+  },
+);
 
-it("an account that has not read two answers of 7.9 MB gets a third one only after the first is read, while another account gets its own", async () => {
+it("an account that has not read two answers of 7.9 MB gets a third one only after the first is read, while another account gets its answer", async () => {
   aPainter(7_900_000);
   const [greedy, other] = [await asAccount(), await asAccount()];
   const unread = [await greedy(), await greedy()];
@@ -95,7 +98,7 @@ it("answers of 7.9 MB that their caller still reads after 5 minutes are broken o
   await second.body?.cancel();
 });
 
-it("an answer that gets no memory within SUBMIT_TIMEOUT_S ends as submit_unknown", async () => {
+it("a submission whose answer from the upstream gets no memory within SUBMIT_TIMEOUT_S ends as submit_unknown", async () => {
   aPainter(7_900_000);
   const passTime = holdTimers(SUBMIT_TIMEOUT_MS);
   const submitAgain = await asAccount();

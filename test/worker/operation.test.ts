@@ -104,7 +104,7 @@ it("the function of an operation is called with the checked input and the caller
   });
 });
 
-it("a call by a form of the console that was already counted under a rate limit is not counted again under the same limit", async () => {
+it("a call that was already counted under its rate limit, as by a form of the console, is not counted again under the same limit", async () => {
   const context = await contextWith(false);
   const counted = { ...context, counted: "LIMIT_LISTS" } as const;
   expect(await echo.perform(VALID, OWNER, counted)).toMatchObject({ caller: OWNER });

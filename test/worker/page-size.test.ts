@@ -43,7 +43,7 @@ function nested(innermost: unknown): unknown {
 }
 
 it.each(Object.entries(RESULTS))(
-  "the pages of a task whose result has %s, behind its status link and in the console, stay below 600 KB",
+  "when the result of a task has %s, the task's pages behind its status link and in the console stay below 600 KB",
   async (_, output) => {
     aReceiver();
     const { id, link } = await aLinkedTask();

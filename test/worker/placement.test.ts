@@ -160,7 +160,7 @@ it("the platform chooses where objects are placed when JURISDICTION and LOCATION
   ]);
 });
 
-it("JURISDICTION is compared with the value that the deployment has stored only once in each isolate", async () => {
+it("each isolate compares JURISDICTION only once with the value that the deployment has stored", async () => {
   const { uses, bindings } = deployed({ JURISDICTION: "us" });
   for (let n = 0; n < 3; n++) {
     await callWith(bindings, `/v1/tasks/${crypto.randomUUID()}`);

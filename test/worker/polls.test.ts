@@ -178,7 +178,7 @@ it.each([
   [503, "has Retry-After: soon", "the usual wait", "soon", 60, 60],
   [503, "has no Retry-After", "the usual wait", null, 60, 60],
 ])(
-  "a poll of a provider whose answer is %i and %s is repeated after %s",
+  "when a provider answers a poll with %i and %s, the poll is repeated after %s",
   async (httpStatus, _header, _wait, value, leastS, mostS) => {
     const headers: Record<string, string> = value === null ? {} : { "Retry-After": value };
     anArk(answering({}, httpStatus, headers));
@@ -251,7 +251,7 @@ describe.each([
     expect(task.error).toEqual(callback.error);
   });
 
-  it(`with ERROR_TEXT generic, the callback about a failure reported by ${source} has a generic text, and the task its category`, async () => {
+  it(`with ERROR_TEXT generic, the callback about a failure reported by ${source} has a generic text, and the task keeps its category`, async () => {
     const failure = { code: "OutputVideoSensitiveContentDetected", message: "Nudity in frame 7" };
     const { callback, task, body } = await failedTask(failure, { ERROR_TEXT: "generic" }, isPolled);
     const message = "The upstream reported a failure.";

@@ -60,7 +60,7 @@ it("beyond LIMIT_LISTS an account, not the operator, gets 429 for the console's 
   expect(await statusesOf(await logIn())).toEqual([200, 404, 404]);
 });
 
-it("an account's bulk redelivery in the console that LIMIT_LISTS stops continues after a minute with the task at which it stopped", async () => {
+it("when LIMIT_LISTS stops an account's bulk redelivery in the console, it continues after a minute with the task at which it stopped", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
   const run = { run: crypto.randomUUID(), pace: "10", total: "30", started: "10" };
   const cookie = await logIn((await aKey(await anAccount())).key);

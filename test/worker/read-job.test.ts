@@ -62,7 +62,7 @@ function read(jobId: string, key: string | null = OPERATOR_KEY, path = `${PATH}/
 
 const asked = (outside: Outside, jobId: string) => outside.sentTo(`${API}/${jobId}`);
 
-it("a GET at the upstream's own path returns the upstream's answer about a submitted job, asked with the connection's key", async () => {
+it("a GET of a submitted job at the upstream's own path returns the upstream's answer, for which the relay asked with the connection's key", async () => {
   const { jobId, outside } = await submitted(OPERATOR_KEY, () => ({
     status: "processing",
     logs: "1",
@@ -75,7 +75,7 @@ it("a GET at the upstream's own path returns the upstream's answer about a submi
   expect(request?.headers["authorization"]).toBe(`Bearer ${RELAY.REPLICATE_API_TOKEN}`);
 });
 
-it("links to the upstream's API about the job lead to the relay, in the answer to the submission and in a read, and other bytes stay", async () => {
+it("in answers to a submission and to reads of its job, the upstream's links for reading the job lead to the relay; all other bytes stay the same", async () => {
   const { jobId, response } = await submitted();
   const there = prediction(jobId);
   const urls = {
@@ -88,7 +88,7 @@ it("links to the upstream's API about the job lead to the relay, in the answer t
   expect(await (await read(jobId)).text()).toBe(expected);
 });
 
-it("links to the upstream's API lead to the relay in the stored answer that a repeated submission gets", async () => {
+it("in the stored answer that a repeated submission gets, links to the upstream's API lead to the relay", async () => {
   const id = crypto.randomUUID();
   const jobId = id.replaceAll("-", "");
   aReplicate(jobId);
@@ -104,7 +104,7 @@ it("links to the upstream's API lead to the relay in the stored answer that a re
   expect(text).toContain(`"get":"${ORIGIN}${PATH}/${jobId}"`);
 });
 
-it("many reads of a job within the gap between two polls cause one request to the upstream", async () => {
+it("many reads of a job in the shortest time allowed between two polls cause only one request to the upstream", async () => {
   const { jobId, outside } = await submitted();
   const at = asked(outside, jobId).length;
   const answers = await Promise.all(Array.from({ length: 50 }, () => read(jobId)));
@@ -115,7 +115,7 @@ it("many reads of a job within the gap between two polls cause one request to th
   expect(asked(outside, jobId)).toHaveLength(at + 2);
 });
 
-it("a read that finds the end of the job ends the task, which sends its callback", async () => {
+it("when a client reads a job and the upstream answers that it has ended, the task ends too and sends its callback", async () => {
   const { jobId, taskId, outside } = await submitted(OPERATOR_KEY, () => ({
     status: "succeeded",
     output: VIDEO,
@@ -126,7 +126,7 @@ it("a read that finds the end of the job ends the task, which sends its callback
   expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
 });
 
-it("a job is read after its end too", async () => {
+it("a client can read a submitted job through the relay after the job has ended, too", async () => {
   const { jobId, taskId } = await submitted(OPERATOR_KEY, () => ({
     status: "succeeded",
     output: VIDEO,
@@ -137,7 +137,7 @@ it("a job is read after its end too", async () => {
   expect(await (await read(jobId)).json()).toMatchObject({ status: "succeeded", output: VIDEO });
 });
 
-it("the account that has submitted a job reads it, without the token of the hook URL", async () => {
+it("an account can read the job that it has submitted, and the answer does not show the token of the hook URL", async () => {
   const { key } = await aKey(await anAccount());
   const { jobId, outside } = await submitted(key, () => ({ webhook: hook() }));
   const hook = () =>
@@ -150,7 +150,7 @@ it("the account that has submitted a job reads it, without the token of the hook
   expect(text).not.toContain(token);
 });
 
-it("a job of another account, of the operator, or that nobody has submitted here is 404 in the upstream's form, without a request", async () => {
+it("reading a job gets 404 in the upstream's form, without a request to it, when the job is another caller's, or was not submitted through the relay", async () => {
   const { key } = await aKey(await anAccount());
   const { key: foreign } = await aKey(await anAccount());
   const own = await submitted(key);
@@ -172,7 +172,7 @@ it("a job of another account, of the operator, or that nobody has submitted here
   expect(ofOperator.outside.sentTo(API)).toHaveLength(before);
 });
 
-it("a job that was attached to a task, and not submitted, is 404", async () => {
+it("reading a job that was attached to a task, but not submitted through the relay, gets 404", async () => {
   const outside = aReplicate("attached-1");
   const id = crypto.randomUUID();
   await post("/v1/tasks", { id, model: "acme/fox", provider: "replicate" });
@@ -184,7 +184,7 @@ it("a job that was attached to a task, and not submitted, is 404", async () => {
   expect(outside.sentTo(`${API}/attached-1`)).toEqual([]);
 });
 
-it("a path that reads no job is 404 and names those that do, and one with tricks is 400 or 404, without a request", async () => {
+it('a GET on a path that reads no job gets 404 with the paths that do; one with "..", "//" or escapes gets 400 or 404; neither is sent to the upstream', async () => {
   const { jobId, outside } = await submitted();
   const before = outside.sentTo("https://").length;
   const listing = await read(jobId, OPERATOR_KEY, PATH);
@@ -200,7 +200,7 @@ it("a path that reads no job is 404 and names those that do, and one with tricks
   expect(outside.sentTo("https://")).toHaveLength(before);
 });
 
-it("the id of a job leads nowhere after its task is erased, and its object stores nothing", async () => {
+it("after a task is erased, the id of its job finds no task, and reading the job gets 404", async () => {
   const { jobId, taskId } = await submitted(OPERATOR_KEY, () => ({
     status: "succeeded",
     output: VIDEO,

@@ -35,7 +35,7 @@ async function refunding() {
   return { received, account, id, heal };
 }
 
-it("a failed task is refunded once, before its callback is sent", async () => {
+it("a failed task is refunded only once, and before its first callback is sent", async () => {
   const account = await anAccount(10);
   const books: (readonly Entry[])[] = [];
   const received = aReceiver(async () => {
@@ -157,7 +157,7 @@ it("a refund is retried when SETTLEMENT_URL does not answer within CALLBACK_TIME
   expect(urls(received)).toEqual([BILLING_URL]);
 });
 
-it("a relay with SETTLEMENT_URL refunds a task in the ledger that charged it before SETTLEMENT_URL was set", async () => {
+it("when SETTLEMENT_URL is set after the relay's ledger has charged a task, the task is still refunded in the ledger", async () => {
   const received = aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);
@@ -168,7 +168,7 @@ it("a relay with SETTLEMENT_URL refunds a task in the ledger that charged it bef
   expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
 });
 
-it("with SETTLEMENT_URL, a registration with a price for an account that does not exist gets 404 and stores nothing", async () => {
+it("with SETTLEMENT_URL, a registration with a price gets 404 and stores nothing when its account does not exist", async () => {
   const body = priced(crypto.randomUUID(), 4);
   const response = await callWith(BILLING, "/v1/tasks", { body });
   expect(response.status).toBe(404);

@@ -38,7 +38,7 @@ it.each<[string, object]>([
   },
 );
 
-it("an isolate without an operator key that may register tasks starts without a rehearsal of a registration, and calls no rate limit", async () => {
+it("when no operator key may register tasks, an isolate starts without a rehearsal of a registration, and calls no rate limit", async () => {
   const limited = vi.fn();
   const read = { OPERATOR_KEYS: `read:${OPERATOR_KEY}`, LIMIT_REFUSALS: { limit: limited } };
   expect(await rehearse(await started({ ...env, ...read }))).toBe(false);

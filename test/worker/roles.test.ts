@@ -84,7 +84,7 @@ it.each([
   ["operator", "read", "may not", "POST /v1/redeliveries", "?dry_run=false&dry_run=true", 403],
   ["operator", "read", "may not", "POST /v1/tasks/{id}/redeliver", "?dry_run=true", 403],
 ])(
-  "an %s key with the role %s %s send %s%s, and gets status %i for an invalid body",
+  "an %s key with the role %s %s send the request %s%s: with an invalid body the request gets the status %i",
   async (owner, own, _verb, request, query, status) => {
     const role = owner === "account" ? `account ${own}` : own;
     expect((await send(request, role, query)).status).toBe(status);

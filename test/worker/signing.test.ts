@@ -111,7 +111,7 @@ it("the answer to a signed event leaves out what the receiver answered to the ca
 const newer = "a-newer-test-only-secret-0123456789abcdef";
 const rotated = { ...env, RELAY_SECRET: `${newer} ${env.RELAY_SECRET}` };
 
-it("a relay with a new and an old RELAY_SECRET accepts events signed with the secret of either, and lists the new one first", async () => {
+it("a relay with a new and an old RELAY_SECRET accepts events signed with the secret of either, and lists the secret of the new one first", async () => {
   const [newest = ""] = (await secretsOf(rotated)).events;
   expect(newest).not.toBe(secret);
   for (const each of [secret, newest]) {
@@ -122,7 +122,7 @@ it("a relay with a new and an old RELAY_SECRET accepts events signed with the se
   }
 });
 
-it("a relay rejects events signed with the secret of an old RELAY_SECRET once that is removed", async () => {
+it("a relay rejects events signed with the secret of an old RELAY_SECRET once this RELAY_SECRET is removed", async () => {
   const { id, body } = anEvent();
   const headers = signedHeaders(body);
   const request = aRequest("/v1/events", { method: "POST", body, key: null, headers });

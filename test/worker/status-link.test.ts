@@ -142,7 +142,7 @@ it.each([
   },
 );
 
-it("a task with a status link that is read with a key has the ETag of the operator's or the account's view and no CORS headers", async () => {
+it("when a task with a status link is read with a key, its ETag is that of the operator's or the account's view, and it has no CORS headers", async () => {
   const account = await anAccount();
   const { id } = await aLinkedTask({ account });
   for (const [key, reader] of [

@@ -117,7 +117,7 @@ it.each([
   },
 );
 
-it("an account gets an upstream's answer that repeats the call without hook token and connection's key, also when it is sent again", async () => {
+it("before an account gets an upstream's answer that repeats its call, hook token and connection's key are taken out, also when it is sent again", async () => {
   const seen: string[] = [];
   anArk(({ body, headers: { authorization } }) => {
     const request = z.looseObject({ callback_url: z.string() }).parse(JSON.parse(body));
@@ -141,7 +141,7 @@ it.each([
   ["percent signs", encodeURIComponent],
   ["base64", (key: string) => btoa(`user:${key}`)],
 ])(
-  "an account gets an upstream's answer without the connection's key where it is spelled with %s",
+  "the connection's key is taken out of an upstream's answer to an account also where it is spelled with %s",
   async (_, spelled) => {
     const key = "test/only+ark=key";
     anArk(() => new Response(`{"id": "${JOB}", "seen": "a ${spelled(key)}"}`));
@@ -162,7 +162,7 @@ it("an account gets an upstream's answer with all its words, even if one equals 
   expect([await response.json(), await again.json()]).toEqual([body, body]);
 });
 
-it("an account that submits to a path which starts no job reads which paths are offered, and nothing of the operator's files", async () => {
+it("when an account submits to a path which starts no job, the answer says which paths are offered, and nothing of the operator's files", async () => {
   anArk();
   const offer = { connection: "ark", models: ["*"] };
   const path = "/v1/submit/ark/models";
@@ -199,7 +199,7 @@ it("the upstream gets only those headers of an account's submission that cannot 
   });
 });
 
-it("an account's submission with a query parameter other than those that its offer limits and the hook URL is refused by name", async () => {
+it("an account's submission is refused when its query has a parameter that is neither limited by its offer nor the hook URL, and the parameter is named", async () => {
   const outside = anArk();
   outside.on("https://queue.fal.run", answering({ request_id: "req-1" }));
   const limits = { "?seed": { max: 9, optional: true } };
@@ -294,7 +294,7 @@ it("submissions of two accounts with the same Idempotency-Key create one task ea
   expect(outside.sentTo(ARK)).toHaveLength(2);
 });
 
-it("a submission of an account whose charge is not answered gets 503, is never sent, and costs nothing in the end", async () => {
+it("when the charge of an account's submission is not answered, the submission gets 503, is never sent, and costs nothing in the end", async () => {
   const outside = anArk();
   const account = await anAccount(100);
   const { key } = await aKey(account);

@@ -117,7 +117,7 @@ it("while bodies of other submissions fill the memory for them, a further large 
   expect(outside.sentTo(ARK)).toHaveLength(3);
 });
 
-it("while two submissions have sent half of their large bodies, which will exceed the memory for bodies, a small one succeeds", async () => {
+it("while two large submissions, half sent, will take all the memory for bodies, a small submission succeeds", async () => {
   const outside = anArk();
   const held = [1, 2].map(() => anOpenBody(aBodyOf(11 * MIB).slice(0, -1)));
   const large = { "Content-Length": String(16 * MIB) };

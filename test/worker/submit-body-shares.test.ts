@@ -72,16 +72,19 @@ it.each([
     { key: "customer" },
     403,
   ],
-])("the body of an account's submission to %s is not read", async (_, changed, status) => {
-  const outside = anArk();
-  const bindings = { ...BINDINGS, OFFERS: JSON.stringify([{ ...OFFER, ...changed }]) };
-  const { send } = await asAccount(100, bindings);
-  const { body, state } = endless();
-  expect(await refusal(await send({ body }))).toMatchObject({ status });
-  expect([state.pulled, outside.sentTo(ARK)]).toEqual([0, []]);
-});
+])(
+  "the body of an account's submission is not read when it is a submission to %s",
+  async (_, changed, status) => {
+    const outside = anArk();
+    const bindings = { ...BINDINGS, OFFERS: JSON.stringify([{ ...OFFER, ...changed }]) };
+    const { send } = await asAccount(100, bindings);
+    const { body, state } = endless();
+    expect(await refusal(await send({ body }))).toMatchObject({ status });
+    expect([state.pulled, outside.sentTo(ARK)]).toEqual([0, []]);
+  },
+);
 
-it("the body of an account's submission without the Idempotency-Key that its price demands is not read", async () => {
+it("an account's submission without the Idempotency-Key that its price demands is refused before its body is read", async () => {
   anArk();
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -148,7 +151,7 @@ it.each([
   ["an operator", 24],
   ["an account", 16],
 ])(
-  "with the largest MAX_SUBMIT_MB, %s submits a body of %i MB, and gets 413 for one byte more",
+  "with the largest MAX_SUBMIT_MB, %s may submit a body of %i MB, and gets 413 for one byte more",
   async (who, megabytes) => {
     anArk();
     const bindings = { ...OFFERED, MAX_SUBMIT_MB: "24" };
@@ -164,7 +167,7 @@ it.each([
   },
 );
 
-it("a MAX_SUBMIT_MB of more than an isolate can hold is a fault of the configuration", async () => {
+it("a MAX_SUBMIT_MB larger than the memory that an isolate has for bodies is a fault of the configuration, and a submission gets 503", async () => {
   const response = await submit({ bindings: { ...OFFERED, MAX_SUBMIT_MB: "25" } });
   expect(await refusal(response)).toMatchObject({ status: 503, code: "not_configured" });
 });

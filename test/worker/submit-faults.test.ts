@@ -115,7 +115,7 @@ function losingAnswers(): object {
   return { ...BINDINGS, TASKS: { getByName } };
 }
 
-it("when the registration of a submission is not answered, the task is withdrawn, by a second try if the first does not reach it", async () => {
+it("when the registration of a submission is not answered, the task is withdrawn, by a second try if the first try does not reach the task's object", async () => {
   const outside = anArk();
   const { id, headers } = named();
   vi.stubGlobal("scheduler", { wait: async () => undefined });

@@ -163,7 +163,7 @@ it("the header X-DashScope-Async, which a submission to dashscope needs, is set 
   expect(sent.headers["x-dashscope-async"]).toBe("enable");
 });
 
-it("a submission without a model is stored under the name of its path, or refused where a model is needed or is no text", async () => {
+it("a submission without a model is stored under the name of its path, or refused where a model is needed; a model that is no text is refused", async () => {
   const kling = submittingTo("kling");
   const path = "/v1/videos/effects";
   const answer = {
@@ -266,7 +266,7 @@ it.each<[string, string, object, string]>([
   ],
   ["runware", "/v1", [{ ...RUNWARE_CALL, outputType: "base64Data" }], "/outputType"],
 ])(
-  "a submission to %s at %s that asks for the output itself in the answer is 422 without a bucket, and is not sent: %j",
+  "a submission to %s at %s that asks for the output itself in the answer is refused with 422 without a bucket, and is not sent: %j",
   async (provider, path, call, member) => {
     const bindings = { ...env, ...keyVarsOf(provider, "test-only-key") };
     const { id, headers } = named();

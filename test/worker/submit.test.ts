@@ -328,12 +328,15 @@ it.each([
     "ark/models",
     "docs/providers.md",
   ],
-])("the refusal of a submission to %s", async (_case, path, cure) => {
-  const bindings = { ...BINDINGS, SANDBOX: "false" };
-  const { headers } = named();
-  const response = await submit({ path: `/v1/submit/${path}`, headers, bindings });
-  expect(await response.json()).toMatchObject({ detail: expect.stringContaining(cure) });
-});
+])(
+  "the refusal of a submission tells how to mend it: the refusal of one to %s",
+  async (_case, path, cure) => {
+    const bindings = { ...BINDINGS, SANDBOX: "false" };
+    const { headers } = named();
+    const response = await submit({ path: `/v1/submit/${path}`, headers, bindings });
+    expect(await response.json()).toMatchObject({ detail: expect.stringContaining(cure) });
+  },
+);
 
 it.each([
   ["/v1/submit/ark/contents/generations/tasks/cgt-1", "not_found", 404],

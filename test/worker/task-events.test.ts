@@ -75,7 +75,7 @@ it("GET /v1/tasks/{id}/events sends a status token the present state and each ch
   expect(etag).toBe(`"${events.at(-1)?.id}-link"`);
 });
 
-it("the event stream shows the operator what GET of the task shows, and the account its task without the provider, at the end as refunded", async () => {
+it("a task's event stream shows the operator what GET of the task shows, and the task's account no provider; its last event shows the refund", async () => {
   aReceiver(status(204));
   const account = await anAccount(5);
   const { id } = await aLinkedTask({ account, credits: 5, provider: "ark" });
@@ -165,7 +165,7 @@ it("an event stream no longer reads its task once its client has closed the conn
   expect(waits.pauses).toEqual([]);
 });
 
-it("GET /v1/tasks/{id}/events answers 401 without a key, and 404 to a key for an unknown task and one of another account", async () => {
+it("GET /v1/tasks/{id}/events answers 401 without a key, and 404 with a key to an unknown task or a task of another account", async () => {
   const { id } = await aLinkedTask({ account: await anAccount() });
   const { key } = await aKey(await anAccount());
   const path = `/v1/tasks/${id}/events`;

@@ -133,7 +133,7 @@ it("an account key gets the same 404 answer for task and account ids of another 
   }
 });
 
-it("an account key gets 404 for an account whose id differs only in case, for its tasks, and for tasks without an account", async () => {
+it("an account key gets 404 for an account whose id differs only in case, for tasks of that account, and for tasks without an account", async () => {
   const { account, key } = tenant;
   const other = account.toUpperCase();
   await post("/v1/accounts", { id: other });

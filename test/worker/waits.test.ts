@@ -22,7 +22,7 @@ it("GET /v1/tasks/{id} and the answer to a redelivery show that a callback waits
   expect(received).toEqual([]);
 });
 
-it("GET /v1/tasks/{id} of a task whose upstream answers polls with 503 shows the operator since when, and the time of the next poll", async () => {
+it("GET /v1/tasks/{id} of a task whose upstream answers polls with 503 shows the operator since when it does, and the time of the next poll", async () => {
   anOutside().on("https://ark.", () => new Response(null, { status: 503 }));
   const task = await hooked({ provider: "ark", bindings: { ...env, ARK_API_KEY: "k".repeat(20) } });
   await attach(task, "cgt-1");

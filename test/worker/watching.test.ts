@@ -252,15 +252,18 @@ it("a stream whose client goes away during a wait does not read its task again",
 it.each([
   ["is told of changes", 0],
   ["asks because 64 others are told", 64],
-])("closing a watch that %s ends its wait without another read", async (_, others) => {
-  const id = await register({ callback_url: undefined });
-  await watchers(id, others);
-  waits.between = () => new Promise(() => undefined);
-  const opened = await TaskWatch.open(env, id, "operator");
-  const changed = opened.changed({ version: Number.NaN, createdAt: START }, MINUTE_MS);
-  opened.close();
-  expect(await changed).toBe(false);
-});
+])(
+  "closing the watch of a reader that %s ends the reader's wait without another read",
+  async (_, others) => {
+    const id = await register({ callback_url: undefined });
+    await watchers(id, others);
+    waits.between = () => new Promise(() => undefined);
+    const opened = await TaskWatch.open(env, id, "operator");
+    const changed = opened.changed({ version: Number.NaN, createdAt: START }, MINUTE_MS);
+    opened.close();
+    expect(await changed).toBe(false);
+  },
+);
 
 it("a WebSocket that the task's object hands over after more than 2 s is closed, so that it takes no watcher place from others", async () => {
   const id = await register({ callback_url: undefined });

@@ -9,7 +9,7 @@ import { NoQuery, operation } from "../operation.ts";
 import { callLedger } from "./account-client.ts";
 import { Adjustment, Grant } from "./account-schemas.ts";
 
-/** Grants credits to an account, once per reference. */
+/** Grants credits to an account. An order that is repeated with the same reference books nothing more. */
 export const grantCredits = operation(
   "grantCredits",
   { access: "administer", params: ["account"], query: NoQuery, body: Grant },
@@ -27,7 +27,10 @@ export const grantCreditsRoute = routeOf(
   ({ isNew, booking }) => json(booking, isNew ? 201 : 200),
 );
 
-/** Adds credits to the balance of an account or takes credits from it, once per reference. */
+/**
+ * Adds credits to the balance of an account or takes credits from it. An order that is repeated with the same reference
+ * books nothing more.
+ */
 const adjustCredits = operation(
   "adjustCredits",
   { access: "administer", params: ["account"], query: NoQuery, body: Adjustment },

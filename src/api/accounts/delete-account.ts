@@ -39,9 +39,9 @@ const CONCURRENCY = 6;
 const Deletion = z.strictObject({ force: Flag });
 
 /**
- * Deletes an account. A request that failed half-way is completed by sending it again, because each of its steps may
- * be repeated. The ledger keeps the single charges for as long as a task of the account may still fail, so that such
- * a task is refunded.
+ * Deletes an account. A request that failed half-way is completed by sending it again, because each of its steps may be
+ * repeated. The ledger keeps every charge as an entry of its own for as long as a task of the account may still fail,
+ * so that such a task is refunded.
  */
 const deleteAccount = operation(
   "deleteAccount",

@@ -28,16 +28,16 @@ interface Format {
   readonly line: (entry: StoredEntry, reader: Reader) => string;
 }
 
-/** Which page of the ledger is exported, and how. */
+/** The page of a ledger that is exported, and the form in which it is exported. */
 interface Export {
   readonly format: keyof typeof FORMATS;
-  /** True to begin with a byte order mark. */
+  /** True when the exported file begins with a byte order mark. */
   readonly hasByteOrderMark: boolean;
   readonly limit: number;
   readonly cursor: number;
 }
 
-/** The parts of a call that reads the ledger of an account. */
+/** The parts that an export needs of a call that reads the ledger of an account. */
 type LedgerRequest = Pick<Call<"account", unknown, unknown>, "env" | "params" | "caller">;
 
 const OWN_COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];

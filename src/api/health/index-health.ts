@@ -13,7 +13,7 @@ import { withTimeout } from "../../lib/timeout.ts";
  */
 const KEEP_MS = 30 * SECOND_MS;
 
-/** State of the index that was read last. Only operators may ask for it. */
+/** State of the index as it was last read. Only operators may ask for it, so all callers may share it. */
 const recent = new EnvCache<Awaited<ReturnType<typeof viewOf>>>(() => KEEP_MS);
 
 /**

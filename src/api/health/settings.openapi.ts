@@ -14,8 +14,9 @@ const Limit = z.strictObject({
 });
 
 /**
- * Price by usage: credits for each `units` of a number. The number is the member `usage` of the job's usage, or the
- * member `field` of the output metadata.
+ * Schema of the part of a price that depends on a number: credits for each `units` of the number. The number is the one
+ * that the job's usage has under the name in `usage`, or the one that the output metadata has under the name in
+ * `field`.
  */
 const Rate = z.strictObject({
   usage: z.optional(Text),

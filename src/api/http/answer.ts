@@ -1,7 +1,7 @@
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { contentToClient } from "./client-stream.ts";
 
-/** Returns an answer with a value as JSON. */
+/** Returns an HTTP answer whose body is a value as JSON. */
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return jsonText(JSON.stringify(value), status, headers);
 }

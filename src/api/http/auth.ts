@@ -64,7 +64,7 @@ async function operatorOfKey(given: string, { operatorKeys }: Runtime): Promise<
 /** The parts of a request by which its sender is identified: the headers, and the body that a signature covers. */
 interface Credentials {
   readonly headers: Headers;
-  /** Reads the body, which a signature signs. */
+  /** Reads the body of the request, which a signature covers. */
   readonly body: () => Promise<Uint8Array<ArrayBuffer>>;
   /** Caller of a request without a credential. Null means that such a request is refused. */
   readonly callerWithoutKey: KeyHolder | null;

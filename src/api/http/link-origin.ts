@@ -3,8 +3,9 @@ import type { Env } from "../../env.ts";
 import { originOf } from "./host.ts";
 
 /**
- * Origin of a request of another Worker, which names no host of the relay (src/service-binding.ts), while `PUBLIC_URL` is
- * not set. No link begins with it. No real host can have this name (RFC 2606 §2).
+ * Origin that stands for the relay in a request of another Worker (src/service-binding.ts) while `PUBLIC_URL` is not
+ * set, because such a request names no host of the relay. No link begins with it. No real host can have this name (RFC
+ * 2606 §2).
  */
 export const NO_ORIGIN = "https://relay.invalid";
 

@@ -2,7 +2,10 @@ import type * as z from "zod/mini";
 import type { AnswerHeader, RequestHeader } from "./headers.openapi.ts";
 import type { ProblemCode } from "./problem-list.ts";
 
-/** Group of users of a route: clients, who have tasks made; operators, who run the relay; or upstreams. */
+/**
+ * Group of users for whom a route is: clients, who submit tasks; operators, who run the relay; or upstreams, which do
+ * the jobs.
+ */
 export type Audience = "client" | "operator" | "upstream";
 
 /** The body of an answer in one media type, with an example. */
@@ -14,7 +17,7 @@ export interface Content {
 /** Description of an answer of a route. Problems (errors in the format of RFC 9457) are described elsewhere. */
 export interface Answer {
   readonly description: string;
-  /** Bodies by media type; empty for an answer without a body. */
+  /** Bodies of the answer, by media type; empty for an answer without a body. */
   readonly content: Readonly<Record<string, Content>>;
   /**
    * Headers that this answer has besides those of every answer. The value states whether the answer always has the
@@ -40,9 +43,9 @@ export interface Parameter {
 
 /** Description of the query, the headers and the body of a request; its path is described elsewhere. */
 interface RequestDescription {
-  /** Description of each field of the body. */
+  /** Description of each field in the body of a request. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Example of the body, for the description of the API. */
+  /** Example of the body of a request, for the description of the API. */
   readonly example?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, Parameter>>;
   readonly headers?: readonly RequestHeader[];
@@ -60,7 +63,7 @@ export interface PassedAnswer {
 export interface RouteDescription {
   readonly audience: Audience;
   readonly summary: string;
-  /** Details that the summary does not contain. Absent when there are none. */
+  /** Details about the route that the summary does not contain. Absent when there are none. */
   readonly details?: string;
   readonly request?: RequestDescription;
   /** The answers by HTTP status, without the problems (errors in the format of RFC 9457). */

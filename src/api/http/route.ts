@@ -71,13 +71,15 @@ export interface RouteRequest<P> {
   /** Caller of a request without a credential. Null means that such a request is refused. */
   readonly callerWithoutKey: KeyHolder | null;
   /**
-   * Returns the body of the request if the platform has it already. Absent for the request of a client: its body is
-   * awaited with a timer, which the platform does not permit at module scope.
+   * Reads the body of a request that the relay makes itself when the isolate starts (src/rehearsal.ts). Absent for the
+   * request of a client: its body is awaited with a timer, which the platform does not permit at module scope.
    */
   readonly readBody?: BodyReader;
 }
 
-/** A request after its operation has been performed, with the identified caller. The response is made from it. */
+/**
+ * A request whose operation has been performed, with the identified caller. The route makes its response from these.
+ */
 interface PerformedRequest<P = unknown> extends RouteRequest<P> {
   readonly runtime: Runtime;
   readonly caller: Caller;

@@ -26,7 +26,7 @@ import { UpstreamCall } from "../submit/upstream-call.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import { submitBaseOf, withRelayLinks } from "./relay-links.ts";
 
-/** An upstream's answer to a call about a job, for the caller. */
+/** An upstream's answer to a call about a job, as the relay passes it on to the caller. */
 export interface PassedAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -48,18 +48,18 @@ export interface AnswerStream extends Pick<JobStream, "isLast"> {
 
 type ReadCall = Call<"connection", object, UpstreamCall>;
 
-/** Largest body of an answer that an isolate keeps, in bytes. */
+/** Largest body of an upstream's answer about a job that an isolate keeps in memory, in bytes. */
 const MAX_KEPT_BYTES = 16_384;
 const MAX_KEPT = 500;
 /**
- * Answers that this isolate has passed on within the last second, by connection, call and caller. Many readers of one job
- * then do not all ask its task's object.
+ * Answers about jobs that this isolate has passed on within the last second, by connection, call and caller. They save
+ * many readers of one job the calls to the object of its task.
  */
 const recent = isolateCache<PassedAnswer>(MAX_KEPT, SECOND_MS);
 
 /**
- * Reads a job at its upstream, as the upstream's own API reads it, for the operator and for the account that has
- * submitted it. The upstream is asked at most once in the time that it demands between two polls of a job.
+ * Returns the upstream's answer to a call of its own API that reads a job, for the operator and for the account that
+ * has submitted the job. The upstream is asked at most once in the time that it demands between two polls of a job.
  */
 export const readJob = operation(
   "readJob",
@@ -160,7 +160,7 @@ function unknownJob(adapter: JobCallAdapter): PassedAnswer {
   return errorAnswer(adapter, 404, "No job with this id was submitted through the relay.");
 }
 
-/** Returns an error of the relay in the upstream's own form. */
+/** Returns an error that the relay itself reports, in the form of the upstream's errors. */
 function errorAnswer(
   { errorBody }: JobCallAdapter,
   status: number,
@@ -171,7 +171,7 @@ function errorAnswer(
   return { status, headers, bytes: bytesOf(JSON.stringify(errorBody(status, message))) };
 }
 
-/** Returns the caller's own key of the upstream; null when the caller has sent none. */
+/** Returns the caller's own key of the upstream; null when the caller has sent no such key. */
 function ownKeyOf({ headers, keyOwner }: UpstreamCall, { provider }: Connection): string | null {
   if (keyOwner !== "customer" || provider.polls === null) return null;
   const read = readCustomerKey(headers, provider);
@@ -179,8 +179,9 @@ function ownKeyOf({ headers, keyOwner }: UpstreamCall, { provider }: Connection)
 }
 
 /**
- * Returns the texts that an answer must not show to the caller: for everybody a customer's key, and for an account also
- * the tokens of the task's hook URL, with which it could report a result itself, and the secrets of the connection.
+ * Returns the texts that an answer must not show to the caller. For every caller this is the customer's key of the
+ * call. For an account it is also the tokens of the task's hook URL, with which the account could report a result
+ * itself, and the secrets of the connection.
  */
 async function secretsOf(
   { submissionId, hasCustomerKey }: Extract<JobReply, { readonly kind: "answer" }>,

@@ -5,7 +5,7 @@ import { NO_ORIGIN } from "../http/link-origin.ts";
 import { editBody, scanBody } from "../submit/json-body.ts";
 
 /**
- * Returns the base URL of the calls that go through the relay to a connection. Null when the relay does not know its own
+ * Returns the base URL that sends calls to a connection through the relay. Null when the relay does not know its own
  * address.
  * @param origin origin to which the request was sent.
  */
@@ -19,8 +19,8 @@ export function submitBaseOf(
 }
 
 /**
- * Returns the answer of an upstream in which the links to calls about jobs lead to the relay, so that an SDK that follows
- * them does not send the relay's key to the upstream. Everything else stays byte for byte.
+ * Returns the body of an upstream's answer after replacing its links to calls about jobs by links to the relay, so that
+ * an SDK that follows them does not send the relay's key to the upstream. All other bytes stay the same.
  * @param submitBase base URL of the calls through the relay; null when it is not known, so that nothing changes.
  */
 export function withRelayLinks(
@@ -47,8 +47,9 @@ export function withRelayLinks(
 }
 
 /**
- * Returns path and query of the call that a link makes, relative to the base URL. Its host is not looked at, because
- * some upstreams answer with links to the host of a region. Null for a link that is no call about a job.
+ * Returns path and query of the call about a job to which a link leads, relative to the base URL. The host of the link
+ * does not matter, because some upstreams answer with links to the host of a region. Null for a link to anything other
+ * than a call about a job.
  */
 function targetOf(link: unknown, adapter: JobCallAdapter, baseUrl: string): string | null {
   const url = typeof link === "string" ? URL.parse(link, isPath(link) ? baseUrl : undefined) : null;

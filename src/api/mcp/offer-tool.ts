@@ -96,8 +96,8 @@ function startOf(answer: Submitted): Start {
 }
 
 /**
- * Returns the task of a submission whose answer is not known or no longer stored, so that the client can follow it. It
- * may have ended already.
+ * Returns the task that an error of a submission names because the submission's answer is not known or no longer
+ * stored, so that the client can follow the task. The task may have ended already.
  * @throws the error itself when it names no task, or names the task of another submission.
  */
 function knownTaskOf(error: unknown): Start {

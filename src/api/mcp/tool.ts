@@ -11,7 +11,10 @@ import type { ProtectedRoute } from "../http/route.ts";
  */
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** Route of the same operation: only callers who may use it see the tool, and the log names refused calls by it. */
+  /**
+   * Route of the operation that the tool performs. Only callers who may use this route see the tool, and the log names
+   * refused calls of the tool by the route.
+   */
   readonly route: Pick<ProtectedRoute, "access" | "method" | "path">;
   /**
    * Performs the operation.
@@ -33,7 +36,7 @@ export type ToolOutcome =
   | { readonly kind: "result"; readonly result: CallToolResult }
   | StartedTask;
 
-/** A task that a call has started. */
+/** A task that the call of a tool has started. */
 export interface StartedTask {
   readonly kind: "started";
   readonly task: TaskReply;

@@ -16,8 +16,8 @@ export interface Representation {
  * - `whole`: 200 with everything.
  * - `part`: 206 with `length` bytes from `offset` on.
  * - `unsatisfiable`: 416, because the range begins behind the end.
- * - `not_modified`: 304, because the client has it already.
- * - `precondition_failed`: 412, because the client expects another one.
+ * - `not_modified`: 304, because the client already has this version of the output.
+ * - `precondition_failed`: 412, because the client expects another version of the output.
  */
 export type Selection =
   | { readonly kind: "whole" | "unsatisfiable" | "not_modified" | "precondition_failed" }

@@ -3,7 +3,7 @@ import { NoBody, NoQuery, operation } from "../operation.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { accepted, taskClient } from "../tasks/task-client.ts";
 
-/** Pattern of the number of an output. */
+/** Pattern of the number of an output, as the path of a request contains it. */
 const NUMBER = /^[1-9]\d{0,3}$/;
 
 /** Deletes one output of a task: its link is refused from then on, and its copy is deleted. */

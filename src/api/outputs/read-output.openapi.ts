@@ -8,7 +8,7 @@ const OUTPUT = { ...OPEN, "Content-Disposition": "always" } as const;
 
 const RANGED = { "Accept-Ranges": "sometimes", ETag: "sometimes" } as const;
 
-/** A file of any type. */
+/** Content of an answer that is a file of any type. */
 const FILE = { "*/*": { schema: z.string(), example: "…" } } as const;
 
 export const readOutputDescription = {

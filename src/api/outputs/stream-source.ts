@@ -146,7 +146,7 @@ async function typeOf(output: LinkedOutput, source: Source): Promise<string> {
   return mediaTypeOf(opened.start);
 }
 
-/** An upstream's answer with an output or a part of it, of which the first bytes have been read. */
+/** An upstream's answer with an output or a part of an output. The first bytes of the answer have been read. */
 interface OpenedAnswer {
   readonly extent: Extent;
   readonly start: Uint8Array;
@@ -211,7 +211,7 @@ function notSent(reason: string) {
   return unavailable("The upstream does not send this output now.", reason);
 }
 
-/** The part of an output that an upstream sends, which may be all of it. */
+/** Which bytes of an output an upstream sends: a part of them or all. */
 interface Extent {
   readonly status: 200 | 206;
   /** Number of bytes that the upstream sends; null when it does not state the number. */
@@ -275,7 +275,7 @@ async function firstBytes(source: SourceReader): Promise<Uint8Array> {
 class SourceReader {
   readonly #reader: ReadableStreamBYOBReader;
   readonly #stop: AbortController;
-  /** Memory of the next piece; null at the end of the answer. */
+  /** Memory into which the next piece of the answer is read; null at the end of the answer. */
   #memory: ArrayBuffer | null = new ArrayBuffer(PIECE_BYTES);
 
   /**

@@ -111,8 +111,8 @@ function failingHost(
 /**
  * Returns when a host began to fail, by its hourly counts, in Unix milliseconds. This is the start of the latest
  * unbroken run of hours in each of which at least as many callbacks failed as were delivered; hours without an ended
- * callback do not interrupt the run. Null means that in the last hour with an ended callback more were delivered than
- * failed, or that there is no such hour.
+ * callback do not interrupt the run. Null means that there is no hour with an ended callback, or that in the last such
+ * hour more callbacks were delivered than failed.
  */
 function startOfBadHours(rows: readonly HostCount[]): number | null {
   const hours = [...Map.groupBy(rows, ({ hour }) => hour)].toSorted(([a], [b]) => b - a);

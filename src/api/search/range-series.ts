@@ -29,8 +29,8 @@ type Step = Awaited<ReturnType<typeof series>>["steps"][number];
 export type RangeSeries = Awaited<ReturnType<typeof readRange>>;
 
 /**
- * Counts of tasks and callbacks by hour or day that were read last, for each time range. They include the tasks of all
- * accounts, so only operators may see them.
+ * Counts of tasks and callbacks by hour or day, as they were last read for each time range. They include the tasks of
+ * all accounts, so only operators may see them.
  */
 const kept = new EnvCache<RangeSeries>(() => Infinity, MAX_RANGES);
 
@@ -92,7 +92,7 @@ export function totalsOf(steps: readonly Step[]) {
   };
 }
 
-/** Adds up the numbers that several records have under the same name. */
+/** Adds up, for each name, the numbers that several records have under this name. */
 function sumsOf(parts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const groups = Map.groupBy(parts.flatMap(Object.entries<number>), ([name]) => name);
   const sums = [...groups].map(

@@ -41,7 +41,10 @@ interface Counted extends OpenPerConnection {
 /** Numbers of open tasks of each connection, with the time at which they were counted, in Unix seconds. */
 export type OpenTasks = Awaited<ReturnType<typeof openTasksIn>>;
 
-/** Number of unsettled tasks, and of the overdue ones among them. */
+/**
+ * Number of unsettled tasks (without a result, or with a callback or refund still under way), and of the overdue ones
+ * among them.
+ */
 export type Unsettled = Awaited<ReturnType<typeof readOpenTasks.perform>>["unsettled"];
 
 /**

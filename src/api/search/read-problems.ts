@@ -41,8 +41,8 @@ const readProblems = operation(
 );
 
 /**
- * Reads what `readProblems` reads, but for the numbers of open tasks per connection, which cost more rows. Only the
- * console uses this operation, whose overview is refreshed often.
+ * Reads what `readProblems` reads, except the numbers of open tasks per connection, which cost more rows. Only the
+ * console uses this operation, for its overview, which is refreshed often.
  */
 export const readPresentProblems = operation(
   "readPresentProblems",

@@ -34,5 +34,5 @@ export const Signer = named(
   "A secret or key that signs callbacks, without the secret.",
 );
 
-/** Example of a signer. */
+/** Example of a signer, i.e. a secret or key with which a callback is signed. */
 export const SIGNER = { scheme: "v1", age: "current", generation: 1 } as const;

@@ -13,15 +13,15 @@ type PlainObject<Form> = [Form] extends [never]
         readonly [Name in Exclude<Names<Form>, Constant<Form>>]?: Plain<Member<Form, Name>>;
       };
 
-/** Names of the members that at least one form has. */
+/** Names of the members that at least one form of a value has. */
 type Names<Form> = Form extends unknown ? keyof Form : never;
 
-/** Names of the members that each form has. */
+/** Names of the members that each form of a value has. */
 type Constant<Form> = {
   [Name in Names<Form>]: [Form] extends [{ readonly [N in Name]: unknown }] ? Name : never;
 }[Names<Form>];
 
-/** Type of a member, in those forms that have the member. */
+/** Type of a member of a value, in those forms of the value that have the member. */
 type Member<Form, Name extends PropertyKey> = Form extends { readonly [N in Name]?: infer Value }
   ? Value
   : never;

@@ -36,7 +36,7 @@ export const CALLBACKS: Readonly<Record<CallbackName, Webhook>> = {
 
 export type OperatorEventType = (typeof OPERATOR_EVENT_TYPES)[number];
 
-/** A completed task with a price by usage that was not stated. */
+/** Example of a completed task with a price that depends on its usage, although its upstream has stated no usage. */
 const PRICED_TASK = {
   ...COMPLETED_TASK,
   credits: { amount: 200, final: 200, state: "charged" as const, basis: "hold" as const },
@@ -44,7 +44,10 @@ const PRICED_TASK = {
 
 const AboutTask = z.strictObject({ task: Task });
 const ABOUT_TASK = { task: CANCELED_TASK };
-/** Members of the events about the price of a task: what it costs, and the number of its rule. */
+/**
+ * Members of the operator events about the price of a task: the credits that the task costs, and the name of the usage
+ * or of the output field on which its price depends.
+ */
 const PRICED = {
   credits: Count,
   usage: z.optional(z.string()),

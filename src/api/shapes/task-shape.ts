@@ -312,5 +312,5 @@ export type TaskStatus = Plain<z.output<typeof TaskStatus>>;
 /** The callback of a task that has a `callback_url`. */
 export type TaskCallback = NonNullable<Task["callback"]>;
 
-/** One request of a callback. */
+/** One attempt of a callback, i.e. one request to its URL, as the API shows it. */
 export type TaskAttempt = TaskCallback["attempts"][number];

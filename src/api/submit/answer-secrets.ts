@@ -32,7 +32,10 @@ export function withoutSecrets(answer: SubmitAnswer, secrets: readonly string[])
   return bytes === answer.bytes ? answer : { ...answer, bytes };
 }
 
-/** Returns a body in which `…` stands for each secret, in whatever spelling. The same bytes where it has none. */
+/**
+ * Returns a body in which `…` stands for each secret, in whatever spelling the body has it; the same bytes when the
+ * body has no secret.
+ */
 export function bytesWithout(
   secrets: readonly string[],
   bytes: Uint8Array<ArrayBuffer>,

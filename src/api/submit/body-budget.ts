@@ -15,16 +15,16 @@ const MAX_HELD_BYTES_OF_ACCOUNT = HELD_BODIES_MB.ofAccount * MIB;
  */
 export const SMALL_BODY_BYTES = 64 * 1024;
 /**
- * Longest time in milliseconds for which memory for a body is reserved. It is longer than a body needs to arrive and
- * the call with it takes.
+ * Longest time in milliseconds for which memory for a body is reserved. It is longer than the arrival of a body and the
+ * call with the body take together.
  */
 const LEASE_MS = 5 * MINUTE_MS;
 
 const held = new SharedBudget(MAX_HELD_BYTES, MAX_HELD_BYTES_OF_ACCOUNT);
 
 /**
- * Returns the limit on the JSON body of a submission. It is never more than could be held for the caller, however often the
- * call were repeated.
+ * Returns the limit on the JSON body of a submission. The limit is never more than the memory for bodies of this
+ * caller, because a larger body would be refused each time that the call is repeated.
  * @param account id of the account that submits; null for an operator.
  */
 export function bodyLimitOf(account: string | null, { maxSubmitBytes }: Config): BodyLimit {
@@ -69,7 +69,7 @@ export class BodyReservation {
     this.#bytes = bytes;
   }
 
-  /** Gives the reserved memory back. */
+  /** Gives back the memory that was reserved for the body. */
   release(): void {
     this.#part.giveBack();
   }

@@ -6,34 +6,44 @@ import type { TaskReply } from "../../objects/task/reply.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import type { SubmitCall } from "./submission-plan.ts";
 
-/** Waits in milliseconds before each try to bring the outcome of a submission to the task's object, for which its caller waits. */
+/**
+ * Waits in milliseconds before each try to store the outcome of a submission in the object of its task while the caller
+ * of the submission waits for its answer.
+ */
 const RETRY_WAITS_MS = [0, SECOND_MS / 2, 2 * SECOND_MS, 5 * SECOND_MS];
 /**
- * Waits in milliseconds before each further try, when the caller has its answer: together less than the 30 seconds for which
- * the platform lets a Worker go on after its answer.
+ * Waits in milliseconds before each further try to store the outcome of a submission once its caller has the answer.
+ * Together they take less than the 30 seconds for which the platform lets a Worker go on after its answer.
  */
 const LATER_WAITS_MS = [3 * SECOND_MS, 5 * SECOND_MS, 8 * SECOND_MS, 10 * SECOND_MS];
-/** Most outcomes that this isolate remembers, each with an answer of at most 8 KiB or a result. */
+/**
+ * Most outcomes of submissions that this isolate remembers because their tasks could not store them. Each has an answer
+ * of at most 8 KiB, or a result.
+ */
 const MAX_REMEMBERED = 32;
 
 /**
- * Outcomes with an answer of the upstream that the objects of their tasks could not be told, by task, for repetitions of
- * their calls.
+ * Outcomes of submissions that the upstream has answered and whose task's object could not be reached, by id of the
+ * task. They are stored when the client repeats its call.
  */
 const remembered = isolateCache<SubmitEndedEvent>(MAX_REMEMBERED, 10 * MINUTE_MS);
 
-/** Result of bringing an outcome to the task's object. */
+/** Result of bringing the outcome of a submission to the task's object, which stores it. */
 export interface Brought {
   /**
-   * False when the object could not be reached. It is then tried again after the caller has its answer. When that fails
-   * too, the outcome counts as unknown once the time for the upstream's answer is over.
+   * Whether the task's object has stored the outcome of the submission. False when the object could not be reached. It
+   * is then tried again after the caller has its answer. If that fails too, the outcome counts as unknown once the time
+   * for the upstream's answer is over.
    */
   readonly isStored: boolean;
-  /** The task; null when it was erased, or the outcome is not stored. */
+  /** The task after its object has stored the outcome. Null when the task was erased, or the outcome is not stored. */
   readonly task: TaskReply | null;
 }
 
-/** Brings the outcome of a submission to the task's object, several times if need be, also after the caller has its answer. */
+/**
+ * Brings the outcome of a submission to the task's object, which stores it. While the object cannot be reached, tries
+ * several times, also after the caller has its answer.
+ */
 export async function bringOutcome(
   taskId: string,
   submissionId: string,
@@ -49,15 +59,18 @@ export async function bringOutcome(
 }
 
 /**
- * Brings the outcome of the task's submission if this isolate could not bring it before. A repetition of the call then
- * finds it.
+ * Brings the outcome of the task's submission to the task's object if this isolate could not do so before, so that a
+ * repeated call finds the outcome.
  */
 export async function bringRemembered(taskId: string, submitCall: SubmitCall): Promise<void> {
   const end = remembered.get(taskId);
   if (end !== undefined) await tryToBring(taskId, end, [0], submitCall);
 }
 
-/** Tries to bring an outcome, after each of the waits, until the task's object has it. */
+/**
+ * Tries to bring the outcome of a submission to the task's object, once after each of the waits, until the object has
+ * stored it.
+ */
 async function tryToBring(
   taskId: string,
   end: SubmitEndedEvent,

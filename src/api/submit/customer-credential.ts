@@ -25,7 +25,7 @@ export interface CustomerCredential {
 
 /** Reason why the headers of a call contain no usable key of the customer. */
 export interface CredentialFault {
-  /** Name of the header at fault. */
+  /** Name of the header because of which there is no usable key. */
   readonly header: string;
   readonly message: string;
 }

@@ -9,7 +9,7 @@ import { MAX_OUTPUT_URL_CHARS } from "../../core/record/upstream.ts";
 import { failure, type Result, success } from "../../core/result.ts";
 import { JsonTokens, maxSpelledLength, type TokenKind } from "./json-tokens.ts";
 
-/** Largest number of objects and lists in each other in a JSON body, counting the whole body. */
+/** Largest depth of objects and lists within each other in a JSON body. The whole body counts as the first level. */
 const MAX_LEVELS = 256;
 /** Largest length in characters of a member's value that is read. Of a longer value only the kind is known. */
 const MAX_SCALAR_CHARS = 1_024;
@@ -19,14 +19,16 @@ const LINK = "http";
 type Scalar = string | number | boolean | null;
 
 /**
- * A watched member that was found in a body. It has its value if this is a scalar of at most 1,024 characters,
- * otherwise only the kind of its value.
+ * A member for which the scan has looked (a watched member) and that the body has. It has its value if this is a scalar
+ * of at most 1,024 characters, otherwise only the kind of its value.
  */
 export type Found =
   | {
       readonly kind: "scalar";
       readonly value: Scalar;
-      /** Digits of an integer that `value` has rounded. Absent for any other value. */
+      /**
+       * Digits of the integer when it is so long that `value` has only its rounded value. Absent for any other value.
+       */
       readonly digits?: string;
     }
   | { readonly kind: "object" | "array" | "long" };
@@ -39,11 +41,11 @@ export interface BodyFault {
 }
 
 /**
- * The result of scanning a JSON body: the watched members of its object. The body is this object, or a list with only
- * this object.
+ * The result of scanning a JSON body: those members of its object for which the scan has looked (the watched members).
+ * The body is this object, or a list with only this object.
  */
 export interface ScannedBody {
-  /** The watched members that the body has, by JSON Pointer. */
+  /** The members for which the scan has looked and that the body has, by JSON Pointer. */
   readonly members: ReadonlyMap<string, Found>;
   /**
    * JSON Pointers of watched members for which the body has a member with the same name in other case. Some upstreams,
@@ -52,7 +54,7 @@ export interface ScannedBody {
   readonly lookalikes: ReadonlySet<string>;
   /** Digests of the first 64 links in the body, each once (`linkDigest`). */
   readonly linkDigests: readonly string[];
-  /** The object of the body, with the places of the watched members, which `editBody` needs. */
+  /** The object of the body, with the places of the members for which the scan has looked. `editBody` needs it. */
   readonly root: Member;
 }
 
@@ -67,21 +69,24 @@ interface Place {
   readonly isEmpty: boolean;
 }
 
-/** A watched member of a JSON body, or an object that contains one. */
+/** A member of a JSON body for which the scan looks (a watched member), or an object that contains one. */
 interface Member {
   readonly pointer: string;
-  /** Watched members inside this member, by name. */
+  /** Members inside this member for which the scan looks, by name. */
   readonly members: ReadonlyMap<string, Member>;
   /** Place of the member in the body, in bytes. Null when the body does not have the member. */
   readonly place: Place | null;
 }
 
-/** A watched member of a JSON body during the scan. Its place is in UTF-16 units until the scan ends. */
+/** A member of a JSON body during the scan that looks for it. Its place is in UTF-16 units until the scan ends. */
 interface ScannedMember extends Member {
   readonly members: Map<string, ScannedMember>;
-  /** Pointers of `members` by their names in folded case, so that no name of the body makes the scan fold them again. */
+  /**
+   * JSON Pointers of the members in `members`, by their names with upper and lower case made equal. They are computed
+   * once, so that the scan need not do it again for each name in the body.
+   */
   readonly folded: Map<string, string>;
-  /** Length of the longest name of `members`. */
+  /** Length of the longest name among `members`. */
   longestName: number;
   place: { -readonly [K in keyof Place]: Place[K] } | null;
 }
@@ -167,8 +172,8 @@ export function editBody(
 }
 
 /**
- * Returns the values of a watched member that is a list. Null when the member is missing or not a list, and when the
- * text of the list is too long to be read.
+ * Returns the values of a list for which the scan has looked. Null when the member is missing or not a list, and when
+ * the text of the list is too long to be read.
  */
 export function listIn(
   bytes: Uint8Array,
@@ -185,19 +190,25 @@ export function listIn(
   return list;
 }
 
-/** Scans the tokens of a JSON text in one pass, and stores the places of the watched members. */
+/**
+ * Scans the tokens of a JSON text in one pass, and stores the places of the members for which it looks (the watched
+ * members).
+ */
 class Scan {
   readonly lookalikes = new Set<string>();
   readonly linkDigests = new Set<string>();
   readonly #tokens: JsonTokens;
-  /** The watched member whose value comes next. Null when the next value belongs to no watched member. */
+  /** The member whose value comes next, if it is one for which the scan looks. Null for any other member. */
   #next: ScannedMember | null;
   #expected: Expected;
   readonly #isListOfOne: boolean;
   #levels = 0;
   /** Kind of the open object or list at each level: 1 for an object, 0 for a list. */
   readonly #isObject = new Uint8Array(MAX_LEVELS + 1);
-  /** Watched members whose object or list is open, by level. Null at a level that is not watched. */
+  /**
+   * The members for which the scan looks and whose object or list is open, by level. Null at a level that has no such
+   * member.
+   */
   readonly #open: (ScannedMember | null)[] = [];
 
   constructor(text: string, root: ScannedMember, isListOfOne: boolean) {
@@ -274,7 +285,10 @@ class Scan {
     return this.#expect(":");
   }
 
-  /** Returns the watched member that has the name which was just read. Null when no watched member has this name. */
+  /**
+   * Returns the member that has the name which was just read, if it is one for which the scan looks. Null for any other
+   * name.
+   */
   #memberNamed(): ScannedMember | null {
     const parent = this.#open[this.#levels] ?? null;
     if (parent === null) return null;
@@ -396,7 +410,7 @@ function newMembers(object: Member, texts: ReadonlyMap<string, NewValue>): strin
 
 /**
  * Checks that a member can be set.
- * @throws Error when the member was not watched while the body was scanned, or when it is inside another member that is
+ * @throws Error when the scan of the body has not looked for the member, or when it is inside another member that is
  * set too.
  */
 function requireSettable(
@@ -423,7 +437,8 @@ function foldedCase(name: string): string {
 }
 
 /**
- * Returns the tree of the watched members: a member that stands for the whole body, with all watched members inside it.
+ * Returns the members for which a scan is to look as a tree: a member that stands for the whole body, with all others
+ * inside it.
  */
 function watchTree(watched: readonly string[]): ScannedMember {
   const root = memberAt("");
@@ -434,14 +449,14 @@ function watchTree(watched: readonly string[]): ScannedMember {
   return root;
 }
 
-/** Returns a new watched member whose place is not known yet. */
+/** Returns a member for which a scan is to look, whose place is not known yet. */
 function memberAt(pointer: string): ScannedMember {
   return { pointer, members: new Map(), folded: new Map(), longestName: 0, place: null };
 }
 
 /**
- * Returns the watched member of `parent` that a segment of a JSON Pointer names. Adds it when `parent` does not have it
- * yet.
+ * Returns the member of `parent` that a segment of a JSON Pointer names, so that the scan looks for it. Adds it when
+ * `parent` does not have it yet.
  */
 function memberIn(parent: ScannedMember, segment: string): ScannedMember {
   const name = nameOf(segment);
@@ -495,7 +510,10 @@ function foundAt(bytes: Uint8Array, { kind, start, end }: Place): Found {
   return { kind: "scalar", value, ...(isLongInteger(text) && { digits: text }) };
 }
 
-/** Converts the places of a watched member, and of all members inside it, from UTF-16 units to bytes. */
+/**
+ * Converts the places of a member for which the scan has looked, and of all such members inside it, from UTF-16 units
+ * to bytes.
+ */
 function convertPlaces(bytes: Uint8Array, root: ScannedMember): void {
   const places = [root, ...insideOf(root)].flatMap(({ place }) => (place === null ? [] : [place]));
   const units = places.flatMap(({ start, insertAt, end }) => [start, insertAt, end]);
@@ -507,7 +525,7 @@ function convertPlaces(bytes: Uint8Array, root: ScannedMember): void {
   }
 }
 
-/** Returns all watched members inside a member, at any depth. */
+/** Returns all members inside a member for which the scan looks, at any depth. */
 function insideOf<M extends { readonly members: ReadonlyMap<string, M> }>(member: M): readonly M[] {
   return [...member.members.values()].flatMap((inner) => [inner, ...insideOf(inner)]);
 }

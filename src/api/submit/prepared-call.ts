@@ -29,8 +29,8 @@ import type { UpstreamCall } from "./upstream-call.ts";
  */
 export interface SubmitPlace {
   /**
-   * The connection of the submission. If the customer has sent a key of its own, it contains this key instead of the
-   * configured one.
+   * The connection of the submission. If the customer has sent a key of its own, the connection contains this key
+   * instead of the configured one.
    */
   readonly connection: Connection;
   /** The customer's own key in the call. Null when the upstream gets the key of the connection. */

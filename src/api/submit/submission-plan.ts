@@ -108,8 +108,9 @@ export async function planSubmission(
 }
 
 /**
- * Tells whether the upstream can send a hook about the job: the call has the relay's hook URL, and the upstream can reach
- * it, also as a neighbour on this machine. Where it cannot, nothing shows a job whose submission was not answered.
+ * Tells whether the upstream can send a hook about the job that a call starts: the call has the relay's hook URL, and
+ * the upstream can reach this URL, also as a neighbour on the relay's machine. When it cannot, and the submission is
+ * not answered, nothing shows whether there is a job.
  */
 function canHookCome(
   fields: ReadonlyMap<string, string>,
@@ -173,7 +174,7 @@ function askedPrice({ price }: RelayHeaders, { connection }: SubmitPlace): Price
 }
 
 /**
- * Returns a digest by which a repetition of the submission is recognised, and the customer's sealed key, which the task
+ * Returns a hash by which a repetition of the submission is recognised, and the customer's sealed key, which the task
  * stores. The same call with another key counts as another submission, because another account at the upstream would
  * pay for it.
  */

@@ -95,7 +95,10 @@ function submissionOf(applied: Applied): SubmissionReply | null {
     : null;
 }
 
-/** Sends the call of a submission, stores its outcome, and returns the answer for the caller. @param task the task as it was registered. */
+/**
+ * Sends the call of a submission, stores its outcome, and returns the answer for the caller.
+ * @param task the task as it was registered.
+ */
 async function sendAndEnd(
   plan: SubmissionPlan,
   task: TaskReply,

@@ -61,7 +61,8 @@ export function requireSubmitPlace(
 
 /**
  * Returns the connection with a name.
- * @param isOperator whether an operator key calls, which may learn what is configured.
+ * @param isOperator whether the caller is an operator, to whom the problem `not_found` may say which connections are
+ * configured.
  * @throws Problem `not_found` when there is none; `not_configured` when it is disabled.
  */
 export function requireConnection(name: string, config: Config, isOperator: boolean): Connection {

@@ -41,8 +41,8 @@ export const submitJobRoute: ProtectedRoute<"submitJob"> = {
 };
 
 /**
- * Route of calls that read a job that was submitted through the relay: `GET` and the upstream's own path. An SDK of the
- * upstream that waits for its job sends them.
+ * Route of calls that read a job that was submitted through the relay: `GET` and the upstream's own path. An upstream's
+ * SDK that waits for its job sends such calls.
  */
 export const readJobRoute: ProtectedRoute<"readJob"> = {
   id: "readJob",
@@ -60,7 +60,7 @@ export const readJobRoute: ProtectedRoute<"readJob"> = {
   },
 };
 
-/** Returns the upstream's own call that a request makes, and its caller. */
+/** Returns the call to the upstream that a request to the relay contains, and the caller of the request. */
 async function upstreamCallOf({
   request,
   env,

@@ -15,8 +15,9 @@ const LEAST_BYTES = 64 * 1024;
  * Reads the JSON body of a submission.
  * @param reserve reserves memory for the bytes of the body that have arrived so far. Declared bytes are not counted, so
  * that a client that declares a long body and sends nothing does not keep others from submitting.
- * @throws Problem `payload_too_large` when the body is declared to have, or has, more bytes than the limit; `body_timeout`
- * when it has not arrived in time; `invalid_json` when the connection ends before it; and the Problem of `reserve`.
+ * @throws Problem `payload_too_large` when the body is declared to have, or has, more bytes than the limit;
+ * `body_timeout` when it has not arrived in time; `invalid_json` when the connection ends before the whole body has
+ * arrived; and any Problem that `reserve` throws.
  */
 export async function readSubmittedBody(
   { body, headers }: Pick<UpstreamCall, "body" | "headers">,

@@ -16,7 +16,7 @@ const REPLAYED = { "Idempotent-Replayed": "true" };
 export interface Submitted {
   readonly taskId: string;
   readonly status: number;
-  /** Headers of the upstream's answer that are passed on. */
+  /** Headers of the upstream's answer that are passed on to the caller. */
   readonly headers: Headers;
   /** Body of the upstream's answer. A long body is a stream, which ends when the caller does not read it. */
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
@@ -57,7 +57,10 @@ export async function replayed(
   return { taskId: event.id, status, headers, body, statusUrl, isReplayed: true };
 }
 
-/** Returns the body of an upstream's answer for its caller: the links to calls about the job lead to the relay. */
+/**
+ * Returns the body of an upstream's answer for the relay's caller: the links to calls about the job are replaced by
+ * links to the relay.
+ */
 export function linkedBody(
   bytes: Uint8Array<ArrayBuffer>,
   connection: Connection,
@@ -84,7 +87,10 @@ export async function unknownOutcome(
   });
 }
 
-/** Says what becomes of a submission with an unknown outcome. @param task its task; null when it is not known. */
+/**
+ * Returns the text for the caller about what becomes of a submission with an unknown outcome.
+ * @param task task of the submission; null when it is not known.
+ */
 function unknownText(task: TaskReply | null): string {
   if (task?.isTerminal === true) {
     return "It is not known whether the upstream has started a job, and the task has ended. Its Idempotency-Key stays with it: a new try needs a new key, and may start a second job.";

@@ -20,7 +20,7 @@ const RETRY_AFTER_S = "5";
 
 /** What a reader of a task waits for: which state of the task, and for how long. */
 interface Awaited {
-  /** Longest time in milliseconds to wait. */
+  /** Longest time in milliseconds for which the reader waits. */
   readonly waitMs: number;
   /**
    * ETags of the answers that the reader already has, or `*` for all answers. The reader waits for a state of the task
@@ -44,7 +44,10 @@ export interface FoundTask {
   readonly isCrowded: boolean;
 }
 
-/** Query of the operation that reads a task. The schema is compiled when the isolate starts. */
+/**
+ * Schema of the parameters with which a task is read: `wait`, for how many seconds the answer may be delayed, and
+ * `known`, the ETags of the states that the reader has already. It is compiled when the isolate starts.
+ */
 export const ReadQuery = compiled(
   z.strictObject({ wait: Wait, known: z.optional(z.array(z.string())) }),
 );

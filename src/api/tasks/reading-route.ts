@@ -8,7 +8,7 @@ import type { AnswerLink } from "./reading.ts";
 export const StatusToken = z.optional(z.string());
 
 /**
- * Returns a copy of a route that reads one task, which also accepts the status token of the task.
+ * Returns a copy of a route that reads one task. The copy also accepts the status token of the task.
  * @param byKey route that answers requests with an API key.
  * @param answer function that answers requests with a valid status token.
  */

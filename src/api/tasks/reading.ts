@@ -22,8 +22,8 @@ export interface Reading {
    */
   readonly requireCurrent: () => Promise<void>;
   /**
-   * Opens a watch of the task, which the caller must close after at most `maxMs` milliseconds. Null when too many
-   * readers use the status link of the task.
+   * Begins to watch the task for changes. The caller must close the watch after at most `maxMs` milliseconds. Null when
+   * too many readers use the status link of the task.
    */
   readonly watch: (maxMs: number) => Promise<TaskWatch | null>;
 }

@@ -63,7 +63,7 @@ async function eventStream(reading: Reading, headers: Headers): Promise<Response
 
 /**
  * Yields the pieces of the stream: events, and comments that break a silence.
- * @param watch watch of the task; null for a stream that ends after the present state.
+ * @param watch reports changes of the task; null for a stream that ends after the present state.
  */
 async function* eventsOf(
   first: TaskReply,

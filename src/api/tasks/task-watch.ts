@@ -34,7 +34,7 @@ export class TaskWatch {
   readonly #reader: TaskReader;
   #socket: WebSocket | null = null;
   /**
-   * State of the task that its object has reported last. Null when no state was reported since the task was last read.
+   * The state that the task's object has reported last. Null when no state was reported since the task was last read.
    */
   #told: string | null = null;
   /** State of the task that the reader already has; null before the first wait. */
@@ -44,11 +44,14 @@ export class TaskWatch {
    * read is planned.
    */
   #readAt: number | null = null;
-  /** Function that ends the present wait. It is called when the object reports a new state or the connection ends. */
+  /**
+   * Function that ends the present wait. It is called when the task's object reports a new state or the connection
+   * ends.
+   */
   #onNews = (): void => undefined;
 
   #isClosed = false;
-  /** Function that is called when the watch is closed. */
+  /** Function that is called when the watch of the task is closed. */
   readonly #onClose: () => void;
 
   private constructor(reader: TaskReader, onClose: () => void) {
@@ -124,7 +127,7 @@ export class TaskWatch {
     this.#readAt = now + pauseMs(known, now);
   }
 
-  /** True once `close` was called. */
+  /** True once the watch of the task was closed. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -189,11 +192,11 @@ export interface Watched<T> {
    */
   readonly requireCurrent: () => Promise<void>;
   /**
-   * Opens a watch of the task, which the caller must close after at most `maxMs` milliseconds. Null when the reader
-   * must not wait.
+   * Begins to watch the task for changes. The caller must close the watch after at most `maxMs` milliseconds. Null when
+   * the reader must not wait.
    */
   readonly watch: (maxMs: number) => Promise<TaskWatch | null>;
-  /** Returns the state of the task in an answer. */
+  /** Returns the state of the task that an answer shows. */
   readonly stateIn: (answer: T) => Known;
 }
 

@@ -13,8 +13,8 @@ interface SecretsPanelProps {
 }
 
 /**
- * Section with the secrets with which the callbacks of an account are signed (masked), with the public keys of the
- * other signatures, and with a dialog to rotate the secrets.
+ * Section with the secrets with which the callbacks of an account are signed (masked), with the public keys that verify
+ * the other signatures of these callbacks, and with a dialog to rotate the secrets.
  */
 export function SecretsPanel({ account, secrets, mayOrder }: SecretsPanelProps) {
   const { generation, callbacks, public_keys: publicKeys } = secrets;

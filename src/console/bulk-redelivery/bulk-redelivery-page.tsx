@@ -424,7 +424,7 @@ function GoOn(props: GoOnProps) {
 
 interface FilterTextProps {
   readonly filters: URLSearchParams;
-  /** Text to show when no filters are set. */
+  /** Text to show in place of the filters when none are set. */
   readonly none: string;
 }
 

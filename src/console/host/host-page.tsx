@@ -37,9 +37,9 @@ const MAX_SAMPLES = 4;
 /** Longest time in milliseconds for which a page waits until the attempt that its form has ordered ends. */
 const WAIT_MS = 3 * SECOND_MS;
 const PAUSE_MS = 150;
-/** Id of the form of the first step, which sends a test callback. */
+/** Id of the form for the first step on a host's page, which sends a test callback. */
 const TEST = "test";
-/** Id of the form of the second step, which redelivers one failed callback. */
+/** Id of the form for the second step on a host's page, which redelivers one failed callback. */
 const ONE = "one";
 const URL_FIELD = "callback_url";
 

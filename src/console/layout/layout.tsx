@@ -22,7 +22,7 @@ export function themeOf({ headers }: Request): Theme {
 interface DocumentProps {
   readonly title: string;
   readonly theme: Theme;
-  /** Scripts that run before those of every page. */
+  /** Scripts of this page that run before the scripts that every page has. */
   readonly scripts?: Child;
 }
 

@@ -86,7 +86,7 @@ const COLUMNS: readonly Column<CountOf>[] = [
   },
 ];
 
-/** Returns the names with their numbers, the largest number first. */
+/** Returns outcomes or categories of failures with their numbers, the largest number first. */
 function mostFirst(counts: Readonly<Record<string, number>>): readonly CountOf[] {
   return Object.entries(counts).toSorted(([, a], [, b]) => b - a);
 }

@@ -2,7 +2,7 @@ import { Copy } from "./copy.tsx";
 
 interface CodeProps {
   readonly text: string;
-  /** Name of the code for the label of its copy button. */
+  /** Name of what the code is, for the label of its copy button. */
   readonly what: string;
   /** Heading above the code. */
   readonly title?: string;

@@ -32,7 +32,7 @@ export function wireOf({ url, headers, body }: AttemptRequest): string {
   return [...target, ...lines, "", body].join("\n");
 }
 
-/** Returns the option that sends a header. */
+/** Returns the option of curl that sends a header. */
 export function headerOption(name: string, value: string): string {
   return `-H ${quoted(`${name}: ${value}`)}`;
 }

@@ -17,7 +17,7 @@ export function Hostile({ text }: { readonly text: string }) {
 
 interface HostileCodeProps {
   readonly text: string;
-  /** Name of the code for the label of its copy button. */
+  /** Name of what the code is, for the label of its copy button. */
   readonly what: string;
   /** Heading above the code. */
   readonly title?: string;

@@ -14,7 +14,7 @@ const LEVELS = [
 interface HourStripProps {
   /** Number of callbacks in each of 24 hours, oldest first. */
   readonly callbacks: readonly number[];
-  /** Number of failed callbacks in each of the same hours. */
+  /** Number of failed callbacks in each of the 24 hours, oldest first. */
   readonly failed: readonly number[];
 }
 

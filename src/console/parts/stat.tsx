@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 interface StatProps {
   readonly value: Child;
   readonly label: string;
-  /** Path of the list of the counted things. */
+  /** Path of the page that lists the counted things. */
   readonly href?: string;
 }
 

@@ -25,7 +25,10 @@ interface Row {
   readonly state: HealthDetails["connections"][string] | undefined;
   /** Settings that are missing: those that a connection without a key, or a provider without a connection, needs. */
   readonly lack: HealthDetails["without_key"][string] | undefined;
-  /** Faults of a connection that declares its upstream and is disabled. Undefined for any other. */
+  /**
+   * Faults in the operator's declaration of the upstream, because of which the connection is disabled. Undefined for
+   * any other connection.
+   */
   readonly faults: readonly ConfigIssue[] | undefined;
 }
 

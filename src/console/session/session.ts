@@ -18,7 +18,7 @@ import { cookieHeader, cookieOf } from "./cookie.ts";
 const IDLE_MS = HOUR_MS;
 /** Longest time in milliseconds from the login to the end of a session. */
 const MAX_AGE_MS = 12 * HOUR_MS;
-/** Longest time in milliseconds to wait for the object that knows which sessions have been ended by a logout. */
+/** Longest time in milliseconds to wait for the Durable Object that knows which sessions a logout has ended. */
 const ANSWER_MS = 2 * SECOND_MS;
 /** Age of a cookie in milliseconds from which the next request renews it. */
 const RENEWAL_MS = 5 * MINUTE_MS;

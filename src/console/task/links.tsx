@@ -29,7 +29,7 @@ const REASONS: Readonly<Record<NonNullable<Copy["reason"]>, string>> = {
 
 interface LinksProps {
   readonly task: Task;
-  /** End of the upstream's own links; null when it is not known. */
+  /** Time until which the upstream's own links work; null when it is not known. */
   readonly links: LinkEnd | null;
   /** Origin whose pictures, videos and sounds the page may show; null for a page that shows none. */
   readonly outputsOrigin: string | null;

@@ -82,7 +82,7 @@ function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
   );
 }
 
-/** Texts of the states of a cancellation. */
+/** Text for each state of a cancellation, as the console shows it. */
 const CANCEL_TEXTS: Readonly<Record<NonNullable<Task["cancel"]>["state"], string>> = {
   asked: "the upstream was asked to cancel the job",
   refused: "the upstream did not cancel the job",

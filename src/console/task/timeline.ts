@@ -54,7 +54,7 @@ export interface Timeline {
   readonly nextX: number | null;
 }
 
-/** Facts for the drawing that are not in `TaskFacts`. */
+/** Credits of a task, which its timeline shows and which `TaskFacts` does not contain. */
 interface TimelineDetails {
   /** Credits that were charged for the task; null when it costs nothing. */
   readonly credits: number | null;

@@ -11,11 +11,14 @@ import type { Duty } from "./duty.ts";
 import type { PollStep } from "./poll.ts";
 
 /**
- * Returns the poll, at the deadline of a task without an attached job, of a job that only a hook has named. Such a job
- * is polled only if the provider's answers show for which task a job was submitted (events/kept-jobs.ts). While the
- * outcome of the task's submission is unknown, the poll is made as soon as a hook names a job, and again until the task
- * fails. Null while the upstream may still answer the submission, and when there is no such job. Null also when the
- * relay is paused until the last time for this poll, because nothing is polled then; the task still fails.
+ * Returns the poll of a job that only a hook has named, for a task to which no job is attached. It is made at the
+ * task's deadline, and only if the provider's answers show for which task a job was submitted (events/kept-jobs.ts).
+ * While the outcome of the task's submission is unknown, it is made as soon as a hook names a job, and again until the
+ * task fails.
+ *
+ * Null when no hook has named such a job, and while the upstream may still answer the submission. Null also when the
+ * relay is paused until the last time for this poll, because nothing is polled during a pause; the task then fails
+ * without it.
  */
 export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || isSending(record.submission)) return null;

@@ -9,8 +9,9 @@ import { mayDelayClient } from "./operator-notice-send.ts";
 import type { PollStep } from "./poll.ts";
 
 /**
- * Time in milliseconds that must lie between this poll and a planned refund or attempt of the callback. With less
- * time the poll is not sent, because waiting for the provider could delay the refund or the attempt.
+ * Time in milliseconds that must lie between the poll of a task that has failed and a planned refund or attempt of its
+ * callback. With less time the poll is not sent, because waiting for the provider could delay the refund or the
+ * attempt.
  */
 const CLEARANCE_MS = MAX_CALLBACK_TIMEOUT_MS + SECOND_MS;
 

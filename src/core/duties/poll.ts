@@ -26,9 +26,9 @@ export interface Poll {
   /** Key of the customer with which the upstream is asked, sealed. Null for the key of the connection. */
   readonly customerKey: SealedKey | null;
   /**
-   * Submission to which a job that only a hook has named must belong: the answer must state its model, and a creation
-   * not before `startedAt`, in Unix milliseconds. Null for any other poll, and for a task whose job the relay has not
-   * submitted.
+   * Submission to which the job must belong, for the poll of a job that only a hook has named: the answer must state
+   * the submission's model, and that the job was created no earlier than `startedAt`, in Unix milliseconds. Null for
+   * any other poll, and for a task whose job the relay has not submitted.
    */
   readonly submitted: (Pick<Submission, "id" | "startedAt"> & { readonly model: string }) | null;
   /** Digests of the links that the job got as input (see `Submission`). Absent when none are known. */
@@ -58,7 +58,7 @@ export function poll(record: TaskRecord, policy: Policy): Duty<PollStep> | null 
   return { dueAt, step };
 }
 
-/** Returns the poll of the job that is attached to a task, one that is not urgent. */
+/** Returns a poll of the job that is attached to a task. The poll is not urgent. */
 export function pollOf(
   { id: taskId, createdAt, submission }: CreatedTask,
   { connection, job }: AttachedJob,

@@ -13,8 +13,12 @@ export type Decision =
   | { readonly kind: "reject"; readonly rejection: Rejection };
 
 /**
- * The effect of a provider's hook, as the log shows it. `late_result` is also the note of a poll that has found the
- * late success of a failed task's job.
+ * The effect of a provider's hook, in one word for the log:
+ * - `nudged`: it causes a poll.
+ * - `kept`: it is stored until a job is attached.
+ * - `ignored`: it changes neither the status nor the polls of the task.
+ * - `other_job`: it is about another job than the attached one.
+ * - `late_result`: it reports the success of a job whose task has failed already. A poll can have this effect too.
  */
 export type Note = "nudged" | "kept" | "ignored" | "other_job" | "late_result";
 

@@ -124,7 +124,7 @@ export type SubmitOutcome =
 
 interface Answered {
   readonly statusCode: number;
-  /** Answer for repetitions of the call. Null when it is too long to be kept. */
+  /** The upstream's answer, stored for callers who repeat the submission. Null when it is too long to be stored. */
   readonly answer: SubmissionAnswer | null;
 }
 
@@ -165,7 +165,10 @@ export interface HookEvent {
   readonly connection: string;
   /** Id of the job that the hook names. Null when the hook names no job. */
   readonly jobId: string | null;
-  /** News of the job in the hook. A hook that is not understood (`unread`) has `no_output` here, which nobody reads. */
+  /**
+   * What the hook says about the job. A hook that is not understood (`unread`) has `no_output` here, which nobody
+   * reads.
+   */
   readonly news: UpstreamNews;
   /**
    * Why the hook is not understood. It counts as a claim that the job has ended, which a poll verifies. Absent for a hook
@@ -198,7 +201,7 @@ export interface RedeliverEvent extends RedeliveryOrder {
 /** Event of `POST /v1/tasks/{id}/cancel` by the operator. */
 export interface CancelEvent {
   readonly type: "cancel";
-  /** True to fail the task at once, whatever becomes of its job. */
+  /** True when the order is to fail the task at once, whatever becomes of its job. */
   readonly isForced: boolean;
 }
 

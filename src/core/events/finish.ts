@@ -173,8 +173,8 @@ export function finishAtDeadline(task: OpenTask, policy: Policy, now: number): T
 }
 
 /**
- * Returns the record of a task that fails because the outcome of its submission stayed unknown, or can never become known:
- * no answer and no hook has named a job.
+ * Returns the record of a task that fails because no answer and no hook has named the job of its submission, and either
+ * the time to wait for this is over or none can come any more.
  */
 export function finishUnknownSubmission(task: OpenTask, policy: Policy, now: number): TerminalTask {
   const error = {

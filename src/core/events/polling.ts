@@ -72,8 +72,8 @@ function atDeadline(
 }
 
 /**
- * Returns the plan by which the polled job is polled. Null when the event says that the poll was not sent, or when
- * another job is attached to the task now.
+ * Returns the plan of the polls of the job that was polled. Null when the event says that the poll was not sent, or
+ * when another job is attached to the task now.
  */
 function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTask) {
   const isMade = answer.kind !== "deferred";

@@ -58,8 +58,8 @@ export function endSubmission(
 }
 
 /**
- * Returns the effect of the time at which a task fails because its submission has had an unknown outcome for too long,
- * and no job has become known.
+ * Returns the effect on a task whose submission has had an unknown outcome for too long, without any job becoming
+ * known: the task fails.
  */
 export function endLostSubmission(
   record: TaskRecord | null,
@@ -73,8 +73,8 @@ export function endLostSubmission(
 }
 
 /**
- * Returns the task after the outcome of its submission has become unknown. Where nothing can show any more whether there is
- * a job, the task fails at once.
+ * Returns the task after the outcome of its submission has become unknown. When nothing can show any more whether there
+ * is a job, the task fails at once.
  */
 function loseSight(
   task: Submitted<OpenTask>,

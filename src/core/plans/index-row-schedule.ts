@@ -14,9 +14,7 @@ import {
  * is open. A task that ends sooner, its callback included, is written only once.
  */
 const FIRST_ROW_DELAY_MS = 30 * SECOND_MS;
-/**
- * Delay in milliseconds from the first change of an open task that its index row lacks to the write of the row.
- */
+/** Delay in milliseconds from the first change that the index row of an open task lacks to the write of the row. */
 const NEXT_ROW_DELAY_MS = 45 * SECOND_MS;
 /**
  * Delay in milliseconds from the end of a task to the write of the end to the index, while its callback is

@@ -11,13 +11,13 @@ import { canPoll } from "./next-poll.ts";
  */
 const POLL_WAITS_MS = [HOUR_MS, DAY_MS];
 /**
- * Times at which a job is polled because an unverified hook claims its success although the task has failed, in
- * milliseconds after the hook.
+ * Times, in milliseconds after an unverified hook has claimed the success of a job whose task has failed, at which this
+ * job is polled.
  */
 const HINT_WAITS_MS = [0, 2 * MINUTE_MS];
 /**
- * Time in milliseconds after an unverified hook that causes polls of a failed task's job. Another such hook within
- * this time causes no polls.
+ * Time in milliseconds for which, after an unverified hook has caused polls of a failed task's job, no further such
+ * hook causes polls.
  */
 const HINT_PAUSE_MS = HOUR_MS;
 

@@ -12,10 +12,10 @@ export type AwaitedNews = (typeof AWAITED_NEWS)[number];
 export const AWAITED_NEWS = ["hook", "job"] as const;
 
 /**
- * Returns what may still show whether the submission of a task has started a job. A job is known where the registration or
- * a hook has named it. Null when nothing can show it, so that waiting would be in vain: no hook can come, and no job is
- * known. An id that the call itself has for the job does not count, because the caller chooses it: the upstream's answer
- * about it would not prove that the job is that of the task.
+ * Returns what may still show whether the submission of a task has started a job. Null when nothing can show it, so
+ * that waiting would be in vain: no hook can come, and neither the registration nor a hook has named a job. An id that
+ * the caller has chosen for the job in the call itself does not count as a known job, because the upstream's answer
+ * about this id would not prove that the job is that of the task.
  */
 export function awaitedNews({
   submission,
@@ -28,8 +28,8 @@ export function awaitedNews({
 }
 
 /**
- * Returns what an open task whose submission has an unknown outcome waits for, and the time at which it fails without it,
- * in Unix milliseconds. Null for any other task.
+ * Returns what an open task whose submission has an unknown outcome waits for, and the time at which the task fails if
+ * that does not come, in Unix milliseconds. Null for any other task.
  */
 export function unknownWaitOf(
   record: TaskRecord,

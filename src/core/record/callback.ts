@@ -33,7 +33,7 @@ export interface Callback {
  */
 export interface Series {
   readonly number: number;
-  /** Number of attempts started in this series. */
+  /** Number of attempts started in this series, i.e. of the automatic attempts or of those of one redelivery. */
   readonly started: number;
   /**
    * Number of attempts that the redelivery asks for. Null for the automatic attempts, because the configured
@@ -85,8 +85,8 @@ export interface Attempt extends AttemptTimes {
    */
   readonly answer: AnswerHeaders | null;
   /**
-   * Digest of the headers that were sent. The relay can compute the request again to show it to a reader; equal
-   * digests prove that the computed request has the same headers. Null when nothing was sent, or when a crash
+   * Shortened SHA-256 of the headers that were sent. The relay can compute the request again to show it to a reader; an
+   * equal hash proves that the computed request has the same headers. Null when nothing was sent, or when a crash
    * interrupted the attempt.
    */
   readonly sentDigest: string | null;

@@ -100,8 +100,8 @@ export function unsentCancellation(now: number): Cancellation {
 }
 
 /**
- * Returns the cancellation of a task that has reached its deadline. An order to cancel whose outcome is still open
- * stays the cancellation of the task, and gets the time at which a task that is canceled at its deadline fails.
+ * Returns the cancellation of a task that has reached its deadline: an earlier order to cancel if its outcome is still
+ * open, otherwise a new cancellation. The task fails at its `endsAt`, unless a result comes before.
  */
 export function deadlineCancellation(known: Cancellation | null, now: number): Cancellation {
   const endsAt = now + DEADLINE_TIME_MS;

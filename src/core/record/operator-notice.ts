@@ -59,8 +59,8 @@ export function withNotice(notices: readonly Notice[], notice: Notice): readonly
 }
 
 /**
- * Returns the notices of a task after one try to send one of them. A notice that was accepted, or whose tenth try
- * failed, is removed. For any other notice the next try is planned.
+ * Returns the notices (messages to the operator) of a task after one try to send one of them. A notice that was
+ * accepted, or whose tenth try failed, is removed. For any other notice the next try is planned.
  */
 export function afterTry(
   notices: readonly Notice[],

@@ -13,8 +13,8 @@ export interface Outputs extends Provable {
   /** The outputs in the order of their numbers. Outputs that keep the upstream's own link are not among them. */
   readonly list: readonly Output[];
   /**
-   * Plan of the next order to copy the outputs. Null when the object that copies them (objects/output) has accepted an
-   * order, because it then reports the end of each copy, and when no output is copied.
+   * Plan of the next order to copy the outputs. Null when no output is copied. Null also when the object that copies
+   * them (objects/output) has accepted an order, because this object then reports the end of each copy.
    */
   readonly order: Retry | null;
 }

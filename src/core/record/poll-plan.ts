@@ -44,7 +44,7 @@ export interface Hint {
  */
 export interface UpstreamAnswer {
   readonly kind: (typeof ANSWER_KINDS)[number];
-  /** Time of the first of the latest answers of one kind, in Unix milliseconds. */
+  /** Time of the first answer of this kind since another kind was stored, in Unix milliseconds. */
   readonly since: number;
   /** HTTP status of the first answer that was not understood (kind `unclear`). Null for other kinds. */
   readonly statusCode: number | null;

@@ -23,7 +23,7 @@ export interface PriceRule {
   readonly by: "usage" | "field";
   /** Name of the number in the usage or in the output metadata, e.g. `completion_tokens` or `duration`. */
   readonly name: string;
-  /** Number of units to which the rate applies, more than 0. */
+  /** Number of units for which the rate is the price, more than 0, e.g. 1,000 for a rate per 1,000 tokens. */
   readonly units: number;
   readonly rate: Rate;
   /** Fewest credits that the task costs, from 0 to the credits that were charged. */
@@ -31,12 +31,12 @@ export interface PriceRule {
 }
 
 /**
- * Credits for each `units`, more than 0. The rate is one number for all outputs, or one for each `resolution` of the
- * output metadata.
+ * Credits, more than 0, for each `units` (`PriceRule`) of the number on which a price depends, e.g. for each 1,000
+ * tokens. A rate is one number for all outputs, or one number for each `resolution` of the output metadata.
  */
 export type Rate = number | Readonly<Record<string, number>>;
 
-/** Fields of the output metadata by which a price may be stated. */
+/** Fields of the output metadata on which a price may depend. */
 export const PRICED_FIELDS = ["duration"] as const;
 
 /** Credits that a completed task costs by its rule, and the basis of that amount. */

@@ -19,7 +19,7 @@ import { FAILURE_CATEGORIES } from "./upstream.ts";
 // Requests get the answer `unavailable` until the later release is back, or `stored_by_earlier_build`
 // (api/http/object-call.ts).
 
-/** Number of the format of the record. */
+/** Number of the format in which task records are stored. */
 const FORMAT = 2;
 
 const Int = z.int();
@@ -339,8 +339,8 @@ const TerminalTask = z.looseObject({
 });
 
 /**
- * Schema of the stored record. It is compiled when the isolate starts, because the object checks a record before each
- * write.
+ * Schema of the stored record. It is compiled when the isolate starts, because the task's object checks a record before
+ * each write.
  */
 export const StoredRecord = compiled(
   z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]),

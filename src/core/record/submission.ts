@@ -28,8 +28,8 @@ export interface Submission {
   readonly isByOwner: boolean;
   readonly state: SubmissionState;
   /**
-   * Answer of the upstream, which a repeated submission gets. Null until it is known, and after the task is settled unless
-   * it is a small one (`isLastingAnswer`).
+   * Answer of the upstream to the submission, which a client that repeats its call gets. Null until the answer is
+   * known. A large answer is removed when the task is settled, so that this is null again (`isLastingAnswer`).
    */
   readonly answer: SubmissionAnswer | null;
   /** Key of the customer with which the job is submitted and polled. Null when the key of the connection is used. */
@@ -40,8 +40,8 @@ export interface Submission {
    */
   readonly inputLinks?: readonly string[];
   /**
-   * True when the upstream can send no hook about the job: the call has no hook URL of the relay, or the upstream cannot
-   * reach it. Absent when a hook can come.
+   * True when the upstream can send no hook about the job: the call has no hook URL of the relay, or the upstream
+   * cannot reach this URL. Absent when a hook can come.
    */
   readonly isHookless?: true;
 }
@@ -98,17 +98,20 @@ export interface SubmissionStart extends Pick<
 export const SUBMIT_UNKNOWN_CODE = "submit_unknown";
 
 /**
- * Largest body of an answer that is kept as long as the task lives, in bytes of UTF-8. A larger one is kept until the task
- * is settled.
+ * Largest body of an upstream's answer to a submission that is stored as long as the task, in bytes of UTF-8. A larger
+ * one is stored until the task is settled.
  */
 const MAX_LASTING_BYTES = 2_048;
 
-/** Tells whether an answer is so small that it is kept for repetitions of the call as long as the task lives. */
+/**
+ * Tells whether an upstream's answer to a submission is so small that it is stored as long as the task, for clients
+ * that repeat the call.
+ */
 export function isLastingAnswer({ body }: SubmissionAnswer): boolean {
   return utf8Bytes(body) <= MAX_LASTING_BYTES;
 }
 
-/** Returns the number of bytes of a well-formed text in UTF-8. */
+/** Returns how many bytes a well-formed text takes in UTF-8. */
 function utf8Bytes(text: string): number {
   let bytes = 0;
   for (const character of text) {
@@ -167,8 +170,8 @@ export function withUnknownOutcome(
 }
 
 /**
- * Returns the submission after something else than the upstream's answer to it has shown that it was accepted, e.g. a
- * hook. Returns null for a task without a submission.
+ * Returns a submission in the state accepted, after something else than the upstream's answer (e.g. a hook) has shown
+ * that the upstream has accepted it. Returns null for a task without a submission.
  */
 export function withJobKnown(submission: Submission | null): Submission | null {
   if (submission === null || submission.state.kind === "accepted") return submission;
@@ -180,7 +183,7 @@ export function unknownOutcomeOf(submission: Submission | null): UnknownOutcome 
   return submission?.state.kind === "unknown" ? submission.state : null;
 }
 
-/** Tells whether the upstream may still answer the call. */
+/** Tells whether the upstream may still answer the call of a submission. */
 export function isSending(submission: Submission | null): boolean {
   return submission?.state.kind === "sending";
 }

@@ -67,8 +67,8 @@ export interface TerminalTask extends TaskBase {
   /** Times of the task's job before the end of the task. Null when the task had no job. */
   readonly upstreamTimes: UpstreamTimes | null;
   /**
-   * Way in which the result was found: by a hook, a poll or a report. Null when the relay ended the task itself
-   * (deadline, cancellation).
+   * Way in which the result was found: by a hook, by a poll, or by an event that was sent to `POST /v1/events`. Null
+   * when the relay ended the task itself (deadline, cancellation).
    */
   readonly found: Finding | null;
   /**
@@ -78,9 +78,7 @@ export interface TerminalTask extends TaskBase {
   readonly usage: Usage | null;
   /** Notices (messages to the operator) that have not arrived yet. */
   readonly notices: readonly Notice[];
-  /**
-   * News of the job that came after the task had failed at its deadline. Null when nothing became known.
-   */
+  /** What became known about the job after the task had failed at its deadline. Null when nothing did. */
   readonly late: LateJob | null;
   /**
    * End of the retention in Unix milliseconds. The task is erased at this time, unless a refund or an attempt of

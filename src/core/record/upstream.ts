@@ -104,7 +104,7 @@ export function proofOf({ isUnproven }: Provable): Provable {
   return isUnproven === true ? { isUnproven } : {};
 }
 
-/** News that the job has ended. Such news can end the task. */
+/** Report, by a hook or by the answer to a poll, that the job has ended. Such a report can end the task. */
 export type UpstreamEnd = Extract<
   UpstreamNews,
   { readonly status: "completed" | "failed" | "no_output" }

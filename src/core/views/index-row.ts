@@ -46,7 +46,7 @@ export interface IndexRow {
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   /** Number of attempts of the callback that have started. */
   readonly attempts: number;
-  /** Numbers of ended attempts, by outcome. */
+  /** Numbers of ended attempts of the callback, by outcome. */
   readonly outcomes: OutcomeCounts;
   readonly lastOutcome: string | null;
   readonly lastStatusCode: number | null;
@@ -58,8 +58,8 @@ export interface IndexRow {
   /** Time at which the relay accepted the result, in Unix milliseconds. Null while the task is open. */
   readonly finishedAt: number | null;
   /**
-   * Way in which the relay learned the result: from a hook, a poll or a report. Null when there is no result yet, and
-   * when this is not known.
+   * Way in which the relay learned the result: from a hook, from a poll, or from an event that was sent to `POST
+   * /v1/events`. Null when there is no result yet, and when the way is not known.
    */
   readonly foundBy: FoundBy | null;
   /**

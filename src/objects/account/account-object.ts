@@ -12,8 +12,8 @@ import { KeyTable, type StoredKey } from "./key-table.ts";
 import { type CreditAnswer, LedgerBook } from "./ledger-book.ts";
 
 /**
- * Methods that the platform may call again after a lost connection to the object, because a second call changes
- * nothing more.
+ * Methods that the platform may call again after a lost connection to the account's object, because a second call
+ * changes nothing more.
  */
 const REPEATABLE = [
   "charge",
@@ -133,7 +133,7 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Returns the tasks of charges that were booked after `time` and are neither refunded nor released; see
+   * Returns the tasks of charges that were booked after `time` and of which nothing was given back since; see
    * `EntryTable.recentlyCharged`. Null when there is no such account.
    */
   recentlyCharged(time: number, limit: number): string[] | null {

@@ -26,7 +26,7 @@ export interface StoredEntry extends Entry {
   readonly createdAt: number;
 }
 
-/** Row of the table `entries`. */
+/** Row of the table `entries`, which holds the ledger. */
 type Row = Record<"kind" | "reference", string> &
   Record<"seq" | "amount" | "balance" | "created_at", number> &
   Record<"task_id" | "reason" | "booked_by", string | null> & { kind: EntryKind };
@@ -52,8 +52,9 @@ const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
 const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
 const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
 /**
- * Query for the ids of at most `?2` tasks whose charges were booked after the time `?1` and are neither refunded nor
- * released, newest first. It reads the ledger from the newest entry back to the first entry that is too old.
+ * Query for the ids of at most `?2` tasks whose charges were booked after the time `?1` and of which nothing was given
+ * back since (by a refund or a release), newest first. It reads the ledger from the newest entry back to the first
+ * entry that is too old.
  */
 const RECENTLY_CHARGED = `
   SELECT task_id AS taskId FROM entries AS charges NOT INDEXED
@@ -124,8 +125,8 @@ export class EntryTable {
   }
 
   /**
-   * Returns the ids of the tasks of charges that were booked after `time` and are neither refunded nor released, newest
-   * first.
+   * Returns the ids of the tasks of charges that were booked after `time` and of which nothing was given back since (by
+   * a refund or a release), newest first.
    * @param time in Unix milliseconds.
    */
   recentlyCharged(time: number, limit: number): string[] {

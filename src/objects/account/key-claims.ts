@@ -61,14 +61,14 @@ export class KeyClaims {
     return { accountId: claim.accountId, role: claim.role, isFirstOfDay };
   }
 
-  /** Removes the claim to an API key if the account owns the key. */
+  /** Removes the entry that names the owner of an API key (its claim), if the given account owns the key. */
   release(sha256: string, accountId: string): void {
     if (this.#read(sha256)?.accountId === accountId) this.#kv.delete(sha256);
   }
 
   /**
-   * Removes all claims of an account that this object stores, including claims to keys that the account's list of
-   * keys lacks.
+   * Removes all entries of this object that name an account as the owner of an API key (its claims), including those
+   * for keys that the account's list of keys lacks.
    */
   releaseAll(accountId: string): void {
     const claims = Array.from(this.#kv.list<StoredClaim>());

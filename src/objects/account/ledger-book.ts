@@ -134,7 +134,7 @@ export class LedgerBook {
   }
 
   /**
-   * Returns the tasks of charges that were booked after `time` and are neither refunded nor released; see
+   * Returns the tasks of charges that were booked after `time` and of which nothing was given back since; see
    * `EntryTable.recentlyCharged`.
    */
   recentlyCharged(time: number, limit: number): string[] {

@@ -17,8 +17,8 @@ const GRACE_MS = 3 * SECOND_MS;
 /** Largest rounding error in milliseconds of a time that was computed by adding many intervals. */
 const ROUNDING_MS = 0.01;
 /**
- * Largest number of waiting tasks whose order a lane remembers. A task beyond this number must ask again later, and
- * gets its position in the order then.
+ * Largest number of waiting tasks whose order the list of one limit (`Lane`) remembers. A task beyond this number must
+ * ask again later, and gets its position in the order then.
  */
 const MAX_WAITING = 10_000;
 
@@ -71,12 +71,12 @@ export class PollSlots {
  * may be used later, all at once. All times are in Unix milliseconds.
  */
 class Lane {
-  /** Time of the next place, if no unused place of the past is left. */
+  /** Time of the next place, i.e. of the next permitted poll, if no unused place of the past is left. */
   #evenAt = 0;
   #distanceMs = Infinity;
   /**
-   * Largest time by which a place may be used before its even time, in milliseconds, because earlier places were
-   * not used.
+   * Largest time in milliseconds by which a poll may be sent before its even time, because earlier places for polls
+   * were not used.
    */
   #burstMs = 0;
   /**
@@ -84,7 +84,7 @@ class Lane {
    */
   readonly #waiting = new Map<string, number>();
 
-  /** Sets the number of places in a minute. */
+  /** Sets the number of places in a minute, i.e. of the polls that may be sent. */
   limitTo(perMinute: number): void {
     const burst = Math.max(1, Math.floor(perMinute * BURST_PART));
     // In a minute that begins with polls sent all at once, this rate leaves one place fewer after them.
@@ -111,7 +111,7 @@ class Lane {
     return forMs;
   }
 
-  /** Marks the next place as used. */
+  /** Marks the next place as used, because a poll is sent. */
   use(now: number): void {
     this.#evenAt = Math.max(this.#evenAt, now) + this.#distanceMs;
   }

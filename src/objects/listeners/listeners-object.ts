@@ -9,34 +9,35 @@ import { type PostRequest, resultOf } from "../../outbound/http.ts";
 import { withinTime } from "../../lib/timeout.ts";
 
 /**
- * Headers and body of a callback that a listener passes on to its receiver. The body is a text and not a JSON
- * value, because the signature in the headers covers every character of it.
+ * Headers and body of a callback that a listener (a program that gets callbacks over a WebSocket) passes on to its
+ * receiver. The body is a text and not a JSON value, because the signature in the headers covers every character of it.
  */
 export type ListenerCallback = Pick<PostRequest, "headers" | "body">;
 
 /**
- * Largest number of connected listeners of an account. When one more connects, the listener that has been silent
- * for the longest time is disconnected.
+ * Largest number of listeners of an account, i.e. of programs that get its callbacks over a WebSocket. When one more
+ * connects, the listener that has been silent for the longest time is disconnected.
  */
 const MAX_LISTENERS = 10;
 /**
- * Time in milliseconds without a ping after which the relay treats a listener as gone, because the network does not
- * always report that a connection has ended. Listeners ping every 20 s (client/src/listen/session.ts).
+ * Time in milliseconds without a ping after which the relay treats a listener (a program that gets callbacks over a
+ * WebSocket) as gone, because the network does not always report that a connection has ended. Listeners ping every 20 s
+ * (client/src/listen/session.ts).
  */
 const MAX_SILENCE_MS = MINUTE_MS;
 /**
- * Largest length in characters of a message from a listener. It leaves room for 4 KiB of a receiver's answer as
- * JSON, and for the headers of that answer.
+ * Largest length in characters of a message from a listener, i.e. from a program that gets callbacks over a WebSocket.
+ * It leaves room for 4 KiB of a receiver's answer as JSON, and for the headers of that answer.
  */
 const MAX_MESSAGE_CHARS = 32_768;
 /** Code with which a WebSocket is closed when connecting again would not help (RFC 6455). */
 const POLICY_VIOLATION = 1008;
-/** Code with which a silent WebSocket is closed. A listener that still receives it may connect again (RFC 6455). */
+/** Code with which a silent WebSocket is closed (RFC 6455). A program that still gets this code may connect again. */
 const GOING_AWAY = 1001;
 
 /**
- * Schema of the headers of a receiver's answer that a listener passes back. It has only the headers that the relay
- * stores (outbound/http.ts), with characters that `Headers` accepts.
+ * Schema of the headers of a receiver's answer that a listener (a program that gets callbacks over a WebSocket) passes
+ * back. It has only the headers that the relay stores (outbound/http.ts), with characters that `Headers` accepts.
  */
 const AnswerHeaders = z.partialRecord(
   z.enum(["content-type", "retry-after", "location"]),
@@ -45,8 +46,8 @@ const AnswerHeaders = z.partialRecord(
 /** HTTP statuses of answers that have no body. */
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 /**
- * Schema of a message from a listener: either the answer of the HTTP receiver to which the listener has passed a
- * callback on, or the reason why this receiver could not be reached.
+ * Schema of a message from a listener (a program that gets callbacks over a WebSocket): either the answer of the HTTP
+ * receiver to which the listener has passed a callback on, or the reason why this receiver could not be reached.
  */
 const Answer = z.union([
   z.object({
@@ -58,9 +59,12 @@ const Answer = z.union([
   z.object({ id: z.string(), cause: z.enum(["refused", "tls", "dns", "other"]) }),
 ]);
 
-/** A callback that was sent to listeners and has no answer yet. */
+/**
+ * A callback that was sent to the listeners of an account (programs that get callbacks over a WebSocket) and that none
+ * of them has answered yet.
+ */
 interface Waiting {
-  /** WebSockets of the listeners from which an answer may still come. */
+  /** WebSockets of the programs to which the callback was sent and that may still answer it. */
   readonly sockets: Set<WebSocket>;
   readonly resolve: (result: AttemptResult) => void;
 }
@@ -78,14 +82,14 @@ interface Waiting {
  */
 export class ListenersObject extends DurableObject<object> {
   /**
-   * Callbacks that were not answered yet, by the ids of their messages. While there are any, the object stays in
-   * memory.
+   * Callbacks that were sent over WebSockets and not answered yet, by the ids of their messages. While there are any,
+   * the object stays in memory.
    */
   readonly #waiting = new Map<string, Waiting>();
 
   /**
-   * Accepts the WebSocket of one more listener, and sends it the name of its account. The header `Key-Name`
-   * contains the name of the API key with which the listener connects.
+   * Accepts the WebSocket of one more listener (a program that gets the account's callbacks), and sends it the name of
+   * its account. The header `Key-Name` contains the name of the API key with which the listener connects.
    */
   override async fetch({ headers }: Request): Promise<Response> {
     for (const displaced of this.#connected().slice(MAX_LISTENERS - 1)) {
@@ -100,9 +104,9 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Sends a callback to all listeners of the account. Returns the first answer of a receiver that a listener passes
-   * back. A listener that cannot reach its receiver, or whose connection ends, makes the attempt fail only if no
-   * other listener can still answer.
+   * Sends a callback to all listeners of the account (programs that get callbacks over a WebSocket). Returns the first
+   * answer of a receiver that a listener passes back. A listener that cannot reach its receiver, or whose connection
+   * ends, makes the attempt fail only if no other listener can still answer.
    */
   async sendToListeners(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
     const id = crypto.randomUUID();
@@ -119,7 +123,8 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Disconnects the listeners that use a revoked API key, or all listeners when the account was deleted.
+   * Disconnects the listeners (programs that get callbacks over a WebSocket) that use a revoked API key, or all of them
+   * when the account was deleted.
    * @param key name of the API key; null disconnects all listeners.
    */
   closeListeners(key: string | null): void {
@@ -129,8 +134,8 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Handles a message from a listener. It is ignored when it is no answer, or when no callback waits for this
-   * answer any longer.
+   * Handles a message that a listener (a program that gets callbacks) has sent over its WebSocket. It is ignored when
+   * it is no answer, or when no callback waits for this answer any longer.
    */
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     if (typeof message !== "string" || message.length > MAX_MESSAGE_CHARS) return;
@@ -144,7 +149,10 @@ export class ListenersObject extends DurableObject<object> {
     waiting.resolve(await resultOf(response, LISTEN_URL));
   }
 
-  /** Handles the end of a listener's connection. A callback fails when only this listener could still answer it. */
+  /**
+   * Handles the end of the WebSocket of a listener (a program that gets callbacks). A callback fails when only this
+   * listener could still answer it.
+   */
   override async webSocketClose(socket: WebSocket): Promise<void> {
     this.#lose(socket);
   }
@@ -176,8 +184,8 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Returns the time of a listener's last ping, in Unix milliseconds. Without a ping it is the time at which the
-   * listener connected.
+   * Returns the time of the last ping over a WebSocket, in Unix milliseconds. Without a ping it is the time at which
+   * the WebSocket was opened.
    */
   #heardAt(socket: WebSocket): number {
     const connectedAt: unknown = socket.deserializeAttachment();
@@ -200,8 +208,8 @@ function isSent(socket: WebSocket, text: string): boolean {
 }
 
 /**
- * Remembers that a listener will not answer a callback. The callback fails when no other listener can still answer
- * it.
+ * Remembers that a listener (a program that gets callbacks over a WebSocket) will not answer a callback. The callback
+ * fails when no other listener can still answer it.
  */
 function lose({ sockets, resolve }: Waiting, socket: WebSocket, cause: UnreachableCause): void {
   if (!sockets.delete(socket) || sockets.size > 0) return;

@@ -11,7 +11,7 @@ import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
  */
 export type StoredCopies = Copies | DeletedCopies;
 
-/** The copies of the outputs of one task into the bucket, with the plan of the next report about them. */
+/** The copies of one task's outputs that were ordered for the bucket, with the plan of the next report about them. */
 export interface Copies extends Omit<CopyOrder, "outputs"> {
   readonly kind: "copies";
   /** Time at which the copies were ordered, in Unix milliseconds. */
@@ -27,7 +27,7 @@ export interface Copies extends Omit<CopyOrder, "outputs"> {
  */
 export interface DeletedCopies extends KeptOutputs {
   readonly kind: "deleted";
-  /** Time at which this state is erased, in Unix milliseconds. */
+  /** Time at which the object forgets that the task was erased, in Unix milliseconds. */
   readonly forgetAt: number;
   /**
    * Multipart uploads of outputs that were not completed and may have left parts in the bucket. The deletion aborts
@@ -72,7 +72,7 @@ export type TryResult =
   | {
       readonly kind: "failed";
       readonly reason: LossReason;
-      /** True when every later try would fail too. */
+      /** True when every later try to copy the output would fail too. */
       readonly isFinal: boolean;
     };
 

@@ -5,12 +5,12 @@ interface MeasuredCopy {
   /** The upstream's own link to the output. */
   readonly source: string;
   readonly connection: string | null;
-  /** Number of the try, counted from 1. */
+  /** Number of the try to copy the output, counted from 1. */
   readonly number: number;
   readonly durationMs: number;
   /** `kept`, or the reason why the try has failed. */
   readonly outcome: string;
-  /** Size of the copy; 0 when the try has failed. */
+  /** Size of the copy in bytes; 0 when the try has failed. */
   readonly bytes: number;
 }
 

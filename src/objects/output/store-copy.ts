@@ -35,7 +35,7 @@ interface CopyUpload {
   abort: () => Promise<void>;
 }
 
-/** Where the copy of an output is stored, and its limits. */
+/** Where the copy of an output is stored, and the limits of the copying. */
 export interface CopyTarget {
   readonly bucket: CopyBucket;
   readonly key: string;
@@ -91,7 +91,7 @@ function failed(reason: "empty" | "unreachable" | "not_stored"): TryResult {
   return { kind: "failed", reason, isFinal: false };
 }
 
-/** Error that ends a copy because of its source, and not because of the bucket. */
+/** Error that ends a copy because of the upstream that sends the output, and not because of the bucket. */
 class SourceFault extends Error {
   readonly result: TryResult;
 
@@ -101,11 +101,11 @@ class SourceFault extends Error {
   }
 }
 
-/** Reads a source piece by piece, and counts its bytes. */
+/** Reads an output from its upstream (the source) piece by piece, and counts its bytes. */
 class SourceReader {
   readonly #reader: ReadableStreamBYOBReader;
   readonly #target: CopyTarget;
-  /** Resolves when the copy is ended, also while a read waits for a source that does not notice. */
+  /** Promise that resolves when the copying is ended, also while a read waits for an upstream that does not notice. */
   readonly #ended: Promise<"ended">;
   #memory = new ArrayBuffer(READ_BYTES);
   #bytes = 0;
@@ -141,7 +141,7 @@ class SourceReader {
     return value;
   }
 
-  /** Cancels the source without waiting for it, because it may not answer. */
+  /** Ends the download from the upstream without waiting for it, because it may not answer. */
   leave(): void {
     this.#reader.cancel().catch(() => undefined);
   }

@@ -236,7 +236,7 @@ export function levelOfAttempt(result: AttemptResult, isRecorded: boolean): LogL
   return isRecorded ? "detail" : "info";
 }
 
-/** Returns the log lines of a change of a task. */
+/** Returns the log lines that a change of a task causes. */
 export function linesOfChange(
   before: TaskRecord | null,
   record: TaskRecord,

@@ -102,7 +102,10 @@ export class ConnectionCalls {
   }
 }
 
-/** Tells whether an open task gets a job with the key of its connection that is not attached to it yet. */
+/**
+ * Tells whether a job is not attached to an open task yet, and the task uses the key of its connection and not that of
+ * a customer.
+ */
 function isNewJob(task: OpenTask, job: Job): boolean {
   return !hasCustomerKey(task) && !sameJob(task.upstream?.job ?? null, job);
 }

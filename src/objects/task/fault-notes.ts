@@ -20,7 +20,7 @@ const MAX_NAMES = 1_000;
  * from the first of these faults.
  */
 interface Window {
-  /** Time of the first fault within the ten seconds, in Unix milliseconds. */
+  /** Time of the first of these faults, at which the ten seconds begin, in Unix milliseconds. */
   readonly startedAt: number;
   readonly count: number;
   /**

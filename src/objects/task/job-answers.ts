@@ -1,35 +1,36 @@
 import type { BodiedAnswer } from "../../outbound/http.ts";
 
-/** Largest sum of the bodies that are kept, in bytes. */
+/** Largest sum of the bodies of a provider's answers about one job that are kept in memory, in bytes. */
 const MAX_KEPT_BYTES = 262_144;
 
 interface Kept {
   readonly answer: BodiedAnswer;
-  /** Time at which the request was sent, in Unix milliseconds. */
+  /** Time at which the request for the answer was sent, in Unix milliseconds. */
   readonly askedAt: number;
 }
 
 /**
- * The last answers of a provider about the job of one task, by the path that was asked. They are kept in memory, so that
- * many clients that read the job cause one request in the time that the provider demands between two.
+ * The last answers of a provider about the job of one task, by the path that was asked. They are kept in memory, so
+ * that many clients that read the job cause only one request in the time that the provider demands between two polls.
  */
 export class JobAnswers {
   readonly #kept = new Map<string, Kept>();
   readonly #sent = new Map<string, Promise<BodiedAnswer | null>>();
 
-  /** Returns the last answer to a path. Null when there is none, and when it is too large to be kept. */
+  /** Returns the last answer of the provider to a path. Null when there is none, or it was too large to be kept. */
   last(path: string): BodiedAnswer | null {
     return this.#kept.get(path)?.answer ?? null;
   }
 
-  /** Tells whether the answer to a path was asked for less than `gapMs` milliseconds before `now`. */
+  /** Tells whether the last answer of a path was asked for less than `gapMs` milliseconds before `now`. */
   isFresh(path: string, gapMs: number, now: number): boolean {
     const askedAt = this.#kept.get(path)?.askedAt ?? -Infinity;
     return now < askedAt + gapMs;
   }
 
   /**
-   * Sends a request, and keeps its answer. While it waits for the answer, others who ask for the same path get that one.
+   * Sends a request about the job, and keeps the provider's answer. Callers that ask for the same path before the
+   * answer has come get the same answer.
    * @param send sends the request; its result is null when there is no answer.
    */
   async ask(
@@ -50,7 +51,10 @@ export class JobAnswers {
     }
   }
 
-  /** Keeps an answer in place of the one before it, and drops the oldest where all together are too large. */
+  /**
+   * Keeps the last answer of a path in place of the answer before it, and drops the oldest answers when all of them
+   * together are too large.
+   */
   #keep(path: string, answer: BodiedAnswer, askedAt: number): void {
     this.#kept.delete(path);
     this.#kept.set(path, { answer, askedAt });

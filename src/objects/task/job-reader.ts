@@ -14,31 +14,39 @@ export type ReadJob =
   | {
       readonly kind: "answer";
       readonly answer: BodiedAnswer;
-      /** Reads the answer as that to a poll. Null where the call is none that polls make, or the answer is not new. */
+      /**
+       * Reads the provider's answer as an answer to a poll. Null when polls make other calls than this one, or the
+       * answer is not new.
+       */
       readonly poll: (() => Promise<PollAnswer>) | null;
     }
   /** Result without an answer of the provider. */
   | { readonly kind: "unanswered" }
-  /** Result while the connection must not be polled before this many milliseconds. */
+  /**
+   * Result while the connection's limit of polls still forbids a request, with the milliseconds until one is allowed.
+   */
   | { readonly kind: "limited"; readonly waitMs: number }
   /** Result where the relay has no key for the call. */
   | { readonly kind: "no_key" };
 
 /**
- * Sends the requests about the job of one task: those of polls, and those of clients that read the job. Both share their
- * answers, so that clients cause no more requests than the provider permits polls.
+ * Sends the requests about the job of one task: those of the relay's polls, and those of clients that read the job.
+ * They share their answers, so that clients cause no more requests than the provider permits polls.
  */
 export class JobReader {
   readonly #connections: ConnectionCalls;
   readonly #answers = new JobAnswers();
-  /** Reads that have not ended, by path. All clients that read the same path meanwhile get their result. */
+  /**
+   * Reads of the job that are still running, by path. All clients that read the same path in this time get the same
+   * result.
+   */
   readonly #reads = new Map<string, Promise<ReadJob>>();
 
   constructor(connections: ConnectionCalls) {
     this.#connections = connections;
   }
 
-  /** Makes a poll, unless the limit of polls of the connection is reached. */
+  /** Polls the job, unless the limit of the connection does not yet allow a poll. */
   async poll(
     poll: Poll,
     connection: Connection,
@@ -51,8 +59,8 @@ export class JobReader {
   }
 
   /**
-   * Returns the provider's answer to a client's call: the last one while it is younger than the time that the provider
-   * demands between two polls, and where there is no new one.
+   * Returns the provider's answer to a client's call that reads the job. This is the last answer to the same call while
+   * that is younger than the time that the provider demands between two polls, or when no new answer comes.
    * @param path path and query of the call, relative to the base URL.
    * @param ownKey the caller's key of the provider, for a job that was submitted with it; null for the stored one.
    */
@@ -103,7 +111,7 @@ export class JobReader {
     return { kind: "answer", answer, poll: isPoll ? read : null };
   }
 
-  /** Returns a function that sends a request about the job, and keeps the answer to a `GET`. */
+  /** Returns a function that sends a request about the job, and keeps the answer to a `GET` in memory. */
   #asking({ baseUrl }: Connection) {
     return async (request: GetRequest, signal: AbortSignal): Promise<BodiedAnswer | null> => {
       const send = () => get(request, signal);

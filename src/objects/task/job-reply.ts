@@ -15,7 +15,7 @@ export interface JobQuestion {
 
 /** Answer of a task's object to a call that reads its job. */
 export type JobReply =
-  /** Reply for a caller that may not read the job, and for one that the relay has no key for. */
+  /** Reply to a caller that may not read the job, and when the relay has no key for the call to the provider. */
   | { readonly kind: "unknown_job" }
   | { readonly kind: "unanswered" }
   | { readonly kind: "limited"; readonly waitMs: number }
@@ -24,14 +24,17 @@ export type JobReply =
       readonly status: number;
       readonly headers: Headers;
       readonly bytes: Uint8Array<ArrayBuffer>;
-      /** Id of the submission, by which the URL of its hooks is known. */
+      /**
+       * Id of the task's submission, from which the token of its hook URL is made. Null when the task has no
+       * submission.
+       */
       readonly submissionId: string | null;
       readonly hasCustomerKey: boolean;
     };
 
 export const NO_JOB: JobReply = { kind: "unknown_job" };
 
-/** Returns the reply for what the provider has answered about the job of a task. */
+/** Returns the reply to a client for the result of reading the job of a task at its provider. */
 export function jobReplyOf(read: ReadJob, { submission }: CreatedTask): JobReply {
   switch (read.kind) {
     case "no_key":

@@ -72,7 +72,7 @@ export interface Timeouts {
   readonly indexMs: number;
 }
 
-/** State of an object without a task, which watchers are told when the task is erased. */
+/** State that watchers (Workers that wait for changes of a task) are told when the task is erased. */
 const NO_TASK = "";
 
 const TIMEOUTS: Timeouts = {
@@ -256,10 +256,11 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Returns the upstream's answer to a client's call that reads the job of a poll.
+   * Returns the upstream's answer to a client's call that reads the job of a task.
+   * @param poll the poll that would ask about the job.
    * @param path path and query of the call, relative to the base URL of the connection.
    * @param ownKey the caller's key of the upstream; null for the stored one.
-   * @param answered gets the answer where it is new and one to a poll.
+   * @param answered is called with the answer when it is new and also answers the poll.
    */
   async readJob(
     poll: Poll,
@@ -285,7 +286,7 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Stores by which id of a job the task is found.
+   * Stores that the id of a job leads to this task.
    * @throws when it could not be stored.
    */
   async nameJob({ connection, job }: AttachedJob, taskId: string): Promise<void> {
@@ -300,7 +301,7 @@ export class ObjectPlatform implements Platform {
     return cancelUpstream(cancel, this.#prepared(), aborted);
   }
 
-  /** Tells the watchers of the task and the operator what an answer to a poll says. */
+  /** Tells the watchers of the task, and the operator, the content of an answer to a poll. */
   #noteAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): void {
     this.progress.notePoll(poll.job.id, answer);
     this.tellWatchers();

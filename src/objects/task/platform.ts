@@ -20,7 +20,7 @@ import type { LogLevel, LogLine } from "../../lib/log.ts";
  * Object, or are simulated in tests.
  */
 export interface Platform {
-  /** Returns the time in Unix milliseconds. */
+  /** Returns the current time in Unix milliseconds. */
   now(): number;
   policy(now: number): Settings;
   /**
@@ -99,7 +99,7 @@ export interface Platform {
    */
   deleteOutputs(outputs: KeptOutputs): Promise<void>;
   /**
-   * Erases by which id of a job the task is found.
+   * Erases that the id of a job leads to this task.
    * @throws when it could not be erased.
    */
   forgetJob(job: AttachedJob, taskId: string): Promise<void>;

@@ -74,8 +74,8 @@ export type Applied =
 export interface SubmissionReply extends Pick<Submission, "id" | "answer"> {
   readonly state: Submission["state"]["kind"];
   /**
-   * True when the task has failed because nothing has shown whether the upstream has started a job. What became known
-   * later does not change that. Absent otherwise.
+   * True when the task has failed because nothing has shown whether the upstream has started a job. This stays true
+   * when the job becomes known later. Absent otherwise.
    */
   readonly hasUnknownEnd?: true;
 }

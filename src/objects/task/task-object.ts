@@ -260,8 +260,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns the upstream's answer to a call with which a client reads the job of the task. Only the operator and the
-   * account that has submitted the job may read it. An answer that ends the job ends the task too.
+   * Returns the upstream's answer to a client's call that reads the job of the task. Only the operator and the account
+   * that has submitted the job may read it. An answer that says that the job has ended ends the task too.
    */
   async readJob(question: JobQuestion, caller: Caller): Promise<JobReply> {
     this.#platform.prepare(this.env);
@@ -346,8 +346,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Stores by which id of a job the task is found, before the answer that names the job is stored: whoever knows this
-   * answer finds the task.
+   * Stores that the id of the job leads to this task, before the upstream's answer with this id is stored: whoever
+   * knows the answer can find the task.
    */
   async #nameJob({ submissionId, outcome }: SubmitEndedEvent): Promise<void> {
     const record = this.#platform.load();
@@ -445,7 +445,7 @@ function isAskedFor(question: JobQuestion, { connection, job }: AttachedJob): bo
   return endpoint === null || `${job.endpoint ?? ""}/`.startsWith(`${endpoint}/`);
 }
 
-/** Tells whether the caller is the operator, or has submitted the job of the task itself. */
+/** Tells whether the caller may read the task's job, as the operator or as the account that has submitted it. */
 function isSubmitter(caller: Caller, { submission }: CreatedTask): boolean {
   return accountOf(caller) === null || submission?.isByOwner === true;
 }

@@ -14,8 +14,8 @@ export class Watchers {
   readonly #ctx: DurableObjectState;
   /**
    * State of the task that this instance sent to all watchers last, so that a commit that changes nothing for readers
-   * sends nothing. Null when it has sent no state, and after a commit at which nobody watched; the next commit then
-   * sends the state even if a new watcher has already got it.
+   * sends nothing. Null when no state was sent, and after a commit at which nobody watched: the next commit then sends
+   * the state, even to a watcher that has got it already.
    */
   #told: string | null = null;
 
@@ -24,7 +24,7 @@ export class Watchers {
   }
 
   /**
-   * Accepts one more watcher and tells it the present state of the task.
+   * Accepts one more watcher, i.e. a Worker that waits for changes of the task, and tells it the present state.
    * @returns 101 with the WebSocket; 503 when the task has `MAX_WATCHERS` already.
    */
   accept(state: string): Response {
@@ -56,8 +56,8 @@ export class Watchers {
   }
 
   /**
-   * Returns the open WebSockets of the watchers. The platform also lists WebSockets that are being closed; these are
-   * not returned and take no place.
+   * Returns the open WebSockets of the watchers, i.e. of Workers that wait for changes of the task. The platform also
+   * lists WebSockets that are being closed; these are not returned and take no place.
    */
   #open(): readonly WebSocket[] {
     return this.#ctx

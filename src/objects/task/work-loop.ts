@@ -43,7 +43,7 @@ export class WorkLoop {
    */
   #ownAttempt: number | null = null;
   /**
-   * Time for which the object's alarm is set, in Unix milliseconds; null when this instance does not know.
+   * Time for which the alarm of the task's object is set, in Unix milliseconds; null when this instance does not know.
    */
   #armedFor: number | null = null;
   /** Time for which the alarm that is being handled was set, in Unix milliseconds; 0 when none is. */
@@ -84,7 +84,7 @@ export class WorkLoop {
     return decision;
   }
 
-  /** Applies the answer to a poll that a request about the job has caused, outside of the planned polls. */
+  /** Applies an answer to a poll that a client's request about the job has caused, outside of the planned polls. */
   async applyAnswer(event: PollEndedEvent): Promise<Decision> {
     this.#tried.notePoll(event.askedAt);
     this.#tried.endPoll(this.#now());

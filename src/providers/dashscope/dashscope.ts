@@ -210,8 +210,8 @@ function linksIn(output: unknown): readonly string[] {
 }
 
 /**
- * Tells whether a member is a recording that the call has named, in the result of its transcription, or the picture of a 3D
- * model beside the model itself.
+ * Tells whether a member is no output: the recording that the call has named, in the result of a transcription; or a
+ * picture of a 3D model, in an object that also has the model.
  */
 function isEchoOrPreview(name: string, owner: object): boolean {
   if (name === "file_url") return "subtask_status" in owner || "transcription_url" in owner;

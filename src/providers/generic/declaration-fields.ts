@@ -2,7 +2,10 @@ import * as z from "zod/mini";
 import { at } from "../json-fields.ts";
 import { isPointer } from "./json-pointer.ts";
 
-/** A fault of a declaration: its place, and what must be there as the rest of a sentence. It contains no values. */
+/**
+ * A fault of a declaration: its place, and what must be there, written as the rest of a sentence. It contains no
+ * values.
+ */
 export interface DeclarationFault {
   /** Names and indexes that lead to the fault within the connection, e.g. `["poll", "state"]`. */
   readonly path: readonly string[];
@@ -74,8 +77,8 @@ export function faultless<T>(faultsIn: (value: T) => readonly DeclarationFault[]
 export const Pointer = textThat(isPointer, POINTER_MESSAGE);
 
 /**
- * Schema of one JSON Pointer or a list of them, which is read as a list. The first pointer that finds something is
- * used.
+ * Schema of one JSON Pointer, or of a list of JSON Pointers; both are read as a list. The first pointer that finds
+ * something is used.
  */
 export const Pointers = z.transform((value: unknown, { issues }): readonly string[] => {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];

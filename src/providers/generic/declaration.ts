@@ -16,7 +16,7 @@ import {
 } from "./declaration-fields.ts";
 import { recipeFault } from "./hook-recipe.ts";
 
-/** Name of the provider whose connections declare their upstream. */
+/** Name of the provider of all connections whose upstream the operator describes by a declaration. */
 export const DECLARED_PROVIDER = "generic";
 
 /** Meanings of the words with which an upstream states the state of a job. */
@@ -62,7 +62,7 @@ const HEADER =
 const AUTH = /^([a-z][a-z0-9-]{0,63}): ?(?:([\x21-\x7e]+) )?\{key\}$/i;
 const FIELD = /^(?:\?[\w.-]+|\w[\w-]*(?:\.\w[\w-]*)*)$/;
 const PATH_PATTERN = /^(?:\/(?:\*|[A-Za-z0-9_][\w.~-]*))+$/;
-/** Pattern of the name of an amount of usage. */
+/** Pattern of the names that a declaration may give to amounts of usage. */
 const AMOUNT = /^[a-z][\w-]*(?:\.[a-z][\w-]*)*$/i;
 
 const text = (message: string) => z.string(message).check(z.trim(), z.minLength(1, message));
@@ -391,7 +391,7 @@ const Entry = z.lazy(() =>
   ).check(faultless(conflicts)),
 );
 
-/** The parts of a declared connection that must fit together. */
+/** The parts of a declared connection's entry that must fit together. */
 interface Combined {
   readonly key?: string | null | undefined;
   readonly auth?: object | null | undefined;
@@ -408,8 +408,7 @@ interface Combined {
 }
 
 /**
- * Returns the faults of members of a declaration that are valid each alone but contradict each other, with their
- * places.
+ * Returns a fault, with its place, for members of a declaration that are each valid alone but contradict each other.
  */
 function conflicts(entry: Combined): readonly DeclarationFault[] {
   const { key, auth, hook, words, poll, webhook_secret: secret } = entry;

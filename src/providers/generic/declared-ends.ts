@@ -15,7 +15,7 @@ import { findAll, type Found } from "./json-pointer.ts";
  * The end of a job that a report shows by a value which the declaration lists in `ends`, and the pointer to that value.
  */
 export interface DeclaredEnd {
-  /** The value as text; null when the value is a list or an object. */
+  /** The value that shows the end of the job, as text; null when the value is a list or an object. */
   readonly word: string | null;
   readonly meaning: WordMeaning;
   readonly pointer: string;
@@ -101,7 +101,7 @@ function booleanOf(text: string | null): boolean | null {
 
 /**
  * Returns the first value that one of the pointers finds in the object that also contains the value at `near`. When
- * none is there, returns the first value that they find anywhere.
+ * this object has none, returns the first value that the pointers find anywhere.
  */
 function valueNear(
   { body, jobId }: Searched,
@@ -131,8 +131,8 @@ function isReadable({ pointer, value }: Found): boolean {
 }
 
 /**
- * Returns the declared places of an error: of its code, of its text, and of the value that states whether a retry
- * helps.
+ * Returns the places of an error that the declaration names: of its code, of its text, and of the value that states
+ * whether a retry helps.
  */
 export function errorPlaces(error: DeclaredError | readonly string[]) {
   if (!("code" in error || "message" in error || "retryable" in error)) {

@@ -13,7 +13,10 @@ import { findFirst } from "./json-pointer.ts";
  */
 const NOTHING = { state: null, urls: [], metadata: {}, completedAt: null, error: null } as const;
 
-/** Returns the reader of the hooks that a declaration describes. Null when the declared upstream sends no hooks. */
+/**
+ * Returns the reader of the hooks that a declaration describes. Null when the upstream of the declaration sends no
+ * hooks.
+ */
 export function hooksOf(declaration: Declaration): HookAdapter | null {
   const { hook } = declaration;
   if (hook == null) return null;

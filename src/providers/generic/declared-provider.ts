@@ -17,7 +17,7 @@ import { hooksOf } from "./declared-hooks.ts";
 import { phaseOfMeaning, readReport, type ReadState, stateIn } from "./declared-reports.ts";
 import { submitsOf } from "./declared-submits.ts";
 
-/** Time in milliseconds between two polls of one job when the declaration states none. */
+/** Time in milliseconds between two polls of one job when the declaration of the upstream states none. */
 const USUAL_GAP_MS = SECOND_MS;
 /** HTTP statuses that mean that a call about a job is not possible, but not that the job is unknown. */
 const REFUSALS: readonly number[] = [400, 405, 409, 410, 422];

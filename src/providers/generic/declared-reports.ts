@@ -58,13 +58,13 @@ export interface GivenReport {
 export interface ReadState {
   /** The word for the state as the upstream spells it. Null when the report states no state. */
   readonly word: string | null;
-  /** Meaning of the word; null when the word is not declared and the relay does not know it either. */
+  /** Meaning of the word; null when neither the declaration nor the relay knows the word. */
   readonly meaning: WordMeaning | null;
 }
 
 /** Links to the outputs that a report contains. */
 export interface ReadOutputs {
-  /** All links to outputs. Those at the declared places come first. */
+  /** All links to outputs. Those at the places that the declaration names come first. */
   readonly urls: readonly string[];
   /**
    * Links to outputs on the host of the connection that open only with the key of the connection. They are among
@@ -238,8 +238,8 @@ function isCall(link: string, ofJob: string | null): boolean {
 }
 
 /**
- * Returns the values of one declared output. When the declaration has a template for links, the values are links made
- * from the members of objects.
+ * Returns the values of one output that the declaration names. When the declaration has a template for links, the
+ * values are links made from the members of objects.
  */
 export function valuesOf(
   output: DeclaredOutput,

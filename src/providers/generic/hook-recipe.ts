@@ -8,14 +8,14 @@ import type { Authenticity, Hook } from "../provider.ts";
  * the hook.
  */
 export interface HookRecipe {
-  /** Header with the signature. */
+  /** Name of the header with the signature of a hook. */
   readonly header: string;
   /**
    * Text before the signature in an entry of the header, e.g. `v1=`. The entries are separated by commas and spaces or,
    * if the prefix itself contains a comma, only by spaces. Absent when the header contains nothing but the signature.
    */
   readonly prefix?: string | null | undefined;
-  /** Header with the time of the signature, in Unix seconds. */
+  /** Name of the header with the time of the signature, in Unix seconds. */
   readonly timestamp_header?: string | null | undefined;
   /** Text before the time in an entry of `header`, e.g. `t=`. */
   readonly timestamp_prefix?: string | null | undefined;

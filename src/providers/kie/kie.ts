@@ -71,7 +71,7 @@ const OLDER_CALLS: Readonly<Record<string, readonly string[]>> = {
   "4o-image": ["gpt4o-image/generate"],
   "flux-kontext": ["flux/kontext/generate"],
 };
-/** Calls of the older APIs, by path. In many of them the model may be left out, or there is no choice of one. */
+/** Calls of the older APIs, by path. In many of them the model may be left out or cannot be chosen. */
 const OLDER_TARGETS: ReadonlyMap<string, SubmitTarget> = new Map(
   Object.entries(OLDER_CALLS).flatMap(([endpoint, paths]) =>
     paths.map((path) => [`/api/v1/${path}`, olderTarget(endpoint)] as const),

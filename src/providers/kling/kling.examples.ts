@@ -91,7 +91,7 @@ const call: Omit<SubmitCall, "path"> = {
   answer: "job",
   takesMultipart: false,
 };
-/** Calls that may leave out the model, or have no choice of one. */
+/** Calls in which the model may be left out or cannot be chosen. */
 const classicCalls = [
   "videos/image2video",
   "videos/multi-image2video",

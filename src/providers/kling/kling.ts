@@ -141,7 +141,7 @@ function targetOf(path: string): SubmitTarget | null {
   return CLASSIC_ENDPOINTS.includes(endpoint) ? classicTarget(endpoint) : null;
 }
 
-/** Returns the target of a classic call. Its model may be left out; some calls have no choice of one. */
+/** Returns the target of a classic call, in which the model may be left out or, in some calls, cannot be chosen. */
 function classicTarget(endpoint: string): SubmitTarget {
   return {
     model: { pointer: "/model_name", otherwise: endpoint },

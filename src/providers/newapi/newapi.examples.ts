@@ -19,7 +19,7 @@ const ARTIFACT = `/v1/tasks/${ID}/artifacts/video/content?access=abc`;
 const CONTENT = `${GATEWAY}/v1/videos/${ID}/content`;
 const FINISHED_AT = 1788400867000;
 
-/** Answer of Ark that the gateway passes on; its status is outdated. */
+/** Answer of Ark as the gateway passes it on. The status in this answer is outdated. */
 const RAW = {
   id: "cgt-20260902000000-abcde",
   status: "running",

@@ -18,8 +18,8 @@ const VIDEO_PATH = /\.(?:m4v|mkv|mov|mp4|webm)$/i;
 const OTHER_PATH = /\.(?:avif|gif|glb|jpe?g|json|m4a|mp3|png|txt|wav|webp|zip)$/i;
 
 /**
- * Name of the id of the video that was remixed. Some gateways have put the link to the output there (Agnes), and now put it
- * at its own place as well.
+ * Name of the member for the id of the video that was remixed. Some gateways (Agnes) have put the link to the output
+ * into this member, and now put it at its own place as well.
  */
 const FORMER_NAME = "remixed_from_video_id";
 
@@ -60,7 +60,7 @@ interface Output {
    */
   readonly canBeMain: boolean;
   readonly isPicture: boolean;
-  /** True at the place that some gateways once used for the main output. */
+  /** True when the link stands at the place that some gateways once used for the main output. */
   readonly isAtFormerPlace: boolean;
 }
 
@@ -112,8 +112,8 @@ export function needsKey({ pathname, searchParams }: URL): boolean {
 }
 
 /**
- * Returns the link of the gateway's own upstream to the same video to which the gateway itself has a link. Null when
- * there is none.
+ * Returns the first video in the answer of the gateway's own upstream when the gateway itself has an open link to the
+ * video, because both links lead to the same file. Null when there is no such video.
  */
 function repeatedVideo(texts: readonly FoundText[], inner: unknown): string | null {
   const own = texts.find(({ text, isMain }) => isMain && isOpenVideo(text));

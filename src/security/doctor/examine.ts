@@ -8,7 +8,7 @@ import { type Fault, fault, type Verdict, wrongSecret } from "./verdict.ts";
 
 /** A callback as a server has received it. */
 export interface Received {
-  /** Headers, as an object or as pasted text. */
+  /** Headers of the received callback, as an object or as pasted text. */
   readonly headers: unknown;
   readonly body: string;
 }

@@ -7,13 +7,13 @@ import { BODY_FAULTS } from "./body-difference.ts";
  */
 export interface Fault {
   readonly code: FaultCode;
-  /** One sentence about what is wrong. */
+  /** One sentence about what is wrong with the callback. */
   readonly message: string;
   /** Advice to the operator of the server on how to remove the fault. */
   readonly cure: string;
   /** Name of the missing or changed header. */
   readonly header?: string;
-  /** Value that the header should have. */
+  /** Value that the missing or changed header should have. */
   readonly expected?: string;
   /**
    * Number of seconds by which the difference between the timestamp and the time of the receipt exceeds the allowed

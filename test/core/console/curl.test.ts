@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { attemptCurl } from "../../../src/console/parts/curl.ts";
 
-it("an attempt of a callback is shown as a curl command without text that a shell expands, for its own URL and for another", () => {
+it("the curl command that shows a callback attempt, for its own URL or for another, contains no text that a shell expands", () => {
   const attempt = {
     method: "POST",
     url: "https://client.example.com/hook?a=$(id)",

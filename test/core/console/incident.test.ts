@@ -51,7 +51,7 @@ it.each([
   ],
   ["unanswered", aSending(), "Submitted 20 Oct 12:00:00.250 UTC: sending"],
 ] as const)(
-  "the incident report about a task names the beginning, the answer and the state of the task's submission: of one that is %s",
+  "the incident report about a task says when its submission began, what the upstream answered and what its state is: for one that is %s",
   (_, submission, line) => {
     const task = aFinishedTask({ submission });
     const json: TaskJson = JSON.parse(taskView(task, "operator", NOW));
@@ -69,7 +69,7 @@ it.each([
     "Cancellation at the deadline 20 Oct 12:00:00 UTC: unknown with HTTP status 202",
   ],
 ] as const)(
-  "the incident report about a task names the cancellation of its job: one by %s, %s",
+  "the incident report about a task names the cancellation of its job: one whose reason is %s and whose state is %s",
   (reason, kind, line) => {
     const cancellation = aCancellation({ reason, state: cancelStateNamed(kind) });
     const task = aFinishedTask({ cancellation });

@@ -93,7 +93,7 @@ describe("the timeline of a task", () => {
     expect(marks.at(-1)?.x).toBeLessThanOrEqual(bars[0]?.x ?? 0);
   });
 
-  it("the timeline of a task that costs less than was charged marks the released credits", () => {
+  it("the timeline of a task that costs less than was charged shows when the rest of the credits was given back", () => {
     const final = { credits: 13, basis: "usage" } as const;
     const task = aReleasingTask({
       credits: credits({ kind: "released", at: NOW + SECOND }, { final }),
@@ -134,7 +134,7 @@ describe("the timeline of a task", () => {
     ],
     ["whose outcome is unknown without an answer", anUnknown(null), ["submitted"]],
   ])(
-    "the timeline of a task marks its submission, the answer, and an attachment of the job from elsewhere: for a submission %s",
+    "the timeline of a task marks its submission, the answer, and the attachment of the job if another request attached it: for a submission %s",
     (_, submission, names) => {
       const isAttached = submission.state.kind === "accepted";
       const upstreamTimes = isAttached
@@ -150,7 +150,7 @@ describe("the timeline of a task", () => {
     },
   );
 
-  it("the timeline of a task shows a redelivery as a section after the automatic callback attempts, and states the time between both", () => {
+  it("the timeline of a task shows a redelivery as a section after the automatic callback attempts, and states the time between the two", () => {
     const attempts = [refused(1, NOW), refused(2, NOW + 2 * DAY, 0, 2)];
     const { segments, breaks } = drawn(
       failing({ attempts, state: { kind: "failed" } }),
@@ -346,7 +346,7 @@ describe("the next step of a task", () => {
     },
   );
 
-  it("the console says that a task of unknown outcome whose job is known, and about which no hook can come, waits for an answer about it", () => {
+  it("when a submission has an unknown outcome, its job is known and no hook can come, the console says that the task waits for an answer about the job", () => {
     const submission = { ...anUnknown(null), isHookless: true } as const;
     const task = anOpenTask({ submission, upstream: UPSTREAM });
     const view: TaskJson = JSON.parse(taskView(task, "account", null, POLICY));
@@ -374,7 +374,7 @@ describe("the next step of a task", () => {
       "The deadline has passed: waits at most 30 s for the upstream to cancel the job, then fails. A result that comes first counts.",
     ],
   ] as const)(
-    "the console says what an open task waits for whose job is to be canceled because of the %s, in the state %s",
+    "for an open task whose job is to be canceled because of the %s, the console says what the task waits for in the state %s",
     (reason, kind, text) => {
       const task = aCancelingTask({ reason, state: cancelStateNamed(kind) });
       const polledAt = NOW + MINUTE;

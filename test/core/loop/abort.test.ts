@@ -50,7 +50,7 @@ async function startPoll(): Promise<{ readonly rung: Promise<void> }> {
 }
 
 describe("a poll", () => {
-  it("the alarm handler of a task waits for the answer of a poll that it started", async () => {
+  it("the alarm handler of a task waits for the answer to a poll that the handler has started", async () => {
     const { rung } = await startPoll();
     const question = { taskId: ID, connection: CONNECTION, job: JOB, createdAt: NOW };
     expect(host.polls).toEqual([

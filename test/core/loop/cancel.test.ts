@@ -32,7 +32,7 @@ async function order(): Promise<void> {
   await runMicrotasks();
 }
 
-it("an order to cancel asks the upstream at once, without an alarm, and a second order meanwhile asks nothing more", async () => {
+it("an order to cancel has the upstream asked at once, without an alarm, and a second order meanwhile asks nothing more", async () => {
   await order();
   await order();
   expect(openCalls()).toEqual(["cancelJob"]);
@@ -60,7 +60,7 @@ it("a call to cancel in flight is aborted when a hook ends the task, and the tas
   expect(host.stored).toMatchObject({ status: "completed" });
 });
 
-it("a call to cancel that a crash has cut off is made again when the alarm fires", async () => {
+it("when a crash has cut off a call to cancel a job, the call is made again when the alarm fires", async () => {
   await order();
   host.crash();
   void host.ring();

@@ -111,7 +111,7 @@ it.each([
   [5_500, ["sendNotice"]],
   [5_499, []],
 ])(
-  "when the next callback attempt follows %i ms after one, the overdue calls made between the two are %j, so that none delays the second",
+  "when a callback attempt follows %i ms after another, the overdue calls made between the two are %j, so that none delays the second",
   async (waitMs, made) => {
     host.policyAt = () => aPolicy({ isOperatorNotified: true, scheduleMs: [0, waitMs] });
     host.endings = {};

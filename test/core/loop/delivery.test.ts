@@ -133,7 +133,7 @@ describe("the alarm of a task", () => {
     expect(host.stored?.status).toBe("failed");
   });
 
-  it("a change that postpones the next poll leaves the alarm, which then polls nothing and is set anew once, also by a new instance", async () => {
+  it("when a change postpones the next poll, the alarm stays, polls nothing when it fires, and is then set anew once, also by a new instance of the object", async () => {
     host.policyAt = () => HOOKED;
     host.loop.apply(aProvidedRegistration());
     host.loop.apply(anAttachment(JOB, CONNECTION, true));

@@ -123,7 +123,7 @@ function booked({ ledger }: MemoryHost) {
 }
 
 describe.each(ENDINGS)("a submission with a price, whose charge is %s", (_what, ending) => {
-  it("without a crash, a submission with a price ends its task as the upstream answers; the price is charged once, returned at most once", async () => {
+  it("without a crash, a task that is submitted with a price ends according to the upstream's answer; the price is charged once and returned at most once", async () => {
     const host = new DyingHost(null);
     expect(await live(host, ending, false)).toBe(true);
     expect(endOf(host)).toBe(ending.end);
@@ -167,7 +167,7 @@ describe("a submission in the work loop", () => {
 
   afterEach(() => host.expectNoFailure());
 
-  it("a submission without a price costs one storage write of the record and one of the alarm, and as many when it is accepted", () => {
+  it("a submission without a price costs one storage write of the record and one of the alarm, and the same again when the upstream accepts it", () => {
     host.loop.apply(aSubmittedRegistration());
     expect(host.writes).toEqual(["put", "alarm"]);
     expect(host.alarm).toBe(SENDING_ENDS_AT);
@@ -186,7 +186,7 @@ describe("a submission in the work loop", () => {
     expect(host.stored).toMatchObject({ status: "failed" });
   });
 
-  it("a hook about a submission of an unknown outcome has the job polled at once, and after a crash 5 s later by another instance", async () => {
+  it("a hook about a submission of an unknown outcome has the job polled at once; after a crash, a new instance of the object polls it 5 s later", async () => {
     host.loop.apply(aSubmittedRegistration());
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));
@@ -202,7 +202,7 @@ describe("a submission in the work loop", () => {
     expect(host.stored).toMatchObject({ status: "completed", upstream: UPSTREAM });
   });
 
-  it("after a crash during the poll of a job that only a hook has named, the job is polled again, and the task still fails at its time", async () => {
+  it("after a crash during the poll of a job that only a hook has named, the job is polled again, and the task still fails at the planned time", async () => {
     host.loop.apply(aSubmittedRegistration({ callbackUrl: null }));
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));
@@ -257,7 +257,7 @@ describe("a submission in the work loop", () => {
     expect([host.stored, host.ledger.count("refund", "charge-2")]).toEqual([null, 1]);
   });
 
-  it("after a submission was refused, a task that is not submitted can be registered under its id", async () => {
+  it("after a submission was refused, a task that the relay does not submit can be registered under the same id", async () => {
     host.loop.apply(aSubmittedRegistration());
     await host.loop.applyAndErase(aRefusal());
     expect([host.stored, host.alarm]).toEqual([null, null]);

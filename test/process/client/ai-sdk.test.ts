@@ -91,7 +91,7 @@ async function taskOf({ tasks }: ReturnType<typeof generate>) {
 }
 
 it.concurrent.each(SDKS)(
-  "a generation of the AI SDK through $connection registers a task, sends its hook URL upstream, and gets the video when the relay has the task completed",
+  "a generation of the AI SDK through $connection registers a task, sends its hook URL upstream, and gets the video once the task is completed",
   async (sdk) => {
     const callback_url = receiver.at(`/${sdk.connection}`, { kind: "answer", status: 200 });
     const generation = generate(sdk, "hooked", { callback_url });
@@ -207,7 +207,7 @@ it("the webhook that the client makes has the type that the AI SDK demands", () 
   expect(taken).toBe(factory);
 });
 
-it("the README of the client states the versions of the AI SDK with which its block runs here", () => {
+it("the README of the client states the versions of the AI SDK with which the tests run the README's code", () => {
   const page = readFileSync(join(ROOT, "client/README.md"), "utf8");
   const [, stated = ""] = /^Run with (.+?)\. The package/m.exec(page) ?? [];
   const versions = [...stated.matchAll(/`([\w@/-]+)` ([\d.]+\d)/g)].map(([, ...pair]) => pair);

@@ -47,7 +47,7 @@ it("on workerd, a Worker with the packed client submits, registers, reports, wai
   expect(await response.json()).toEqual(EXPECTED);
 });
 
-it("the program listen of the packed client passes a callback of a running relay on", async () => {
+it("the program listen of the packed client passes a callback of a running relay on to the address in --to", async () => {
   const { client: operator } = relay;
   await operator.ask("POST", "/v1/accounts", { id: "listening" });
   const { json } = await operator.ask("POST", "/v1/accounts/listening/keys", {});
@@ -88,7 +88,7 @@ it("the types of the packed client compile under strict TypeScript in a project 
 const Failed = z.object({ stdout: z.string() });
 const outputOf = (error: unknown) => Failed.parse(error).stdout;
 
-it("the blocks of JavaScript in the README of the client run in order, and its receiver accepts a real callback and refuses a changed one", async () => {
+it("the blocks of JavaScript in the README of the client run in order, and the receiver in them accepts a real callback and refuses a changed one", async () => {
   const blocks = await blocksOf("js");
   const { headers, body } = input.received;
   const checks = `
@@ -123,7 +123,7 @@ it.each([
         .replace("luma-dream-machine/ray-2", "acme/fox"),
   ],
 ])(
-  "the block of the client's README for videos of the AI SDK generates one with %s, and its callback arrives",
+  "the code in the client's README for videos of the AI SDK generates a video with %s, and the callback arrives",
   async (sdk, adapted) => {
     const [code = ""] = (await blocksOf("ts")).filter((each) => each.includes("webhooksFor"));
     const path = `/${sdk}`;

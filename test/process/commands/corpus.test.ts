@@ -27,7 +27,7 @@ function run(...args: readonly string[]) {
 
 const link = "https://cdn.example.com/v.mp4";
 
-it("npm run corpus prints in words and as JSON what the relay reads in an answer to a poll that takes two requests", async () => {
+it("when a poll takes two requests, npm run corpus prints in words and as JSON what the relay reads in their answers", async () => {
   const first = { http_status: 200, body: { status: "COMPLETED" } };
   const body = { video: { url: link } };
   const { status, sentence, reading } = await play({
@@ -40,7 +40,7 @@ it("npm run corpus prints in words and as JSON what the relay reads in an answer
   expect(reading).toEqual({ status: "completed", urls: [link], metadata: {} });
 });
 
-it("npm run corpus reads an answer by a declaration in the file, and a refusal of the key as no report on the job", async () => {
+it("npm run corpus reads an answer as a declaration in the file says, and reads a refusal of the key as no report on the job", async () => {
   const declaration = {
     provider: "generic",
     base_url: "https://api.example.com",
@@ -58,7 +58,7 @@ it("npm run corpus reads an answer by a declaration in the file, and a refusal o
   ]);
 });
 
-it("npm run corpus finds the provider of a file of a corpus by its folder", () => {
+it("npm run corpus finds the provider of a file of a corpus by the file's folder", () => {
   const { reading } = run("src/providers/ark/corpus/queued.json");
   expect(reading).toEqual({ status: "queued" });
 });

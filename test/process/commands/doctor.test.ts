@@ -131,7 +131,7 @@ it("npm run doctor and npm run demo take from a file the first operator key whos
   expect(operatorKeyIn(`OPERATOR_KEYS="metrics:${metrics}"`, "redeliver")).toBeNull();
 });
 
-it("npm run doctor takes the first key of a file in which no key may send test callbacks", () => {
+it("when no key of a file may send test callbacks, npm run doctor takes the first key", () => {
   const [metrics, alice] = ["a-key-for-the-metrics", "a-key-of-alice-for-reading"];
   expect(doctorKeyIn(`OPERATOR_KEYS="metrics:${metrics} read:alice=${alice}"`)).toBe(metrics);
   expect(doctorKeyIn("")).toBeNull();

@@ -166,7 +166,7 @@ it.each([
   },
 );
 
-it("npm run providers:check prints the code with which a task fails whose output is in base64 and is not kept", async () => {
+it("when the output of a task is in base64 and is not kept, npm run providers:check prints the error code with which the task fails", async () => {
   answering("/jobs/job-1", { status: "done", file: "data:image/png;base64,iVBORw0KGgo=" });
   const gpu = {
     provider: "generic",

@@ -124,7 +124,7 @@ it.each([
   ["--relay x", /^--relay must be an http or https URL\.$/],
   ["x", /^Unexpected argument 'x'\.$/],
 ])(
-  "npm run receive with the wrong options %j prints a line that names the wrong one, and one with the options that exist",
+  "npm run receive with the wrong options %j prints one line that names the wrong option, and one line with the options that exist",
   async (options, sentence) => {
     const args = ["scripts/receive.ts", ...options.split(" ")];
     const { status, stdout, stderr } = spawnSync("node", args, { cwd: ROOT, encoding: "utf8" });

@@ -159,7 +159,7 @@ const withRule = {
   ],
 };
 
-it("npm run setup -- --outputs creates the bucket near the relay's objects, which aborts uploads after a day, and only once", async () => {
+it("npm run setup -- --outputs creates, only once, a bucket near the relay's objects that aborts unfinished uploads after a day", async () => {
   const setup = ["scripts/setup.ts", "--domain", "relay.example.com", "--location", "apac-ne"];
   const first = await run([...setup, "--outputs"]);
   expect([first.status, first.stderr]).toEqual([0, ""]);

@@ -102,7 +102,7 @@ it.each(stopped.filter(({ isRead }) => isRead))(
 );
 
 it.each(stopped.filter(({ isRead }) => !isRead))(
-  "$method $path, which reads no body, does not wait for the end of one with $framing",
+  "$method $path, which reads no body, does not wait for the end of a body with $framing",
   ({ isEnded, ended: { status, afterMs } }) => {
     expect(status).not.toBeNull();
     if (isEnded) expect(afterMs).toBeLessThan(SLACK_MS);

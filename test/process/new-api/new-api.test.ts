@@ -98,7 +98,7 @@ const JobIds = z.object({ task_id: z.string() });
 const Balance = z.object({ balance: z.int() });
 const videoOf = (jobId: string) => `https://cdn.example.com/${jobId}.mp4`;
 
-it.concurrent("the commands of docs/new-api.md submit a video and an image of an account; each leads to one callback, at the price of its offer", async () => {
+it.concurrent("the commands of docs/new-api.md submit a job for a video and one for an image, for an account; each leads to one callback, at the price of its offer", async () => {
   const video = await runOfPage("/v1/video/generations");
   const { task_id: jobId } = JobIds.parse(video.body);
   const image = await runOfPage("/v1/images/generations");
@@ -123,7 +123,7 @@ it.concurrent("the commands of docs/new-api.md submit a video and an image of an
   expect(submitted.map(({ key }) => key)).toEqual([USER_KEY]);
 });
 
-it.concurrent("the commands of docs/new-api.md submit a video and an image with a key of the user; each leads to one callback, free of charge", async () => {
+it.concurrent("the commands of docs/new-api.md submit a job for a video and one for an image, with a key of the user; each leads to one callback, free of charge", async () => {
   const video = await runOfPage("/v1/video/generations", "Relay-Key");
   const { task_id: jobId } = JobIds.parse(video.body);
   const image = await runOfPage("/v1/images/generations", "Relay-Key");
@@ -198,7 +198,7 @@ it.concurrent.each([
   },
 );
 
-it.concurrent("a submission to a new-api gateway with a callback URL that the relay refuses gets 400, and the gateway gets nothing", async () => {
+it.concurrent("when the relay refuses the callback URL of a submission to a new-api gateway, the answer is 400, and the gateway gets nothing", async () => {
   const model = "never-submitted";
   const headers = { "Relay-Callback-Url": "ftp://example.com" };
   expect(await submit("/v1/videos", { model }, headers)).toMatchObject({ status: 400 });

@@ -69,7 +69,7 @@ it.each([
   },
 );
 
-it("npm run demo -- --open prints the console's address with the keys that log in, opens it in a browser and keeps running", async () => {
+it("npm run demo -- --open prints the console's address and the keys for its login, opens it in a browser and keeps running", async () => {
   const browsers = mkdtempSync(join(tmpdir(), "task-relay-browsers-"));
   for (const name of ["open", "xdg-open"]) {
     writeFileSync(join(browsers, name), '#!/bin/sh\necho "$1" > "$0.url"\n', { mode: 0o755 });

@@ -20,7 +20,7 @@ const isInstalled = (command: string) => spawnSync(command, ["-h"]).error === un
 const noted = (command: string) =>
   isInstalled(command) ? "" : ` (skipped: ${command} is not installed)`;
 
-it("the environment file of docs/self-host.md can be read by its owner only, and the unit restarts the process always", () => {
+it("the environment file of docs/self-host.md can be read by its owner only, and the systemd unit always restarts the process", () => {
   expect(statSync(installed.path("/etc/task-relay.env")).mode & 0o777).toBe(0o600);
   expect(installed.unit).toMatch(/^Restart=always$/m);
   expect(installed.environment["PUBLIC_URL"]).toBe("https://relay.example.com");

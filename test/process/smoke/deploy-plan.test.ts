@@ -59,7 +59,7 @@ const ACCOUNTS = [
   { id: "b2", name: "Two" },
 ];
 
-it("npm run deploy:first uses the login's only account, of several the one in CLOUDFLARE_ACCOUNT_ID, or else lists them and stops", () => {
+it("npm run deploy:first uses the login's only account; of several accounts it uses that in CLOUDFLARE_ACCOUNT_ID, or else lists them and stops", () => {
   const login = { loggedIn: true, accounts: ACCOUNTS };
   expect(requireAccount({ ...login, accounts: ACCOUNTS.slice(0, 1) }, null)).toBe("One (a1)");
   expect(requireAccount(login, "b2")).toBe("b2");

@@ -308,9 +308,12 @@ it.each<readonly [string, UploadRule, string]>([
     { kind: "unknown", run: NO_LOGIN },
     "not checked  outputs: wrangler cannot read",
   ],
-])("npm run doctor reports of the rule that aborts unfinished uploads %s", (_, rule, expected) => {
-  expect(lineOf(uploadRuleFinding("kept-here", rule))).toContain(expected);
-});
+])(
+  "npm run doctor reports about the rule that makes a bucket abort unfinished uploads: %s",
+  (_, rule, expected) => {
+    expect(lineOf(uploadRuleFinding("kept-here", rule))).toContain(expected);
+  },
+);
 
 const NOW = anAnswer({}).at;
 

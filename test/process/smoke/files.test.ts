@@ -42,7 +42,7 @@ const withoutTag = ({
   isTagged: etag !== undefined,
 });
 
-it("public has the reference, the description of the API and the files that pages load", () => {
+it("the folder public has exactly the API reference, the description of the API, the page of errors and the files that pages load", () => {
   expect(FILES.toSorted()).toEqual([
     "/assets/console.css",
     "/assets/console.js",
@@ -68,7 +68,7 @@ it.each(PATHS.flatMap((path) => ["GET", "HEAD", "POST"].map((method) => [method,
 );
 
 it.each(PATHS)(
-  "%s is answered with 304 to a browser that has the current version, strongly or weakly tagged, on both platforms",
+  "plain workerd and wrangler dev answer %s with 304 to a browser that has the current version, strongly or weakly tagged",
   async (path) => {
     for (const relay of RELAYS) {
       const { headers } = await ask(relay, path);
@@ -96,12 +96,15 @@ it.each([
   "/assets/%2e%2e/_headers",
   "/docs/nothing",
   "/.git/config",
-])("the relay itself answers 404 for %s, which is no file, on both platforms", async (path) => {
-  for (const relay of RELAYS) {
-    const { status, headers } = await ask(relay, path);
-    expect([status, headers["x-request-id"] === undefined]).toEqual([404, false]);
-  }
-});
+])(
+  "the relay itself answers 404 for %s, which is no file, on plain workerd and on wrangler dev",
+  async (path) => {
+    for (const relay of RELAYS) {
+      const { status, headers } = await ask(relay, path);
+      expect([status, headers["x-request-id"] === undefined]).toEqual([404, false]);
+    }
+  },
+);
 
 it("plain workerd compresses a file for a browser that accepts gzip, under a weak tag", async () => {
   const { headers, status, text } = await ask(workerd, "/docs", {

@@ -29,12 +29,12 @@ const PAGES: Product = {
   make: async () => ({ "public/title": read("title"), "public/deep/a": read("pages/a.md") }),
 };
 
-it("npm run generate writes the files of a product into new folders, and names the product", async () => {
+it("npm run generate writes a group of generated files, such as the pages of the API, into new folders, and prints the group's name", async () => {
   expect(await makeProducts([PAGES], root)).toBe("generated pages");
   expect([read("public/title"), read("public/deep/a")]).toEqual(["Pages", "A"]);
 });
 
-it("npm run generate makes nothing when no source has changed since and every file is there", async () => {
+it("npm run generate makes no files when every generated file is there and no source has changed since", async () => {
   await makeProducts([PAGES], root);
   expect(await makeProducts([PAGES], root)).toBe("");
 });
@@ -44,21 +44,24 @@ it.each([
   ["a folder of sources has a further file", () => writeFileSync(at("pages/b.md"), "B")],
   ["one of its files is missing", () => rmSync(at("public/deep/a"))],
   ["a program that makes products has changed", () => writeFileSync(at("scripts/generate/x"), "")],
-])("npm run generate makes a product again when %s", async (_condition, change) => {
-  await makeProducts([PAGES], root);
-  change();
-  expect(await makeProducts([PAGES], root)).toBe("generated pages");
-  expect([read("public/title"), read("public/deep/a")]).toEqual([read("title"), "A"]);
-});
+])(
+  "npm run generate makes a group of generated files again when %s",
+  async (_condition, change) => {
+    await makeProducts([PAGES], root);
+    change();
+    expect(await makeProducts([PAGES], root)).toBe("generated pages");
+    expect([read("public/title"), read("public/deep/a")]).toEqual([read("title"), "A"]);
+  },
+);
 
-it("npm run generate deletes a file that a product no longer has", async () => {
+it("npm run generate deletes a file that it made earlier and that does not belong to its group any more", async () => {
   await makeProducts([PAGES], root);
   writeFileSync(at("title"), "Other pages");
   await makeProducts([{ ...PAGES, make: async () => ({ "public/title": "T" }) }], root);
   expect([read("public/title"), existsSync(at("public/deep/a"))]).toEqual(["T", false]);
 });
 
-it("npm run generate leaves a product as it is and says why, when a package that makes it is not installed", async () => {
+it("npm run generate leaves generated files as they are, and says why, when a package that makes them is not installed", async () => {
   await makeProducts([PAGES], root);
   writeFileSync(at("title"), "Other pages");
   rmSync(at("node_modules/tool"), { recursive: true });
@@ -68,7 +71,7 @@ it("npm run generate leaves a product as it is and says why, when a package that
   expect(read("public/title")).toBe("Pages");
 });
 
-it("npm run generate makes a product at the next run when making it has failed", async () => {
+it("npm run generate makes generated files at its next run when making them has failed", async () => {
   const failing = { ...PAGES, make: async () => Promise.reject(new Error("no page")) };
   await expect(makeProducts([failing], root)).rejects.toThrow("no page");
   expect(await makeProducts([PAGES], root)).toBe("generated pages");

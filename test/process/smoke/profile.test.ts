@@ -45,7 +45,7 @@ function node(
   return { id, callFrame: { functionName, url, lineNumber }, children };
 }
 
-it("npm run bench:profile counts a sample for the innermost function that a rule names, and work of packages for its caller", () => {
+it("npm run bench:profile counts a sample for the innermost function on its stack that a rule names, so that a package's work counts for the caller", () => {
   const times = [...timesOf(sharesOf(PROFILE, SCRIPT))].filter(([, us]) => us > 0);
   expect(times).toEqual([
     ["validate: read and check the body and the URLs", 4 + 8 + 256],
@@ -57,7 +57,7 @@ it("npm run bench:profile counts a sample for the innermost function that a rule
 });
 
 it.each(RULES.map(({ path, functions }) => ({ path, functions: functions ?? [] })))(
-  "the activities of npm run bench:profile name existing functions: $path",
+  "each function that a rule of npm run bench:profile names exists in the file of the rule: $path",
   ({ path, functions }) => {
     expect(existsSync(join(ROOT, path))).toBe(true);
     if (functions.length === 0) return;

@@ -24,7 +24,7 @@ it.each([
   },
 );
 
-it("npm run proof draws other seeds at every run, and runs beside the corpora only npm scripts that exist", () => {
+it("npm run proof draws other seeds at every run, and in addition to the corpora runs only npm scripts that exist", () => {
   const [first, second] = [partsOf(10).slice(1), partsOf(10).slice(1)];
   expect(first.filter((part, i) => part.command === second[i]?.command)).toEqual([]);
   const { scripts }: { scripts: object } = JSON.parse(

@@ -192,7 +192,7 @@ it.each(Object.entries(CONFIGURED))(
   },
 );
 
-it("npm run setup --env preview creates the preview's secrets once, in a file only for its owner, but no .secrets, and keeps wrangler.toml", () => {
+it("npm run setup --env preview creates secrets for the preview once, in a file that only its owner can read, but no .secrets, and keeps wrangler.toml", () => {
   const before = toml();
   const { status, output } = runSetup("--env", "preview");
   expect([status, output]).toEqual([0, ".secrets.preview written\n"]);
@@ -419,7 +419,7 @@ it("npm run setup says in each question what an empty answer keeps", async () =>
   expect(await keptAnswers(small)).toEqual(["none", "none", "none", "no", "no", "no"]);
 });
 
-it("npm run setup repeats a question after an invalid answer, asks for no queue when the index is off, and for no domain of outputs that are not kept", async () => {
+it("npm run setup repeats a question after an invalid answer, asks about no queue when the index is off, and for no domain of outputs when they are not kept", async () => {
   const places = ["relay", "relay.example.com", "mars", "eu", "moon", ""];
   const answers = [...places, "perhaps", "n", "no", "n", "outputs.example.net"];
   expect(await askOptions(async () => answers.shift() ?? "", {})).toEqual({

@@ -45,7 +45,7 @@ function leadingAway(status: number): Behaviour {
 }
 
 it.each([300, 301, 302, 303, 304, 305, 307, 308])(
-  "a callback does not follow a redirect with status %i",
+  "the relay does not follow a redirect with the status %i with which a receiver answers a callback",
   async (status) => {
     const callback_url = receiver.at(`/test/${status}`, leadingAway(status));
     const { json } = await client.ask("POST", "/v1/callbacks/test", { callback_url });
@@ -62,7 +62,7 @@ it.each([300, 301, 302, 303, 304, 305, 307, 308])(
   },
 );
 
-it("a callback does not follow URLs in the headers or the HTML of an answer with status 200", async () => {
+it("the relay does not follow URLs in the headers or the HTML of a receiver's answer with the status 200 to a callback", async () => {
   const id = await client.finish(receiver.at("/well", leadingAway(200)));
   expect((await client.settled(id)).callback).toMatchObject({ status: "delivered" });
   expect(canary.hits).toEqual([]);

@@ -78,7 +78,7 @@ it.concurrent.each([
   // Longer than the platform lets a Worker live whose client has hung up.
   [40, { ...PROMPT_CONDUCT, doneAfterMs: 45 * SECOND_MS }, "whose hooks would name it too"],
 ])(
-  "a client hangs up after 1 s and the upstream answers after %i s: the job, %s, is sent once and called back once",
+  "when a client hangs up after 1 s and the upstream answers after %i s, the job, %s, is sent once and called back once",
   async (answerAfterS, conduct) => {
     const answerAfterMs = answerAfterS * SECOND_MS;
     const played = await scene({ ...conduct, answerAfterMs }, answerAfterS + 5);
@@ -94,7 +94,7 @@ it.concurrent.each([
   },
 );
 
-it.concurrent("a client hangs up while its price is being charged: the job is sent once and called back once", async () => {
+it.concurrent("when a client hangs up while the price of its submission is being charged, the job is sent once and called back once", async () => {
   const played = await scene(PROMPT_CONDUCT, 5, "slow-charge.ts");
   await using _ = played.stack;
   const { ark, receiver, relay } = played;

@@ -51,7 +51,7 @@ curl -sS $base/v1/video/generations -H "Authorization: Bearer $KEY" -H "Content-
   -H "Relay-Key: $RELAY_KEY" -H "Relay-Callback-Url: $callback_url" \\
   -d '{"model": "doubao-seedance-2-0-260128", "prompt": "a fox", "duration": 5}'`;
 
-it("two users of a new-api gateway get callbacks by another base URL and one header, and the gateway sees only their own keys", async () => {
+it("two users of a new-api gateway get callbacks after setting another base URL and one header, and the gateway sees only their own keys", async () => {
   const submitted = async (key: string, path: string) => {
     const callback_url = receiver.at(path, { kind: "answer", status: 200 });
     const env = { ...process.env, base, KEY: key, RELAY_KEY: relayKey, callback_url };

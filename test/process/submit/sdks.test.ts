@@ -84,7 +84,7 @@ it.concurrent.each(BLOCKS)(
   },
 );
 
-it("docs/sdks.md states the versions of the npm packages that its blocks run with here", () => {
+it("docs/sdks.md states those versions of the npm packages with which the tests run its code blocks", () => {
   const stated = npmVersions();
   expect(Object.keys(stated).length).toBeGreaterThan(0);
   expect(devDependencies).toMatchObject(stated);

@@ -129,7 +129,7 @@ it.each(Object.entries(DECLARATIONS))(
 );
 
 it.each([true, false])(
-  "npm run providers:new first prints a declaration that is valid (with hooks: %s), and how an adapter is written",
+  "npm run providers:new prints a valid declaration (with hooks: %s), and after it how an adapter is written instead",
   (hasHooks) => {
     const text = declarationOf({ name: "a-b", identifier: "aB", prefix: "A_B", hasHooks });
     const [json = ""] = /^\{.*?\}\}\}$/ms.exec(text) ?? [];

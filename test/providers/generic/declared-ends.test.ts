@@ -69,7 +69,7 @@ describe("a value that a declaration lists as an end", () => {
     expect(read(body)).toBe("unclear");
   });
 
-  it("a declared end does not end the job with a status that refuses the key or the rate, or says that the service is out of order", () => {
+  it("an answer that matches a declared end does not end the job if its status refuses the key or the rate, or says that the service is out of order", () => {
     const kinds = [401, 403, 429, 404, 502, 503].map((status) =>
       read({ code: 501, id: "job-1" }, { ends: ENDS }, status),
     );
@@ -132,7 +132,7 @@ describe("any error of a declaration in an answer that names the job", () => {
     },
   );
 
-  it("a declared end takes the error that stands beside its value, even when another error comes before it", () => {
+  it("a declared end takes the error that stands in the same object as its value, even when another error comes before it", () => {
     const errors = [
       { code: "rateLimitExceeded", text: "slow" },
       { code: "inferenceError", job: "job-1", text: "broken" },
@@ -173,7 +173,7 @@ it.each([
   },
 );
 
-it("an answer without a state is a success where it has an output, and otherwise means what the declaration says if it names the job", () => {
+it("an answer without a state is a success when it has an output; otherwise the declaration says what the answer means if it names the job", () => {
   const otherwise = { otherwise: "processing" };
   const file = `${BASE}/a.png`;
   expect(read({ id: "job-1", file }, otherwise)).toBe("completed");

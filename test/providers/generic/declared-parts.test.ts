@@ -97,7 +97,7 @@ it("a declared path made of members of an answer encodes these, and is null when
   expect(pathFrom("/files/{filename}", { filename: ".." })).toBe("/files/%252E%252E");
 });
 
-it("by its declaration, an empty answer of a ComfyUI server means that the job runs, and links are made of parts of the answer", () => {
+it("by the declaration of a ComfyUI server, an empty answer means that the job runs, and links are made of parts of the answer", () => {
   const { polls } = declared("comfy", COMFY);
   const read = (body: unknown, status = 200) => {
     const reading = readPollAnswer(polls, anAnswer({ status, body }), JOB, BASE);
@@ -118,7 +118,7 @@ it("by its declaration, an empty answer of a ComfyUI server means that the job r
   expect(read({}, 404)).toMatchObject({ kind: "unclear" });
 });
 
-it("texts that are relative paths of files become links by `path_url`, where no object becomes one", () => {
+it("texts that are relative paths of files become links by `path_url`, but objects do not", () => {
   const output = {
     at: "/o/*",
     url: "/view?filename={filename}",
@@ -174,7 +174,7 @@ it("a declaration may read the state of a job from the HTTP status; a status tha
   expect(read(429)).toEqual({ kind: "limited" });
 });
 
-it("the words of a declaration, in any case, count before those that the relay knows, and may name moderation", () => {
+it("the words that a declaration lists, in any case, take precedence over those that the relay knows, and may mean moderation", () => {
   const { polls } = declared("a", {
     ...COMFY,
     poll: { ...COMFY.poll, state: "/state", outputs: ["/urls/*"] },
@@ -231,7 +231,7 @@ it.each<[string, unknown, string, number | null]>([
   },
 );
 
-it("a declaration reads progress as a percentage, or as a part of a number that it names", () => {
+it("a declaration reads progress as a percentage, or as a fraction of a number that the declaration names", () => {
   const { polls } = declared("comfy", COMFY);
   const reading = readPollAnswer(
     polls,
@@ -259,7 +259,7 @@ it("a declared connection states exactly the kinds of usage that its declaration
   expect(declared("comfy", COMFY).usageNames).toEqual([]);
 });
 
-it("a hook of a declared upstream that states no state names at least its job; one that names neither is not understood", () => {
+it("a declared upstream's hook without a state is still read when it names its job; a hook with neither is not understood", () => {
   const { runpod } = DECLARATIONS;
   const read = (body: unknown) => {
     const hook = aHook({}, "", { path: "/hooks/gpu/task/token" });
@@ -269,7 +269,7 @@ it("a hook of a declared upstream that states no state names at least its job; o
   expect([read({ ended: true }), read([{ id: "job-1" }])]).toEqual([null, null]);
 });
 
-it("a declared upstream's answer without a state is a success with a file in it, and with text where it names its job", () => {
+it("a declared upstream's answer without a state is a success when it has a file, or when it has text and names its job", () => {
   const { polls } = declared("a", {
     ...COMFY,
     poll: { path: "/q/{id}", id: "/id", state: "/state", outputs: ["/url"] },

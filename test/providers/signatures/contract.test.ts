@@ -44,7 +44,7 @@ describe.each(Object.values(SCHEMES))("a hook of $provider.name", (scheme) => {
   );
 
   it.each(settings(provider))(
-    `hooks of ${name} count as verified if and only if one without a signature is refused: with the settings %j`,
+    `hooks of ${name} count as verified if and only if a hook without a signature is refused: with the settings %j`,
     async (connection) => {
       const none = Object.fromEntries(Object.keys(headers).map((header) => [header, undefined]));
       const verdict = await authenticity(scheme, { headers: none, connection });

@@ -138,7 +138,7 @@ it.each([
 
 const PAGE = { Origin: "https://inspector.example.net" };
 
-it("a page of another site may send messages with any header: the preflight is answered with 204, without a key", async () => {
+it("a page of another site may send MCP messages with any header: the preflight is answered with 204, without a key", async () => {
   const asked = {
     ...PAGE,
     "Access-Control-Request-Method": "POST",
@@ -166,7 +166,7 @@ it.each<[string, Message, number]>([
   ["the refusal of an unknown key", { body: CALL, key: "test-only-unknown-key" }, 401],
   ["the refusal of a message without a key", { body: CALL, key: null }, 401],
   ["the refusal of a GET, by which clients ask for a stream", { method: "GET" }, 405],
-])("a page of another site may read %s", async (_, message, status) => {
+])("the CORS headers of /mcp let a page of another site read %s", async (_, message, status) => {
   const response = await sent({ ...message, headers: PAGE });
   expect(response.status).toBe(status);
   expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
@@ -207,7 +207,7 @@ it("an MCP subscription ends at once, because the relay sends no notifications",
   expect(await response.text()).not.toContain("taskIds");
 });
 
-it("the log names a refused call of an MCP tool by the route that does the same, and has no arguments", async () => {
+it("the log names a refused call of an MCP tool by the route that does the same as the tool, and does not contain the call's arguments", async () => {
   anArk();
   const lines = await loggedBy(() =>
     ask("tools/call", { name: "read_task", arguments: { id: "secret-id" } }),

@@ -107,7 +107,7 @@ it("a call of an MCP tool submits the job once, with the model of its offer and 
   expect(await readSubmitted(id)).toMatchObject({ account, submission: { state: "accepted" } });
 });
 
-it("a call of an MCP tool that names another model, where the tool takes any member, gets the model and the price of the tool", async () => {
+it("when a call of an MCP tool that takes any member names another model, the job still gets the model and the price of the tool", async () => {
   const outside = anArk();
   const { account, key } = await aTenant(1_000);
   const offer = { connection: "ark", path: ARK_PATH };
@@ -153,7 +153,7 @@ it.each([
   },
 );
 
-it("a call of an MCP tool of an upstream whose body is a list submits a list with the one job", async () => {
+it("when the body of an upstream's calls is a list, a call of its MCP tool submits a list with the one job", async () => {
   const outside = anOutside();
   const taskUUID = crypto.randomUUID();
   outside.on(DECLARATIONS.runware.base_url, answering({ data: [{ taskUUID }] }));

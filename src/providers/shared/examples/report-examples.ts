@@ -38,7 +38,7 @@ export interface PollExample {
 /** An example of each report that a provider can make on a job, or the reason why it makes none. */
 export interface Reports<Example, Success = Example> {
   readonly success: Success;
-  /** A report of a success that has no link which can be opened. */
+  /** A report of a success without any link that can be opened. */
   readonly noOutput: Example | Exempt;
   readonly moderation: Example | Exempt;
   /** A report of a failure for another reason than moderation. */

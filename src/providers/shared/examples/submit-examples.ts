@@ -12,7 +12,7 @@ export interface SubmitCall {
   readonly isListOfOne?: true;
   readonly model: string;
   readonly endpoint: string | null;
-  /** Metadata of the output that the parameters in the call state. */
+  /** Output metadata that the parameters in the call state. */
   readonly metadata: JsonObject;
   readonly answer: SubmitTarget["answer"];
   readonly takesMultipart: boolean;
@@ -32,7 +32,7 @@ export interface SubmitExample {
  */
 export type SubmitMeaning =
   | { readonly job: Job }
-  /** The start of the job that the call names, with this id. */
+  /** Meaning of an answer that accepts the job which the call itself has named by this id. */
   | { readonly namedJob: string }
   | { readonly result: UpstreamNews; readonly job: Job | null }
   | "unclear"
