@@ -112,7 +112,7 @@ const SUBMITS = {
     without: "nothing",
     values: "JSON",
     meaning:
-      'what accounts may submit, and for how many credits: `[{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]`, also at a [price by usage](accounts.md#a-price-by-usage); operators may submit everything. With `body` an offer is a [tool for agents](mcp.md#offer-a-tool). Cloudflare limits a variable to 5 KB. [accounts.md](accounts.md#offers) has the fields',
+      'what accounts may submit, and for how many credits: `[{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]`, also at a [price by usage](accounts.md#a-price-by-usage); operators may submit everything. With `"uploads": true` accounts may [upload files](accounts.md#offers) to the connection. With `body` an offer is a [tool for agents](mcp.md#offer-a-tool). Cloudflare limits a variable to 5 KB. [accounts.md](accounts.md#offers) has the fields',
   },
 } satisfies Entries;
 

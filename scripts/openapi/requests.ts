@@ -8,7 +8,7 @@ import { PATH_PARAMETERS } from "../../src/api/http/path.openapi.ts";
 
 type ParameterObject = oas32.ParameterObject;
 
-const METHODS = { GET: "get", POST: "post", DELETE: "delete" } as const;
+const METHODS = { GET: "get", POST: "post", PUT: "put", DELETE: "delete" } as const;
 
 /** Returns the path of a route in the notation of OpenAPI, which does not tell how many segments a parameter has. */
 export function openApiPath({ path }: Pick<Route, "path">): string {

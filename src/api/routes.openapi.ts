@@ -23,6 +23,7 @@ import { deleteAccountDescription } from "./accounts/delete-account.openapi.ts";
 import { listEntriesDescription, listGrantsDescription } from "./accounts/entries.openapi.ts";
 import { readHealthDescription } from "./health/health.openapi.ts";
 import { receiveHookDescription } from "./hooks/receive-hook.openapi.ts";
+import { cancelJobDescription, putCancelJobDescription } from "./jobs/cancel-by-job.openapi.ts";
 import { readJobDescription } from "./jobs/read-job.openapi.ts";
 import { listenDescription } from "./callbacks/listen.openapi.ts";
 import { callToolsDescription } from "./mcp/mcp-route.openapi.ts";
@@ -60,6 +61,8 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   attachUpstream: attachUpstreamDescription,
   submitJob: submitJobDescription,
   readJob: readJobDescription,
+  cancelJob: cancelJobDescription,
+  putCancelJob: putCancelJobDescription,
   listTasks: listTasksDescription,
   readTask: readTaskDescription,
   streamTask: streamTaskDescription,

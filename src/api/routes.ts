@@ -32,7 +32,12 @@ import { readOutput } from "./outputs/read-output.ts";
 import type { Route } from "./http/route.ts";
 import { listen } from "./callbacks/listen.ts";
 import { mcpRoute } from "./mcp/mcp-route.ts";
-import { readJobRoute, submitJobRoute } from "./submit/submit-route.ts";
+import {
+  cancelJobRoute,
+  putCancelJobRoute,
+  readJobRoute,
+  submitJobRoute,
+} from "./submit/submit-route.ts";
 import { testCallbackRoute } from "./callbacks/test-callback.ts";
 
 /** All routes of the HTTP API. */
@@ -41,6 +46,8 @@ export const ROUTES = [
   attachUpstreamRoute,
   submitJobRoute,
   readJobRoute,
+  cancelJobRoute,
+  putCancelJobRoute,
   listTasksRoute,
   readTaskRoute,
   streamTask,

@@ -58,7 +58,7 @@ export function isFetchedWithKey(
  * Tells whether a link is on a connection's own origin and opens only with the connection's key. A link to an output
  * inside the answer to a poll counts as such a link too.
  */
-function isKeyNeeded(link: string, connection: Connection | undefined): boolean {
+export function isKeyNeeded(link: string, connection: Connection | undefined): boolean {
   if (connection === undefined || connection.provider.polls === null) return false;
   const url = URL.parse(link);
   if (url === null || url.origin !== URL.parse(connection.baseUrl)?.origin) return false;

@@ -31,6 +31,8 @@ export interface Offer {
   readonly limits: readonly Limit[];
   /** Price of a submission. Null when it is free. */
   readonly price: Price | null;
+  /** True when accounts may upload files to the connection, with the same owner of the key. Nothing is charged for them. */
+  readonly takesUploads: boolean;
   /** Tool with which clients of MCP (`POST /mcp`) submit such jobs. Null when there is none. */
   readonly tool: OfferedTool | null;
 }
@@ -93,6 +95,7 @@ const MESSAGES = {
   value: "must have a text, a number, true or false",
   bound: "must have a number",
   optional: "must have true or false",
+  uploads: "must have true or false",
   tool: "must have a name of at most 64 letters, digits, _ and -",
   toolless: "must be left out, because the offer has no body,",
   sameTool: "must have another name than every other tool",
@@ -185,6 +188,7 @@ const Entry = z.lazy(() =>
           .check(z.minLength(1, MESSAGES.models)),
         limits: z.nullish(Limits),
         price: z.nullish(priceForm("have")),
+        uploads: z.nullish(z.boolean(MESSAGES.uploads)),
         body: z.nullish(ToolInput),
         tool: z.nullish(z.string(MESSAGES.tool).check(z.regex(/^[\w-]{1,64}$/, MESSAGES.tool))),
       },
@@ -308,7 +312,7 @@ function isPath(text: string): boolean {
 }
 
 function offerOf(entry: Entry): Offer {
-  const { connection, key, path, models, limits, price } = entry;
+  const { connection, key, path, models, limits, price, uploads } = entry;
   return {
     connection,
     keyOwner: key ?? "connection",
@@ -316,6 +320,7 @@ function offerOf(entry: Entry): Offer {
     models,
     limits: Object.entries(limits ?? {}).map(([pointer, rule]) => limitOf(pointer, rule)),
     price: price == null ? null : priceOf(price),
+    takesUploads: uploads ?? false,
     tool: toolOf(entry),
   };
 }

@@ -208,7 +208,7 @@ async function readAnswer<T>(
   }
 }
 
-/** A submission as the upstream gets it: the one call that starts a job. */
+/** A submission as the upstream gets it: the one call that starts a job. An upload has the same form. */
 export interface SubmitRequest {
   readonly url: string;
   readonly headers: Headers;
@@ -254,6 +254,24 @@ export function submit(request: SubmitRequest, timeoutMs: number): Promise<Submi
       return null;
     }
   });
+}
+
+/**
+ * Sends a client's file to an upstream once, without following redirects, and reads the answer.
+ * @param signal ends the call.
+ * @returns null when no answer came before `signal` aborted, or the connection was lost.
+ */
+export async function upload(
+  request: SubmitRequest,
+  signal: AbortSignal,
+): Promise<SubmitAnswer | null> {
+  try {
+    return await submitOnce(request, signal);
+  } catch (error) {
+    const { host } = new URL(request.url);
+    log({ event: "upload.unanswered", host, error: errorText(error) }, "warn");
+    return null;
+  }
 }
 
 async function submitOnce(

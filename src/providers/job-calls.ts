@@ -2,8 +2,9 @@ import type { JsonObject } from "../core/json.ts";
 import { isJobId, isModelSegment } from "./submit.ts";
 
 /**
- * Description of the calls with which a provider's clients, e.g. its SDKs, read a job that they have submitted. The
- * headers that authenticate such a call are those of polls.
+ * Description of the calls about jobs with which a provider's clients, e.g. its SDKs, do not submit: they read a job that
+ * they have submitted, cancel it, take its output, and upload files before it. The headers that authenticate such a call
+ * are those of polls.
  */
 export interface JobCallAdapter {
   /** Paths at which, according to the provider's documentation, a `GET` reads a job. */
@@ -22,6 +23,12 @@ export interface JobCallAdapter {
    * such links.
    */
   readonly links?: readonly string[];
+  /** The call that cancels a job. Absent when the provider documents none. */
+  readonly cancel?: JobCancel;
+  /** The `GET` that the provider answers with an output of a job. Absent when there is none. */
+  readonly content?: JobContent;
+  /** Exact paths at which a `POST` uploads a file for later jobs. Absent when the provider takes none below its base URL. */
+  readonly uploads?: readonly `/${string}`[];
   /**
    * Returns the body of an error that the relay reports, in the provider's own form, which the provider's SDKs can
    * read.
@@ -50,17 +57,80 @@ export interface JobStream {
  */
 export type JobPath = `/${string}`;
 
-/** The call to the provider that a client's request about a job makes, as an adapter has recognised it. */
-export interface JobCall {
-  /** `stream` for a call whose answer is the stream that the adapter describes. */
-  readonly kind: "read" | "stream";
+/** A provider's call that cancels a job, and how it answers. */
+export interface JobCancel {
+  readonly method: ChangeMethod;
+  readonly paths: readonly JobPath[];
+  /**
+   * The answers to the call. With `read`, a path of `JobCallAdapter.read`, the provider answers with the job as it then
+   * is, whatever has become of the order.
+   */
+  readonly answer: CancelAnswers | { readonly read: JobPath };
+}
+
+/** The provider's answers to a call that cancels a job. */
+export interface CancelAnswers {
+  /** Returns the answer when the job is canceled, or the provider has taken the order. */
+  readonly done: (jobId: string) => CallAnswer;
+  /** The answer about a job that had ended before. Absent for an error with the status `refused`. */
+  readonly ended?: CallAnswer;
+  /** HTTP status of the error about a job that the provider does not cancel, e.g. because it runs already. */
+  readonly refused: number;
+}
+
+export interface CallAnswer {
+  readonly status: number;
+  /** JSON body; null for none. */
+  readonly body: JsonObject | null;
+}
+
+/** A provider's call that is answered with an output of a job. */
+export interface JobContent {
+  readonly path: JobPath;
+  /** Parameter of the query with the number of the output, counted from 0. Absent where there is only the first. */
+  readonly index?: string;
+}
+
+export type ChangeMethod = "POST" | "PUT" | "DELETE";
+export type CallMethod = "GET" | ChangeMethod;
+
+/** The call that a request makes which is no submission, as an adapter has recognised it. */
+export type JobCall = ReadCall | CancelCall | ContentCall | UploadCall;
+
+/** The job that a call names. */
+export interface NamedJob {
   readonly jobId: string;
   /** Beginning of the endpoint of the job that the path names. Null for a path that names none. */
   readonly endpoint: string | null;
+}
+
+export interface ReadCall extends NamedJob {
+  /** `stream` for a call whose answer is the stream that the adapter describes. */
+  readonly kind: "read" | "stream";
   /**
    * Path and query with which the provider is called, relative to the base URL. The id is spelt as in polls, so that a
    * read and a poll of one meaning have one URL.
    */
+  readonly target: string;
+}
+
+export interface CancelCall extends NamedJob {
+  readonly kind: "cancel";
+  /** The answers; with `read`, the path of the call whose answer is that to the order, relative to the base URL. */
+  readonly answer: CancelAnswers | { readonly read: string };
+}
+
+export interface ContentCall extends NamedJob {
+  readonly kind: "content";
+  /** Path and query of the call, relative to the base URL. */
+  readonly target: string;
+  /** Number of the output among those of the job, counted from 1. */
+  readonly number: number;
+}
+
+export interface UploadCall {
+  readonly kind: "upload";
+  /** Path with which the provider is called, relative to the base URL. */
   readonly target: string;
 }
 
@@ -76,14 +146,67 @@ const ID_TEXT = /^[\w.~!$&'()*+,;=:@-]+$/;
 const MAX_PATH_CHARS = 1_024;
 
 /**
- * Returns the call to the provider that a client's `GET` makes. Null for a path that reads no job.
+ * Returns the call that a request makes. Null for a request that reads or cancels no job, takes no output and uploads
+ * nothing, e.g. for a submission.
  * @param path path below the base URL, as the caller has spelt it, with a slash at the beginning and no percent signs.
  * @param query query without the question mark; empty for none.
  */
-export function readCallOf(adapter: JobCallAdapter, path: string, query: string): JobCall | null {
+export function jobCallOf(
+  adapter: JobCallAdapter,
+  method: CallMethod,
+  path: string,
+  query: string,
+): JobCall | null {
   if (path.length > MAX_PATH_CHARS) return null;
-  const { read, query: passed = {}, stream } = adapter;
   const given = new URLSearchParams(query);
+  if (method === "GET") return contentCall(adapter, path, given) ?? readCall(adapter, path, given);
+  if (method === "POST" && adapter.uploads?.some((each) => each === path) === true) {
+    return { kind: "upload", target: path };
+  }
+  return cancelCall(adapter, method, path, given);
+}
+
+function cancelCall(
+  { cancel }: JobCallAdapter,
+  method: CallMethod,
+  path: string,
+  given: URLSearchParams,
+): CancelCall | null {
+  if (cancel?.method !== method) return null;
+  const { paths, answer } = cancel;
+  const matches = paths.map((template) => matched(template, path, given));
+  const found = matches.find((each) => each !== null) ?? null;
+  if (found === null) return null;
+  if (!("read" in answer)) return { kind: "cancel", ...found, answer };
+  return { kind: "cancel", ...found, answer: { read: filled(answer.read, found) } };
+}
+
+/** Tells whether a link leads to a call about a job, whatever its method. */
+export function isJobLink(adapter: JobCallAdapter, path: string, query: string): boolean {
+  const methods: readonly (CallMethod | undefined)[] = ["GET", adapter.cancel?.method];
+  return methods.some((method) => {
+    const call = method === undefined ? null : jobCallOf(adapter, method, path, query);
+    return call !== null && call.kind !== "upload";
+  });
+}
+
+/** Returns the calls about jobs that the relay answers, e.g. `GET /v1/predictions/{id}`. */
+export function servedCalls(adapter: JobCallAdapter): readonly string[] {
+  const { read, stream, cancel, content, uploads = [] } = adapter;
+  return [
+    ...read.map((path) => `GET ${path}`),
+    ...(stream === undefined ? [] : [`GET ${stream.of}${stream.ending}`]),
+    ...(content === undefined ? [] : [`GET ${content.path}`]),
+    ...(cancel?.paths.map((path) => `${cancel.method} ${path}`) ?? []),
+    ...uploads.map((path) => `POST ${path}`),
+  ];
+}
+
+function readCall(
+  { read, query: passed = {}, stream }: JobCallAdapter,
+  path: string,
+  given: URLSearchParams,
+): ReadCall | null {
   const kept = Object.entries(passed).flatMap(([name, values]) => {
     const value = given.get(name);
     return value !== null && values.includes(value) ? `${name}=${encodeURIComponent(value)}` : [];
@@ -100,10 +223,26 @@ export function readCallOf(adapter: JobCallAdapter, path: string, query: string)
   return null;
 }
 
-/** What a call names at the places of a template. */
-type Found = Pick<JobCall, "jobId" | "endpoint">;
+/** Pattern of the number of an output in a query, counted from 0. */
+const INDEX = /^\d{1,2}$/;
 
-function matched(template: JobPath, path: string, given: URLSearchParams): Found | null {
+function contentCall(
+  { content }: JobCallAdapter,
+  path: string,
+  given: URLSearchParams,
+): ContentCall | null {
+  if (content === undefined) return null;
+  const found = matched(content.path, path, given);
+  if (found === null) return null;
+  const target = targetOf(content.path, found, []);
+  const index = content.index === undefined ? null : given.get(content.index);
+  if (index === null) return { kind: "content", ...found, target, number: 1 };
+  if (!INDEX.test(index)) return null;
+  const query = `${content.index}=${index}`;
+  return { kind: "content", ...found, target: `${target}?${query}`, number: Number(index) + 1 };
+}
+
+function matched(template: JobPath, path: string, given: URLSearchParams): NamedJob | null {
   const [pathForm, queryForm] = splitAtQuery(template);
   const named = namedIn(pathForm.split("/"), path.split("/"));
   if (named === null) return null;
@@ -157,7 +296,7 @@ function splitAtQuery(target: string): readonly [path: string, query: string] {
 }
 
 /** Returns a template with what a call has named in its places. */
-function filled(template: JobPath, { jobId, endpoint }: Found): string {
+function filled(template: JobPath, { jobId, endpoint }: NamedJob): string {
   const id = encodeURIComponent(jobId);
   return template.replaceAll(PLACE, (place) => (place === ID ? id : (endpoint ?? "")));
 }
@@ -166,7 +305,7 @@ function filled(template: JobPath, { jobId, endpoint }: Found): string {
  * Returns path and query of a call at a template.
  * @param kept parameters of the query that the caller has given.
  */
-function targetOf(template: JobPath, found: Found, kept: readonly string[]): string {
+function targetOf(template: JobPath, found: NamedJob, kept: readonly string[]): string {
   const [path, own] = splitAtQuery(filled(template, found));
   const query = [...(own === "" ? [] : [own]), ...kept].join("&");
   return query === "" ? path : `${path}?${query}`;

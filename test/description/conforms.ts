@@ -78,7 +78,7 @@ function isPassedOn(route: KnownRoute | null, { headers }: AnswerHead): boolean 
   const description: RouteDescription = DESCRIPTIONS[route.id];
   if (description.passedAnswer === undefined) return false;
   const isProblem = headers.get("Content-Type") === "application/problem+json";
-  return headers.has("Relay-Task-Id") || (route.method === "GET" && !isProblem);
+  return headers.has("Relay-Task-Id") || !isProblem;
 }
 
 /** Tells whether an answer is the page of a status link, which is for people. */

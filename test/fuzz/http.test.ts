@@ -114,7 +114,7 @@ it("after a lost connection, a method of a Durable Object is called again only i
   ]);
   expect(Object.fromEntries(names)).toEqual({
     TaskObject:
-      "deleteOutput endCopies endSubmission hook inspect isOpen placeOfOutput read readByLink readJob rewriteIndexRow wake",
+      "deleteOutput endCopies endSubmission hook inspect isOpen outputOfJob placeOfOutput read readByLink readJob rewriteIndexRow wake",
     AccountObject: "charge describe profile recentlyCharged refund release useListedKey",
     ConnectionObject: "connectionState hooklessTasks",
     DeploymentObject: "endSession isSessionEnded",

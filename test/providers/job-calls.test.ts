@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Job } from "../../src/core/record/upstream.ts";
-import { type JobCallAdapter, readCallOf } from "../../src/providers/job-calls.ts";
+import { type JobCallAdapter, jobCallOf } from "../../src/providers/job-calls.ts";
 import type { UpstreamProvider } from "../../src/providers/provider.ts";
 import { ADAPTERS, declared } from "./adapters.ts";
 import { OWN_DECLARATIONS } from "./declarations.ts";
@@ -391,7 +391,8 @@ describe("a template of a path", () => {
 
 function callAt(adapter: JobCallAdapter, target: string) {
   const [path = "", query = ""] = target.split("?");
-  return readCallOf(adapter, path, query);
+  const call = jobCallOf(adapter, "GET", path, query);
+  return call?.kind === "read" || call?.kind === "stream" ? call : null;
 }
 
 /** Returns targets that differ from that of a call so that they lead elsewhere. */

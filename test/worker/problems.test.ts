@@ -5,7 +5,7 @@ import { type ProblemCode, PROBLEMS } from "../../src/api/http/problem-list.ts";
 import { BODY_DEADLINE_MS } from "../../src/api/http/body.ts";
 import { DESCRIPTIONS } from "../../src/api/routes.openapi.ts";
 import { aKey, anAccount, priced } from "./accounts.ts";
-import { call, callWith, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
+import { call, callWith, OPERATOR_KEY, ORIGIN, post, ProblemBody, refusal } from "./client.ts";
 import { evict, expectUnchanged, failing, stubOf } from "./objects.ts";
 import { aRateLimit } from "./rate-limits.ts";
 import { aReceiver, status } from "./receiver.ts";
@@ -121,6 +121,11 @@ const PROVOKED = {
   submission_running: cancelSending,
   not_cancelable: cancelAsAccount,
   body_timeout: bodyThatNeverEnds,
+  length_required: () => upload(OPERATOR_KEY, {}),
+  not_offered: async () => {
+    const { key } = await aKey(await anAccount());
+    return upload(key, { "Content-Length": "1" });
+  },
   submit_unknown: () => submit({ headers: named().headers }),
   no_callback: async () => redeliver(await completed({ callback_url: null })),
   output_gone: expiredLink,
@@ -135,6 +140,12 @@ const PROVOKED = {
   stored_by_earlier_build: async () => call(`/v1/tasks/${await unreadable(1)}`),
   unavailable: async () => callWith(failing(overloaded()), `/v1/tasks/${crypto.randomUUID()}`),
 } satisfies Record<ProblemCode, () => Promise<Response>>;
+
+/** Uploads a file with these headers. */
+function upload(key: string, headers: Readonly<Record<string, string>>): Promise<Response> {
+  const body = new TransformStream<Uint8Array, Uint8Array>().readable;
+  return callWith(BINDINGS, "/v1/submit/replicate/v1/files", { body, key, headers });
+}
 
 /** Opens a link to an output that has expired. */
 async function expiredLink(): Promise<Response> {

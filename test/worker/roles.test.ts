@@ -17,11 +17,11 @@ const PERMITTED: Readonly<Record<string, RegExp>> = {
   read: /^GET (?!.*(?:signing-secrets|keys|entries|grants|listen))|verify$|^POST \/mcp$/,
   metrics: /^GET \/(?:metrics|v1\/stats(?:\/series)?)$/,
   operate:
-    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))/,
+    /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))|^(?:PUT|DELETE) \/v1\/submit/,
   all: /^(?!GET .*listen)/,
-  "account read": /^GET \/v1\/(?:tasks|accounts\/)(?!.*signing-secrets)|verify$|^POST \/mcp$/,
+  "account read": /^GET \/v1\/(?:tasks|submit|accounts\/)(?!.*signing-secrets)|verify$|^POST \/mcp$/,
   "account full":
-    /^GET \/v1\/(?:tasks|accounts\/|listen)|^POST \/(?:mcp|v1\/(?:tasks\/\{id\}\/(?:redeliver|verify|cancel)|submit|redeliveries|callbacks))/,
+    /^GET \/v1\/(?:tasks|submit|accounts\/|listen)|^(?:PUT|DELETE) \/v1\/submit|^POST \/(?:mcp|v1\/(?:tasks\/\{id\}\/(?:redeliver|verify|cancel)|submit|redeliveries|callbacks))/,
 };
 const REQUESTS = ROUTES.filter(({ access }) => access !== "anyone").map(
   ({ method, path }) => `${method} ${path}`,

@@ -37,6 +37,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
       "The key is valid, but its role does not permit the request. The member detail names the roles that do.",
     cure: "Use a key with one of these roles, or ask the operator to make the request.",
   },
+  not_offered: {
+    cause:
+      "The account has uploaded a file to a connection for which no offer of OFFERS has uploads, with this owner of the upstream's key.",
+    cure: "Send a link to the file in place of the file, or have the operator add uploads to an offer of the connection.",
+  },
   not_found: {
     cause:
       "No route has this path, the account or API key it names does not exist or belongs to somebody else, or the relay takes no listeners.",
@@ -53,7 +58,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   body_timeout: {
     cause:
-      "The body was not complete within 30 seconds, or less than 64 KiB of the large body of a submission came in 10 seconds. Nothing was stored, charged or sent.",
+      "The body was not complete within 30 seconds, no part of an upload came in 30 seconds, or less than 64 KiB of the large body of a submission came in 10 seconds. Nothing was stored, charged or sent.",
     cure: "Send the request again over a faster connection, or send a smaller body, e.g. with links to images in place of their bytes.",
   },
   task_exists: {
@@ -97,6 +102,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cause: "The task was created without a callback_url, so there is nothing to redeliver.",
     cure: "Give a callback_url with the redelivery, or read the result with GET /v1/tasks/{id}.",
   },
+  length_required: {
+    cause:
+      "An upload came without Content-Length, e.g. because its client streams a file whose size it does not know.",
+    cure: "State the size. Most clients do so for a file, and for bytes in memory.",
+  },
   output_gone: {
     cause:
       "The link to an output is genuine, but nobody can get the file any more: the link has expired, the operator has deleted the output, or the relay could not copy the file and the upstream's own link is dead. The member reason tells which.",
@@ -104,7 +114,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   payload_too_large: {
     cause:
-      "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it, or, for a submission, than MAX_SUBMIT_MB, of an account also than 16 MB; or the task would take too many bytes as it is stored, where text with characters beyond U+00FF takes two bytes for each character, and a short number such as 1e20 is written out. The member detail tells which.",
+      "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it, or, for a submission, than MAX_SUBMIT_MB, of an account also than 16 MB, or, for an upload, than 100 MB; or the task would take too many bytes as it is stored, where text with characters beyond U+00FF takes two bytes for each character, and a short number such as 1e20 is written out. The member detail tells which.",
     cure: "Send less, e.g. links to images in place of their bytes, or, for a body over MAX_BODY_KB or MAX_SUBMIT_MB, have the operator raise it.",
   },
   submit_unknown: {

@@ -25,6 +25,10 @@ export const PROBLEMS = {
     status: 403,
     title: "Not allowed for this key",
   },
+  not_offered: {
+    status: 403,
+    title: "Not offered to the account",
+  },
   not_found: {
     status: 404,
     title: "Not found",
@@ -76,6 +80,10 @@ export const PROBLEMS = {
   no_callback: {
     status: 409,
     title: "The task has no callback_url",
+  },
+  length_required: {
+    status: 411,
+    title: "Content-Length is required",
   },
   output_gone: {
     status: 410,

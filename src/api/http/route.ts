@@ -32,7 +32,7 @@ import { textsIn } from "./query.ts";
 export interface Route<Id extends string = string> {
   /** Name of the operation, under which its description and generated clients have it. */
   readonly id: Id;
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Path of the route, with parameters in braces, e.g. `{id}` for a task and `{account}` for an account. */
   readonly path: string;
   readonly access: Access;

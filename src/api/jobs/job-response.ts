@@ -3,9 +3,10 @@ import { withDeadline } from "../../lib/timeout.ts";
 import { jsonAt } from "../../providers/json-fields.ts";
 import { isSuccess } from "../../providers/provider-answer.ts";
 import { type Bytes, bytesOf } from "../../security/encoding.ts";
-import { contentToClient, eventsToClient } from "../http/client-stream.ts";
+import { eventsToClient } from "../http/client-stream.ts";
 import { Problem } from "../http/problem.ts";
-import type { AnswerStream, JobRead, PassedAnswer } from "./read-job.ts";
+import { type PassedAnswer, responseOf } from "./asked-job.ts";
+import type { AnswerStream, JobRead } from "./read-job.ts";
 
 /** Longest time that a stream lasts, in milliseconds. */
 const MAX_STREAM_MS = HOUR_MS;
@@ -23,10 +24,8 @@ export function jobResponse(
   { answer, stream }: JobRead,
   again: () => Promise<PassedAnswer>,
 ): Response {
-  const { status, headers, bytes } = answer;
-  if (stream === null || !isSuccess(answer)) {
-    return new Response(contentToClient(bytes), { status, headers });
-  }
+  if (stream === null || !isSuccess(answer)) return responseOf(answer);
+  const { headers } = answer;
   const gone = new AbortController();
   const events = eventsOf(answer, stream, again, gone.signal);
   headers.set("Content-Type", "text/event-stream");
@@ -51,7 +50,8 @@ async function* eventsOf(
   let [known, sentAt] = ["", startedAt];
   let answer: PassedAnswer | null = first;
   while (answer !== null) {
-    const text: string = isSuccess(answer) ? new TextDecoder().decode(answer.bytes) : known;
+    const bytes: Bytes | null = isSuccess(answer) ? answer.bytes : null;
+    const text: string = bytes === null ? known : new TextDecoder().decode(bytes);
     if (text !== known || Date.now() - sentAt >= MAX_SILENCE_MS) {
       yield text === known ? bytesOf(":\n\n") : eventOf(text);
       sentAt = Date.now();

@@ -3,35 +3,28 @@ import type { Runtime } from "../../config/runtime.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
 import { accountOf } from "../../objects/task/caller.ts";
-import { jobObject } from "../../objects/object-names.ts";
 import type { JobQuestion, JobReply } from "../../objects/task/job-reply.ts";
-import {
-  type JobCall,
-  type JobCallAdapter,
-  type JobStream,
-  readCallOf,
-} from "../../providers/job-calls.ts";
+import { jobCallOf, type JobStream, type ReadCall } from "../../providers/job-calls.ts";
 import type { Connection } from "../../providers/provider.ts";
-import { bytesOf } from "../../security/encoding.ts";
 import { hiddenTexts } from "../../security/hidden-texts.ts";
 import { hookToken } from "../../security/hook-token.ts";
-import { callObject } from "../http/object-call.ts";
-import { Problem } from "../http/problem.ts";
-import { type Call, NoQuery, operation } from "../operation.ts";
+import { NoQuery, operation } from "../operation.ts";
 import { bytesWithout } from "../submit/answer-secrets.ts";
 import { passedHeaders } from "../submit/sent-headers.ts";
-import { readCustomerKey } from "../submit/customer-credential.ts";
-import { requireConnection } from "../submit/submit-place.ts";
 import { UpstreamCall } from "../submit/upstream-call.ts";
 import { taskClient } from "../tasks/task-client.ts";
+import {
+  type CallAboutJob,
+  errorAnswer,
+  type JobPlace,
+  notServed,
+  type PassedAnswer,
+  questionOf,
+  requireJobPlace,
+  taskOfJob,
+  unknownJob,
+} from "./asked-job.ts";
 import { submitBaseOf, withRelayLinks } from "./relay-links.ts";
-
-/** An upstream's answer to a call about a job, as the relay passes it on to the caller. */
-export interface PassedAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
 
 /** Result of a call that reads a job. */
 export interface JobRead {
@@ -45,8 +38,6 @@ export interface AnswerStream extends Pick<JobStream, "isLast"> {
   /** Least time in milliseconds between two requests to the upstream about one job. */
   readonly gapMs: number;
 }
-
-type ReadCall = Call<"connection", object, UpstreamCall>;
 
 /** Largest body of an upstream's answer about a job that an isolate keeps in memory, in bytes. */
 const MAX_KEPT_BYTES = 16_384;
@@ -69,60 +60,53 @@ export const readJob = operation(
     query: NoQuery,
     body: z.instanceof(UpstreamCall),
   },
-  async (call: ReadCall): Promise<JobRead> => {
-    const { body, caller, params, runtime } = call;
-    const isOperator = accountOf(caller) === null;
-    const connection = requireConnection(params.connection, runtime.config, isOperator);
-    const { provider } = connection;
-    if (provider.polls === null || provider.jobCalls === undefined) {
-      throw new Problem("not_found", { detail: READ_TASK });
+  async (call: CallAboutJob): Promise<JobRead> => {
+    const { body } = call;
+    const place = requireJobPlace(call);
+    const read = jobCallOf(place.adapter, "GET", body.path, body.query);
+    if (read?.kind !== "read" && read?.kind !== "stream") {
+      return { answer: notServed(place), stream: null };
     }
-    const { jobCalls: adapter, polls } = provider;
-    const read = readCallOf(adapter, body.path, body.query);
-    if (read === null) {
-      return { answer: errorAnswer(adapter, 404, served(adapter)), stream: null };
+    const isLast = read.kind === "stream" ? place.adapter.stream?.isLast : undefined;
+    const { gapMs } = place.provider.polls;
+    const stream = isLast === undefined ? null : { isLast, gapMs };
+    const kept = recent.get(keyOf(call, read.target));
+    if (kept !== undefined) {
+      return { answer: { ...kept, headers: new Headers(kept.headers) }, stream };
     }
-    const reader = `${caller.kind}:${accountOf(caller) ?? ""}`;
-    const key = `${connection.name}\n${read.target}\n${reader}`;
-    const kept = recent.get(key);
-    const answer = kept ?? (await answerOf(call, connection, adapter, read));
-    if (kept === undefined && answer.bytes.length <= MAX_KEPT_BYTES) recent.set(key, answer);
-    const isLast = read.kind === "stream" ? adapter.stream?.isLast : undefined;
-    const stream = isLast === undefined ? null : { isLast, gapMs: polls.gapMs };
-    return { answer: { ...answer, headers: new Headers(answer.headers) }, stream };
+    const taskId = await taskOfJob(place.connection, read.jobId, call.env);
+    const answer = taskId === null ? unknownJob(place) : await readNow(call, place, taskId, read);
+    return { answer, stream };
   },
 );
 
-const READ_TASK =
-  "The relay asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.";
+/** Returns the key of an answer among the recent ones: each caller sees its own. */
+function keyOf({ caller, params }: CallAboutJob, target: string): string {
+  return `${params.connection}\n${target}\n${caller.kind}:${accountOf(caller) ?? ""}`;
+}
 
-function served({ read, stream }: JobCallAdapter): string {
-  const paths = [...read, ...(stream === undefined ? [] : [stream.of + stream.ending])];
-  const known =
-    paths.length === 0
-      ? "The relay answers no GET of this upstream, which reads jobs by POST."
-      : `The relay answers GET ${paths.join(", ")}.`;
-  return `${known} ${READ_TASK}`;
+/** Reads a job without regard to the answers that this isolate has passed on before. */
+export async function readNow(
+  call: CallAboutJob,
+  place: JobPlace,
+  taskId: string,
+  read: Omit<ReadCall, "kind">,
+): Promise<PassedAnswer> {
+  const answer = await answerOf(call, place, taskId, read);
+  if ((answer.bytes?.length ?? 0) <= MAX_KEPT_BYTES) recent.set(keyOf(call, read.target), answer);
+  return { ...answer, headers: new Headers(answer.headers) };
 }
 
 async function answerOf(
-  { body, caller, env, origin, runtime }: ReadCall,
-  connection: Connection,
-  adapter: JobCallAdapter,
-  { jobId, endpoint, target }: JobCall,
+  { body, caller, env, origin, runtime }: CallAboutJob,
+  place: JobPlace,
+  taskId: string,
+  read: Omit<ReadCall, "kind">,
 ): Promise<PassedAnswer> {
-  const { name } = connection;
-  const taskId = await callObject<string | null>(() => jobObject(env, name, jobId).task());
-  if (taskId === null) return unknownJob(adapter);
-  const question: JobQuestion = {
-    connection: name,
-    jobId,
-    endpoint,
-    target,
-    ownKey: ownKeyOf(body, connection),
-  };
+  const { connection } = place;
+  const question = questionOf(place, body, read);
   const reply = await taskClient(env, taskId).readJob(question, caller);
-  if (reply.kind !== "answer") return errorOf(reply, adapter);
+  if (reply.kind !== "answer") return errorOf(reply, place);
   const { status, headers, bytes } = reply;
   const secrets = await secretsOf(
     reply,
@@ -141,11 +125,12 @@ async function answerOf(
 
 function errorOf(
   reply: Exclude<JobReply, { readonly kind: "answer" }>,
-  adapter: JobCallAdapter,
+  place: JobPlace,
 ): PassedAnswer {
+  const { adapter } = place;
   switch (reply.kind) {
     case "unknown_job":
-      return unknownJob(adapter);
+      return unknownJob(place);
     case "unanswered":
       return errorAnswer(adapter, 504, "The upstream has not answered the relay.");
     case "limited": {
@@ -154,28 +139,6 @@ function errorOf(
       return errorAnswer(adapter, 429, message, wait);
     }
   }
-}
-
-function unknownJob(adapter: JobCallAdapter): PassedAnswer {
-  return errorAnswer(adapter, 404, "No job with this id was submitted through the relay.");
-}
-
-/** Returns an error that the relay itself reports, in the form of the upstream's errors. */
-function errorAnswer(
-  { errorBody }: JobCallAdapter,
-  status: number,
-  message: string,
-  own: Readonly<Record<string, string>> = {},
-): PassedAnswer {
-  const headers = new Headers({ "Content-Type": "application/json", ...own });
-  return { status, headers, bytes: bytesOf(JSON.stringify(errorBody(status, message))) };
-}
-
-/** Returns the caller's own key of the upstream; null when the caller has sent no such key. */
-function ownKeyOf({ headers, keyOwner }: UpstreamCall, { provider }: Connection): string | null {
-  if (keyOwner !== "customer" || provider.polls === null) return null;
-  const read = readCustomerKey(headers, provider);
-  return read.ok ? read.value.key : null;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Runtime } from "../../config/runtime.ts";
-import { type JobCallAdapter, readCallOf } from "../../providers/job-calls.ts";
+import { isJobLink, type JobCallAdapter } from "../../providers/job-calls.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { NO_ORIGIN } from "../http/link-origin.ts";
 import { editBody, scanBody } from "../submit/json-body.ts";
@@ -58,8 +58,7 @@ function targetOf(link: unknown, adapter: JobCallAdapter, baseUrl: string): stri
   const path = url.pathname.startsWith(`${prefix}/`)
     ? url.pathname.slice(prefix.length)
     : url.pathname;
-  const query = url.search.slice(1);
-  return readCallOf(adapter, path, query) === null ? null : `${path}${url.search}`;
+  return isJobLink(adapter, path, url.search.slice(1)) ? `${path}${url.search}` : null;
 }
 
 function isPath(link: unknown): boolean {

@@ -122,7 +122,7 @@ function callOf({ path, model, input }: OfferedTool, connection: Connection, giv
   const job = isInBody ? withMember(members, namesIn(target.model.pointer), model) : members;
   const headers = new Headers({ "Content-Type": "application/json" });
   const { body } = new Response(JSON.stringify(target?.isListOfOne === true ? [job] : job));
-  return new UpstreamCall(path, "", headers, body, "connection");
+  return new UpstreamCall("POST", path, "", headers, body, "connection");
 }
 
 /** Returns the member names of which a JSON Pointer (RFC 6901) consists, unescaped. */

@@ -48,15 +48,24 @@ export function requireSubmitPlace(
     throw new Problem("not_found", { detail });
   }
   if (target === null) throw startsNoJob(connection, config, isOperator);
-  if (provider.polls.takesNoKey === true) requireNoCustomerKey(name, call);
-  if (call.keyOwner === "customer") {
-    return { ...customerPlace(connection, provider, call), adapter, target };
-  }
-  if (connection.key === null) {
-    const detail = `The connection has no API key: ${keySettingOf(connection)} is not set. With a key of your own at the upstream, send that in the header of the upstream, and the key of the relay in Relay-Key.`;
-    throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
-  }
-  return { connection, credential: null, adapter, target };
+  return { ...requireKey(connection, provider, call), adapter, target };
+}
+
+/**
+ * Returns the connection with the key with which a call goes up: its own, or that of the customer.
+ * @throws Problem `not_configured` when the connection has no API key, and the customer sends none; `invalid_request`
+ * when the customer's key is at fault.
+ */
+export function requireKey(
+  connection: Connection,
+  provider: UpstreamProvider,
+  call: UpstreamCall,
+): Pick<SubmitPlace, "connection" | "credential"> {
+  if (provider.polls.takesNoKey === true) requireNoCustomerKey(connection.name, call);
+  if (call.keyOwner === "customer") return customerPlace(connection, provider, call);
+  if (connection.key !== null) return { connection, credential: null };
+  const detail = `The connection has no API key: ${keySettingOf(connection)} is not set. With a key of your own at the upstream, send that in the header of the upstream, and the key of the relay in Relay-Key.`;
+  throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
 }
 
 /**

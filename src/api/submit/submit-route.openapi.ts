@@ -4,7 +4,7 @@ export const submitJobDescription = {
   audience: "client",
   summary: "Submit a job to an upstream through the relay, once",
   details:
-    "The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key (or, with `Relay-Key`, with that of the caller), stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. A call that is repeated under its `Idempotency-Key` gets the stored answer as long as the task lives. Accounts submit what `OFFERS` lists.",
+    "The call is the upstream's own: its path, query, content type and body, and the relay's key in the header of the upstream's key. The relay registers the task, charges its price, puts its hook URL into the call, sends it once with the connection's own key (or, with `Relay-Key`, with that of the caller), stores the answer, and passes it on. The answer of a refusal is passed on too; the task is then erased and its price returned. A call that is repeated under its `Idempotency-Key` gets the stored answer as long as the task lives. Accounts submit what `OFFERS` lists. A call that cancels a job by `POST`, such as `/v1/predictions/{id}/cancel`, is answered as `DELETE` is. A call that uploads a file for later jobs, such as `/v1/files`, is passed on as it comes, with at most 100 MB and its `Content-Length`: for operators, and for accounts where an offer has `uploads`; it makes no task and costs nothing.",
   request: {
     headers: [
       "Idempotency-Key",
@@ -32,6 +32,8 @@ export const submitJobDescription = {
     "not_found",
     "invalid_json",
     "body_timeout",
+    "length_required",
+    "not_offered",
     "payload_too_large",
     "insufficient_credits",
     "task_exists",

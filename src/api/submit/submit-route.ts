@@ -1,5 +1,6 @@
 import type { Env } from "../../env.ts";
 import type { Runtime } from "../../config/runtime.ts";
+import type { Connection } from "../../providers/provider.ts";
 import type { KeyHolder } from "../../objects/task/caller.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { KEY_HEADERS, MAX_KEY_CHARS } from "./customer-credential.ts";
@@ -7,11 +8,16 @@ import { holderOfKey, unauthenticated } from "../http/auth.ts";
 import { invalidRequest } from "../http/problem.ts";
 import { type ProtectedRoute, requireRuntime } from "../http/route.ts";
 import { Unread } from "../operation.ts";
+import { type CallMethod, jobCallOf } from "../../providers/job-calls.ts";
 import { jobResponse } from "../jobs/job-response.ts";
+import { responseOf } from "../jobs/asked-job.ts";
+import { cancelJob } from "../jobs/cancel-by-job.ts";
+import { readContent } from "../jobs/read-content.ts";
 import { readJob } from "../jobs/read-job.ts";
+import { uploadFile } from "../jobs/upload-file.ts";
 import { submitJob } from "./submit-job.ts";
 import type { Submitted } from "./submitted.ts";
-import { callTargetOf, UpstreamCall } from "./upstream-call.ts";
+import { callTargetOf, statedTargetOf, UpstreamCall } from "./upstream-call.ts";
 
 const PATH = "/v1/submit/{connection}/{+path}";
 const KEY_REQUIRED =
@@ -22,9 +28,12 @@ const SDK_KEY = /^(?:[\w-]+\s+)?(\S+)$/;
 const RELAY_KEY = /^(?:Bearer\s+)?(\S+)$/i;
 const UNKNOWN_KEY = "The key is unknown or revoked.";
 
+type RouteCall = Parameters<ProtectedRoute["handle"]>[0];
+
 /**
  * Route of submissions: `POST /v1/submit/{connection}/` and the upstream's own path. Content type, body and query are the
- * upstream's own, so that an SDK of the upstream submits through the relay with another base URL.
+ * upstream's own, so that an SDK of the upstream submits through the relay with another base URL. Calls that cancel a job
+ * and that upload a file are made by `POST` too.
  */
 export const submitJobRoute: ProtectedRoute<"submitJob"> = {
   id: "submitJob",
@@ -35,14 +44,16 @@ export const submitJobRoute: ProtectedRoute<"submitJob"> = {
   query: null,
   body: null,
   handle: async (request) => {
-    const { given, caller, context } = await upstreamCallOf(request);
+    const { given, caller, context, kind } = await upstreamCallOf(request, "POST");
+    if (kind === "cancel") return responseOf(await cancelJob.perform(given, caller, context));
+    if (kind === "upload") return responseOf(await uploadFile.perform(given, caller, context));
     return answerOf(await submitJob.perform(given, caller, context));
   },
 };
 
 /**
- * Route of calls that read a job that was submitted through the relay: `GET` and the upstream's own path. An upstream's
- * SDK that waits for its job sends such calls.
+ * Route of calls that read a job that was submitted through the relay, or take its output: `GET` and the upstream's own
+ * path. An SDK of the upstream that waits for its job sends them.
  */
 export const readJobRoute: ProtectedRoute<"readJob"> = {
   id: "readJob",
@@ -52,22 +63,49 @@ export const readJobRoute: ProtectedRoute<"readJob"> = {
   query: null,
   body: null,
   handle: async (request) => {
-    const read = async () => {
-      const { given, caller, context } = await upstreamCallOf(request);
-      return await readJob.perform(given, caller, context);
-    };
-    return jobResponse(await read(), async () => (await read()).answer);
+    const call = async () => await upstreamCallOf(request, "GET");
+    const { given, caller, context, kind } = await call();
+    if (kind === "content") return await readContent.perform(given, caller, context);
+    const first = await readJob.perform(given, caller, context);
+    return jobResponse(first, async () => {
+      const again = await call();
+      return (await readJob.perform(again.given, again.caller, again.context)).answer;
+    });
   },
 };
 
-/** Returns the call to the upstream that a request to the relay contains, and the caller of the request. */
-async function upstreamCallOf({
-  request,
-  env,
-  url,
-  params,
-  callerWithoutKey,
-}: Parameters<ProtectedRoute["handle"]>[0]) {
+/** Route of calls that cancel a job by `DELETE`. */
+export const cancelJobRoute = routeOfCancellation("cancelJob", "DELETE");
+/** Route of calls that cancel a job by `PUT`. */
+export const putCancelJobRoute = routeOfCancellation("putCancelJob", "PUT");
+
+function routeOfCancellation<Id extends string>(
+  id: Id,
+  method: "PUT" | "DELETE",
+): ProtectedRoute<Id> {
+  return {
+    id,
+    method,
+    path: PATH,
+    access: "cancel",
+    rateLimit: "LIMIT_LISTS",
+    query: null,
+    body: null,
+    handle: async (request) => {
+      const { given, caller, context } = await upstreamCallOf(request, method);
+      return responseOf(await cancelJob.perform(given, caller, context));
+    },
+  };
+}
+
+/**
+ * Returns the call to the upstream that a request to the relay contains, its kind, and the caller of the request. The kind
+ * of a submission is null.
+ */
+async function upstreamCallOf(
+  { request, env, url, params, callerWithoutKey }: RouteCall,
+  method: CallMethod,
+) {
   const runtime = requireRuntime(env);
   const { headers, body } = request;
   const relayKey = headers.get("Relay-Key");
@@ -77,16 +115,31 @@ async function upstreamCallOf({
       : await callerWith(relayKey, headers, runtime, env);
   const keyOwner = relayKey === null ? "connection" : "customer";
   const { connection = "" } = params;
+  const prefix = `/v1/submit/${connection}`;
   const call = () => {
-    const { path, query } = callTargetOf(request.url, `/v1/submit/${connection}`);
-    return new UpstreamCall(path, query, headers, body, keyOwner);
+    const { path, query } = callTargetOf(request.url, prefix);
+    return new UpstreamCall(method, path, query, headers, body, keyOwner);
   };
   const given = {
     params: { connection },
     body: new Unread(call),
     idempotencyKey: headers.get("Idempotency-Key"),
   };
-  return { given, caller, context: { env, runtime, origin: url.origin } };
+  // The operation of this kind checks the path.
+  const stated = statedTargetOf(request.url, prefix);
+  const kind = kindOf(method, stated, runtime.config.connections.get(connection));
+  return { given, caller, kind, context: { env, runtime, origin: url.origin } };
+}
+
+/** Returns the kind of a call about a job. Null for a submission, and for a call that the upstream does not know. */
+function kindOf(
+  method: CallMethod,
+  { path, query }: Pick<UpstreamCall, "path" | "query">,
+  connection: Connection | undefined,
+) {
+  const provider = connection?.provider;
+  const adapter = provider?.polls == null ? undefined : provider.jobCalls;
+  return adapter === undefined ? null : (jobCallOf(adapter, method, path, query)?.kind ?? null);
 }
 
 /**

@@ -1,9 +1,11 @@
 import type { UpstreamKeyOwner } from "../../config/offers.ts";
+import type { CallMethod } from "../../providers/job-calls.ts";
 import type { Issue } from "../http/problem.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /** A call that a caller wants to make to an upstream through the relay, before the relay has checked it. */
 export class UpstreamCall {
+  readonly method: CallMethod;
   /** Path below the base URL of the connection, as the caller has spelt it, e.g. `/v1/predictions`. */
   readonly path: string;
   /** Query of the call, without the question mark; empty when there is none. */
@@ -13,12 +15,14 @@ export class UpstreamCall {
   readonly keyOwner: UpstreamKeyOwner;
 
   constructor(
+    method: CallMethod,
     path: string,
     query: string,
     headers: Headers,
     body: ReadableStream<Uint8Array> | null,
     keyOwner: UpstreamKeyOwner,
   ) {
+    this.method = method;
     this.path = path;
     this.query = query;
     this.headers = headers;
@@ -42,14 +46,19 @@ const PLAIN_QUERY = /^[\w.~!$&()*+,;=:@/?%[\]{}|^`-]*$/;
  * @throws Problem `invalid_request` when the path or query could be read in two ways.
  */
 export function callTargetOf(url: string, prefix: string): Pick<UpstreamCall, "path" | "query"> {
+  const target = statedTargetOf(url, prefix);
+  if (!PLAIN_PATH.test(target.path)) throw invalidRequest([PATH_ISSUE]);
+  if (!PLAIN_QUERY.test(target.query)) throw invalidRequest([QUERY_ISSUE]);
+  return target;
+}
+
+/** Splits the URL as `callTargetOf` does, and checks nothing. The path is empty where the URL lies elsewhere. */
+export function statedTargetOf(url: string, prefix: string): Pick<UpstreamCall, "path" | "query"> {
   const [, rest = ""] = /^[a-z]+:\/\/[^/?#]*(.*)$/is.exec(url) ?? [];
   const at = rest.indexOf("?");
   const path = at < 0 ? rest : rest.slice(0, at);
   const query = at < 0 ? "" : rest.slice(at + 1);
-  const ownPath = path.startsWith(prefix) ? path.slice(prefix.length) : "";
-  if (!PLAIN_PATH.test(ownPath)) throw invalidRequest([PATH_ISSUE]);
-  if (!PLAIN_QUERY.test(query)) throw invalidRequest([QUERY_ISSUE]);
-  return { path: ownPath, query };
+  return { path: path.startsWith(prefix) ? path.slice(prefix.length) : "", query };
 }
 
 const PATH_ISSUE: Issue = {

@@ -1,14 +1,15 @@
 import * as z from "zod/mini";
 import { SECOND_MS } from "../../core/time.ts";
 import type { Caller } from "../../objects/task/caller.ts";
+import { cancelEventOf } from "../../objects/task/outside-event.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { taskAnswer } from "../http/answer.ts";
 import { NoFields } from "../http/fields.ts";
 import { Problem, unknownTask } from "../http/problem.ts";
 import { Flag } from "../http/query.ts";
 import { routeOf } from "../http/route.ts";
-import { type Call, operation } from "../operation.ts";
-import { readingBy } from "./reading.ts";
+import { operation } from "../operation.ts";
+import { type Reading, readingBy } from "./reading.ts";
 import { accepted, taskClient } from "./task-client.ts";
 import { readWhen } from "./task-watch.ts";
 
@@ -47,26 +48,23 @@ export const cancelTask = operation(
   },
   async (call): Promise<CancelOutcome> => {
     const { env, caller, params, query } = call;
-    const event = eventOf(caller, query.force);
+    if (query.force) requireOperator(caller);
+    const event = cancelEventOf(caller, query.force);
     const { task } = accepted(await taskClient(env, params.id).apply(event, caller));
-    return task.isTerminal ? { task, isCanceled: true } : outcomeOf(await awaited(call));
+    if (task.isTerminal) return { task, isCanceled: true };
+    return outcomeOf(await cancellationKnown(readingBy(call)));
   },
 );
 
-/**
- * Returns the event for an order to cancel a task.
- * @throws Problem `forbidden` when somebody other than an operator wants to cancel with force.
- */
-function eventOf({ kind }: Caller, isForced: boolean) {
-  if (kind === "operator") return { type: "cancel", isForced } as const;
-  if (!isForced) return { type: "cancel_submitted" } as const;
+function requireOperator({ kind }: Caller): void {
+  if (kind === "operator") return;
   throw new Problem("forbidden", { detail: "Only an operator can cancel with force." });
 }
 
 /** Waits at most 5 seconds until the outcome of a cancellation is known, and returns the task. */
-async function awaited(call: Call<"id", unknown, unknown>): Promise<TaskReply> {
-  const reading = { ...readingBy(call), stateIn: (task: TaskReply) => task };
-  const task = await readWhen(reading, isOutcomeKnown, OUTCOME_WAIT_MS);
+export async function cancellationKnown(reading: Reading): Promise<TaskReply> {
+  const watched = { ...reading, stateIn: (task: TaskReply) => task };
+  const task = await readWhen(watched, isOutcomeKnown, OUTCOME_WAIT_MS);
   if (task === null) throw unknownTask();
   return task;
 }

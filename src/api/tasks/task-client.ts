@@ -1,7 +1,7 @@
 import type { SubmitEndedEvent } from "../../core/events/event.ts";
 import type { OutputPlace } from "../../core/views/output-place.ts";
 import type { Env } from "../../env.ts";
-import type { JobQuestion, JobReply } from "../../objects/task/job-reply.ts";
+import type { JobOutput, JobQuestion, JobReply } from "../../objects/task/job-reply.ts";
 import type { Applied, InspectedTask, Refusal, TaskReply } from "../../objects/task/reply.ts";
 import type { Caller } from "../../objects/task/caller.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
@@ -24,6 +24,10 @@ export function taskClient(env: Env, id: string) {
       callObject<OutputPlace | null>(() => stub().placeOfOutput(recordedAt, number)),
     readJob: (question: JobQuestion, caller: Caller) =>
       callObject<JobReply>(() => stub().readJob(question, caller)),
+    cancelJob: (question: JobQuestion, caller: Caller) =>
+      callObject<Applied>(() => stub().cancelJob(question, caller)),
+    outputOfJob: (question: JobQuestion, number: number, caller: Caller) =>
+      callObject<JobOutput>(() => stub().outputOfJob(question, number, caller)),
     deleteOutput: (number: number, caller: Caller) =>
       callObject<Applied>(() => stub().deleteOutput(number, caller)),
     inspect: (caller: Caller) => callObject<InspectedTask | null>(() => stub().inspect(caller)),

@@ -51,6 +51,11 @@ export class JobAnswers {
     }
   }
 
+  /** Drops the answers, because the job is another than they say. */
+  forget(): void {
+    this.#kept.clear();
+  }
+
   /**
    * Keeps the last answer of a path in place of the answer before it, and drops the oldest answers when all of them
    * together are too large.

@@ -85,6 +85,11 @@ export class JobReader {
     }
   }
 
+  /** Forgets the answers before a call that may have changed the job. */
+  forgetAnswers(): void {
+    this.#answers.forget();
+  }
+
   async #readNew(
     poll: Poll,
     path: string,

@@ -1,7 +1,10 @@
-import type { CreatedTask } from "../../core/record/task.ts";
+import { sourcesOf } from "../../core/record/callback-body.ts";
+import { hasCustomerKey, type SealedKey, sealedKeyOf } from "../../core/record/customer-key.ts";
+import { type CreatedTask, isTerminal } from "../../core/record/task.ts";
+import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.ts";
 import type { ReadJob } from "./job-reader.ts";
 
-/** A client's call that reads a job at its provider. */
+/** A client's call about a job at its provider. */
 export interface JobQuestion {
   readonly connection: string;
   readonly jobId: string;
@@ -32,7 +35,45 @@ export type JobReply =
       readonly hasCustomerKey: boolean;
     };
 
-export const NO_JOB: JobReply = { kind: "unknown_job" };
+export const NO_JOB = { kind: "unknown_job" } as const satisfies JobReply;
+
+/** Answer of a task's object to a call that takes an output of its job. */
+export type JobOutput =
+  /** Answer to a caller that may not read the job. */
+  | { readonly kind: "unknown_job" }
+  /** Answer while the task has no such output. */
+  | { readonly kind: "none" }
+  | {
+      readonly kind: "output";
+      /** The provider's own link to the output. */
+      readonly source: string;
+      /** Number that tells the task from others under the same id. */
+      readonly recordedAt: number;
+      /** The output as the relay has a link of its own to it. Null when it has none. */
+      readonly linked: { readonly place: OutputPlace; readonly expiresAt: number } | null;
+      /** Key of the customer with which the job was submitted: the caller's own, or the stored one. */
+      readonly customer: { readonly ownKey: string | null; readonly key: SealedKey | null } | null;
+    };
+
+/**
+ * Returns where an output of the job of a task is.
+ * @param ownKey the caller's own key of the provider, where the task's is gone; null otherwise.
+ * @param number number of the output, counted from 1.
+ */
+export function jobOutputOf(
+  record: CreatedTask,
+  ownKey: string | null,
+  number: number,
+): JobOutput {
+  const source = isTerminal(record) ? sourcesOf(record)[number - 1] : undefined;
+  if (source === undefined) return { kind: "none" };
+  const { recordedAt } = record;
+  const place = outputPlaceOf(record, recordedAt, number);
+  const expiresAt = isTerminal(record) ? (record.outputs?.expiresAt ?? 0) : 0;
+  const linked = place === null ? null : { place, expiresAt };
+  const customer = hasCustomerKey(record) ? { ownKey, key: sealedKeyOf(record) } : null;
+  return { kind: "output", source, recordedAt, linked, customer };
+}
 
 /** Returns the reply to a client for the result of reading the job of a task at its provider. */
 export function jobReplyOf(read: ReadJob, { submission }: CreatedTask): JobReply {
@@ -42,9 +83,9 @@ export function jobReplyOf(read: ReadJob, { submission }: CreatedTask): JobReply
     case "answer": {
       const { status, headers, bytes } = read.answer;
       if (bytes === null) return { kind: "unanswered" };
-      const hasCustomerKey = submission?.customerKey != null;
+      const isOfCustomer = hasCustomerKey({ submission });
       const submissionId = submission?.id ?? null;
-      return { kind: "answer", status, headers, bytes, submissionId, hasCustomerKey };
+      return { kind: "answer", status, headers, bytes, submissionId, hasCustomerKey: isOfCustomer };
     }
     case "unanswered":
     case "limited":

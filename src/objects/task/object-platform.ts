@@ -95,6 +95,7 @@ export class ObjectPlatform implements Platform {
   readonly #jitter = Math.random();
   readonly #records: RecordStore;
   readonly #jobs: JobReader;
+  #applying: Promise<void> = Promise.resolve();
   #runtime: Runtime | null = null;
   /**
    * Settings that follow from `#runtime`, which does not change while the isolate runs. Null when they were not needed
@@ -270,9 +271,16 @@ export class ObjectPlatform implements Platform {
   ): Promise<ReadJob> {
     const runtime = this.#prepared();
     const read = await this.#jobs.read(poll, path, ownKey, runtime);
-    if (read.kind === "answer" && read.poll !== null)
-      this.background(this.#pollWith(read.poll, poll, answered));
+    if (read.kind === "answer" && read.poll !== null) {
+      this.#applying = this.#pollWith(read.poll, poll, answered);
+      this.background(this.#applying);
+    }
     return read;
+  }
+
+  /** Waits until the last answer that a client has read, and that counts as one to a poll, is applied to the task. */
+  async answersApplied(): Promise<void> {
+    await this.#applying.catch(() => undefined);
   }
 
   async #pollWith(
@@ -297,8 +305,10 @@ export class ObjectPlatform implements Platform {
     await jobObject(this.#bindings, connection, job.id).forget(taskId);
   }
 
-  cancelJob(cancel: Cancel, aborted: AbortSignal): Promise<CancelAnswer> {
-    return cancelUpstream(cancel, this.#prepared(), aborted);
+  async cancelJob(cancel: Cancel, aborted: AbortSignal): Promise<CancelAnswer> {
+    const answer = await cancelUpstream(cancel, this.#prepared(), aborted);
+    this.#jobs.forgetAnswers();
+    return answer;
   }
 
   /** Tells the watchers of the task, and the operator, the content of an answer to a poll. */

@@ -37,6 +37,16 @@ export function attributed(event: OutsideEvent, caller: Caller): AttributedEvent
 }
 
 /**
+ * Returns the order of a caller to cancel a task. An account may cancel only what it has submitted.
+ * @param isForced true to fail the task whatever becomes of its job, which only an operator orders.
+ */
+export function cancelEventOf({ kind }: Caller, isForced: boolean) {
+  return kind === "operator"
+    ? ({ type: "cancel", isForced } as const)
+    : ({ type: "cancel_submitted" } as const);
+}
+
+/**
  * Returns the name of an event for the log: its type or, for a report, the reported status, e.g. `completed`. A
  * cancellation has the same name whether the operator or an account has ordered it; the field `by` of the log line
  * names the key.

@@ -24,8 +24,21 @@ import { taskFacts } from "../../core/views/task-facts.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
-import { attributed, nameOf, type OutsideEvent, urlRefusalOf } from "./outside-event.ts";
-import { type JobQuestion, type JobReply, jobReplyOf, NO_JOB } from "./job-reply.ts";
+import {
+  attributed,
+  cancelEventOf,
+  nameOf,
+  type OutsideEvent,
+  urlRefusalOf,
+} from "./outside-event.ts";
+import {
+  type JobOutput,
+  jobOutputOf,
+  type JobQuestion,
+  type JobReply,
+  jobReplyOf,
+  NO_JOB,
+} from "./job-reply.ts";
 import {
   type Applied,
   appliedOf,
@@ -66,6 +79,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "hook",
       "inspect",
       "isOpen",
+      "outputOfJob",
       "placeOfOutput",
       "read",
       "readJob",
@@ -264,15 +278,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * that has submitted the job may read it. An answer that says that the job has ended ends the task too.
    */
   async readJob(question: JobQuestion, caller: Caller): Promise<JobReply> {
-    this.#platform.prepare(this.env);
-    const record = this.#readable();
-    if (record === null || this.#isForeign(caller)) return NO_JOB;
-    const submitted = submittedJobOf(record);
-    if (submitted === null || !isAskedFor(question, submitted)) return NO_JOB;
-    if (!isSubmitter(caller, record)) return NO_JOB;
-    const isKeyGone = hasCustomerKey(record) && sealedKeyOf(record) === null;
-    if (isKeyGone && question.ownKey === null) return NO_JOB;
-    const ownKey = isKeyGone ? question.ownKey : null;
+    const asked = this.#askedJob(question, caller);
+    if (asked === null) return NO_JOB;
+    const { record, submitted, ownKey } = asked;
     const { job } = submitted;
     const askedAt = this.#platform.now();
     const poll = pollOf(record, submitted);
@@ -280,6 +288,26 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       this.#loop.applyAnswer({ type: "poll_ended", job, purpose: "result", askedAt, answer }),
     );
     return jobReplyOf(read, record);
+  }
+
+  /**
+   * Applies an order to cancel the task that a client gives by a call about its job. The refusal is `unknown_task` for
+   * everybody who may not read the job.
+   */
+  async cancelJob(question: JobQuestion, caller: Caller): Promise<Applied> {
+    if (this.#askedJob(question, caller) === null) return refused({ code: "unknown_task" });
+    return await this.apply(cancelEventOf(caller, false), caller);
+  }
+
+  /**
+   * Returns where an output of the job of the task is, for those who may read the job. It waits until an answer of the
+   * upstream that a client has just read is applied.
+   */
+  async outputOfJob(question: JobQuestion, number: number, caller: Caller): Promise<JobOutput> {
+    if (this.#askedJob(question, caller) === null) return NO_JOB;
+    await this.#platform.answersApplied();
+    const asked = this.#askedJob(question, caller);
+    return asked === null ? NO_JOB : jobOutputOf(asked.record, asked.ownKey, number);
   }
 
   /**
@@ -422,6 +450,22 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   #readable(): CreatedTask | null {
     const record = this.#loop.read();
     return record?.status === "charging" ? null : record;
+  }
+
+  /**
+   * Returns the job of the task that a caller asks for, and the caller's own key where the task's own is gone. Null for a
+   * caller who may not read the job: every call about a job begins here.
+   */
+  #askedJob(question: JobQuestion, caller: Caller) {
+    this.#platform.prepare(this.env);
+    const record = this.#readable();
+    if (record === null || this.#isForeign(caller)) return null;
+    const submitted = submittedJobOf(record);
+    if (submitted === null || !isAskedFor(question, submitted)) return null;
+    if (!isSubmitter(caller, record)) return null;
+    const isKeyGone = hasCustomerKey(record) && sealedKeyOf(record) === null;
+    if (isKeyGone && question.ownKey === null) return null;
+    return { record, submitted, ownKey: isKeyGone ? question.ownKey : null };
   }
 
   /**

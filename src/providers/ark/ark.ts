@@ -72,6 +72,12 @@ export const ark = {
   // https://www.volcengine.com/docs/82379/1521309: the answer about a task; errors have their code and text in `error`.
   jobCalls: {
     read: [`${TASKS}/{id}`],
+    // https://www.volcengine.com/docs/82379/1521720: an empty object; 409 for a task that runs.
+    cancel: {
+      method: "DELETE",
+      paths: [`${TASKS}/{id}`],
+      answer: { done: () => ({ status: 200, body: {} }), refused: 409 },
+    },
     errorBody: (status, message) => ({
       error: { code: ERROR_CODES.get(status) ?? FAULT, message },
     }),
@@ -81,6 +87,7 @@ export const ark = {
 /** Codes of errors about a call, by HTTP status, and the code of all others. */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [404, "ResourceNotFound"],
+  [409, "InvalidAction.RunningTaskDeletion"],
   [429, "RequestBurstTooFast"],
 ]);
 const FAULT = "InternalServiceError";

@@ -92,6 +92,8 @@ export const atlascloud = {
   jobCalls: {
     read: ["/api/v1/model/prediction/{id}"],
     links: ["/urls/result", "/data/urls/result"],
+    // https://www.atlascloud.ai/docs/upload-files
+    uploads: ["/api/v1/model/uploadMedia"],
     errorBody: (code, message) => ({ code, message, data: null }),
   },
 } as const satisfies UpstreamProvider;

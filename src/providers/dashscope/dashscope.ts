@@ -104,6 +104,12 @@ export const dashscope = {
   // https://github.com/dashscope/dashscope-sdk-python/blob/main/dashscope/client/base_api.py
   jobCalls: {
     read: ["/api/v1/tasks/{id}"],
+    // https://help.aliyun.com/zh/model-studio/manage-asynchronous-tasks
+    cancel: {
+      method: "POST",
+      paths: ["/api/v1/tasks/{id}/cancel"],
+      answer: { done: () => ({ status: 200, body: { request_id: "" } }), refused: 400 },
+    },
     errorBody: (status, message) => ({
       code: ERROR_CODES.get(status) ?? "InternalError",
       message,
@@ -114,6 +120,7 @@ export const dashscope = {
 
 /** Codes of errors about a call, by HTTP status (https://www.alibabacloud.com/help/en/model-studio/error-code). */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
+  [400, "UnsupportedOperation"],
   [404, "NotFound"],
   [429, "Throttling.RateQuota"],
   [504, "InternalError.Timeout"],

@@ -108,6 +108,16 @@ export const fal = {
   jobCalls: {
     read: [`${REQUEST}/status`, REQUEST, `${REQUEST}/result`],
     query: { logs: ["0", "1"] },
+    // https://fal.ai/docs/inference-api/queue/cancel
+    cancel: {
+      method: "PUT",
+      paths: [`${REQUEST}/cancel`],
+      answer: {
+        done: () => ({ status: 202, body: { status: "CANCELLATION_REQUESTED" } }),
+        ended: { status: 400, body: { status: "ALREADY_COMPLETED" } },
+        refused: 400,
+      },
+    },
     stream: {
       of: `${REQUEST}/status`,
       ending: "/stream",

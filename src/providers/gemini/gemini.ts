@@ -107,6 +107,12 @@ export const gemini = {
   jobCalls: {
     read: SUBMIT_PATHS.map((path): JobPath => `${path}/{id}`),
     query: { include_input: ["true", "false"] },
+    // `@google/genai` 3.3.0: the answer is the interaction.
+    cancel: {
+      method: "POST",
+      paths: SUBMIT_PATHS.map((path): JobPath => `${path}/{id}/cancel`),
+      answer: { read: `${INTERACTIONS}/{id}` },
+    },
     errorBody: (status, message) => {
       const code = ERROR_CODES.get(status) ?? "internal";
       return { error: { code, message, status: code.toUpperCase() } };

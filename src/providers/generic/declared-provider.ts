@@ -1,7 +1,7 @@
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelAdapter, CancelReading } from "../cancel.ts";
-import type { JobCallAdapter } from "../job-calls.ts";
+import type { JobCallAdapter, JobPath } from "../job-calls.ts";
 import type { Phase } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
 import { type PollAdapter, readingOf, type UpstreamProvider } from "../provider.ts";
@@ -38,20 +38,28 @@ export function declaredProvider(declaration: Declaration, name: string): Upstre
     polls: pollsOf(declaration),
     submits: submitsOf(declaration, name),
     ...(cancel != null && { cancels: cancelsOf(cancel, declaration) }),
-    jobCalls: jobCallsOf(poll),
+    jobCalls: jobCallsOf(poll, cancel ?? null),
     usageNames: Object.keys(poll.usage ?? {}),
   };
 }
 
 /**
- * Returns the calls with which clients read jobs: the declared poll, where that is a `GET`. Errors have the most usual
- * form, because a declaration states none.
+ * Returns the calls about jobs: the declared poll, where that is a `GET`, and the declared cancellation, where its path has
+ * the id of the job. The answer to a cancellation is that to a poll, and errors have the most usual form, because a
+ * declaration states neither.
  */
-function jobCallsOf({ path, method }: DeclaredPoll): JobCallAdapter {
-  return {
-    read: method === "POST" ? [] : [`/${path.slice(1)}`],
-    errorBody: (_status, message) => ({ error: { message } }),
-  };
+function jobCallsOf({ path, method }: DeclaredPoll, cancel: DeclaredCancel | null): JobCallAdapter {
+  const errorBody = (_status: number, message: string) => ({ error: { message } });
+  if (method === "POST") return { read: [], errorBody };
+  const read = templateOf(path);
+  if (cancel === null || !cancel.path.includes("{id}")) return { read: [read], errorBody };
+  const paths = [templateOf(cancel.path)];
+  const call = { method: cancel.method ?? "POST", paths, answer: { read } };
+  return { read: [read], cancel: call, errorBody };
+}
+
+function templateOf(path: string): JobPath {
+  return `/${path.slice(1)}`;
 }
 
 function pollsOf(declaration: Declaration): PollAdapter {

@@ -70,6 +70,14 @@ export const higgsfield = {
   // https://docs.higgsfield.ai/docs/api-reference/requests/get-request-status; errors have their text in `detail`.
   jobCalls: {
     read: ["/requests/{id}/status"],
+    // https://docs.higgsfield.ai/docs/api-reference/requests/cancel-a-queued-request
+    cancel: {
+      method: "POST",
+      paths: ["/requests/{id}/cancel"],
+      answer: { done: () => ({ status: 202, body: null }), refused: 400 },
+    },
+    // The SDKs of https://github.com/higgsfield-ai ask here for the address to which they upload.
+    uploads: ["/files/generate-upload-url"],
     links: ["/status_url", "/cancel_url"],
     errorBody: (_status, detail) => ({ detail }),
   },

@@ -95,6 +95,12 @@ export const luma = {
   // `detail` (https://docs.agents.lumalabs.ai/guides/error-handling).
   jobCalls: {
     read: ["/generations/{id}"],
+    // `lumaai` 1.19.1: `generations.delete`, which has no result.
+    cancel: {
+      method: "DELETE",
+      paths: ["/generations/{id}"],
+      answer: { done: () => ({ status: 204, body: null }), refused: 400 },
+    },
     errorBody: (_status, detail) => ({ detail }),
   },
 } as const satisfies UpstreamProvider;

@@ -100,12 +100,25 @@ export const minimax = {
   // form of API v2 in `error`, and that of API v1 in `base_resp`.
   jobCalls: {
     read: ["/v1/query/video_generation?task_id={id}", "/v2/query/video_generation/{id}"],
+    // https://platform.minimax.io/docs/api-reference/video-generation-v2-delete
+    cancel: {
+      method: "DELETE",
+      paths: ["/v2/video_generation/{id}"],
+      answer: {
+        done: () => ({
+          status: 200,
+          body: { base_resp: { status_code: 0, status_msg: "success" } },
+        }),
+        refused: 400,
+      },
+    },
     errorBody,
   },
 } as const satisfies UpstreamProvider;
 
 /** Codes and types of errors about a call, by HTTP status (https://platform.minimax.io/docs/api-reference/errorcode). */
 const ERRORS: ReadonlyMap<number, readonly [code: number, type: string]> = new Map([
+  [400, [2013, "bad_request_error"]],
   [404, [2013, "bad_request_error"]],
   [429, [1002, "rate_limit_error"]],
 ]);

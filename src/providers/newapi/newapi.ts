@@ -108,6 +108,9 @@ export const newapi = {
   // submitted at any of them. Errors have a code and a text, which the SDKs of OpenAI look for in `error`.
   jobCalls: {
     read: [...VIDEO_PATHS, ...KLING_PATHS].map((path): JobPath => `${path}/{id}`),
+    content: { path: "/v1/videos/{id}/content" },
+    // Releases that have no files refuse the call themselves.
+    uploads: ["/v1/files"],
     errorBody: (status, message) => {
       const code = status === 404 ? "task_not_exist" : "get_task_failed";
       const error = { message, type: "new_api_error", param: null, code };

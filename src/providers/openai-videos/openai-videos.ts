@@ -78,6 +78,17 @@ export const openaiVideos = {
   // https://platform.openai.com/docs/api-reference/videos/retrieve; the SDKs read errors in `error`.
   jobCalls: {
     read: [`${VIDEOS}/{id}`],
+    // `openai` 7.57.0: `videos.delete`, `videos.downloadContent` and `files.create`.
+    cancel: {
+      method: "DELETE",
+      paths: [`${VIDEOS}/{id}`],
+      answer: {
+        done: (id) => ({ status: 200, body: { id, object: "video.deleted", deleted: true } }),
+        refused: 400,
+      },
+    },
+    content: { path: `${VIDEOS}/{id}/content` },
+    uploads: ["/v1/files"],
     errorBody: (_status, message) => ({
       error: { message, type: "invalid_request_error", param: null, code: null },
     }),

@@ -82,6 +82,8 @@ export const openrouter = {
   jobCalls: {
     read: [`${VIDEOS}/{id}`],
     links: ["/polling_url"],
+    // https://openrouter.ai/docs/api/api-reference/video-generation/get-videos-content: `index` counts from 0.
+    content: { path: `${VIDEOS}/{id}/content`, index: "index" },
     errorBody: (code, message) => ({ error: { code, message } }),
   },
 } as const satisfies UpstreamProvider;

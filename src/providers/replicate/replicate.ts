@@ -95,6 +95,14 @@ export const replicate = {
   // https://replicate.com/docs/reference/http#predictions.get; errors are problems (RFC 9457) with a text in `detail`.
   jobCalls: {
     read: ["/v1/predictions/{id}"],
+    // https://replicate.com/docs/reference/http#predictions.cancel: the answer is the prediction.
+    cancel: {
+      method: "POST",
+      paths: ["/v1/predictions/{id}/cancel"],
+      answer: { read: "/v1/predictions/{id}" },
+    },
+    // https://replicate.com/docs/reference/http#files.create
+    uploads: ["/v1/files"],
     links: ["/urls/get", "/urls/cancel"],
     errorBody: (status, detail) => ({ status, detail }),
   },

@@ -100,6 +100,14 @@ export const runway = {
   // https://docs.dev.runwayml.com/api: a task of each kind; errors have their text in `error`.
   jobCalls: {
     read: ["/v1/tasks/{id}"],
+    // `@runwayml/sdk` 4.20.1: `tasks.delete`, which has no result, and `uploads.createEphemeral`, which asks for the address to
+    // which it uploads.
+    cancel: {
+      method: "DELETE",
+      paths: ["/v1/tasks/{id}"],
+      answer: { done: () => ({ status: 204, body: null }), refused: 400 },
+    },
+    uploads: ["/v1/uploads"],
     errorBody: (_status, error) => ({ error }),
   },
 } as const satisfies UpstreamProvider;

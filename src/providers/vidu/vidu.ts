@@ -95,6 +95,12 @@ export const vidu = {
   // https://platform.vidu.com/docs/get-generation; the form of errors is that of the answer about an unknown task.
   jobCalls: {
     read: ["/tasks/{id}/creations"],
+    // https://platform.vidu.com/docs/cancel-generation
+    cancel: {
+      method: "POST",
+      paths: ["/tasks/{id}/cancel"],
+      answer: { done: () => ({ status: 200, body: {} }), refused: 400 },
+    },
     errorBody: (code, message) => ({
       code,
       reason: REASONS.get(code) ?? "",

@@ -113,6 +113,20 @@ export const wavespeed = {
   jobCalls: {
     read: ["/api/v3/predictions/{id}/result", "/api/v3/predictions/{id}"],
     links: ["/data/urls/get", "/urls/get"],
+    // https://wavespeed.ai/docs/delete-task
+    cancel: {
+      method: "DELETE",
+      paths: ["/api/v3/predictions/{id}"],
+      answer: {
+        done: (id) => ({
+          status: 200,
+          body: { code: 200, message: "success", data: { id, status: "deleted" } },
+        }),
+        refused: 400,
+      },
+    },
+    // https://wavespeed.ai/docs/upload-files and https://wavespeed.ai/docs-common-api/media-upload
+    uploads: ["/api/v3/upload", "/api/v3/media/upload/binary"],
     errorBody: (code, message) => ({ code, message, data: null }),
   },
 } as const satisfies UpstreamProvider;

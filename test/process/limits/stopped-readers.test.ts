@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { LOCAL_VARS } from "../harness/client.ts";
+import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { bodyOf, LoopbackServer } from "../harness/loopback.ts";
 import { Workerd } from "../harness/workerd.ts";
@@ -87,8 +87,12 @@ async function stopReading(lines: readonly string[], body = ""): Promise<Stopped
 const Finished = z.object({ output: z.object({ urls: z.tuple([z.string()]) }) });
 const Key = z.object({ key: z.string() });
 
-/** Returns the path of the link to the output of a finished video. */
-async function linkOfVideo(): Promise<string> {
+/** Call with which an SDK takes the file of the video. */
+const CONTENT_CALL = `/v1/submit/openai-videos${CONTENT}`;
+const OPERATOR = [`Authorization: Bearer ${OPERATOR_KEY}`];
+
+/** Returns the request with the link to the output of a finished video. */
+async function linkOfVideo(): Promise<readonly string[]> {
   const id = randomUUID();
   const body = { model: "sora-2", prompt: "a fox" };
   const headers = { "Relay-Task-Id": id };
@@ -98,7 +102,8 @@ async function linkOfVideo(): Promise<string> {
     const { json } = await relay.client.ask("GET", `/v1/tasks/${id}`);
     return Finished.safeParse(json).data;
   }, PATIENCE);
-  return new URL(finished.output.urls[0]).pathname;
+  const { pathname } = new URL(finished.output.urls[0]);
+  return [`GET ${pathname} HTTP/1.1`, "Host: relay.example.com"];
 }
 
 const PICTURES = "/v1/submit/openai-videos/v1/images/generations";
@@ -120,16 +125,19 @@ async function readPicture(headers: Readonly<Record<string, string>>): Promise<n
 }
 
 describe.concurrent("a client that stops to read", () => {
-  it("of 20 readers of one output 16 get it; when they read nothing for a minute, the requests to its upstream end and other readers get it", async () => {
-    const link = await linkOfVideo();
-    const get = [`GET ${link} HTTP/1.1`, "Host: relay.example.com"];
-    const readers = await Promise.all(Array.from({ length: 20 }, () => stopReading(get)));
+  it("of 20 readers of one output, by its link and as the content of its job, 16 get it; when they read nothing for a minute, the requests to its upstream end and other readers get it", async () => {
+    const get = await linkOfVideo();
+    const content = [`GET ${CONTENT_CALL} HTTP/1.1`, ...get.slice(1), ...OPERATOR];
+    // The content is that of the same task, so that both share its places.
+    const readers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => stopReading(i % 2 === 0 ? get : content)),
+    );
     const count = (status: string) => readers.filter((each) => each.status === status).length;
     expect([count("200"), count("429"), upstream.readers]).toEqual([16, 4, 16]);
     await vi.waitUntil(() => upstream.readers === 0, PATIENCE);
     // Those that hang up leave their places at once.
-    for (const _ of [1, 2]) {
-      const next = await Promise.all(Array.from({ length: 16 }, () => stopReading(get)));
+    for (const request of [get, content]) {
+      const next = await Promise.all(Array.from({ length: 16 }, () => stopReading(request)));
       expect(next.filter(({ status }) => status === "200")).toHaveLength(16);
       for (const { socket } of next) socket.destroy();
       await vi.waitUntil(() => upstream.readers === 0, PATIENCE);

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { ROOT } from "../harness/child.ts";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
+import { LoopbackServer } from "../harness/loopback.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { FRAMINGS, headOf, stopAfter } from "./stopped-client.ts";
 
@@ -30,8 +31,22 @@ const fromSource = (path: string): Promise<unknown> => import(join(ROOT, "src", 
 const { ROUTES } = Routes.parse(await fromSource("api/routes.ts"));
 const { PAGES } = Pages.parse(await fromSource("console/console-pages.ts"));
 
+/** An upstream that takes a file, and answers at its end. */
+const upstream = await forThisFile(
+  new LoopbackServer((request, response) => {
+    request.resume().once("end", () => response.end("{}"));
+  }).listen(),
+);
 const relay = await forThisFile(
-  Workerd.start({ vars: { ...LOCAL_VARS, SANDBOX: "true", LISTEN: "true" } }),
+  Workerd.start({
+    vars: {
+      ...LOCAL_VARS,
+      SANDBOX: "true",
+      LISTEN: "true",
+      OPENAI_VIDEOS_API_KEY: "process-test-videos-key",
+      OPENAI_VIDEOS_BASE_URL: upstream.origin,
+    },
+  }),
 );
 const task = await relay.client.register({ provider: "ark" });
 
@@ -68,6 +83,8 @@ interface Target {
   readonly headers: readonly string[];
   readonly isRead: boolean;
   readonly isEnded: boolean;
+  /** True when a body without a stated length is refused unread. */
+  readonly needsLength?: true;
 }
 
 const routes = ROUTES.map(({ id, method, path, body }): Target => {
@@ -82,13 +99,25 @@ const forms = PAGES.filter(({ method }) => method === "POST").map(
   },
 );
 
+/** A file of a client, which is passed on while it comes, and whose length must be stated. */
+const upload: Target = {
+  method: "POST",
+  path: "/v1/submit/openai-videos/v1/files",
+  headers: [`Authorization: Bearer ${OPERATOR_KEY}`],
+  isRead: true,
+  isEnded: true,
+  needsLength: true,
+};
+
 /** Each target, with what became of a client that stopped in the middle of its body. All have stopped at the same time. */
 const stopped = await Promise.all(
-  [...routes, ...(await Promise.all(forms))].flatMap((target) =>
+  [...routes, upload, ...(await Promise.all(forms))].flatMap((target) =>
     FRAMINGS.map(async (framing) => {
+      const isStated = framing.header.startsWith("Content-Length");
+      const isRead = target.isRead && (isStated || target.needsLength !== true);
       const text = headOf(target.method, urlOf(target.path), target.headers, framing);
       const ended = await stopAfter(relay.url, text, LIMIT_MS + SLACK_MS);
-      return { ...target, framing: framing.header, ended };
+      return { ...target, isRead, framing: framing.header, ended };
     }),
   ),
 );

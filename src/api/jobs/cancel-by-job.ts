@@ -1,0 +1,109 @@
+import * as z from "zod/mini";
+import type { Applied, TaskReply } from "../../objects/task/reply.ts";
+import { type CallAnswer, type CancelAnswers, jobCallOf } from "../../providers/job-calls.ts";
+import { bytesOf } from "../../security/encoding.ts";
+import { NoQuery, operation } from "../operation.ts";
+import { UpstreamCall } from "../submit/upstream-call.ts";
+import { cancellationKnown } from "../tasks/cancel-task.ts";
+import { type Reading, readingBy } from "../tasks/reading.ts";
+import { accepted, taskClient } from "../tasks/task-client.ts";
+import {
+  type CallAboutJob,
+  errorAnswer,
+  type JobPlace,
+  notServed,
+  type PassedAnswer,
+  questionOf,
+  requireJobPlace,
+  taskOfJob,
+  unknownJob,
+} from "./asked-job.ts";
+import { readNow } from "./read-job.ts";
+
+/**
+ * What has become of an order to cancel a job:
+ * - `done`: the job is canceled, or the upstream has taken the order.
+ * - `ended`: the job had ended before.
+ * - `refused`: the upstream does not cancel the job, or the account may not have it canceled.
+ * - `unknown`: the upstream has not answered, or its answer was not understood.
+ */
+type CancelEnd = "done" | "ended" | "refused" | "unknown";
+
+const MESSAGES: Readonly<Record<Exclude<CancelEnd, "done">, string>> = {
+  ended: "The job had ended before it could be canceled. The relay deletes no jobs.",
+  refused: "The job cannot be canceled in its present state, or not at all.",
+  unknown: "The upstream has not confirmed the cancellation.",
+};
+
+/**
+ * Cancels a job as the upstream's own API cancels it, for the operator and for the account that has submitted it. The task
+ * is canceled as by `cancelTask`, so its price returns once, and the answer is the one that the upstream documents.
+ */
+export const cancelJob = operation(
+  "cancelJob",
+  {
+    access: "cancel",
+    rateLimit: "LIMIT_LISTS",
+    params: ["connection"],
+    query: NoQuery,
+    body: z.instanceof(UpstreamCall),
+  },
+  async (call: CallAboutJob): Promise<PassedAnswer> => {
+    const { body, caller, env } = call;
+    const place = requireJobPlace(call);
+    const asked = jobCallOf(place.adapter, body.method, body.path, body.query);
+    if (asked?.kind !== "cancel") return notServed(place);
+    const { answer, jobId } = asked;
+    const taskId = await taskOfJob(place.connection, jobId, env);
+    if (taskId === null) return unknownJob(place);
+    const question = questionOf(place, body, asked);
+    const applied = await taskClient(env, taskId).cancelJob(question, caller);
+    if (isUnknown(applied)) return unknownJob(place);
+    const end = await endOf(applied, readingBy({ ...call, params: { id: taskId } }));
+    if ("read" in answer) return await readNow(call, place, taskId, { ...asked, target: answer.read });
+    const shown = cancelAnswer(answer, end, jobId, place);
+    shown.headers.set("Relay-Task-Id", taskId);
+    return shown;
+  },
+);
+
+function isUnknown(applied: Applied): boolean {
+  return applied.kind === "refused" && applied.refusal.code === "unknown_task";
+}
+
+/**
+ * Returns what has become of an order, for which it waits a short time.
+ * @throws Problem when the task's object has refused the order for another reason than the state of the job.
+ */
+async function endOf(applied: Applied, reading: Reading): Promise<CancelEnd> {
+  if (applied.kind === "refused") {
+    const { refusal } = applied;
+    if (refusal.code === "not_cancelable") return "refused";
+    if (refusal.code === "task_settled") return endOfTask(refusal.task);
+  }
+  const { task } = accepted(applied);
+  return endOfTask(task.isTerminal ? task : await cancellationKnown(reading));
+}
+
+/** A repeated order about a task that was canceled is `done` too: a client repeats a call whose answer it has lost. */
+function endOfTask({ isTerminal, cancellation }: TaskReply): CancelEnd {
+  if (cancellation === "confirmed" || cancellation === "not_sent") return "done";
+  if (isTerminal || cancellation === "ended") return "ended";
+  return cancellation === "refused" || cancellation === "unknown" ? cancellation : "done";
+}
+
+function cancelAnswer(
+  { done, ended, refused }: CancelAnswers,
+  end: CancelEnd,
+  jobId: string,
+  { adapter }: JobPlace,
+): PassedAnswer {
+  if (end === "done") return passedAnswer(done(jobId));
+  if (end === "ended" && ended !== undefined) return passedAnswer(ended);
+  return errorAnswer(adapter, end === "unknown" ? 504 : refused, MESSAGES[end]);
+}
+
+function passedAnswer({ status, body }: CallAnswer): PassedAnswer {
+  const headers = new Headers(body === null ? {} : { "Content-Type": "application/json" });
+  return { status, headers, bytes: body === null ? null : bytesOf(JSON.stringify(body)) };
+}

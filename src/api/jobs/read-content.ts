@@ -1,0 +1,135 @@
+import * as z from "zod/mini";
+import { sourceUrlRulesOf } from "../../config/callback-url-rules.ts";
+import { isKeyNeeded } from "../../config/linked-outputs.ts";
+import { SECOND_MS } from "../../core/time.ts";
+import type { JobOutput } from "../../objects/task/job-reply.ts";
+import { connectionOf } from "../../outbound/upstream-connection.ts";
+import type { Source } from "../../outbound/open-source.ts";
+import { jobCallOf } from "../../providers/job-calls.ts";
+import { type Connection, withCustomerKey } from "../../providers/provider.ts";
+import { extensionOf, type LinkedOutput } from "../../security/output-link.ts";
+import { checkCallbackUrl } from "../../security/url-rules.ts";
+import { Problem } from "../http/problem.ts";
+import { countOutputRequest } from "../http/rate-limit.ts";
+import { PROBLEMS } from "../http/problem-list.ts";
+import { NoQuery, operation } from "../operation.ts";
+import { redirectTo, serveOutput } from "../outputs/serve-output.ts";
+import { streamSource } from "../outputs/stream-source.ts";
+import { UpstreamCall } from "../submit/upstream-call.ts";
+import { taskClient } from "../tasks/task-client.ts";
+import {
+  type CallAboutJob,
+  errorAnswer,
+  type JobPlace,
+  notServed,
+  type PassedAnswer,
+  questionOf,
+  requireJobPlace,
+  responseOf,
+  taskOfJob,
+  unknownJob,
+} from "./asked-job.ts";
+
+type FoundOutput = Extract<JobOutput, { readonly kind: "output" }>;
+
+/** The output that a call asks for: number and path of the call at the upstream. */
+interface Wanted {
+  readonly taskId: string;
+  readonly number: number;
+  readonly target: string;
+}
+
+/**
+ * Answers with an output of a job where the upstream's own API does, for the operator and for the account that has
+ * submitted the job: with the relay's copy, with a redirect to a link that everybody can open, or with what the upstream
+ * sends for the key with which the job was submitted.
+ */
+export const readContent = operation(
+  "readContent",
+  {
+    access: "read",
+    params: ["connection"],
+    query: NoQuery,
+    body: z.instanceof(UpstreamCall),
+  },
+  async (call: CallAboutJob): Promise<Response> => {
+    const { body, caller, env } = call;
+    const place = requireJobPlace(call);
+    const asked = jobCallOf(place.adapter, "GET", body.path, body.query);
+    if (asked?.kind !== "content") return responseOf(notServed(place));
+    const { jobId, number, target } = asked;
+    const taskId = await taskOfJob(place.connection, jobId, env);
+    if (taskId === null) return responseOf(unknownJob(place));
+    const question = questionOf(place, body, asked);
+    const output = await taskClient(env, taskId).outputOfJob(question, number, caller);
+    if (output.kind === "unknown_job") return responseOf(unknownJob(place));
+    if (output.kind === "none") return responseOf(noOutput(place));
+    return await inForm(place, sent(call, place, { taskId, number, target }, output));
+  },
+);
+
+/** Sends an output: that of a link of the relay, or what the upstream has. It counts as a request with a link does. */
+async function sent(
+  call: CallAboutJob,
+  place: JobPlace,
+  wanted: Wanted,
+  output: FoundOutput,
+): Promise<Response> {
+  const { body, env, runtime } = call;
+  await countOutputRequest(wanted.taskId, body.headers, env);
+  const { linked, recordedAt, source } = output;
+  const { taskId, number } = wanted;
+  const about = { taskId, number, recordedAt, extension: extensionOf(source) };
+  if (linked !== null) {
+    const { expiresAt, place: placed } = linked;
+    const expiresAtS = Math.floor(expiresAt / SECOND_MS);
+    const output = { ...about, expiresAtS };
+    const served = await serveOutput(body, output, async () => placed, runtime, env);
+    return served ?? responseOf(noOutput(place));
+  }
+  const { connection } = place;
+  if (isKeyNeeded(source, connection)) {
+    return await fromUpstream(call, connection, wanted, output, { ...about, expiresAtS: 0 });
+  }
+  const target = checkCallbackUrl(source, sourceUrlRulesOf(runtime.config, call.origin));
+  return target.ok ? redirectTo(target.value.href) : responseOf(noOutput(place));
+}
+
+/**
+ * Passes on what the upstream sends for its own call, with the key with which the job was submitted. The link in the result
+ * is not asked with a key, because it is not known who has reported it.
+ */
+async function fromUpstream(
+  { body, env, origin, runtime }: CallAboutJob,
+  { name, baseUrl }: Connection,
+  { taskId, target }: Wanted,
+  { customer }: FoundOutput,
+  output: LinkedOutput,
+): Promise<Response> {
+  const owner = { taskId, connection: name, customerKey: customer?.key ?? null };
+  const stored = await connectionOf(owner, runtime);
+  const isStored = customer === null || customer.key !== null;
+  const keyed =
+    stored === null || isStored ? stored : withCustomerKey(stored, customer.ownKey);
+  const { polls } = keyed?.provider ?? { polls: null };
+  const key = keyed?.key ?? null;
+  const keyHeaders = polls === null || key === null ? {} : await polls.headers(key, Date.now());
+  const rules = sourceUrlRulesOf(runtime.config, origin);
+  const source: Source = { url: `${baseUrl}${target}`, keyHeaders, pointer: null, rules };
+  return await streamSource(body, output, source, env.startup.waitUntil);
+}
+
+/** Returns an answer; a problem on the way to it is answered in the upstream's own form. */
+async function inForm(place: JobPlace, answer: Promise<Response>): Promise<Response> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const { detail, headers } = error.details;
+    return responseOf(errorAnswer(place.adapter, PROBLEMS[error.code].status, detail, headers));
+  }
+}
+
+function noOutput({ adapter }: JobPlace): PassedAnswer {
+  return errorAnswer(adapter, 404, "The job has no such output, or has not ended yet.");
+}

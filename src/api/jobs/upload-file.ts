@@ -1,0 +1,185 @@
+import * as z from "zod/mini";
+import type { Runtime } from "../../config/runtime.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import { withDeadline } from "../../lib/timeout.ts";
+import { accountOf } from "../../objects/task/caller.ts";
+import { type SubmitAnswer, type SubmitRequest, upload } from "../../outbound/http.ts";
+import { jobCallOf } from "../../providers/job-calls.ts";
+import { hiddenTexts } from "../../security/hidden-texts.ts";
+import { BODY_DEADLINE_MS, bodyTimeout } from "../http/body.ts";
+import { invalidRequest, Problem } from "../http/problem.ts";
+import { NoQuery, operation } from "../operation.ts";
+import { withoutSecrets } from "../submit/answer-secrets.ts";
+import { refuseRelayKeys } from "../submit/relay-key-refusal.ts";
+import { passedHeaders, sentHeaders } from "../submit/sent-headers.ts";
+import { requireKey } from "../submit/submit-place.ts";
+import { UpstreamCall } from "../submit/upstream-call.ts";
+import {
+  type CallAboutJob,
+  errorAnswer,
+  type JobPlace,
+  notServed,
+  type PassedAnswer,
+  requireJobPlace,
+} from "./asked-job.ts";
+
+/** Largest body of an upload: the platform takes no larger one from a client on its usual plans. */
+const MAX_UPLOAD_MB = 100;
+const MAX_UPLOAD_BYTES = MAX_UPLOAD_MB * 1024 * 1024;
+/** Longest time in milliseconds for an upload and its answer: 100 MB need less at 1.5 Mbit/s. */
+export const MAX_UPLOAD_MS = 10 * MINUTE_MS;
+
+/**
+ * Passes a file, which a client uploads for a later job, on to the upstream, for operators, and for accounts to which an
+ * offer with `uploads` is made. The file is passed on as it comes and never held. No task is made, and nothing is charged.
+ */
+export const uploadFile = operation(
+  "uploadFile",
+  {
+    access: "submit",
+    rateLimit: "LIMIT_SUBMITS",
+    params: ["connection"],
+    query: NoQuery,
+    body: z.instanceof(UpstreamCall),
+  },
+  async (call: CallAboutJob): Promise<PassedAnswer> => {
+    const { body, caller, runtime } = call;
+    const place = requireJobPlace(call);
+    const asked = jobCallOf(place.adapter, body.method, body.path, body.query);
+    if (asked?.kind !== "upload") return notServed(place);
+    const { connection, credential } = requireKey(place.connection, place.provider, body);
+    await refuseRelayKeys(body, runtime);
+    requireOffered(call, place);
+    const length = requireLength(body.headers);
+    const { key, webhookSecret, baseUrl } = connection;
+    const own = key === null ? {} : await place.provider.polls.headers(key, Date.now());
+    const isOfAccount = accountOf(caller) !== null;
+    const contentType = body.headers.get("Content-Type");
+    const form = { contentType, isOfAccount };
+    const headers = sentHeaders(body.headers, { ...own, ...credential?.headers }, form);
+    const request = { url: `${baseUrl}${asked.target}`, headers, isLarge: false };
+    const answer = await passedOn(body.body, length, request, runtime);
+    if (answer === null) {
+      return errorAnswer(place.adapter, 504, "The upstream has not answered the relay.");
+    }
+    const secrets = isOfAccount ? hiddenTexts(key, webhookSecret) : hiddenTexts(credential?.key);
+    const { bytes } = withoutSecrets(answer, secrets);
+    return { status: answer.status, headers: passedHeaders(answer.headers), bytes };
+  },
+);
+
+/** @throws Problem `not_offered` for an account to which no upload with this owner of the key is offered. */
+function requireOffered(
+  { body: { keyOwner }, caller, runtime: { config } }: CallAboutJob,
+  { connection: { name } }: JobPlace,
+): void {
+  if (accountOf(caller) === null) return;
+  const isOffered = config.offers.some(
+    (offer) => offer.connection === name && offer.keyOwner === keyOwner && offer.takesUploads,
+  );
+  if (isOffered) return;
+  const detail = `Uploads to ${name} are not offered to accounts with this key of the upstream.`;
+  throw new Problem("not_offered", { detail });
+}
+
+/**
+ * Returns the number of bytes of a body, which its sender must state: the upstream is told it before the first byte.
+ * @throws Problem `length_required`; `payload_too_large`; `invalid_request` for a packed body.
+ */
+function requireLength(headers: Headers): number {
+  if (headers.has("Content-Encoding")) {
+    const message = "is not supported: send the body as it is";
+    throw invalidRequest([{ path: "/Content-Encoding", message }]);
+  }
+  const stated = headers.get("Content-Length") ?? "";
+  if (!/^\d{1,15}$/.test(stated)) {
+    throw new Problem("length_required", { detail: "An upload must state its Content-Length." });
+  }
+  const length = Number(stated);
+  if (length <= MAX_UPLOAD_BYTES) return length;
+  const detail = `An upload may have at most ${MAX_UPLOAD_MB} MB.`;
+  throw new Problem("payload_too_large", { detail });
+}
+
+/**
+ * Passes a body on as it comes.
+ * @returns the upstream's answer; null when there is none in time.
+ * @throws Problem when the client does not send the body to its end.
+ */
+async function passedOn(
+  body: ReadableStream<Uint8Array> | null,
+  length: number,
+  request: Omit<SubmitRequest, "body">,
+  { config }: Runtime,
+): Promise<SubmitAnswer | null> {
+  const { readable, writable } = new FixedLengthStream(length);
+  const stop = new AbortController();
+  const sending = sendPieces(body, length, writable, stop.signal);
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  void sending.then((fault) => {
+    if (fault === null) timer = setTimeout(() => stop.abort(), config.submitTimeoutMs);
+    else stop.abort();
+  });
+  const sent = { ...request, body: readable };
+  const answer = await withDeadline(MAX_UPLOAD_MS, (signal) => upload(sent, signal), stop.signal);
+  if (timer !== null) clearTimeout(timer);
+  // Ends the reading of a body that the upstream does not want to its end.
+  stop.abort();
+  const fault = await sending;
+  if (answer === null && fault !== null) throw fault;
+  return answer;
+}
+
+/**
+ * Sends a client's body piece by piece, so that only one is held.
+ * @returns what is at fault with the body; null when all of it was sent, and when the upstream takes no more.
+ */
+async function sendPieces(
+  body: ReadableStream<Uint8Array> | null,
+  length: number,
+  to: WritableStream<Uint8Array>,
+  stopped: AbortSignal,
+): Promise<Problem | null> {
+  const reader = (body ?? new Blob([]).stream()).getReader();
+  const writer = to.getWriter();
+  stopped.addEventListener("abort", () => {
+    void reader.cancel().catch(() => undefined);
+    void writer.abort().catch(() => undefined);
+  });
+  let sent = 0;
+  try {
+    for (;;) {
+      const piece = await nextPiece(reader);
+      if (stopped.aborted) return null;
+      if (piece instanceof Problem) return piece;
+      sent += piece?.length ?? 0;
+      if (piece === null ? sent < length : sent > length) return otherLength();
+      if (piece === null) break;
+      await writer.write(piece);
+    }
+    await writer.close();
+  } catch {
+    // The upstream has ended the connection, perhaps because it has answered already.
+  }
+  return null;
+}
+
+/** Returns the next piece of a client's body; null at its end, and a problem when none comes. */
+async function nextPiece(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<Uint8Array | Problem | null> {
+  const { promise: late, resolve } = Promise.withResolvers<Problem>();
+  const detail = `No part of the body has arrived for ${BODY_DEADLINE_MS / SECOND_MS} seconds.`;
+  const timer = setTimeout(() => resolve(bodyTimeout(detail)), BODY_DEADLINE_MS);
+  const read = reader.read().then(({ done, value }) => (done ? null : value), otherLength);
+  try {
+    return await Promise.race([read, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function otherLength(): Problem {
+  const message = "must be the number of bytes of the body";
+  return invalidRequest([{ path: "/Content-Length", message }]);
+}

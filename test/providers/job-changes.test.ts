@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import { type CallAnswer, jobCallOf } from "../../src/providers/job-calls.ts";
+import { ADAPTERS, declared } from "./adapters.ts";
+import { anAnswer } from "./answer.ts";
+import { EXAMPLES } from "./examples.ts";
+
+/** The providers whose SDKs have a call that deletes a job, although no call stops one that runs. */
+const DELETING = {
+  luma: "DELETE /generations/luma-1",
+  "openai-videos": "DELETE /v1/videos/video_1",
+};
+const CANCELING = EXAMPLES.flatMap(({ provider, cancels }) =>
+  cancels === undefined ? [] : [{ provider, ...cancels }],
+);
+
+it("exactly the providers with a documented call that cancels or deletes a job have one that clients can make", () => {
+  const described = [...ADAPTERS].filter(([, { jobCalls }]) => jobCalls?.cancel !== undefined);
+  const documented = [...CANCELING.map(({ provider }) => provider), ...Object.keys(DELETING)];
+  expect(described.map(([name]) => name).toSorted()).toEqual(documented.toSorted());
+});
+
+describe.each(CANCELING)("a client's call that cancels a job of $provider", (example) => {
+  const { provider, request, job } = example;
+  const { jobCalls, cancels } = adapterOf(provider);
+  const call = jobCallOf(jobCalls, request.method, request.path, "");
+
+  it("is the one that the provider documents, and names the job", () => {
+    expect(call).toMatchObject({ kind: "cancel", jobId: job.id });
+  });
+
+  it("is none with another method, or with a segment more or less", () => {
+    const methods = (["POST", "PUT", "DELETE"] as const).filter((each) => each !== request.method);
+    for (const method of methods) {
+      expect(jobCallOf(jobCalls, method, request.path, "")).toBeNull();
+    }
+    for (const path of [`${request.path}/x`, request.path.replace(`/${job.id}`, "")]) {
+      expect(jobCallOf(jobCalls, request.method, path, "")).toBeNull();
+    }
+  });
+
+  it("is answered with what the relay itself, as a client of the provider, would read as taken, ended or refused", () => {
+    if (call?.kind !== "cancel" || "read" in call.answer) return;
+    const { done, ended, refused } = call.answer;
+    expect(["canceled", "accepted"]).toContain(meaningOf(done(job.id)));
+    if (ended !== undefined) expect(meaningOf(ended)).toBe("ended");
+    const error = { status: refused, body: jobCalls.errorBody(refused, "task state is scheduled, can not cancel") };
+    const isByStatus = provider === "runway" || provider === "wavespeed";
+    if (!isByStatus && ended === undefined) expect(meaningOf(error)).toBe("refused");
+  });
+
+  function meaningOf({ status, body }: CallAnswer) {
+    return cancels?.read(anAnswer({ status, body: body ?? undefined }));
+  }
+});
+
+it.each(Object.entries(DELETING))("%s deletes a job by %s", (name, line) => {
+  const [method, path = ""] = line.split(" ");
+  const { jobCalls } = adapterOf(name);
+  expect(method).toBe("DELETE");
+  expect(jobCallOf(jobCalls, "DELETE", path, "")).toMatchObject({ kind: "cancel" });
+});
+
+it.each([
+  ["replicate", "/v1/predictions/p1", "POST /v1/predictions/p1/cancel"],
+  ["gemini", "/v1beta/interactions/i1", "POST /v1beta/interactions/i1/cancel"],
+  ["gemini", "/v1beta/interactions/i1", "POST /v1/interactions/i1/cancel"],
+])("%s answers a cancellation with the job, which is read at %s after %s", (name, read, line) => {
+  const [, path = ""] = line.split(" ");
+  const call = jobCallOf(adapterOf(name).jobCalls, "POST", path, "");
+  expect(call).toMatchObject({ kind: "cancel", answer: { read } });
+});
+
+it.each([
+  ["openai-videos", "/v1/videos/video_1/content", "", 1, "/v1/videos/video_1/content"],
+  ["openai-videos", "/v1/videos/video_1/content", "index=3", 1, "/v1/videos/video_1/content"],
+  ["newapi", "/v1/videos/task_1/content", "", 1, "/v1/videos/task_1/content"],
+  ["openrouter", "/api/v1/videos/v1/content", "", 1, "/api/v1/videos/v1/content"],
+  ["openrouter", "/api/v1/videos/v1/content", "index=1", 2, "/api/v1/videos/v1/content?index=1"],
+] as const)("%s has an output at GET %s?%s: number %i, asked at %s", (name, path, query, number, target) => {
+  const call = jobCallOf(adapterOf(name).jobCalls, "GET", path, query);
+  expect(call).toMatchObject({ kind: "content", number, target });
+});
+
+it.each(["-1", "1.5", "100", "a", ""])("no output of openrouter has the index %j", (index) => {
+  const { jobCalls } = adapterOf("openrouter");
+  expect(jobCallOf(jobCalls, "GET", "/api/v1/videos/v1/content", `index=${index}`)).toBeNull();
+});
+
+/** Sources: the pages and SDKs that the adapters name at `uploads`. */
+const UPLOADS = {
+  atlascloud: ["/api/v1/model/uploadMedia"],
+  higgsfield: ["/files/generate-upload-url"],
+  newapi: ["/v1/files"],
+  "openai-videos": ["/v1/files"],
+  replicate: ["/v1/files"],
+  runway: ["/v1/uploads"],
+  wavespeed: ["/api/v3/upload", "/api/v3/media/upload/binary"],
+};
+
+it("uploads are the calls that the documents and SDKs of these providers have, each a POST to exactly its path", () => {
+  const found = [...ADAPTERS].flatMap(([name, { jobCalls }]) =>
+    jobCalls?.uploads === undefined ? [] : [[name, jobCalls.uploads]],
+  );
+  expect(Object.fromEntries(found)).toEqual(UPLOADS);
+  for (const [name, paths] of Object.entries(UPLOADS)) {
+    const { jobCalls } = adapterOf(name);
+    for (const path of paths) {
+      expect(jobCallOf(jobCalls, "POST", path, "a=1")).toEqual({ kind: "upload", target: path });
+      for (const other of [`${path}/f1`, `${path}/`, `/x${path}`, path.toUpperCase()]) {
+        expect(jobCallOf(jobCalls, "POST", other, "")).toBeNull();
+      }
+      expect(jobCallOf(jobCalls, "PUT", path, "")).toBeNull();
+      expect(jobCallOf(jobCalls, "DELETE", `${path}/f1`, "")).toBeNull();
+    }
+  }
+});
+
+describe("a declared upstream", () => {
+  const declaration = {
+    provider: "generic",
+    base_url: "https://upstream.example.org",
+    submit: { path: "/run", id: "/id" },
+    poll: { path: "/status/{id}", state: "/status", outputs: ["/url"] },
+    auth: "Authorization: Bearer {key}",
+  };
+  const cancel = (call: object, poll: object = {}) =>
+    jobCallOf(
+      declared("own", {
+        ...declaration,
+        poll: { ...declaration.poll, ...poll },
+        cancel: call,
+      }).jobCalls ?? { read: [], errorBody: () => ({}) },
+      "POST",
+      "/cancel/j1",
+      "",
+    );
+
+  it("is canceled by clients at its declared path, and answers with the poll", () => {
+    const answer = { read: "/status/j1" };
+    expect(cancel({ path: "/cancel/{id}" })).toMatchObject({ kind: "cancel", jobId: "j1", answer });
+  });
+
+  it("has no call that cancels for clients where the id is in the body, or polls are POST", () => {
+    expect(cancel({ path: "/cancel", body: { id: "{id}" } })).toBeNull();
+    const poll = { path: "/status", method: "POST", body: { id: "{id}" } };
+    expect(cancel({ path: "/cancel/{id}" }, poll)).toBeNull();
+  });
+});
+
+function adapterOf(name: string) {
+  const adapter = ADAPTERS.get(name);
+  if (adapter?.jobCalls === undefined) throw new Error(`${name} describes no calls about jobs`);
+  const { jobCalls, cancels } = adapter;
+  return { jobCalls, cancels };
+}

@@ -1,0 +1,250 @@
+import { expect, it, vi } from "vitest";
+import { BODY_DEADLINE_MS } from "../../src/api/http/body.ts";
+import { aKey, anAccount, booksOf } from "./accounts.ts";
+import { invalid, refusal } from "./client.ts";
+import { until, useClock } from "./clock.ts";
+import { anUpstream, callJob, RELAY } from "./job-calls.ts";
+import { answering, type Outside } from "./outside.ts";
+import { aRateLimit, LIMITED } from "./rate-limits.ts";
+import { holdTimers } from "./timers.ts";
+
+useClock();
+
+const FILES = "https://api.replicate.com/v1/files";
+const PATH = "/v1/files";
+const TYPE = "multipart/form-data; boundary=fox";
+const FILE = `--fox\r\nContent-Disposition: form-data; name="content"; filename="a.png"\r\n\r\n${"p".repeat(200_000)}\r\n--fox--\r\n`;
+const CREATED = { id: "file-1", urls: { get: `${FILES}/file-1` } };
+const MIB = 1024 * 1024;
+
+/** Returns bindings with one offer of Replicate, with these further members. */
+function offering(more: object): object {
+  const offer = { connection: "replicate", models: ["acme/*"], price: { credits: 60 }, ...more };
+  return { ...RELAY, OFFERS: JSON.stringify([offer]) };
+}
+const OFFERED = offering({ uploads: true });
+
+function aReplicate(site = answering(CREATED, 201)): Outside {
+  return anUpstream(FILES, site);
+}
+
+interface Upload {
+  readonly path?: string;
+  readonly key?: string;
+  readonly body?: string | ReadableStream<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly bindings?: object;
+}
+
+/** Uploads a file as an SDK does: the length of the body is stated, unless the headers say otherwise. */
+function send({ path = PATH, body = FILE, bindings = OFFERED, ...upload }: Upload = {}) {
+  const length = typeof body === "string" ? { "Content-Length": String(body.length) } : {};
+  const headers = { "Content-Type": TYPE, ...length, ...upload.headers };
+  const key = upload.key === undefined ? {} : { key: upload.key };
+  return callJob("replicate", path, { method: "POST", body, headers, ...key }, bindings);
+}
+
+async function aFullKey() {
+  const account = await anAccount(100);
+  return { account, ...(await aKey(account)) };
+}
+
+it("an upload of the operator reaches the upstream byte for byte with the connection's key, and its answer the caller", async () => {
+  const outside = aReplicate();
+  const response = await send({ headers: { "X-Own": "1" } });
+  expect([response.status, await response.json()]).toEqual([201, CREATED]);
+  const [sent, ...others] = outside.sentTo(FILES);
+  expect(others).toEqual([]);
+  expect(sent).toMatchObject({ method: "POST", url: FILES, body: FILE, redirect: "manual" });
+  expect(sent?.headers).toMatchObject({
+    authorization: `Bearer ${RELAY.REPLICATE_API_TOKEN}`,
+    "content-type": TYPE,
+  });
+});
+
+it("an account uploads where an offer of the connection has uploads, and nothing is charged", async () => {
+  const outside = aReplicate();
+  const { account, key } = await aFullKey();
+  expect((await send({ key })).status).toBe(201);
+  expect(outside.sentTo(FILES)).toHaveLength(1);
+  expect(await booksOf(account)).toEqual(["grant 100"]);
+});
+
+it.each([
+  ["no offer", { ...RELAY, OFFERS: "[]" }],
+  ["an offer without uploads", offering({})],
+  ["an offer with uploads: false", offering({ uploads: false })],
+  ["an offer with uploads of another connection", offering({ uploads: true, connection: "fal" })],
+  ["an offer with uploads for customers' own keys", offering({ uploads: true, key: "customer" })],
+])("an upload of an account with %s is refused with 403 not_offered, unread", async (_, bindings) => {
+  const outside = aReplicate();
+  const { key } = await aFullKey();
+  const refused = await refusal(await send({ key, bindings }));
+  expect(refused).toEqual({ status: 403, code: "not_offered" });
+  expect(outside.sentTo("https://")).toEqual([]);
+});
+
+it("a customer's own key uploads where an offer is for it, and the upstream gets this key", async () => {
+  const outside = aReplicate();
+  const { key } = await aFullKey();
+  const bindings = offering({ uploads: true, key: "customer" });
+  const response = await send({
+    key: "test-only-customer-key",
+    headers: { "Relay-Key": key },
+    bindings,
+  });
+  expect(response.status).toBe(201);
+  expect(outside.sentTo(FILES)[0]?.headers["authorization"]).toBe("Bearer test-only-customer-key");
+});
+
+it.each([
+  ["without Content-Length", { "Content-Length": "" }, { status: 411, code: "length_required" }],
+  ["with a wrong one", { "Content-Length": "1e3" }, { status: 411, code: "length_required" }],
+  [
+    "of more than 100 MB",
+    { "Content-Length": String(100 * MIB + 1) },
+    { status: 413, code: "payload_too_large" },
+  ],
+  ["that is packed", { "Content-Encoding": "gzip" }, invalid("/Content-Encoding")],
+])("an upload %s is refused, and nothing is sent", async (_, headers, expected) => {
+  const outside = aReplicate();
+  expect(await refusal(await send({ headers }))).toEqual(expected);
+  expect(outside.sentTo("https://")).toEqual([]);
+});
+
+it.each([
+  ["shorter", FILE.length + 1],
+  ["longer", FILE.length - 1],
+])("a body that is %s than it states is refused, and gets no answer of the upstream", async (_, length) => {
+  aReplicate();
+  const response = await send({ headers: { "Content-Length": String(length) } });
+  expect(await refusal(response)).toEqual(invalid("/Content-Length"));
+});
+
+it("an upload is passed on while it comes: the upstream has its first part before the last one is sent", async () => {
+  const parts = ["one", "two"].map((text) => new TextEncoder().encode(text.repeat(100)));
+  const seen = Promise.withResolvers<void>();
+  let got = 0;
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const request = new Request(input, init);
+    for await (const piece of request.body ?? []) {
+      got += piece.length;
+      seen.resolve();
+    }
+    return Response.json(CREATED, { status: 201 });
+  });
+  const { readable, writable } = new IdentityTransformStream();
+  const writer = writable.getWriter();
+  const answer = send({ body: readable, headers: { "Content-Length": "600" } });
+  await writer.write(parts[0]);
+  await seen.promise;
+  expect(got).toBe(300);
+  await writer.write(parts[1]);
+  await writer.close();
+  expect((await answer).status).toBe(201);
+  expect(got).toBe(600);
+});
+
+it("a client that stops in the middle of an upload gets 408 after 30 seconds without a part, and the call to the upstream ends", async () => {
+  const aborted = vi.fn<() => void>();
+  vi.spyOn(globalThis, "fetch").mockImplementation(
+    (_, init) =>
+      new Promise((_resolve, reject) => {
+        init?.signal?.addEventListener("abort", () => {
+          aborted();
+          reject(new Error("aborted"));
+        });
+      }),
+  );
+  const pass = holdTimers(BODY_DEADLINE_MS);
+  const { readable, writable } = new IdentityTransformStream();
+  const answer = send({ body: readable, headers: { "Content-Length": "600" } });
+  let isAnswered = false;
+  void answer.finally(() => (isAnswered = true));
+  await until(() => {
+    pass();
+    return isAnswered;
+  });
+  expect(await refusal(await answer)).toEqual({ status: 408, code: "body_timeout" });
+  expect(aborted).toHaveBeenCalledOnce();
+  await writable.abort().catch(() => undefined);
+});
+
+it("an upstream that answers before the end of the file ends the upload with its answer", async () => {
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () =>
+    Response.json({ detail: "too large" }, { status: 413 }),
+  );
+  const response = await send();
+  expect([response.status, await response.json()]).toEqual([413, { detail: "too large" }]);
+});
+
+it("an upstream that does not answer an upload is 504 in its own form", async () => {
+  aReplicate(() => {
+    throw new Error("the connection was lost");
+  });
+  const response = await send();
+  expect(response.status).toBe(504);
+  expect(await response.json()).toMatchObject({ status: 504, detail: expect.any(String) });
+});
+
+it("the answer to an account's upload does not show the key of the connection", async () => {
+  aReplicate(({ headers }) => Response.json({ echo: headers["authorization"] }));
+  const { key } = await aFullKey();
+  const text = await (await send({ key })).text();
+  expect(text).toContain("echo");
+  expect(text).not.toContain(RELAY.REPLICATE_API_TOKEN);
+});
+
+it("uploads of an account are counted by LIMIT_SUBMITS, and a key that may only read uploads nothing", async () => {
+  const outside = aReplicate();
+  const { account, key } = await aFullKey();
+  const bindings = { ...OFFERED, LIMIT_SUBMITS: aRateLimit(1) };
+  expect((await send({ key, bindings })).status).toBe(201);
+  expect(await refusal(await send({ key, bindings }))).toEqual(LIMITED);
+  const { key: reading } = await aKey(account, "read");
+  const refused = await refusal(await send({ key: reading }));
+  expect(refused).toEqual({ status: 403, code: "forbidden" });
+  expect(outside.sentTo(FILES)).toHaveLength(1);
+});
+
+it("files are neither read, listed nor deleted, also not by the account that has uploaded them: 404, without a request", async () => {
+  const outside = aReplicate();
+  const { key } = await aFullKey();
+  for (const [method, path] of [
+    ["GET", PATH],
+    ["GET", `${PATH}/file-1`],
+    ["GET", `${PATH}/file-1/download`],
+    ["DELETE", `${PATH}/file-1`],
+    ["PUT", PATH],
+  ] as const) {
+    const response = await callJob("replicate", path, { method, key }, OFFERED);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ detail: expect.stringContaining("POST /v1/files") });
+  }
+  expect(outside.sentTo("https://")).toEqual([]);
+});
+
+it.each([
+  `${PATH}/`,
+  `/${PATH}`,
+  `${PATH}/file-1`,
+  "/v1/FILES",
+  "/v1%2ffiles",
+  "/v1/predictions/..%2ffiles",
+])("a POST to %s uploads nothing: 400 or 404, without a request", async (path) => {
+  const outside = aReplicate();
+  const { key } = await aFullKey();
+  const response = await send({ path, key });
+  expect([400, 404]).toContain(response.status);
+  expect(outside.sentTo("https://")).toEqual([]);
+});
+
+it("the query and the relay's own key do not reach the upstream with an upload", async () => {
+  const outside = aReplicate();
+  const { key } = await aFullKey();
+  await send({ path: `${PATH}?purpose=other`, key });
+  expect(outside.sentTo(FILES).map(({ url }) => url)).toEqual([FILES]);
+  const leaked = await send({ key, headers: { Accept: `text/${key}` } });
+  expect(await refusal(leaked)).toEqual(invalid("/accept"));
+  expect(outside.sentTo(FILES)).toHaveLength(1);
+});
