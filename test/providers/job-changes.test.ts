@@ -43,7 +43,10 @@ describe.each(CANCELING)("a client's call that cancels a job of $provider", (exa
     const { done, ended, refused } = call.answer;
     expect(["canceled", "accepted"]).toContain(meaningOf(done(job.id)));
     if (ended !== undefined) expect(meaningOf(ended)).toBe("ended");
-    const error = { status: refused, body: jobCalls.errorBody(refused, "task state is scheduled, can not cancel") };
+    const error = {
+      status: refused,
+      body: jobCalls.errorBody(refused, "task state is scheduled, can not cancel"),
+    };
     const isByStatus = provider === "runway" || provider === "wavespeed";
     if (!isByStatus && ended === undefined) expect(meaningOf(error)).toBe("refused");
   });
@@ -76,10 +79,13 @@ it.each([
   ["newapi", "/v1/videos/task_1/content", "", 1, "/v1/videos/task_1/content"],
   ["openrouter", "/api/v1/videos/v1/content", "", 1, "/api/v1/videos/v1/content"],
   ["openrouter", "/api/v1/videos/v1/content", "index=1", 2, "/api/v1/videos/v1/content?index=1"],
-] as const)("%s has an output at GET %s?%s: number %i, asked at %s", (name, path, query, number, target) => {
-  const call = jobCallOf(adapterOf(name).jobCalls, "GET", path, query);
-  expect(call).toMatchObject({ kind: "content", number, target });
-});
+] as const)(
+  "%s has an output at GET %s?%s: number %i, asked at %s",
+  (name, path, query, number, target) => {
+    const call = jobCallOf(adapterOf(name).jobCalls, "GET", path, query);
+    expect(call).toMatchObject({ kind: "content", number, target });
+  },
+);
 
 it.each(["-1", "1.5", "100", "a", ""])("no output of openrouter has the index %j", (index) => {
   const { jobCalls } = adapterOf("openrouter");

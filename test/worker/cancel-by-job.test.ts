@@ -29,19 +29,22 @@ interface Prediction {
   readonly set: (state: object) => void;
 }
 
-/** Submits a prediction, which `cancel` changes when the upstream is asked to cancel it. */
+/** Submits a prediction, which has the state `canceled` once the upstream is asked to cancel it. */
 async function aPrediction(
   key?: string,
-  cancel: object = { status: "canceled" },
+  canceledState: object = { status: "canceled" },
 ): Promise<Prediction> {
   const jobId = crypto.randomUUID().replaceAll("-", "");
   let state: object = { status: "processing" };
   const answer = () => Response.json({ id: jobId, version: MODEL, input: {}, urls, ...state });
   const urls = { get: `${API}/${jobId}`, cancel: `${API}/${jobId}/cancel` };
   const outside = anUpstream(API, ({ method, url }) => {
-    if (url.endsWith("/cancel")) state = cancel;
+    if (url.endsWith("/cancel")) state = canceledState;
     else if (method === "POST") {
-      return Response.json({ id: jobId, version: MODEL, status: "starting", urls }, { status: 201 });
+      return Response.json(
+        { id: jobId, version: MODEL, status: "starting", urls },
+        { status: 201 },
+      );
     }
     return answer();
   });
@@ -58,7 +61,9 @@ function cancel(jobId: string, key?: string, path = `/v1/predictions/${jobId}/ca
 }
 
 const asked = (outside: Outside, jobId: string) =>
-  outside.sentTo(`${API}/${jobId}`).map(({ method, url }: Sent) => `${method} ${url.slice(API.length)}`);
+  outside
+    .sentTo(`${API}/${jobId}`)
+    .map(({ method, url }: Sent) => `${method} ${url.slice(API.length)}`);
 
 it("predictions.cancel cancels the task, asks the upstream once, and is answered with the prediction as it then is", async () => {
   const { jobId, taskId, outside } = await aPrediction();
@@ -171,7 +176,8 @@ it("paths with tricks cancel nothing: 400 or 404, without a request", async () =
     `/v1/predictions/${jobId}/cancel/cancel`,
     `/v1/trainings/${jobId}/cancel`,
   ];
-  for (const path of tricks) expect([400, 404]).toContain((await cancel(jobId, undefined, path)).status);
+  for (const path of tricks)
+    expect([400, 404]).toContain((await cancel(jobId, undefined, path)).status);
   for (const method of ["PUT", "DELETE"]) {
     const response = await callJob("replicate", `/v1/predictions/${jobId}/cancel`, { method });
     expect(response.status).toBe(404);

@@ -19,7 +19,8 @@ const PERMITTED: Readonly<Record<string, RegExp>> = {
   operate:
     /^GET (?!.*(?:signing-secrets|keys|listen))|^POST \/(?:mcp|v1\/(?:tasks|submit|events|callbacks|redeliveries|reindex|wake))|^(?:PUT|DELETE) \/v1\/submit/,
   all: /^(?!GET .*listen)/,
-  "account read": /^GET \/v1\/(?:tasks|submit|accounts\/)(?!.*signing-secrets)|verify$|^POST \/mcp$/,
+  "account read":
+    /^GET \/v1\/(?:tasks|submit|accounts\/)(?!.*signing-secrets)|verify$|^POST \/mcp$/,
   "account full":
     /^GET \/v1\/(?:tasks|submit|accounts\/|listen)|^(?:PUT|DELETE) \/v1\/submit|^POST \/(?:mcp|v1\/(?:tasks\/\{id\}\/(?:redeliver|verify|cancel)|submit|redeliveries|callbacks))/,
 };

@@ -76,13 +76,16 @@ it.each([
   ["an offer with uploads: false", offering({ uploads: false })],
   ["an offer with uploads of another connection", offering({ uploads: true, connection: "fal" })],
   ["an offer with uploads for customers' own keys", offering({ uploads: true, key: "customer" })],
-])("an upload of an account with %s is refused with 403 not_offered, unread", async (_, bindings) => {
-  const outside = aReplicate();
-  const { key } = await aFullKey();
-  const refused = await refusal(await send({ key, bindings }));
-  expect(refused).toEqual({ status: 403, code: "not_offered" });
-  expect(outside.sentTo("https://")).toEqual([]);
-});
+])(
+  "an upload of an account with %s is refused with 403 not_offered, unread",
+  async (_, bindings) => {
+    const outside = aReplicate();
+    const { key } = await aFullKey();
+    const refused = await refusal(await send({ key, bindings }));
+    expect(refused).toEqual({ status: 403, code: "not_offered" });
+    expect(outside.sentTo("https://")).toEqual([]);
+  },
+);
 
 it("a customer's own key uploads where an offer is for it, and the upstream gets this key", async () => {
   const outside = aReplicate();
@@ -115,11 +118,14 @@ it.each([
 it.each([
   ["shorter", FILE.length + 1],
   ["longer", FILE.length - 1],
-])("a body that is %s than it states is refused, and gets no answer of the upstream", async (_, length) => {
-  aReplicate();
-  const response = await send({ headers: { "Content-Length": String(length) } });
-  expect(await refusal(response)).toEqual(invalid("/Content-Length"));
-});
+])(
+  "a body that is %s than it states is refused, and gets no answer of the upstream",
+  async (_, length) => {
+    aReplicate();
+    const response = await send({ headers: { "Content-Length": String(length) } });
+    expect(await refusal(response)).toEqual(invalid("/Content-Length"));
+  },
+);
 
 it("an upload is passed on while it comes: the upstream has its first part before the last one is sent", async () => {
   const parts = ["one", "two"].map((text) => new TextEncoder().encode(text.repeat(100)));
@@ -219,7 +225,9 @@ it("files are neither read, listed nor deleted, also not by the account that has
   ] as const) {
     const response = await callJob("replicate", path, { method, key }, OFFERED);
     expect(response.status).toBe(404);
-    expect(await response.json()).toMatchObject({ detail: expect.stringContaining("POST /v1/files") });
+    expect(await response.json()).toMatchObject({
+      detail: expect.stringContaining("POST /v1/files"),
+    });
   }
   expect(outside.sentTo("https://")).toEqual([]);
 });

@@ -60,7 +60,8 @@ export const cancelJob = operation(
     const applied = await taskClient(env, taskId).cancelJob(question, caller);
     if (isUnknown(applied)) return unknownJob(place);
     const end = await endOf(applied, readingBy({ ...call, params: { id: taskId } }));
-    if ("read" in answer) return await readNow(call, place, taskId, { ...asked, target: answer.read });
+    if ("read" in answer)
+      return await readNow(call, place, taskId, { ...asked, target: answer.read });
     const shown = cancelAnswer(answer, end, jobId, place);
     shown.headers.set("Relay-Task-Id", taskId);
     return shown;

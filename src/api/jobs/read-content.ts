@@ -83,8 +83,8 @@ async function sent(
   if (linked !== null) {
     const { expiresAt, place: placed } = linked;
     const expiresAtS = Math.floor(expiresAt / SECOND_MS);
-    const output = { ...about, expiresAtS };
-    const served = await serveOutput(body, output, async () => placed, runtime, env);
+    const link = { ...about, expiresAtS };
+    const served = await serveOutput(body, link, async () => placed, runtime, env);
     return served ?? responseOf(noOutput(place));
   }
   const { connection } = place;
@@ -109,8 +109,7 @@ async function fromUpstream(
   const owner = { taskId, connection: name, customerKey: customer?.key ?? null };
   const stored = await connectionOf(owner, runtime);
   const isStored = customer === null || customer.key !== null;
-  const keyed =
-    stored === null || isStored ? stored : withCustomerKey(stored, customer.ownKey);
+  const keyed = stored === null || isStored ? stored : withCustomerKey(stored, customer.ownKey);
   const { polls } = keyed?.provider ?? { polls: null };
   const key = keyed?.key ?? null;
   const keyHeaders = polls === null || key === null ? {} : await polls.headers(key, Date.now());

@@ -27,7 +27,7 @@ import {
 const MAX_UPLOAD_MB = 100;
 const MAX_UPLOAD_BYTES = MAX_UPLOAD_MB * 1024 * 1024;
 /** Longest time in milliseconds for an upload and its answer: 100 MB need less at 1.5 Mbit/s. */
-export const MAX_UPLOAD_MS = 10 * MINUTE_MS;
+const MAX_UPLOAD_MS = 10 * MINUTE_MS;
 
 /**
  * Passes a file, which a client uploads for a later job, on to the upstream, for operators, and for accounts to which an
@@ -115,19 +115,28 @@ async function passedOn(
   const { readable, writable } = new FixedLengthStream(length);
   const stop = new AbortController();
   const sending = sendPieces(body, length, writable, stop.signal);
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  void sending.then((fault) => {
-    if (fault === null) timer = setTimeout(() => stop.abort(), config.submitTimeoutMs);
-    else stop.abort();
-  });
+  void endInTime(sending, config.submitTimeoutMs, stop);
   const sent = { ...request, body: readable };
   const answer = await withDeadline(MAX_UPLOAD_MS, (signal) => upload(sent, signal), stop.signal);
-  if (timer !== null) clearTimeout(timer);
   // Ends the reading of a body that the upstream does not want to its end.
   stop.abort();
   const fault = await sending;
   if (answer === null && fault !== null) throw fault;
   return answer;
+}
+
+/**
+ * Ends a call when the client's body is at fault, and after all of it was sent when the upstream has not answered in time.
+ */
+async function endInTime(
+  sending: Promise<Problem | null>,
+  answerMs: number,
+  stop: AbortController,
+): Promise<void> {
+  if ((await sending) === null) {
+    await scheduler.wait(answerMs, { signal: stop.signal }).catch(() => undefined);
+  }
+  stop.abort();
 }
 
 /**

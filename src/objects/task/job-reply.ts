@@ -60,11 +60,7 @@ export type JobOutput =
  * @param ownKey the caller's own key of the provider, where the task's is gone; null otherwise.
  * @param number number of the output, counted from 1.
  */
-export function jobOutputOf(
-  record: CreatedTask,
-  ownKey: string | null,
-  number: number,
-): JobOutput {
+export function jobOutputOf(record: CreatedTask, ownKey: string | null, number: number): JobOutput {
   const source = isTerminal(record) ? sourcesOf(record)[number - 1] : undefined;
   if (source === undefined) return { kind: "none" };
   const { recordedAt } = record;

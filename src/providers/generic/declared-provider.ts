@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../core/json.ts";
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelAdapter, CancelReading } from "../cancel.ts";
@@ -49,13 +50,16 @@ export function declaredProvider(declaration: Declaration, name: string): Upstre
  * declaration states neither.
  */
 function jobCallsOf({ path, method }: DeclaredPoll, cancel: DeclaredCancel | null): JobCallAdapter {
-  const errorBody = (_status: number, message: string) => ({ error: { message } });
   if (method === "POST") return { read: [], errorBody };
   const read = templateOf(path);
   if (cancel === null || !cancel.path.includes("{id}")) return { read: [read], errorBody };
   const paths = [templateOf(cancel.path)];
   const call = { method: cancel.method ?? "POST", paths, answer: { read } };
   return { read: [read], cancel: call, errorBody };
+}
+
+function errorBody(_status: number, message: string): JsonObject {
+  return { error: { message } };
 }
 
 function templateOf(path: string): JobPath {
