@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { aKey, anAccount, balanceOf, booksOf } from "./accounts.ts";
 import { ORIGIN, refusal } from "./client.ts";
 import { pass, useClock } from "./clock.ts";
+import { useHeldWaits } from "./held-waits.ts";
 import { aSubmittedTask, anUpstream, callJob, RELAY } from "./job-calls.ts";
 import { untilIdle } from "./objects.ts";
 import type { Outside, Sent } from "./outside.ts";
@@ -17,6 +18,7 @@ const PRICE = 60;
 const OFFERS = JSON.stringify([
   { connection: "replicate", models: ["acme/*"], price: { credits: PRICE } },
   { connection: "openai-videos", models: ["*"], price: { credits: PRICE } },
+  { connection: "ark", models: ["*"], price: { credits: PRICE } },
 ]);
 const OFFERED = { ...RELAY, OFFERS };
 
@@ -310,6 +312,41 @@ it.each([
     expect(changes).toHaveLength(1);
   },
 );
+
+describe("a cancellation that the upstream does not confirm", () => {
+  useHeldWaits();
+
+  /** Cancels a task of Ark whose job has this state, and whose upstream answers a `DELETE` with this status. */
+  async function unconfirmed(state: string, status: number) {
+    const { prefix, path, body, created, cancel: line } = JOBS.ark;
+    const outside = anUpstream(prefix, ({ method }) => {
+      if (method === "DELETE") return Response.json({}, { status });
+      return Response.json(method === "POST" ? created : { ...JOBS.ark.read, status: state });
+    });
+    const account = await anAccount(100);
+    const { key } = await aKey(account);
+    const taskId = await aSubmittedTask({ connection: "ark", path, body, bindings: OFFERED, key });
+    const target = line.slice("DELETE ".length);
+    const response = await callJob("ark", target, { method: "DELETE", key }, OFFERED);
+    return { account, taskId, outside, response };
+  }
+
+  it.each([
+    ["running", 200, 409, "in a state in which Ark cancels nothing"],
+    ["queued", 409, 409, "with a refusal"],
+    ["queued", 503, 504, "with an error of the upstream"],
+    ["queued", 404, 504, "with an answer that is not understood"],
+  ])(
+    "a job that is %s, for whose DELETE there is %i, is answered with %i in the upstream's form, and goes on: %s",
+    async (state, status, expected) => {
+      const { account, taskId, response } = await unconfirmed(state, status);
+      expect(response.status).toBe(expected);
+      expect(await response.json()).toMatchObject({ error: { code: expect.any(String) } });
+      expect(await readSubmitted(taskId, OFFERED)).not.toMatchObject({ status: "failed" });
+      expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`]);
+    },
+  );
+});
 
 it("an account cannot delete a running video of an upstream that stops no job: 400 in the upstream's form, and no refund", async () => {
   const account = await anAccount(100);

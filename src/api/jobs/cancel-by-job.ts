@@ -25,7 +25,7 @@ import { readNow } from "./read-job.ts";
  * - `done`: the job is canceled, or the upstream has taken the order.
  * - `ended`: the job had ended before.
  * - `refused`: the upstream does not cancel the job, or the account may not have it canceled.
- * - `unknown`: the upstream has not answered, or its answer was not understood.
+ * - `unknown`: the upstream has not answered yet, or its answer was not understood.
  */
 type CancelEnd = "done" | "ended" | "refused" | "unknown";
 
@@ -90,7 +90,8 @@ async function endOf(applied: Applied, reading: Reading): Promise<CancelEnd> {
 function endOfTask({ isTerminal, cancellation }: TaskReply): CancelEnd {
   if (cancellation === "confirmed" || cancellation === "not_sent") return "done";
   if (isTerminal || cancellation === "ended") return "ended";
-  return cancellation === "refused" || cancellation === "unknown" ? cancellation : "done";
+  if (cancellation === "accepted") return "done";
+  return cancellation === "refused" ? "refused" : "unknown";
 }
 
 function cancelAnswer(
