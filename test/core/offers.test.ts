@@ -4,7 +4,7 @@ import { parseOffers } from "../../src/config/offers.ts";
 import { configuredWith, MARK } from "./configuration.ts";
 
 const OFFER = { connection: "ark", models: ["m"] };
-const OFFERED = { ...OFFER, keyOwner: "connection" };
+const OFFERED = { ...OFFER, keyOwner: "connection", takesUploads: false };
 const SHAPE =
   'must be JSON like [{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]';
 const POINTER = "must have /name for a member of the body or ?name for a parameter of the query";
@@ -37,12 +37,17 @@ const READ: readonly [what: string, written: object, read: object][] = [
   [
     "for customers with a key of their own",
     { ...OFFER, key: "customer" },
-    { ...OFFER, keyOwner: "customer", path: null, limits: [], price: null, tool: null },
+    { ...OFFERED, keyOwner: "customer", path: null, limits: [], price: null, tool: null },
   ],
   [
     "whose other members are null, as if they were absent",
-    { ...OFFER, key: null, path: null, limits: null, price: null },
+    { ...OFFER, key: null, path: null, limits: null, price: null, uploads: null },
     { ...OFFERED, path: null, limits: [], price: null, tool: null },
+  ],
+  [
+    "with uploads",
+    { ...OFFER, uploads: true },
+    { ...OFFERED, path: null, limits: [], price: null, takesUploads: true, tool: null },
   ],
   [
     "with a path and a price",
@@ -267,6 +272,7 @@ const FAULTS: readonly [what: string, value: unknown, message: string][] = [
     limitedBy({ min: 11, max: 10 }),
     "must not have a min above its max at 0.limits./a",
   ],
+  ["uploads that is a text", [{ ...OFFER, uploads: MARK }], "must have true or false at 0.uploads"],
   [
     "optional that is a text",
     limitedBy({ max: 1, optional: MARK }),

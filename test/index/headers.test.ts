@@ -77,13 +77,12 @@ async function exampleOf({ method, path }: Route): Promise<Example> {
   return { path: filled, ...(method === "POST" && { body: BODIES[name]?.(task) ?? {} }) };
 }
 
-/**
- * Routes that answer 404 in these tests, which have no upstream and keep no outputs; the `GET` exists for its explanation
- * alone.
- */
+/** Routes that answer 404 in these tests, which have no upstream and keep no outputs. */
 const UNANSWERED = [
   "POST /v1/submit/{connection}/{+path}",
   "GET /v1/submit/{connection}/{+path}",
+  "DELETE /v1/submit/{connection}/{+path}",
+  "PUT /v1/submit/{connection}/{+path}",
   "DELETE /v1/tasks/{id}/outputs/{output}",
 ];
 /** Routes whose answers anyone may cache. */
