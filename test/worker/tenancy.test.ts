@@ -57,8 +57,13 @@ function send({ method, path }: Route, { task, account }: Aim, key = tenant.key)
 
 const GUARDED = ROUTES.filter(({ access }) => access !== "anyone");
 const isOpenTo = ({ access }: Route) => access !== "anyone" && mayAccount("full", access);
-/** Without submissions, whose path names no task; submit-accounts.test.ts tests which ones an account may make. */
-const FOR_ACCOUNTS = GUARDED.filter((route) => isOpenTo(route) && route.id !== "submitJob");
+/**
+ * Without submissions and calls about jobs, whose paths name no task: submit-accounts.test.ts tests which ones an account
+ * may make, and read-job.test.ts, cancel-by-job.test.ts and outputs/content.test.ts attack the jobs of others.
+ */
+const FOR_ACCOUNTS = GUARDED.filter(
+  (route) => isOpenTo(route) && !route.path.startsWith("/v1/submit/"),
+);
 const FOR_OTHERS = GUARDED.filter((route) => !isOpenTo(route));
 
 /** Returns the parts of answers that must not differ, without what is new in each answer. */
