@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { aKey, anAccount } from "../worker/accounts.ts";
 import { callWith, OPERATOR_KEY, ORIGIN } from "../worker/client.ts";
-import { useClock } from "../worker/clock.ts";
+import { realMs, useClock } from "../worker/clock.ts";
 import { aSubmittedTask, callJob } from "../worker/job-calls.ts";
 import { untilIdle } from "../worker/objects.ts";
 import { aRateLimit } from "../worker/rate-limits.ts";
@@ -79,6 +79,22 @@ it("the content of a video that has ended is what the upstream sends, asked with
   expect(await bytesIn(response)).toEqual(VIDEO_BYTES);
   const asked = upstream.sentTo(there).at(-1);
   expect(asked?.headers["authorization"]).toBe(`Bearer ${KEY}`);
+});
+
+it("the content is asked for right after the read that says completed, before the relay has applied it: the call waits, and gets the file", async () => {
+  const isAsked = Promise.withResolvers<void>();
+  const file: Site = async (sent, signal) => {
+    if (sent.headers["range"] === "bytes=0-0") await isAsked.promise;
+    return await sending(VIDEO_BYTES)(sent, signal);
+  };
+  const { poll, content } = await aVideo(completed, LINKING, OPERATOR_KEY, file);
+  await poll();
+  let isAnswered = false;
+  const answer = content().finally(() => (isAnswered = true));
+  await realMs(100);
+  expect(isAnswered).toBe(false);
+  isAsked.resolve();
+  expect(await bytesIn(await answer)).toEqual(VIDEO_BYTES);
 });
 
 it("a range of the content is passed on to the upstream, and answered with 206", async () => {

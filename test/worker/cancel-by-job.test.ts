@@ -35,6 +35,7 @@ interface Prediction {
 async function aPrediction(
   key?: string,
   canceledState: object = { status: "canceled" },
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Prediction> {
   const jobId = crypto.randomUUID().replaceAll("-", "");
   let state: object = { status: "processing" };
@@ -51,7 +52,13 @@ async function aPrediction(
     return answer();
   });
   const body = { version: MODEL, input: { prompt: "a fox" } };
-  const call = { connection: "replicate", path: "/v1/predictions", body, bindings: OFFERED };
+  const call = {
+    connection: "replicate",
+    path: "/v1/predictions",
+    body,
+    bindings: OFFERED,
+    headers,
+  };
   const taskId = await aSubmittedTask({ ...call, ...(key !== undefined && { key }) });
   return { jobId, taskId, outside, set: (other) => (state = other) };
 }
@@ -166,6 +173,17 @@ it("another account, and an account for a job of the operator, cancel nothing: 4
   }
   expect(asked(ofOperator.outside, ofOperator.jobId)).toEqual([]);
   expect(await readSubmitted(own.taskId, OFFERED)).toMatchObject({ status: "pending" });
+});
+
+it("an account neither cancels nor reads a job that the operator has submitted for it: 404, without a request", async () => {
+  const account = await anAccount(100);
+  const { key } = await aKey(account);
+  const { jobId, taskId, outside } = await aPrediction(undefined, {}, { "Relay-Account": account });
+  expect((await cancel(jobId, key)).status).toBe(404);
+  const read = await callJob("replicate", `/v1/predictions/${jobId}`, { key }, OFFERED);
+  expect(read.status).toBe(404);
+  expect(asked(outside, jobId)).toEqual([]);
+  expect(await readSubmitted(taskId, OFFERED)).toMatchObject({ status: "pending", account });
 });
 
 it("paths with tricks cancel nothing: 400 or 404, without a request", async () => {
