@@ -331,23 +331,23 @@ it.each([
   },
 );
 
+/** Cancels a task of Ark whose job has this state, and whose upstream answers a `DELETE` with this status. */
+async function unconfirmed(state: string, status: number) {
+  const { prefix, path, body, created, cancel: line } = JOBS.ark;
+  const outside = anUpstream(prefix, ({ method }) => {
+    if (method === "DELETE") return Response.json({}, { status });
+    return Response.json(method === "POST" ? created : { ...JOBS.ark.read, status: state });
+  });
+  const account = await anAccount(100);
+  const { key } = await aKey(account);
+  const taskId = await aSubmittedTask({ connection: "ark", path, body, bindings: OFFERED, key });
+  const target = line.slice("DELETE ".length);
+  const response = await callJob("ark", target, { method: "DELETE", key }, OFFERED);
+  return { account, taskId, outside, response };
+}
+
 describe("a cancellation that the upstream does not confirm", () => {
   useHeldWaits();
-
-  /** Cancels a task of Ark whose job has this state, and whose upstream answers a `DELETE` with this status. */
-  async function unconfirmed(state: string, status: number) {
-    const { prefix, path, body, created, cancel: line } = JOBS.ark;
-    const outside = anUpstream(prefix, ({ method }) => {
-      if (method === "DELETE") return Response.json({}, { status });
-      return Response.json(method === "POST" ? created : { ...JOBS.ark.read, status: state });
-    });
-    const account = await anAccount(100);
-    const { key } = await aKey(account);
-    const taskId = await aSubmittedTask({ connection: "ark", path, body, bindings: OFFERED, key });
-    const target = line.slice("DELETE ".length);
-    const response = await callJob("ark", target, { method: "DELETE", key }, OFFERED);
-    return { account, taskId, outside, response };
-  }
 
   it.each([
     ["running", 200, 409, "in a state in which Ark cancels nothing"],
