@@ -14,6 +14,7 @@ import { Parties } from "./parties.ts";
 import { isForPoll } from "./poll-rules.ts";
 import { isSuperseded, readFault, restFault, readWriteFault } from "./rest-rules.ts";
 import { runMicrotasks, untilQuiet } from "./microtasks.ts";
+import { submittedJobOf } from "../../src/core/record/submitted-job.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { type InitialState, type Setting, settingFor } from "./setting.ts";
 import { type Submitting, Submitters } from "./submitters.ts";
@@ -253,8 +254,11 @@ export class World implements SharedState {
     const ended = loop.applyAndErase(event);
     instance.isRowOrdered = false;
     const commits = [...instance.commits];
-    // The copies of outputs are deleted before the task is erased, so that other events may come between.
-    const isLater = erasures > 0 && before !== null && outputsToDelete(before) !== null;
+    // Copies of outputs are deleted and a submitted job is forgotten before the task is erased, so that other events may
+    // come between.
+    const hasMore =
+      before !== null && (outputsToDelete(before) !== null || submittedJobOf(before) !== null);
+    const isLater = erasures > 0 && hasMore;
     const early = this.disk.written.record;
     const decision = await ended;
     this.checker.erasures = Math.max(0, this.checker.erasures - erasures);
