@@ -13,11 +13,12 @@ const TASK = "task";
  */
 export class JobObject extends DurableObject {
   /**
-   * Stores to which task the job belongs.
-   * @returns always true, so that the caller can tell that it is stored.
+   * Stores to which task the job belongs, unless it belongs to another one already: at some upstreams the caller names the
+   * job, and must not take over that of somebody else.
+   * @returns always true, so that the caller can tell that the job belongs to a task.
    */
   setTask(taskId: string): true {
-    this.ctx.storage.kv.put(TASK, taskId);
+    if (this.task() === null) this.ctx.storage.kv.put(TASK, taskId);
     return true;
   }
 

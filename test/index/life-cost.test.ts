@@ -459,7 +459,7 @@ it("a task that the relay submits uses only this more than a registered and atta
   expect(differences.filter(([, more]) => more > 0)).toEqual([
     ["objectRequests", 2],
     ["rowsWritten", 1],
-    ["rowsRead", 1],
+    ["rowsRead", 2],
     ["subrequests", 3],
   ]);
 });

@@ -214,3 +214,14 @@ it("after a task is erased, the id of its job finds no task, and reading the job
   pass(1_001);
   expect((await read(jobId)).status).toBe(404);
 });
+
+it("a job that belongs to a task stays with it when another task names the same job, until the first task is erased", async () => {
+  const jobs = env.JOBS.getByName(`replicate:${crypto.randomUUID()}`);
+  await jobs.setTask("first");
+  await jobs.setTask("second");
+  expect(await jobs.task()).toBe("first");
+  await jobs.forget("second");
+  expect(await jobs.task()).toBe("first");
+  await jobs.forget("first");
+  expect(await jobs.task()).toBe(null);
+});
