@@ -3,7 +3,7 @@ export type { CallOptions, CancelOptions, KeyedCallOptions, RelayOptions } from 
 export { RelayProblem } from "./problem.ts";
 export type { Issue, ProblemCode } from "./problem.ts";
 export type { Send } from "./retry.ts";
-export type { Price, Submission, SubmitInit, SubmitOptions } from "./submit.ts";
+export type { CallInit, Price, Submission, SubmitInit, SubmitOptions } from "./submit.ts";
 export { verify } from "./verify.ts";
 export type { RawRequest, VerifiedCallback } from "./verify.ts";
 export { VerificationError } from "./verification-error.ts";

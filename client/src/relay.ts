@@ -4,7 +4,7 @@ import type { CallOptions, CancelOptions, KeyedCallOptions, RelayOptions } from 
 import { RelayProblem } from "./problem.ts";
 import { retrying, type Send } from "./retry.ts";
 import type { paths } from "./schema.d.ts";
-import { type Submission, submission, type SubmitInit } from "./submit.ts";
+import { type CallInit, type Submission, type SubmitInit, upstreamRequest } from "./submit.ts";
 import type {
   EndedTask,
   ListedTask,
@@ -29,7 +29,6 @@ const WAIT_RETRIES = {
   forMs: 300_000,
   answerWithinMs: ANSWER_WITHIN_MS + LONGEST_WAIT_S * 1000,
 };
-const always = () => true;
 
 /**
  * A client of one relay. Every method rejects with a `RelayProblem` when the relay refuses the request. A request
@@ -48,25 +47,28 @@ export class TaskRelay {
   readonly #repeating: Send;
   /** Sends a request that waits for a result, and sends it again after failures, for up to five minutes. */
   readonly #waiting: Send;
-  /** Sends a submission, and sends it again after a failure, under the same key. */
-  readonly #submitting: Send;
-  readonly #url: string;
-  /** The key as bearer token; undefined without a key. */
-  readonly #authorization: string | undefined;
+  /**
+   * Makes a call of an upstream's own API through the relay, e.g. the `GET` that reads a job, and returns every answer. It
+   * is sent again after a failure, a `POST` under the same key.
+   */
+  readonly call: (connection: string, path: string, init: CallInit) => Promise<Response>;
+  /** URL of the relay. */
+  readonly url: string;
 
   constructor({ url, key, fetch: custom, retryForMs: forMs = RETRY_FOR_MS }: RelayOptions) {
     const send: Send = custom ?? ((request) => fetch(request));
     const retries = { forMs, answerWithinMs: ANSWER_WITHIN_MS };
     this.#send = send;
-    this.#repeating = retrying(send, { ...retries, isRepeatable: always });
-    this.#waiting = retrying(send, { ...WAIT_RETRIES, isRepeatable: always });
-    const submitted = { forMs, answerWithinMs: SUBMITTED_WITHIN_MS, isRepeatable: always };
-    this.#submitting = retrying(send, submitted);
-    this.#url = url;
-    this.#authorization = key && `Bearer ${key}`;
+    this.#repeating = retrying(send, retries);
+    this.#waiting = retrying(send, WAIT_RETRIES);
+    const calling = retrying(send, { forMs, answerWithinMs: SUBMITTED_WITHIN_MS });
+    const authorization = key && `Bearer ${key}`;
+    this.call = (connection, path, init) =>
+      calling(upstreamRequest(url, connection, path, authorization, init));
+    this.url = url;
     this.api = createClient<paths>({
       baseUrl: url,
-      headers: { Authorization: this.#authorization },
+      headers: { Authorization: authorization },
       fetch: retrying(send, { ...retries, isRepeatable }),
     });
   }
@@ -80,8 +82,7 @@ export class TaskRelay {
    * it.
    */
   async submit(connection: string, path: string, init: SubmitInit = {}): Promise<Submission> {
-    const request = submission(this.#url, connection, path, this.#authorization, init);
-    const response = await this.#submitting(request);
+    const response = await this.call(connection, path, init);
     const taskId = response.headers.get("Relay-Task-Id");
     if (taskId === null) throw new RelayProblem(response, await response.json().catch(() => null));
     return { taskId, statusUrl: response.headers.get("Relay-Status-Url"), response };

@@ -8,8 +8,10 @@ export interface RetryOptions {
   readonly forMs: number;
   /** Longest wait in milliseconds for the headers of an answer. */
   readonly answerWithinMs: number;
-  /** Tells whether a request may be sent again although its first sending may have had an effect. */
-  readonly isRepeatable: (request: Request) => boolean;
+  /**
+   * Tells whether a request may be sent again although its first sending may have had an effect. Absent where every one may.
+   */
+  readonly isRepeatable?: (request: Request) => boolean;
 }
 
 const FIRST_PAUSE_MS = 250;
@@ -22,7 +24,7 @@ const LONGEST_PAUSE_MS = 8000;
 export function retrying(send: Send, { forMs, answerWithinMs, isRepeatable }: RetryOptions): Send {
   return async (request) => {
     let giveUpAt = Infinity;
-    const isSafe = isRepeatable(request);
+    const isSafe = isRepeatable?.(request) ?? true;
     for (let failures = 0; ; failures++) {
       const outcome = await attempt(send, request, answerWithinMs);
       const pauseMs = pauseAfter(outcome, failures, isSafe);

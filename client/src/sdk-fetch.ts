@@ -1,4 +1,3 @@
-import { RelayProblem } from "./problem.ts";
 import type { TaskRelay } from "./relay.ts";
 import type { SubmitOptions } from "./submit.ts";
 
@@ -9,16 +8,18 @@ export interface SdkFetchOptions extends SubmitOptions {
 
 /** Headers in which SDKs of upstreams send their keys. */
 const KEY_HEADERS = ["Authorization", "x-api-key", "x-goog-api-key", "x-key"];
+/** Methods of requests that must not have a body. */
+const BODILESS = ["GET", "HEAD"];
 /** Number of failed calls whose keys are kept for their repetition. */
 const MAX_FAILED = 1000;
 
 /**
- * Returns a `fetch` to hand to the SDK of an upstream, which submits the SDK's jobs through the relay: what the SDK posts
- * below `baseUrl` is submitted, with the relay's key in place of the SDK's or, with `key: "customer"`, beside it. All else
- * that it sends below `baseUrl` is answered with 404, because the relay itself asks for the state of jobs. Requests to other
+ * Returns a `fetch` to hand to the SDK of an upstream, which works through the relay: what the SDK posts below `baseUrl` is
+ * submitted, and its other calls there, which read or cancel its jobs, go to the relay too, with the relay's key in place
+ * of the SDK's or, with `key: "customer"`, beside it. So do the links of answers that lead to the relay. Requests to other
  * servers go there unchanged.
  *
- * Each call gets an `Idempotency-Key`, unless the SDK has sent one. A call without an answer, or answered with 5xx,
+ * Each posted call gets an `Idempotency-Key`, unless the SDK has sent one. A call without an answer, or answered with 5xx,
  * leaves its key to the next equal call, which is the repetition by the SDK: it submits nothing a second time.
  */
 export function fetchFor(
@@ -26,31 +27,38 @@ export function fetchFor(
   connection: string,
   { baseUrl, ...options }: SdkFetchOptions,
 ): typeof fetch {
-  const hasOwnKey = options.key === "customer";
-  const base = `${baseUrl.replace(/(?<!\/)\/+$/, "")}/`;
+  const { key } = options;
+  const bases = [baseUrl, `${relay.url}/v1/submit/${connection}`].map(withSlash);
   const failed = new FailedCalls();
   return async (input, init) => {
-    const { href, search, pathname } = new URL(input instanceof Request ? input.url : input);
-    if (!href.startsWith(base)) return fetch(input, init);
+    const { href, origin, pathname, search } = new URL(
+      input instanceof Request ? input.url : input,
+    );
+    const base = bases.find((each) => href.startsWith(each));
+    if (base === undefined) return fetch(input, init);
     const request = new Request(input, init);
-    if (request.method !== "POST") return notSubmitted(request.method);
-    const { signal } = request;
-    const body = await request.arrayBuffer();
-    const headers = hasOwnKey ? request.headers : withoutKeys(request.headers);
-    const call = await digestOf(href, headers, body);
-    const idempotencyKey = headers.get("Idempotency-Key") ?? failed.take(call);
-    const path = pathname.slice(new URL(base).pathname.length);
-    const query = search.slice(1);
-    const given = { ...options, body, headers, query, signal, idempotencyKey };
+    const { method, signal } = request;
+    const path = (origin + pathname).slice(base.length);
+    const headers = key === "customer" ? request.headers : withoutKeys(request.headers);
+    const body = BODILESS.includes(method) ? null : await request.arrayBuffer();
+    const call = { key, method, headers, query: search.slice(1), signal, body };
+    if (body === null || method !== "POST") return relay.call(connection, path, call);
+    const digest = await digestOf(href, headers, body);
+    const idempotencyKey = headers.get("Idempotency-Key") ?? failed.take(digest);
     let hasFailed = true;
     try {
-      const response = await relay.submit(connection, path, given).then(answerIn, answerOfProblem);
-      hasFailed = response.status >= 500;
-      return response;
+      const posted = await relay.call(connection, path, { ...options, ...call, idempotencyKey });
+      hasFailed = posted.status >= 500;
+      return answerTo(posted);
     } finally {
-      if (hasFailed) failed.add(call, idempotencyKey);
+      if (hasFailed) failed.add(digest, idempotencyKey);
     }
   };
+}
+
+/** Returns a URL with one slash at its end. */
+function withSlash(url: string): string {
+  return `${url.replace(/(?<!\/)\/+$/, "")}/`;
 }
 
 /** The keys of the latest calls that have failed, so that it is not known whether they have had an effect. */
@@ -92,21 +100,12 @@ async function digestOf(url: string, headers: Headers, body: ArrayBuffer): Promi
   return new Uint8Array(digest).join();
 }
 
-function answerIn({ response }: { readonly response: Response }): Response {
-  return response;
-}
-
-/** Returns the answer with which the relay has refused a call. SDKs may repeat only what a repetition can change. */
-function answerOfProblem(error: unknown): Response {
-  if (!(error instanceof RelayProblem)) throw error;
-  const { status, body, retryAfterS } = error;
-  const headers = new Headers({ "Content-Type": "application/problem+json" });
-  if (retryAfterS !== null) headers.set("Retry-After", `${retryAfterS}`);
-  if (status < 500 && status !== 429) headers.set("x-should-retry", "false");
-  return new Response(JSON.stringify(body ?? { detail: error.message }), { status, headers });
-}
-
-function notSubmitted(method: string): Response {
-  const detail = `The relay passes no ${method} on. It asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.`;
-  return Response.json({ code: "not_found", detail }, { status: 404 });
+/** Returns an answer for an SDK, which may repeat only what a repetition can change. */
+function answerTo(response: Response): Response {
+  const { status } = response;
+  const isRelays = !response.ok && !response.headers.has("Relay-Task-Id");
+  if (!isRelays || status >= 500 || status === 429) return response;
+  const headers = new Headers(response.headers);
+  headers.set("x-should-retry", "false");
+  return new Response(response.body, { status, headers });
 }

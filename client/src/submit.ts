@@ -4,7 +4,7 @@ export interface SubmitOptions {
    * `customer`: the upstream gets your own key, which the headers of the call contain as the upstream takes it. The relay
    * asks for the job with it too, and stores it encrypted until then. By default it is the key of the connection.
    */
-  readonly key?: "customer";
+  readonly key?: "customer" | undefined;
   /** URL to which the relay sends the callback when the job has ended. */
   readonly callbackUrl?: string;
   /** Members that the callback repeats, at most 4 KB as JSON. */
@@ -52,6 +52,12 @@ export interface SubmitInit extends SubmitOptions {
   readonly taskId?: string;
 }
 
+/** A call of the upstream's own API, by `POST` a submission, an upload or a cancellation. */
+export interface CallInit extends SubmitInit {
+  /** `POST` by default. */
+  readonly method?: string;
+}
+
 /** A job that the upstream has accepted or refused. */
 export interface Submission {
   readonly taskId: string;
@@ -62,17 +68,18 @@ export interface Submission {
 }
 
 /**
- * Returns the request that submits a call.
+ * Returns the request that makes a call of the upstream's own API through the relay. By `POST` it has an idempotency key.
  * @param authorization key of the relay as bearer token, which stands where the upstream's key would, or apart from it.
  * Undefined for a Worker whose service binding takes the place of the key.
  * @throws TypeError when the path leads elsewhere, e.g. by `..`.
  */
-export function submission(
+export function upstreamRequest(
   url: string,
   connection: string,
   path: string,
   authorization: string | undefined,
   {
+    method = "POST",
     key,
     body = null,
     headers: given,
@@ -80,14 +87,14 @@ export function submission(
     signal = null,
     idempotencyKey,
     ...options
-  }: SubmitInit,
+  }: CallInit,
 ): Request {
   const place = `/v1/submit/${connection}/${path.replace(/^\//, "")}`;
   const target = new URL(url.replace(/\/$/, "") + place);
   if (!target.pathname.endsWith(place)) throw new TypeError("The path is not plain.");
   target.search = `${query}`;
   const headers = new Headers(given);
-  headers.set("Idempotency-Key", idempotencyKey ?? crypto.randomUUID());
+  if (method === "POST") headers.set("Idempotency-Key", idempotencyKey ?? crypto.randomUUID());
   if (authorization) headers.set(key ? "Relay-Key" : "Authorization", authorization);
   for (const [name, value] of Object.entries(options)) {
     // E.g. `callbackUrl` as `Relay-callback-Url`: case does not matter.
@@ -95,7 +102,7 @@ export function submission(
   }
   // Node demands `duplex` for a stream.
   const half = { duplex: "half" as const };
-  return new Request(target, { ...half, method: "POST", body, headers, signal });
+  return new Request(target, { ...half, method, body, headers, signal });
 }
 
 /** Returns a value as a header can contain it: an object as JSON in ASCII. */

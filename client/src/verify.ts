@@ -83,7 +83,7 @@ async function bodyOf(request: Request | RawRequest): Promise<Bytes> {
     // A framework may have replaced the bytes by the value that it has parsed.
     if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return new Uint8Array(body);
   }
-  const message = "The body was read or parsed before; verify needs its bytes, so call it first.";
+  const message = "The body was read or parsed before verify, which needs its bytes.";
   throw new VerificationError("body_already_read", message);
 }
 
@@ -112,14 +112,14 @@ async function requireSignature(
 function taskIn(body: Bytes): FinishedTask {
   const task = parse(new TextDecoder().decode(body));
   if (isFinishedTask(task)) return task;
-  throw new VerificationError("not_a_task", "The body is signed, but is no finished task.");
+  throw new VerificationError("not_a_task", "The signed body is no finished task.");
 }
 
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new VerificationError("not_json", "The body is signed, but is not JSON.");
+    throw new VerificationError("not_json", "The signed body is not JSON.");
   }
 }
 

@@ -118,12 +118,54 @@ it("the fetch for an SDK passes a request to another server on unchanged and wit
   expect(http.requests).toEqual([]);
 });
 
-it("the fetch for an SDK answers a poll with a 404 that names the route of the task, and sends nothing", async () => {
-  const { sdkFetch, http } = connected(accepted());
-  const response = await sdkFetch(`${URL_OF_SDK}/1`);
-  expect(response.status).toBe(404);
-  expect(await response.text()).toContain("/v1/tasks/{id}");
-  expect(http.requests).toEqual([]);
+it("the fetch for an SDK reads a job through the relay, with the relay's key in place of the SDK's and without an Idempotency-Key", async () => {
+  const { sdkFetch, http } = connected(answer(200, { id: "job", status: "starting" }));
+  const headers = { Authorization: "Token sdk" };
+  const response = await sdkFetch(`${URL_OF_SDK}/job?a=%2F`, { headers });
+  expect(await response.json()).toEqual({ id: "job", status: "starting" });
+  expect(http.requests[0]).toMatchObject({
+    method: "GET",
+    url: "https://r.test/v1/submit/replicate/v1/predictions/job?a=%2F",
+  });
+  expect(Object.fromEntries(http.requests[0]?.headers ?? [])).toEqual({
+    authorization: "Bearer planted-token",
+  });
+});
+
+it("the fetch for an SDK cancels a job by DELETE through the relay, and with a customer's key sends the relay's in Relay-Key", async () => {
+  const { relay, http } = connect(new Response(null, { status: 204 }));
+  const sdkFetch = fetchFor(relay, "runway", { baseUrl: BASE, key: "customer" });
+  const headers = { Authorization: "Bearer own" };
+  const response = await sdkFetch(`${BASE}/v1/tasks/job`, { method: "DELETE", headers });
+  expect(response.status).toBe(204);
+  expect(http.requests[0]).toMatchObject({
+    method: "DELETE",
+    url: "https://r.test/v1/submit/runway/v1/tasks/job",
+  });
+  expect(Object.fromEntries(http.requests[0]?.headers ?? [])).toEqual({
+    authorization: "Bearer own",
+    "relay-key": "Bearer planted-token",
+  });
+});
+
+it("the fetch for an SDK sends the relay's key with a link of an answer that leads to the relay, for this connection alone", async () => {
+  const { sdkFetch, http } = connected(answer(200, {}));
+  const elsewhere = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response());
+  onTestFinished(() => elsewhere.mockRestore());
+  await sdkFetch("https://r.test/v1/submit/replicate/v1/predictions/job", {
+    headers: { Authorization: "Token sdk" },
+  });
+  expect(http.requests[0]?.headers.get("Authorization")).toBe("Bearer planted-token");
+  await sdkFetch("https://r.test/v1/submit/fal/x");
+  await sdkFetch("https://r.test.example.com/v1/submit/replicate/x");
+  expect([http.requests.length, elsewhere.mock.calls.length]).toEqual([1, 2]);
+});
+
+it("the fetch for an SDK returns the answer to an upload as it is", async () => {
+  const { sdkFetch } = connected(answer(201, { urls: { get: "https://files.example.com/1" } }));
+  const response = await sdkFetch(`${BASE}/v1/files`, aCall({}, aForm()));
+  expect([response.status, response.headers.get("x-should-retry")]).toEqual([201, null]);
+  expect(await response.json()).toEqual({ urls: { get: "https://files.example.com/1" } });
 });
 
 it.each<[string, () => BodyInit]>([
