@@ -13,26 +13,42 @@ import { forward, LoopbackServer, portOf } from "../harness/loopback.ts";
 /** Beginning of an `Idempotency-Key` whose calls get no answer. */
 export const BROKEN = "broken";
 
+/** A call as a client has sent it. */
+interface ClientCall {
+  readonly method: string;
+  readonly path: string;
+  /** Its `Idempotency-Key`. */
+  readonly key: string;
+}
+
 /** A proxy in front of a relay. It breaks the connection of calls with certain keys when the relay has answered them. */
 export class RelayFront extends LoopbackServer {
-  readonly #keys: string[] = [];
+  readonly #calls: ClientCall[] = [];
 
-  private constructor(relay: string) {
-    super((request, response) => this.#forward(relay, request, response));
+  private constructor(relay: () => string) {
+    super((request, response) => this.#forward(relay(), request, response));
   }
 
-  static async start(relay: string): Promise<RelayFront> {
+  /** Starts it. @param relay returns the URL of the relay, which may start later. */
+  static async start(relay: () => string): Promise<RelayFront> {
     return new RelayFront(relay).listen();
   }
 
-  /** Returns the number of calls with an `Idempotency-Key`. */
+  /** Returns the number of submissions with an `Idempotency-Key`. */
   countOf(key: string): number {
-    return this.#keys.filter((each) => each === key).length;
+    return this.#calls.filter((call) => call.method === "POST" && call.key === key).length;
+  }
+
+  /** Returns the number of reads of a job. */
+  readsOf(jobId: string): number {
+    return this.#calls.filter(({ method, path }) => method === "GET" && path.includes(jobId))
+      .length;
   }
 
   #forward(relay: string, request: IncomingMessage, response: ServerResponse): void {
-    const key = String(request.headers["idempotency-key"]);
-    this.#keys.push(key);
+    const { method = "", url: path = "", headers } = request;
+    const key = String(headers["idempotency-key"]);
+    this.#calls.push({ method, path, key });
     if (!key.startsWith(BROKEN)) return forward(relay, request, response);
     forward(relay, request, response, (answer) => {
       answer.resume();

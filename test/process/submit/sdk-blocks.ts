@@ -8,8 +8,8 @@ const PAGE = readFileSync(join(ROOT, "docs/sdks.md"), "utf8");
 
 /** Rows of the page's table of SDKs. */
 const ROWS = Array.from(
-  PAGE.matchAll(/^\| (`.+` \(\w+\)) \| (\d+) \|.*\| ([\d.]+) \|$/gm),
-  ([, sdk = "", repetitions = "", version = ""]) => ({ sdk, repetitions, version }),
+  PAGE.matchAll(/^\| (`[^`]+` \(\w+\)) \| ([\d.]+) \| (\d+) \|/gm),
+  ([, sdk = "", version = "", repetitions = ""]) => ({ sdk, repetitions, version }),
 );
 
 /** A language of the page, and the command that runs a program given as its last argument. */
@@ -19,33 +19,47 @@ interface Language {
   readonly command: readonly [string, ...string[]];
   /** Pattern of the line that names the package of a block. */
   readonly importing: RegExp;
-  /** Statement that prints the answer of the upstream. */
-  readonly print: string;
 }
+
+/** Environment variable with the only port to which {@link GUARD} lets a program connect. */
+const GUARDED_PORT = "GUARDED_PORT";
+/** Module that runs before a block, and makes every connection fail that does not lead to the relay. */
+const GUARD = `
+import { Socket } from "node:net";
+const { connect } = Socket.prototype;
+Socket.prototype.connect = function (...args) {
+  const [{ host, port }] = Array.isArray(args[0]) ? args[0] : args;
+  if (String(port) !== process.env.${GUARDED_PORT}) throw new Error("the SDK calls " + host + ":" + port);
+  return connect.apply(this, args);
+};
+`;
 
 const JAVASCRIPT: Language = {
   mark: "js",
   registry: "npm",
-  command: [process.execPath, "--input-type=module", "-e"],
+  command: [
+    process.execPath,
+    `--import=data:text/javascript,${encodeURIComponent(GUARD)}`,
+    "--input-type=module",
+    "-e",
+  ],
   importing: /^import .+ from "(.+)";$/m,
-  print: "console.log(JSON.stringify(job));",
 };
 /** Runs only where `SDK_PYTHON` names a Python that has the packages of the page. */
 const PYTHON: Language = {
   mark: "python",
   registry: "PyPI",
   command: [process.env["SDK_PYTHON"] ?? "", "-c"],
-  importing: /^(?:from|import) (?!os$)([\w.]+)/m,
-  print: "print(job)",
+  importing: /^(?:from|import) (?!os$|time$)([\w.]+)/m,
 };
 export const HAS_PYTHON = process.env["SDK_PYTHON"] !== undefined;
 
 /** The owner of the key that the upstream gets. */
 export type KeyOwner = "connection" | "customer";
 
-/** A block of code of the page, which submits one job with an SDK. */
+/** A block of code of the page, which submits one job with an SDK, waits for it and prints the link to its output. */
 export interface SdkBlock {
-  /** Name of the package and its registry, as in the page's table of retries. */
+  /** Name of the package and its registry, as in the page's table. */
   readonly sdk: string;
   readonly connection: string;
   /** Number of times that the SDK repeats a call whose connection broke, as the page states it. */
@@ -62,6 +76,14 @@ export interface Values {
   readonly idempotencyKey: string;
   readonly prompt: string;
   readonly env: Readonly<Record<string, string>>;
+}
+
+/** SDKs that do not send headers of the client's with the calls that read a job, so that they wait with the relay's key alone. */
+const WAITS_WITH_RELAY_KEY_ALONE: readonly string[] = ["`fal_client` (PyPI)"];
+
+/** Returns the owners of the keys with which an SDK waits for its job. */
+export function ownersOf({ sdk }: SdkBlock): readonly KeyOwner[] {
+  return WAITS_WITH_RELAY_KEY_ALONE.includes(sdk) ? ["connection"] : ["connection", "customer"];
 }
 
 /** Returns the blocks of the page that submit a job, in order. */
@@ -92,9 +114,10 @@ export function runBlock(
     .replaceAll("order-1042", idempotencyKey)
     .replaceAll("a fox", prompt);
   const [file, ...args] = language.command;
-  const options = { cwd: ROOT, env: { PATH: process.env["PATH"], ...env } };
+  const guarded = { [GUARDED_PORT]: new URL(relay).port };
+  const options = { cwd: ROOT, env: { PATH: process.env["PATH"], ...guarded, ...env } };
   return new Promise((resolve) => {
-    execFile(file, [...args, `${program}\n${language.print}`], options, (error, stdout, stderr) =>
+    execFile(file, [...args, program], options, (error, stdout, stderr) =>
       resolve({ output: stdout + stderr, isDone: error === null }),
     );
   });

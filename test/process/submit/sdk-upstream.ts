@@ -1,192 +1,56 @@
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import * as z from "zod";
+import type * as z from "zod";
 import { parseJson } from "../../../src/core/json.ts";
 import { bodyOf, LoopbackServer } from "../harness/loopback.ts";
+import {
+  type Answer,
+  type Api,
+  APIS,
+  FILE,
+  type JobPath,
+  type JobState,
+  type SdkJob,
+} from "./sdk-apis.ts";
 
 /** Text in a request whose job starts, and whose caller is not answered. */
 export const LOST = "lost";
-const JOB = "job-4711";
-const OUTPUT = "https://cdn.example.com/fox.mp4";
-const NOW = "2026-01-01T00:00:00.000Z";
-const JSON_TYPE = { "Content-Type": "application/json" };
-
-/** A call of an upstream's API. A body that the pattern or schema does not match is refused. */
-interface SubmitPath {
-  readonly path: RegExp;
-  readonly body: z.ZodType | RegExp;
-  readonly answer: object;
-}
-
-/** The part of an upstream's API that its fake takes, by the upstream's documentation. */
-interface Api {
-  /** What stands before the key in `Authorization`; null where the key stands alone in `x-goog-api-key`. */
-  readonly scheme: "Bearer" | "Key" | null;
-  readonly submits: readonly SubmitPath[];
-  readonly polls: readonly (readonly [path: RegExp, answer: object])[];
-}
-
-const prompt = z.string().startsWith("a ");
-const hookUrl = z.string().includes("/hooks/");
-const images: SubmitPath = {
-  path: /^\/v1\/images\/generations$/,
-  body: z.strictObject({ model: z.string(), prompt }),
-  answer: { created: 1_790_000_000, data: [{ url: OUTPUT }] },
-};
-/** The call for a video, whose body is a form. */
-const videos: SubmitPath = {
-  path: /^\/v1\/videos$/,
-  body: /name="prompt"\r\n(?:.+\r\n)*\r\na /,
-  answer: { id: JOB, task_id: JOB, object: "video", status: "queued" },
-};
-const prediction = {
-  id: JOB,
-  model: "acme/fox",
-  version: "hidden",
-  input: {},
-  output: null,
-  logs: "",
-  error: null,
-  created_at: NOW,
-  urls: { get: `https://api.replicate.com/v1/predictions/${JOB}`, cancel: "" },
-};
-const queueUrl = `https://queue.fal.run/fal-ai/fox/requests/${JOB}`;
-const queued = {
-  request_id: JOB,
-  response_url: queueUrl,
-  status_url: `${queueUrl}/status`,
-  cancel_url: `${queueUrl}/cancel`,
-  status: "IN_QUEUE",
-  queue_position: 0,
-};
-
-/** The APIs by the name of the connection, which is also the first part of their paths. */
-const APIS = {
-  replicate: {
-    scheme: "Bearer",
-    submits: [
-      {
-        path: /^\/v1\/models\/acme\/fox\/predictions$/,
-        body: z.strictObject({ input: z.strictObject({ prompt }), webhook: hookUrl }),
-        answer: { ...prediction, status: "starting" },
-      },
-    ],
-    polls: [[/^\/v1\/predictions\//, { ...prediction, status: "succeeded", output: OUTPUT }]],
-  },
-  fal: {
-    scheme: "Key",
-    submits: [
-      {
-        path: /^\/fal-ai\/fox\/video\?fal_webhook=/,
-        body: z.strictObject({ prompt }),
-        answer: queued,
-      },
-    ],
-    polls: [
-      [/\/status$/, { request_id: JOB, status: "COMPLETED" }],
-      [/^\/fal-ai\/fox\/requests\//, { video: { url: OUTPUT } }],
-    ],
-  },
-  "openai-videos": {
-    scheme: "Bearer",
-    submits: [images, videos],
-    polls: [[/^\/v1\/videos\//, { id: JOB, object: "video", status: "completed", url: OUTPUT }]],
-  },
-  newapi: {
-    scheme: "Bearer",
-    submits: [images, videos],
-    polls: [
-      [
-        /^\/v1\/video\/generations\//,
-        { code: "success", data: { task_id: JOB, status: "SUCCESS", result_url: OUTPUT } },
-      ],
-    ],
-  },
-  runway: {
-    scheme: "Bearer",
-    submits: [
-      {
-        path: /^\/v1\/text_to_video$/,
-        body: z.strictObject({
-          model: z.string(),
-          promptText: prompt,
-          ratio: z.string(),
-          duration: z.int(),
-        }),
-        answer: { id: JOB },
-      },
-    ],
-    polls: [[/^\/v1\/tasks\//, { id: JOB, createdAt: NOW, status: "SUCCEEDED", output: [OUTPUT] }]],
-  },
-  luma: {
-    scheme: "Bearer",
-    submits: [
-      {
-        path: /^\/generations\/video$/,
-        body: z.strictObject({ model: z.string(), prompt, callback_url: hookUrl }),
-        answer: { id: JOB, generation_type: "video", state: "queued" },
-      },
-    ],
-    polls: [[/^\/generations\//, { id: JOB, state: "completed", assets: { video: OUTPUT } }]],
-  },
-  gemini: {
-    scheme: null,
-    submits: [
-      {
-        path: /^\/v1\/interactions$/,
-        body: z.strictObject({
-          model: z.string(),
-          input: prompt,
-          background: z.literal(true),
-          response_format: z.strictObject({ type: z.literal("video"), delivery: z.literal("uri") }),
-          webhook_config: z.strictObject({ uris: z.tuple([hookUrl]) }),
-        }),
-        answer: { id: JOB, object: "interaction", status: "in_progress" },
-      },
-    ],
-    polls: [
-      [
-        /^\/v1beta\/interactions\//,
-        {
-          id: JOB,
-          status: "completed",
-          steps: [{ type: "model_output", content: [{ type: "video", uri: OUTPUT }] }],
-        },
-      ],
-    ],
-  },
-  ark: {
-    scheme: "Bearer",
-    submits: [
-      {
-        path: /^\/contents\/generations\/tasks$/,
-        body: z.looseObject({
-          model: z.string(),
-          content: z.tuple([z.strictObject({ type: z.literal("text"), text: prompt })]),
-          callback_url: hookUrl,
-        }),
-        answer: { id: JOB },
-      },
-    ],
-    polls: [[/^\/contents\//, { id: JOB, status: "succeeded", content: { video_url: OUTPUT } }]],
-  },
-} satisfies Readonly<Record<string, Api>>;
-const apis: ReadonlyMap<string, Api> = new Map(Object.entries(APIS));
+/** States of a job at its first two reads; later it is done. */
+const OPEN_STATES: readonly JobState[] = ["queued", "running"];
+const NOT_FOUND: Answer = { status: 404, body: {} };
+/** First part of the paths of outputs and of uploaded files, which are open to everybody who has the link. */
+const STORAGE = "storage";
 
 /** A request as an upstream has received it. */
 export interface UpstreamRequest {
   readonly method: string;
   readonly connection: string;
+  readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: string;
+  /** Time of its arrival, in Unix milliseconds. */
+  readonly at: number;
+}
+
+/** A job that an upstream has started. */
+interface StartedJob {
+  readonly id: string;
+  readonly connection: string;
+  /** Body of the request that started it. */
+  readonly body: string;
+  state: JobState;
+  reads: number;
 }
 
 /**
  * The upstreams whose SDKs are tested, on one loopback port. They refuse a path, a key or a body that is not as documented,
- * and send no hooks, so that the relay polls their jobs.
+ * and send no hooks, so that the relay polls their jobs. The links in their answers lead to another name of this server
+ * (`localhost`), so that a request of an SDK that has followed one is told from those of the relay.
  */
 export class SdkUpstream extends LoopbackServer {
   readonly requests: UpstreamRequest[] = [];
   readonly #keys: readonly string[];
+  readonly #jobs = new Map<string, StartedJob>();
 
   private constructor(keys: readonly string[]) {
     super((request, response) => void this.#handle(request, response));
@@ -200,7 +64,7 @@ export class SdkUpstream extends LoopbackServer {
 
   /** Variables of a relay whose connections lead here, each with this key. */
   varsWith(key: string): Readonly<Record<string, string>> {
-    const entries = [...apis.keys()].flatMap((name) => {
+    const entries = Object.keys(APIS).flatMap((name) => {
       const prefix = name.toUpperCase().replaceAll("-", "_");
       const keyName = name === "replicate" ? "REPLICATE_API_TOKEN" : `${prefix}_API_KEY`;
       return [
@@ -219,33 +83,101 @@ export class SdkUpstream extends LoopbackServer {
     );
   }
 
-  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = "", url = "", headers } = request;
-    const body = (await bodyOf(request)) ?? "";
-    const [, connection = "", path = ""] = /^\/([\w-]+)(\/.*)$/.exec(url) ?? [];
-    this.requests.push({ method, connection, headers, body });
-    if (body.includes(LOST)) return void response.destroy();
-    const [status, answer] = this.#answer(apis.get(connection), `${method} ${path}`, headers, body);
-    response.writeHead(status, JSON_TYPE).end(JSON.stringify(answer));
+  /** Returns the job that a submission to a connection with this prompt has started. */
+  jobOf(connection: string, text: string): SdkJob {
+    const found = [...this.#jobs.values()].find(
+      (job) => job.connection === connection && job.body.includes(text),
+    );
+    if (found === undefined) throw new Error(`no job at ${connection} has the prompt: ${text}`);
+    return this.#shown(found);
   }
 
-  #answer(
-    api: Api | undefined,
-    call: string,
-    headers: IncomingMessage["headers"],
-    body: string,
-  ): readonly [status: number, body: object] {
-    if (api === undefined) return [404, {}];
-    if (!this.#keys.some((key) => hasKey(headers, api, key))) return [401, {}];
-    const [method, path = ""] = call.split(" ");
-    if (method === "GET") {
-      const answer = api.polls.find(([pattern]) => pattern.test(path))?.[1];
-      return answer === undefined ? [404, {}] : [200, answer];
-    }
-    const submit = api.submits.find((each) => each.path.test(path));
-    if (submit === undefined) return [404, {}];
-    return isAsDocumented(body, submit.body) ? [200, submit.answer] : [400, { body }];
+  /** Returns the requests that the upstreams got about a job, in order. */
+  about({ id }: SdkJob): readonly UpstreamRequest[] {
+    return this.requests.filter(({ path }) => path.includes(id));
   }
+
+  /** Requests to the storage, which SDKs reach by links in answers. */
+  get stored(): readonly UpstreamRequest[] {
+    return this.requests.filter(({ connection }) => connection === STORAGE);
+  }
+
+  /** Requests to the APIs that came by a link in an answer of the upstreams, and not from the relay. */
+  get followed(): readonly UpstreamRequest[] {
+    return this.requests.filter(
+      ({ connection, headers }) =>
+        connection !== STORAGE && headers.host?.startsWith("localhost") === true,
+    );
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "", url = "", headers } = request;
+    const at = Date.now();
+    const body = (await bodyOf(request)) ?? "";
+    const [, connection = "", path = ""] = /^\/([\w-]+)(\/.*)$/.exec(url) ?? [];
+    const received = { method, connection, path, headers, body, at };
+    this.requests.push(received);
+    if (body.includes(LOST)) return void response.destroy();
+    const answer = this.#answer(received, APIS[connection]);
+    const isBytes = Buffer.isBuffer(answer.body);
+    response.writeHead(answer.status, { "Content-Type": answer.type ?? "application/json" });
+    if (answer.body === null) response.end();
+    else response.end(isBytes ? answer.body : JSON.stringify(answer.body));
+  }
+
+  #answer(request: UpstreamRequest, api: Api | undefined): Answer {
+    const { method, connection, path, headers } = request;
+    if (connection === STORAGE) {
+      return { status: 200, body: Buffer.from(FILE), type: "video/mp4" };
+    }
+    if (api === undefined) return NOT_FOUND;
+    if (!this.#keys.some((key) => hasKey(headers, api, key))) return { status: 401, body: {} };
+    const call = api.calls.find((each) => each.method === method && each.path.test(path));
+    if (call !== undefined) return this.#aboutJob(request, call);
+    return method === "POST" ? this.#taken(request, api) : NOT_FOUND;
+  }
+
+  #aboutJob({ connection, path }: UpstreamRequest, call: JobPath): Answer {
+    const job = this.#jobs.get(call.path.exec(path)?.[1] ?? "");
+    if (job?.connection !== connection) return NOT_FOUND;
+    if (call.kind === "state") readState(job);
+    if (call.kind === "cancel" && job.state !== "done") job.state = "canceled";
+    return call.answer(this.#shown(job));
+  }
+
+  /** Takes a file, or starts a job. */
+  #taken({ connection, path, body }: UpstreamRequest, { uploads = [], submits }: Api): Answer {
+    const upload = uploads.find((each) => each.path.test(path));
+    const submit = submits.find((each) => each.path.test(path));
+    const call = upload ?? submit;
+    if (call === undefined) return NOT_FOUND;
+    if (!isAsDocumented(body, call.body)) return { status: 400, body: { body } };
+    if (submit === undefined) {
+      const storage = `${this.#linkTo(STORAGE)}/uploads`;
+      return { status: 200, body: upload?.answer(this.#linkTo(connection), storage) ?? null };
+    }
+    const id = `job-${randomUUID()}`;
+    const job: StartedJob = { id, connection, body, state: "queued", reads: 0 };
+    this.#jobs.set(id, job);
+    return { status: 200, body: submit.answer(this.#shown(job)) };
+  }
+
+  #shown({ id, connection, state }: StartedJob): SdkJob {
+    const output = `${this.#linkTo(STORAGE)}/${id}.mp4`;
+    return { id, state, output, links: this.#linkTo(connection) };
+  }
+
+  /** Returns the URL of a part of this server in its answers. */
+  #linkTo(part: string): string {
+    return `${this.origin.replace("127.0.0.1", "localhost")}/${part}`;
+  }
+}
+
+/** Moves a job on, because its state is read. */
+function readState(job: StartedJob): void {
+  if (job.state === "canceled") return;
+  job.state = OPEN_STATES[job.reads] ?? "done";
+  job.reads += 1;
 }
 
 function hasKey(headers: IncomingMessage["headers"], { scheme }: Api, key: string): boolean {
@@ -262,6 +194,3 @@ function isAsDocumented(body: string, expected: z.ZodType | RegExp): boolean {
   if (expected instanceof RegExp) return expected.test(body);
   return expected.safeParse(parseJson(body)).success;
 }
-
-/** Id and output of the job that the upstreams name. */
-export const SDK_JOB = { id: JOB, output: OUTPUT };
