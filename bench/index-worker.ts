@@ -205,6 +205,7 @@ function rowOf(n: number, isSettled: boolean, now: number): IndexRow {
     model: `model-${n % 8}`,
     provider: "ark",
     submission: null,
+    refusal: null,
     keptOutputs: 0,
     keptBytes: 0,
     lostOutputs: 0,

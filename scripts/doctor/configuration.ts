@@ -19,7 +19,11 @@ const Health = z.looseObject({
   }),
   connections: z.record(
     z.string(),
-    z.looseObject({ key: z.string(), hooks: z.optional(z.string()) }),
+    z.looseObject({
+      key: z.string(),
+      funds_refused_at: z.optional(z.number()),
+      hooks: z.optional(z.string()),
+    }),
   ),
   disabled: z.array(
     z.looseObject({
@@ -170,11 +174,13 @@ function disabledFindings({ disabled }: Health): Finding[] {
 }
 
 function connectionProblems(name: string, connection: Health["connections"][string] | undefined) {
-  const { key, hooks } = connection ?? {};
+  const { key, hooks, funds_refused_at: unpaidAt } = connection ?? {};
   const refused = `set a valid key for ${name} and deploy`;
+  const unpaid = `pay into the account of ${name}, or raise its own spending limit there`;
   const missing = `examine the hook URL, the firewall in front of it and the submit call of ${name}`;
   return [
     ...(key === "refused" ? [problem(`providers: ${name} refuses its API key`, refused)] : []),
+    ...(unpaidAt === undefined ? [] : [problem(`providers: ${name} has no money left`, unpaid)]),
     ...(hooks === "missing" ? [problem(`providers: no hooks of ${name} come`, missing)] : []),
   ];
 }

@@ -6,6 +6,7 @@ export const OPERATOR_EVENT_TYPES = [
   ...NOTICE_KINDS,
   "host.failing",
   "provider.unauthorized",
+  "provider.funds",
   "index.lagging",
   "index.full",
   "events.silent",

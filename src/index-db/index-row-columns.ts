@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { FOUND_BY } from "../core/record/finding.ts";
 import { OUTCOMES } from "../core/record/outcome.ts";
+import { REFUSAL_CLASSES } from "../core/record/refusal.ts";
 import { FAILURE_CATEGORIES } from "../core/record/upstream.ts";
 import type { IndexRow } from "../core/views/index-row.ts";
 
@@ -22,6 +23,7 @@ export const RowSchema = z.object({
   status: z.enum(["pending", "processing", "completed", "failed"]),
   category: z.nullable(z.enum(FAILURE_CATEGORIES)),
   submission: z.nullable(z.enum(["sending", "accepted", "unknown"])),
+  refusal: z._default(z.nullable(z.enum(REFUSAL_CLASSES)), null),
   keptOutputs: Int,
   keptBytes: Int,
   lostOutputs: Int,

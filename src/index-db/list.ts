@@ -12,6 +12,8 @@ export interface Filters {
   readonly category: string | null;
   /** Filter for the state of the submission, of tasks whose job the relay has submitted. */
   readonly submission: string | null;
+  /** Class of the refusal of the submission, for tasks that have failed because of it. */
+  readonly refusal: string | null;
   /** Filter for tasks with an output whose copy was given up: `lost`. */
   readonly outputs: string | null;
   readonly callback: string | null;
@@ -34,6 +36,7 @@ export const ANY_TASK: Filters = {
   status: null,
   category: null,
   submission: null,
+  refusal: null,
   outputs: null,
   callback: null,
   model: null,
@@ -67,6 +70,7 @@ const LISTED = [
   "status",
   "category",
   "submission",
+  "refusal",
   "callback",
   "attempts",
   "lastOutcome",
@@ -104,6 +108,7 @@ const EQUALS = [
   ["status", "status"],
   ["category", "coalesce(category, iif(status = 'failed', 'unknown', NULL))"],
   ["submission", "submission"],
+  ["refusal", "refusal"],
   ["outputs", "iif(lost_outputs > 0, 'lost', NULL)"],
   ["callback", "callback"],
   ["model", "model"],

@@ -155,4 +155,5 @@ const ACCOUNTS = `CREATE TABLE IF NOT EXISTS listed_accounts (
  */
 export const SCHEMA: readonly (readonly string[])[] = [
   [...INDEX_ROWS, ...REMOVALS, ...STATISTICS, ACCOUNTS],
+  ["ALTER TABLE index_rows ADD COLUMN refusal TEXT"],
 ];

@@ -18,7 +18,7 @@ export type OperatorEvent =
       readonly tasks: readonly string[];
     }
   | { readonly type: "host.failing"; readonly host: string }
-  | { readonly type: "provider.unauthorized"; readonly connection: string }
+  | { readonly type: "provider.unauthorized" | "provider.funds"; readonly connection: string }
   | { readonly type: "index.lagging"; readonly overdue: number; readonly cause: LaggingCause }
   | { readonly type: "index.full"; readonly bytes: number; readonly max_bytes: number }
   | { readonly type: "events.silent"; readonly since: number; readonly minutes: number };

@@ -50,14 +50,17 @@ const OUT_OF_LIMITS: readonly RegExp[] = [
   /exceed(s|ed|ing)? (the |your )?((max|maximum|allowed|permitted|supported) ){0,3}(file )?(length|size|resolution|dimensions)\b/i,
 ];
 
-/** Patterns of the words with which upstreams say that they take no more jobs at the moment. */
+/**
+ * Patterns of the words with which upstreams say that they take no more jobs at the moment. The word "quota" is not among
+ * them, because it can also stand for money that is used up.
+ */
 const LIMITED: readonly RegExp[] = [
-  /rate.?limit|too.?many|quota|throttl|\b429\b|overload|\b(is|are|too|currently).?busy|server.?busy|at.?capacity|queue.?(is.?)?full|concurren(t|cy)/i,
+  /rate.?limit|too.?many|throttl|\b429\b|overload|\b(is|are|too|currently).?busy|server.?busy|at.?capacity|queue.?(is.?)?full|concurren(t|cy)/i,
   /resource.?exhausted|high.?(demand|load|traffic)|(insufficient|no|out.?of|lack.?of).?(available.?|free.?)?(capacity|slots?|gpus?|runners?|machines?|instances?)\b/i,
   /queue.?(is.?)?(length|limit|overflow|too.?long)/i,
-  /限流|频率|频繁|配额|并发|排队|队列|过载|繁忙|拥堵|高峰|请求过多|请求数过多|(资源|算力)(不足|紧张)|負載過高|頻率|頻繁|配額|排隊|壅塞/,
-  /混雑|混み合|過負荷|高負荷|アクセスが?集中|レート(制限|リミット)|(リクエスト|要求)が多すぎ|同時(実行|接続)|順番待ち|キュー|割り当て|クォータ/,
-  /혼잡|과부하|요청이 ?너무|요청 ?(한도|제한|횟수)|사용량 ?(한도|초과|제한)|할당량|동시 ?(요청|실행)|대기열/,
+  /限流|频率|频繁|并发|排队|队列|过载|繁忙|拥堵|高峰|请求过多|请求数过多|(资源|算力)(不足|紧张)|負載過高|頻率|頻繁|排隊|壅塞/,
+  /混雑|混み合|過負荷|高負荷|アクセスが?集中|レート(制限|リミット)|(リクエスト|要求)が多すぎ|同時(実行|接続)|順番待ち|キュー/,
+  /혼잡|과부하|요청이 ?너무|요청 ?(한도|제한|횟수)|사용량 ?(한도|초과|제한)|동시 ?(요청|실행)|대기열/,
 ];
 
 /** Patterns of the words with which upstreams say that a job took too long. */
@@ -107,6 +110,16 @@ const UNANSWERED: readonly RegExp[] = [
   /限流|过于频繁|服务不可用|维护中|不存在|過於頻繁|維護中|メンテナンス|見つかりません|점검|찾을 ?수 ?없/,
 ];
 
+/**
+ * Patterns of the words with which upstreams say that they refuse a key, often with a word such as "invalid" beside it: the key is the operator's, and not
+ * a part of the input.
+ */
+const WRONG_KEY: readonly RegExp[] = [
+  /(invalid|incorrect|wrong|missing|expired|revoked).?(api.?|access.?|secret.?)(key|token)\b/i,
+  /\b(api|access|secret).?(key|token).?(is.?|was.?|has.?)?(not.?valid|invalid|incorrect|expired|revoked|disabled|missing)/i,
+  /(密钥|令牌|金鑰)(已)?(无效|無效|错误|錯誤|过期|過期|失效)|(无效|無效|错误|錯誤)的?(密钥|令牌|金鑰)/,
+];
+
 /** Patterns of the words with which upstreams say that they cannot use a request or an input. */
 const INVALID: readonly RegExp[] = [
   /invalid|unsupported|not.?supported|validation|malformed|\b422\b|bad.?request|inaccessible|(prompt|input|request).?(was.?|is.?)?(rejected|refused)|(?<!index.?)out.?of.?range|\bfield.?(is.?)?(lacking|missing)|\b(lacking|missing).?(required.?)?(field|param)/i,
@@ -137,7 +150,7 @@ const CAUSES: readonly Sign[] = [
  * Categories that name only where the fault lies, each with its sign. They are used when no sign of a cause is found.
  */
 const FAULTS: readonly Sign[] = [
-  ["provider", hasOne(INSIDE)],
+  ["provider", hasOne([...INSIDE, ...WRONG_KEY])],
   ["invalid_input", hasOne(INVALID)],
 ];
 

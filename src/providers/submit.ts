@@ -1,11 +1,10 @@
+import type { JsonObject } from "../core/json.ts";
+import type { RefusalClass } from "../core/record/refusal.ts";
 import type { Job } from "../core/record/upstream.ts";
-import { numberAt } from "./json-fields.ts";
 import { type Observation, phaseIn, provenUrls } from "./observation.ts";
 
 /** Largest length of a job id, in characters. */
 const MAX_JOB_ID_CHARS = 512;
-/** HTTP statuses from 400 to 499 that do not prove that no job was started. */
-const DOUBTFUL_STATUSES = [408, 409, 425, 499];
 
 /**
  * Description of the calls with which jobs of a provider are submitted, and reader of the answers to them. Each such
@@ -19,13 +18,15 @@ export interface SubmitAdapter {
    */
   readonly target: (path: string) => SubmitTarget | null;
   /**
-   * Tells whether an answer, with any HTTP status, proves that the call has started no job, although the status does not
-   * prove this for every provider, e.g. an error with the status 200. Absent when the provider has no such answer.
+   * Returns the class of an answer, with any HTTP status, that proves that the call has started no job. Null for an answer
+   * that does not prove this. The provider's own codes decide and, where it documents none, `refusalOfStatus`.
    * @param body parsed JSON body; undefined when the body is not JSON.
    */
-  readonly refuses?: (status: number, body: unknown) => boolean;
+  readonly refusal: (status: number, body: unknown) => RefusalClass | null;
+  /** Returns the body of an error in the provider's own form, which its SDKs read. */
+  readonly errorBody: (status: number, message: string) => JsonObject;
   /**
-   * Returns what an answer with an HTTP status from 200 to 299 says, unless `refuses` has found it to be a refusal.
+   * Returns what an answer with an HTTP status from 200 to 299 says, unless `refusal` has found it to be a refusal.
    * @param body parsed JSON body; undefined when the body is not JSON.
    * @param path path of the call, for which `target` has returned a target.
    * @param baseUrl base URL of the connection, for relative links.
@@ -184,19 +185,6 @@ export function submitReadingOf(
   const reading = jobReadingOf(observation?.jobId ?? null, endpoint);
   if (reading.kind !== "job" || observation === null || !hasEnded(observation)) return reading;
   return { kind: "result", job: reading.job, observation };
-}
-
-/** Tells whether an HTTP status from 400 to 499 proves that a call has started no job. False for any other status. */
-export function isRefusal(status: number): boolean {
-  return status >= 400 && status <= 499 && !DOUBTFUL_STATUSES.includes(status);
-}
-
-/**
- * Tells whether the member `code` of a body refuses a call. A code has the same meaning as the HTTP status of the same
- * number. It is for providers whose errors have the HTTP status 200.
- */
-export function isRefusedByCode(_status: number, body: unknown): boolean {
-  return isRefusal(numberAt(body, "code") ?? 0);
 }
 
 /** Returns the JSON Pointers of these members of the object at a pointer, by their names. `""` is the whole body. */

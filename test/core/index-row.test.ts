@@ -51,6 +51,7 @@ const OPEN: IndexRow = {
   status: "pending",
   category: null,
   submission: null,
+  refusal: null,
   keptOutputs: 0,
   keptBytes: 0,
   lostOutputs: 0,

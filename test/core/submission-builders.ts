@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../src/core/record/refusal.ts";
 import type {
   RegisterEvent,
   SubmitEndedEvent,
@@ -163,8 +164,8 @@ export function aResultAtOnce(
   return aSubmitEnd({ kind: "result", statusCode: 200, news, job, answer });
 }
 
-export function aRefusal(statusCode = 400): SubmitEndedEvent {
-  return aSubmitEnd({ kind: "refused", statusCode });
+export function aRefusal(statusCode = 400, refusal: RefusalClass = "final"): SubmitEndedEvent {
+  return aSubmitEnd({ kind: "refused", statusCode, refusal });
 }
 
 export const NOT_SENT = aSubmitEnd({ kind: "not_sent" });

@@ -3,11 +3,15 @@ import type { HookEvent, PollAnswer, SubmitEndedEvent } from "../../src/core/eve
 import type { Policy } from "../../src/core/policy.ts";
 import { finalPollAt } from "../../src/core/polls/next-poll.ts";
 import { hasUnknownEnd } from "../../src/core/record/awaited-news.ts";
+import { parseRecord } from "../../src/core/record/record-schema.ts";
+import type { RefusalClass } from "../../src/core/record/refusal.ts";
 import { unknownOutcomeOf } from "../../src/core/record/submission.ts";
 import { isOpen, type TaskRecord } from "../../src/core/record/task.ts";
-import type { Job } from "../../src/core/record/upstream.ts";
+import type { FailureCategory, Job } from "../../src/core/record/upstream.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
+import { rowOf } from "../../src/core/views/index-row.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
 import {
   aCompletion,
   aPolicy,
@@ -240,29 +244,58 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     expect(ended).toMatchObject({ status: "completed", submission: { state: accepted(LATER) } });
   });
 
-  it.each([
-    [400, "invalid_input", false],
-    [429, "rate_limited", true],
-    [499, "invalid_input", false],
-    [500, "provider", true],
-    [521, "provider", true],
+  it.each<[RefusalClass, number, FailureCategory, boolean]>([
+    ["final", 400, "invalid_input", false],
+    ["final", 200, "invalid_input", false],
+    ["final", 499, "invalid_input", false],
+    ["final", 500, "provider", true],
+    ["final", 503, "provider", true],
+    ["rate", 429, "rate_limited", true],
+    ["rate", 503, "rate_limited", true],
+    ["busy", 400, "rate_limited", true],
   ])(
-    "after an unknown outcome, a late refusal with HTTP status %i fails the task, visibly to its caller, with the category %s",
-    (statusCode, category, retryable) => {
+    "after an unknown outcome, a late refusal of the class %s with HTTP status %i fails the task, visibly to its caller, with the category %s",
+    (refusal, statusCode, category, retryable) => {
       const task = withPrice(silent);
-      const ended = finished(transition(task, aRefusal(statusCode), POLICY, LATER));
+      const ended = finished(transition(task, aRefusal(statusCode, refusal), POLICY, LATER));
       expect(JSON.parse(ended.body)).toMatchObject({
         error: { code: "upstream_error", message: expect.stringContaining(`${statusCode}`) },
       });
       expect(ended).toMatchObject({
         failure: { category, retryable },
         credits: credits(refunding(LATER)),
-        submission: { state: { answeredAt: LATER, statusCode } },
+        submission: { state: { answeredAt: LATER, statusCode, refusal } },
       });
     },
   );
 
-  it("after an unknown outcome, a late report that the call was not sent changes nothing", () => {
+  it.each<[RefusalClass, number, string]>([
+    ["funds", 402, "upstream_funds"],
+    ["funds", 429, "upstream_funds"],
+    ["key", 401, "upstream_key"],
+    ["key", 400, "upstream_key"],
+  ])(
+    "after an unknown outcome, a late refusal of the class %s with HTTP status %i fails the task with a code of its own and a text that says nothing of it",
+    (refusal, statusCode, code) => {
+      const task = withPrice(silent);
+      const ended = finished(transition(task, aRefusal(statusCode, refusal), POLICY, LATER));
+      const message = "The service takes no jobs of this kind at the moment. Nothing was started.";
+      expect(JSON.parse(ended.body)).toMatchObject({ error: { code, message } });
+      expect(ended).toMatchObject({
+        failure: { category: "provider", retryable: false },
+        credits: credits(refunding(LATER)),
+        submission: { state: { answeredAt: LATER, statusCode, refusal } },
+      });
+      const shown = { status_code: statusCode, refusal };
+      expect(JSON.parse(taskView(ended, "operator"))).toMatchObject({ submission: shown });
+      const { submission } = JSON.parse(taskView(ended, "account"));
+      expect(submission).not.toHaveProperty("refusal");
+      expect(rowOf(ended, POLICY)).toMatchObject({ refusal });
+      expect(parseRecord(JSON.parse(JSON.stringify(ended)))).toEqual(ended);
+    },
+  );
+
+  it("changes nothing when it is a report that the call was not sent", () => {
     expectUnchanged(silent, NOT_SENT, LATER);
   });
 });

@@ -19,7 +19,15 @@ const QUIET: Facts = {
   now: NOW,
   isPaused: false,
   warnings: [],
-  connections: [{ name: "ark", keyRefusedAt: null, areHooksMissing: false, unclearAt: null }],
+  connections: [
+    {
+      name: "ark",
+      keyRefusedAt: null,
+      fundsRefusedAt: null,
+      areHooksMissing: false,
+      unclearAt: null,
+    },
+  ],
   index: indexOf({}),
 };
 
@@ -90,13 +98,14 @@ const FOUND: readonly (readonly [
     ],
   ],
   [
-    "a provider connection with a refused API key, missing hooks and an answer that is not understood",
+    "a provider connection with a refused API key, no money left, missing hooks and an answer that is not understood",
     {
       connections: [
         {
           ...QUIET.connections[0],
           name: "ark",
           keyRefusedAt: 7,
+          fundsRefusedAt: 6,
           areHooksMissing: true,
           unclearAt: 8,
         },
@@ -105,6 +114,7 @@ const FOUND: readonly (readonly [
     },
     [
       { kind: "key_refused", tasks: { count: 1, is_capped: false }, subject: { refused_at: 7 } },
+      { kind: "funds_refused", subject: { connection: "ark", refused_at: 6 } },
       { kind: "hooks_missing", subject: { connection: "ark" } },
       { kind: "answer_unclear", since: 8 },
     ],

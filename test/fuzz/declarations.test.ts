@@ -83,7 +83,7 @@ function requireReadable(
   const hooked = provider.hooks?.read(body, hook) ?? null;
   if (hooked !== null) requireSound(hooked);
   provider.submits?.readAnswer(body, "/run", GATEWAY);
-  provider.submits?.refuses?.(status, body);
+  provider.submits?.refusal(status, body);
   provider.cancels?.read(anAnswer({ status, body }));
 }
 

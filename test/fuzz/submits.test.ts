@@ -162,8 +162,8 @@ for (const { provider, submits } of EXAMPLES) {
         }),
       },
       check: ({ path, body }, subject) => {
-        const isRefused = subject.refuses?.(503, body) ?? false;
-        return isUnderstood(subject.readAnswer(body, path, GATEWAY), provider) && !isRefused;
+        const isUnknown = subject.refusal(504, body) === null;
+        return isUnderstood(subject.readAnswer(body, path, GATEWAY), provider) && isUnknown;
       },
     },
   );

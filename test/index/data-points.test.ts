@@ -98,3 +98,29 @@ it.each([
     expect(points).toEqual([{ indexes: [""], blobs: ["unauthorized", owner, "ark", "poll"] }]);
   },
 );
+
+it.each([
+  ["the connection's own key", {}, ""],
+  [
+    "a customer's own key",
+    { "Relay-Key": OPERATOR_KEY, Authorization: "Bearer sk-test-only-own" },
+    "customer",
+  ],
+])(
+  "METRICS gets one data point for a refused submission with %s: it has the class, the connection and the HTTP status",
+  async (_, keys, owner) => {
+    const outside = receivers(200);
+    const busy = { error: { code: "InflightBatchsizeExceeded" } };
+    outside.on("https://ark.", () => Response.json(busy, { status: 429 }));
+    const { points, METRICS } = aDataset();
+    const bindings = { ...env, METRICS, ARK_API_KEY: "test-only-ark-key" };
+    const id = crypto.randomUUID();
+    await restartWith(id, bindings);
+    const headers = { Authorization: `Bearer ${OPERATOR_KEY}`, "Relay-Task-Id": id, ...keys };
+    const path = "/v1/submit/ark/contents/generations/tasks";
+    const message = { body: { model: "m", content: [] }, headers, key: null };
+    expect((await callWith(bindings, path, message)).status).toBe(429);
+    const point = { indexes: [""], blobs: ["busy", owner, "ark", "refusal"], doubles: [429] };
+    expect(points).toEqual([point]);
+  },
+);

@@ -125,6 +125,8 @@ const FILTERS: readonly [string, Parameters<typeof aRow>[0]][] = [
   ["submission=sending", { submission: "sending" }],
   ["submission=accepted", { submission: "accepted" }],
   ["submission=unknown", { submission: "unknown" }],
+  ["refusal=funds", { refusal: "funds" }],
+  ["refusal=key&submission=unknown", { refusal: "key", submission: "unknown" }],
   ["outputs=lost", { lostOutputs: 1 }],
   ["outputs=lost&account=b", { lostOutputs: 2, account: "b" }],
   ["submission=unknown&account=b", { submission: "unknown", account: "b" }],
@@ -163,6 +165,7 @@ const OTHER: Readonly<Record<string, string | number>> = {
   job: "cgt-2",
   category: "timeout",
   submission: "other",
+  refusal: "busy",
   lostOutputs: 0,
 };
 
@@ -185,6 +188,7 @@ it.each([
   ["outcome=late", "/outcome"],
   ["category=none", "/category"],
   ["submission=refused", "/submission"],
+  ["refusal=none", "/refusal"],
   ["outputs=kept", "/outputs"],
   ["status_code=99", "/status_code"],
   ["job=cgt-1", "/since"],

@@ -101,9 +101,10 @@ it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and re
   expect(await refusal(await callWith({}, "/v1/hosts/a%20b"))).toEqual(invalid("/host"));
 });
 
-it("GET /v1/problems lists a failing host, a refused API key and a pause, and counts tasks that are overdue, send a callback or await a refund", async () => {
+it("GET /v1/problems lists a failing host, a refused API key, an account without money and a pause, and counts tasks that are overdue, send a callback or await a refund", async () => {
   await anOutage();
-  await connectionObject(env, "vidu").noteRefusedKey();
+  await connectionObject(env, "vidu").noteRefusal("key");
+  await connectionObject(env, "vidu").noteRefusal("funds");
   const answer = await answerOf("/v1/problems", {
     VIDU_API_KEY: "k",
     PAUSED: "true",
@@ -114,6 +115,7 @@ it("GET /v1/problems lists a failing host, a refused API key and a pause, and co
     data: [
       { kind: "host_failing", subject: { host: HOST } },
       { kind: "key_refused", subject: { connection: "vidu", refused_at: START_S } },
+      { kind: "funds_refused", subject: { connection: "vidu", refused_at: START_S } },
       { kind: "paused" },
       { kind: "configuration", subject: { variable: "PUBLIC_URL" } },
     ],

@@ -57,6 +57,7 @@ export function aRow(fields: Partial<IndexRow> = {}): IndexRow {
     version: createdAt + 2,
     account: null,
     model: "m",
+    refusal: null,
     provider: null,
     job: null,
     status: "completed",

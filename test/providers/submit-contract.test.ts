@@ -96,9 +96,9 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     expect(kindsOf(submits)).toEqual({
       accepted: "job",
       result: "exempt" in submits.result ? "exempt" : "result",
-      refused: expect.toBeOneOf(["refusal", "refused by its body"]),
-      limited: expect.toBeOneOf(["limit", "refused by its body"]),
-      outage: "outage",
+      refused: expect.toBeOneOf(["funds", "key", "final"]),
+      limited: expect.toBeOneOf(["busy", "rate", "funds"]),
+      outage: "unclear",
       withoutId: "unclear",
     });
     if ("exempt" in submits.result) expect(submits.result.exempt).toMatch(/\.$/);
@@ -106,11 +106,19 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     for (const { path } of examples) expect(called).toContain(path);
   });
 
-  it(`example answers of ${provider} that are decided by their status have a status from 400 on, and those whose body is read have one below 300`, () => {
+  it(`the example of an outage of ${provider} has a status from 500 on, and those of an accepted submission and of a result one below 300`, () => {
+    expect(submits.outage.answer.status).toBeGreaterThanOrEqual(500);
     for (const { answer, means } of examples) {
-      if (means === "decided by its status") expect(answer.status).toBeGreaterThanOrEqual(400);
-      else if (means !== "refused by its body") expect(answer.status).toBeLessThan(300);
+      const isRead = typeof means === "object" && !("refused" in means);
+      if (isRead) expect(answer.status).toBeLessThan(300);
     }
+  });
+
+  it(`the body of an error in the form of ${provider} has its text, and no answer of ${provider} with it is read as a job or a refusal`, () => {
+    const { path } = submits.accepted;
+    const body = adapter.errorBody(503, "the text");
+    expect(JSON.stringify(body)).toContain("the text");
+    expect(meaningOf(adapter, path, 200, body)).toBeTypeOf("string");
   });
 });
 
@@ -255,13 +263,14 @@ function damaged(path: string): readonly string[] {
 }
 
 function meaningOf(
-  { refuses, readAnswer }: SubmitAdapter,
+  { refusal, readAnswer }: SubmitAdapter,
   path: string,
   status: number,
   body: unknown,
 ): SubmitMeaning | "named" {
-  if (refuses?.(status, body) === true) return "refused by its body";
-  if (status >= 300) return "decided by its status";
+  const refused = refusal(status, body);
+  if (refused !== null) return { refused };
+  if (status >= 300) return "unclear";
   const reading = readAnswer(body, path, GATEWAY);
   if (reading.kind === "unclear" || reading.kind === "named") return reading.kind;
   if (reading.kind === "job") return { job: reading.job };
@@ -273,7 +282,7 @@ function meaningOf(
 /** Describes the meaning of an example in words, for a title. */
 function wordsFor(means: SubmitMeaning): string {
   if (means === "unclear") return "an answer that leaves open whether a job was started";
-  if (typeof means === "string") return `an answer that is ${means}`;
+  if ("refused" in means) return `a refusal of the class ${means.refused}`;
   if ("namedJob" in means) return "the start of the job that the call names";
   if (!("result" in means)) return "the start of a job";
   return means.result.status === "no_output" ? "a result without output" : "a result";
@@ -291,9 +300,8 @@ function kindsOf({ accepted, result, refused, limited, outage, withoutId }: Subm
   };
 }
 
-function kindOf({ answer: { status }, means }: SubmitExample): string {
-  if (typeof means === "object") return "result" in means ? "result" : "job";
-  if (means !== "decided by its status") return means;
-  if (status === 429) return "limit";
-  return status < 500 ? "refusal" : "outage";
+function kindOf({ means }: SubmitExample): string {
+  if (typeof means === "string") return means;
+  if ("refused" in means) return means.refused;
+  return "result" in means ? "result" : "job";
 }

@@ -4,6 +4,7 @@ import type {
   PollAnswer,
   SubmitEndedEvent,
 } from "../../src/core/events/event.ts";
+import type { RefusalClass } from "../../src/core/record/refusal.ts";
 import {
   isOpen,
   type OpenTask,
@@ -32,11 +33,15 @@ const CANCELED_CONTENT = JSON.stringify("canceled");
 
 /** Content of the end of a task whose submission had an unknown outcome for too long. */
 export const SUBMIT_UNKNOWN_CONTENT = JSON.stringify("submit_unknown");
-/** End of a task whose submission was refused after its outcome counted as unknown. */
 const REFUSED: EndResult = {
   status: "failed",
   content: JSON.stringify("upstream_error"),
   usage: null,
+};
+/** Error codes of a task whose submission was refused because of the balance or the key at the upstream. */
+const CODES: Readonly<Partial<Record<RefusalClass, string>>> = {
+  funds: "upstream_funds",
+  key: "upstream_key",
 };
 
 /** Returns the end that a report, a hook or a poll reports; null when it reports none. */
@@ -158,7 +163,7 @@ function submittedEnds(
     case "result":
       return [endResultOf(outcome.news)].filter((end) => end !== null);
     case "refused":
-      return submission.state.kind === "unknown" ? [REFUSED] : [];
+      return submission.state.kind === "unknown" ? [refusedEnd(outcome.refusal)] : [];
     case "accepted":
       return upstream === null
         ? []
@@ -167,6 +172,11 @@ function submittedEnds(
     case "unknown":
       return [];
   }
+}
+
+/** Returns the end of a task whose submission was refused after its outcome counted as unknown. */
+function refusedEnd(refusal: RefusalClass): EndResult {
+  return { ...REFUSED, content: JSON.stringify(CODES[refusal] ?? "upstream_error") };
 }
 
 /** Tells whether it is not known whether the submission of a task has started a job. */

@@ -183,7 +183,9 @@ function waitFault({ now, history, after }: Step, from: Unknown, to: Unknown): s
   return firstViolation({
     "the end of the wait for a job stays": from.failsAt === to.failsAt,
     "the unclear answer to a submission stays until a refusal ends the task":
-      (from.answeredAt === to.answeredAt && from.statusCode === to.statusCode) ||
+      (from.answeredAt === to.answeredAt &&
+        from.statusCode === to.statusCode &&
+        from.refusal === to.refusal) ||
       (isRefused && to.answeredAt === now),
     "a job that a hook has named is asked for at once, then after waits that double":
       isSame || isSoon || isLater,
@@ -210,8 +212,9 @@ function acceptedFault({ from, to, history, now, before, after }: Step): string 
   });
 }
 
-function isRefusal(outcome: SubmitOutcome, { statusCode }: Unknown): boolean {
-  return outcome.kind === "refused" && outcome.statusCode === statusCode;
+function isRefusal(outcome: SubmitOutcome, { statusCode, refusal }: Unknown): boolean {
+  const { kind } = outcome;
+  return kind === "refused" && outcome.statusCode === statusCode && outcome.refusal === refusal;
 }
 
 function isStatus(outcome: SubmitOutcome, statusCode: number | null): boolean {

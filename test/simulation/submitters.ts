@@ -35,7 +35,7 @@ const LARGE_ANSWER = { ...ANSWER, body: JSON.stringify({ id: "a job", prompt: "ç
 const HEARD = { statusCode: 200, answer: ANSWER } as const;
 const HEARD_MUCH = { statusCode: 200, answer: LARGE_ANSWER } as const;
 const UNKNOWN = { kind: "unknown", statusCode: null } as const;
-const REFUSED = { kind: "refused", statusCode: 400 } as const;
+const REFUSED = { kind: "refused", statusCode: 402, refusal: "funds" } as const;
 /** Number of times that an outcome is brought at most, because its Worker may not have heard the answer. */
 const MOST_BRINGS = 3;
 /** One of this many Workers never sends the call, e.g. because its caller stopped sending the body. */
@@ -63,9 +63,9 @@ const STARTED: readonly OutcomeOf[] = [
 /** Possible outcomes of a call for which the upstream has started no job. */
 const NOT_STARTED: readonly OutcomeOf[] = [
   () => REFUSED,
-  () => REFUSED,
-  () => ({ kind: "refused", statusCode: 429 }),
-  () => ({ kind: "refused", statusCode: 530 }),
+  () => ({ kind: "refused", statusCode: 400, refusal: "final" }),
+  () => ({ kind: "refused", statusCode: 429, refusal: "busy" }),
+  () => ({ kind: "refused", statusCode: 401, refusal: "key" }),
   () => UNKNOWN,
   () => ({ kind: "unknown", statusCode: 200 }),
 ];

@@ -133,7 +133,7 @@ it("GET of a task submitted with a customer's key says that the key is the custo
 });
 
 it("a refused customer's key is shown in its task to the operator and the account, and changes nothing about the connection", async () => {
-  const noted = vi.spyOn(ConnectionObject.prototype, "noteRefusedKey");
+  const noted = vi.spyOn(ConnectionObject.prototype, "noteRefusal");
   const outside = anArk();
   const account = await anAccount();
   const { key } = await aKey(account);

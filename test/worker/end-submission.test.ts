@@ -22,7 +22,7 @@ const ACCEPTED = {
   isHookExpected: false,
   answer: ANSWER,
 } as const;
-const REFUSED = { kind: "refused", statusCode: 400 } as const;
+const REFUSED = { kind: "refused", statusCode: 400, refusal: "final" } as const;
 const UNKNOWN = { kind: "unknown", statusCode: 502 } as const;
 const BILLING_URL = "https://billing.example.org/refunds";
 const BOOKS = ["grant 10", "charge 4", "refund 4"];

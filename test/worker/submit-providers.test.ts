@@ -67,7 +67,7 @@ function callAt({ calls }: SubmitExamples, path: string) {
 
 /** Returns the id of the job in an answer. */
 function jobIn({ means }: SubmitExample): string | undefined {
-  if (typeof means !== "object") return undefined;
+  if (typeof means !== "object" || "refused" in means) return undefined;
   return "namedJob" in means ? means.namedJob : means.job?.id;
 }
 

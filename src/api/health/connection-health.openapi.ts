@@ -8,6 +8,10 @@ export const Connection = z.strictObject({
     "Whether the provider has lately refused the key, or takes none.",
   ),
   refused_at: z.optional(Time),
+  funds_refused_at: maybe(
+    Time,
+    "When the provider last refused a submission because the account there has no money left, within 35 minutes.",
+  ),
   hooks: maybe(z.literal("missing"), "Hooks are expected and none come."),
   unclear: maybe(
     z.strictObject({

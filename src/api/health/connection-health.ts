@@ -10,8 +10,8 @@ import { PROVIDERS, SIMULATED_PROVIDERS } from "../../providers/registry.ts";
 import { callObject } from "../http/object-call.ts";
 
 /**
- * Time in milliseconds for which `/healthz` shows that a provider has refused an API key. It is longer than any wait
- * between two polls of a job, so that the refusal stays visible while polls go on.
+ * Time in milliseconds for which `/healthz` shows that a provider has refused an API key, or submissions because of the
+ * balance. It is longer than any wait between two polls of a job, so that the refusal stays visible while polls go on.
  */
 const REFUSAL_SHOWN_MS = 35 * MINUTE_MS;
 /**
@@ -22,23 +22,32 @@ const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
 
 /**
  * Returns, for `/healthz`, each connection (a set of credentials for a provider) that has an API key or needs none, with its
- * faults. There are three faults: the provider has refused the key within the last 35 minutes; no hooks come although
- * they are expected; the relay did not understand an answer to one of its polls within the last two hours.
+ * faults. There are four faults: the provider has refused the key, or submissions because the account there has no money
+ * left, within the last 35 minutes; no hooks come although they are expected; the relay did not understand an answer to one
+ * of its polls within the last two hours.
  */
 export async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key !== null);
   const entries = withKey.map(async ({ name, provider, key }) => {
-    const { keyRefusedAt: refusedAt, ...known } = await callObject(() =>
+    const { keyRefusedAt, fundsRefusedAt, ...known } = await callObject(() =>
       connectionObject(env, name).connectionState(),
     );
-    const isRefused = refusedAt !== null && Date.now() - refusedAt < REFUSAL_SHOWN_MS;
-    const state = isRefused
-      ? { key: "refused", refused_at: toSeconds(refusedAt) }
-      : { key: key === "" ? "not_needed" : "set" };
+    const [refusedAt, unpaidAt] = [recent(keyRefusedAt), recent(fundsRefusedAt)];
+    const state =
+      refusedAt === null
+        ? { key: key === "" ? "not_needed" : "set" }
+        : { key: "refused", refused_at: refusedAt };
+    const funds = unpaidAt === null ? {} : { funds_refused_at: unpaidAt };
     const hooks = known.areHooksMissing ? { hooks: "missing" } : {};
-    return [name, { provider: provider.name, ...state, ...hooks, ...unclearOf(known) }] as const;
+    const faults = { ...funds, ...hooks, ...unclearOf(known) };
+    return [name, { provider: provider.name, ...state, ...faults }] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Returns the time of a refusal in Unix seconds. Null for none, and for one that is not shown any more. */
+function recent(at: number | null): number | null {
+  return at !== null && Date.now() - at < REFUSAL_SHOWN_MS ? toSeconds(at) : null;
 }
 
 /**

@@ -157,7 +157,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   unavailable: {
     cause:
-      "A stored object, the index or a provider's public keys could not be reached, a quota or spending limit of the platform is used up, a charge is still in progress, the memory for large bodies or the places for outputs that are passed on are taken, or a later release has stored the task. It is unknown whether the request took effect.",
+      "A stored object, the index or a provider's public keys could not be reached, a quota or spending limit of the platform is used up, a charge is still in progress, the memory for large bodies or the places for outputs that are passed on are taken, or a later release has stored the task. It is unknown whether the request took effect. The upstream of a submission could not be reached: then nothing was sent, as the member detail says, and the price of the task is returned.",
     cure: "Repeat the same request after the seconds in Retry-After. Registrations and redeliveries are safe to repeat with an Idempotency-Key. The member reason of the log line request.refused names the failure.",
   },
 };

@@ -20,6 +20,11 @@ export const LIST_PARAMETERS = {
       "Tasks whose job the relay submitted, by the state of the submission; `unknown`: it may have started a job or not.",
     example: "unknown",
   },
+  refusal: {
+    description:
+      "Tasks that have failed because the upstream refused their submission after its outcome was unknown, by the class of the refusal. Only operators may ask.",
+    example: "funds",
+  },
   outputs: {
     description: "Tasks with an output whose copy was given up, so that it is not kept.",
     example: "lost",

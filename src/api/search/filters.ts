@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { Filters } from "../../index-db/list.ts";
 import { OUTCOMES } from "../../core/record/outcome.ts";
+import { REFUSAL_CLASSES } from "../../core/record/refusal.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { hostOf } from "../../core/url.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
@@ -22,6 +23,7 @@ const ListParameters = {
   status: z.optional(z.enum(["pending", "processing", "completed", "failed"])),
   category: z.optional(z.enum([...FAILURE_CATEGORIES, "unknown"])),
   submission: z.optional(z.enum(["sending", "accepted", "unknown"])),
+  refusal: z.optional(z.enum(REFUSAL_CLASSES)),
   outputs: z.optional(z.enum(["lost"])),
   callback: z.optional(z.enum(["waiting", "sending", "delivered", "failed"])),
   model: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
@@ -65,7 +67,8 @@ type ListQuery = z.output<z.ZodMiniObject<typeof ListParameters>>;
 
 /**
  * Returns the filters of a list of tasks. An account may not filter by `account`, because it sees only its own tasks,
- * nor by `provider` or `job`, because it must not learn the provider of its tasks.
+ * nor by `provider`, `job` or `refusal`, because it must not learn the provider of its tasks, nor what the operator owes
+ * there.
  * @throws Problem `invalid_request` when an account uses one of these filters, and when `job` is given without
  * `since`: no database index finds a job, so the time range must limit the search.
  */
@@ -76,6 +79,7 @@ export function filtersOf(query: ListQuery, caller: Caller): Filters {
     status: orNull(query.status),
     category: orNull(query.category),
     submission: orNull(query.submission),
+    refusal: orNull(query.refusal),
     outputs: orNull(query.outputs),
     callback: orNull(query.callback),
     model: orNull(query.model),
@@ -91,7 +95,7 @@ export function filtersOf(query: ListQuery, caller: Caller): Filters {
 }
 
 function checkFilters(query: ListQuery, isAccount: boolean): void {
-  const withheld = isAccount ? (["provider", "account", "job"] as const) : [];
+  const withheld = isAccount ? (["provider", "account", "job", "refusal"] as const) : [];
   const refused = withheld.filter((name) => query[name] !== undefined);
   if (refused.length > 0) {
     throw invalidRequest(

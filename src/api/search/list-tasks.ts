@@ -95,12 +95,16 @@ function summaryOf(task: ListedTask, reader: Reader) {
     ...(task.finishedAt !== null && { finished_at: toSeconds(task.finishedAt) }),
     ...(task.settledAt !== null && { settled_at: toSeconds(task.settledAt) }),
     ...(category !== null && { failure: { category } }),
-    ...(submission !== null && { submission: { state: submission } }),
+    ...(submission !== null && { submission: submissionOf(task, submission, reader) }),
     ...(account !== null && { account }),
     ...(reader === "operator" && provider !== null && { provider }),
     ...(reader === "operator" && job !== null && { upstream: { id: job } }),
     callback: callbackOf(task),
   };
+}
+
+function submissionOf({ refusal }: ListedTask, state: string, reader: Reader) {
+  return { state, ...(reader === "operator" && refusal !== null && { refusal }) };
 }
 
 function callbackOf(task: ListedTask) {

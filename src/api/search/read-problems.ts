@@ -85,6 +85,7 @@ async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
     connections: Object.entries(connections).map(([name, state]) => ({
       name,
       keyRefusedAt: "refused_at" in state ? state.refused_at : null,
+      fundsRefusedAt: "funds_refused_at" in state ? (state.funds_refused_at ?? null) : null,
       areHooksMissing: "hooks" in state,
       unclearAt: "unclear" in state ? (state.unclear?.at ?? null) : null,
     })),

@@ -135,6 +135,11 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
     schema: z.strictObject({ connection: z.string() }),
     example: { connection: "fal" },
   },
+  "provider.funds": {
+    summary: "A provider refuses submissions because the account there has no money left",
+    schema: z.strictObject({ connection: z.string() }),
+    example: { connection: "fal" },
+  },
   "index.lagging": {
     summary: "Tasks should have changed 10 minutes ago, or the hourly counts are out of date",
     schema: z.strictObject({ overdue: Count, cause: z.enum(LAGGING_CAUSES) }),

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { AWAITED_NEWS } from "../../core/record/awaited-news.ts";
 import { LOSS_REASONS } from "../../core/record/outputs.ts";
 import { PRICE_BASES } from "../../core/record/price-rule.ts";
+import { REFUSAL_CLASSES } from "../../core/record/refusal.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { Callback, WaitingCallback } from "./callback-shape.ts";
 import { AnyObject, Count, described, Id, maybe, named, Time } from "./described.ts";
@@ -38,7 +39,7 @@ const FAILED = {
   error: z.strictObject({
     code: described(
       z.string(),
-      "`upstream_error`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, `output_not_a_file`, or the code that an event stated.",
+      "`upstream_error`, `upstream_funds`, `upstream_key`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, `output_not_a_file`, or the code that an event stated.",
     ),
     message: z.string(),
   }),
@@ -67,6 +68,11 @@ const Credits = z.strictObject({
   tries: z.optional(Count),
 });
 
+const Refusal = maybe(
+  z.enum(REFUSAL_CLASSES),
+  "Class of the refusal because of which the task has failed. Only operators see it.",
+);
+
 const Submission = z.strictObject({
   state: described(
     z.enum(["sending", "accepted", "unknown"]),
@@ -80,6 +86,7 @@ const Submission = z.strictObject({
     "While it is not known whether the upstream has started a job: what may still show it, a hook of the upstream, or its answer about a job that is known.",
   ),
   waits_until: maybe(Time, "When the task then fails without that."),
+  refusal: Refusal,
   key: maybe(z.literal("customer"), "The key at the upstream is the customer's own."),
   key_refused_since: maybe(Time, "Since when the upstream has refused this key."),
 });
@@ -284,7 +291,7 @@ export const ListedTask = named(
       "Kind of the failure of a failed task, where it is known.",
     ),
     submission: maybe(
-      z.strictObject({ state: z.enum(["sending", "accepted", "unknown"]) }),
+      z.strictObject({ state: z.enum(["sending", "accepted", "unknown"]), refusal: Refusal }),
       "The call with which the relay started the job.",
     ),
     account: z.optional(z.string()),

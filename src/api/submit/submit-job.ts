@@ -16,7 +16,8 @@ import { withoutSecrets } from "./answer-secrets.ts";
 import { AnswerReservation } from "./answer-budget.ts";
 import { BodyReservation } from "./body-budget.ts";
 import { bringOutcome, bringRemembered } from "./bring-outcome.ts";
-import { passedHeaders, sentHeaders } from "./sent-headers.ts";
+import { sentHeaders } from "./sent-headers.ts";
+import { shownAnswer } from "./shown-answer.ts";
 import { planSubmission, type SubmissionPlan, type SubmitCall } from "./submission-plan.ts";
 import { outcomeOf } from "./submit-outcome.ts";
 import {
@@ -26,6 +27,7 @@ import {
   statusUrlOf,
   type Submitted,
   unknownOutcome,
+  unreachable,
 } from "./submitted.ts";
 import { UpstreamCall } from "./upstream-call.ts";
 
@@ -125,11 +127,11 @@ async function endedIn(
   const brought = await bringOutcome(event.id, submissionId, outcome, submitCall);
   const isLeft = !brought.isStored && outcome.kind !== "refused";
   const task = isLeft ? registered : brought.task;
-  if (answer === null || outcome.kind === "unknown") {
+  if (outcome.kind === "not_sent" && brought.isStored) throw unreachable();
+  if (answer === null || outcome.kind === "unknown" || outcome.kind === "not_sent") {
     throw await unknownOutcome(event, task, submitCall);
   }
-  const { status, bytes } = answer;
-  const headers = passedHeaders(answer.headers);
+  const { status, headers, bytes } = shownAnswer(answer, outcome, plan.place, submitCall.caller);
   // A repetition would find a task that does not know the answer yet.
   if (!brought.isStored) headers.set("x-should-retry", NOT_AGAIN["x-should-retry"]);
   const statusUrl = task === null ? null : await statusUrlOf(event, task, submitCall);

@@ -6,12 +6,16 @@ import type { Job, UpstreamEnd, UpstreamNews } from "../../core/record/upstream.
 import type { SubmitAnswer } from "../../outbound/http.ts";
 import { withoutPlaces } from "../../providers/inline-output.ts";
 import { toNews } from "../../providers/observation.ts";
-import { isRefusal, type SubmitReading } from "../../providers/submit.ts";
+import type { SubmitReading } from "../../providers/submit.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 
 /** Largest body in bytes of an upstream's answer that is stored, so that a repeated submission gets the same answer. */
 const MAX_KEPT_BYTES = 8_192;
-/** Statuses with which Cloudflare answers when it could not reach the host. Nothing was sent to the host then. */
+/**
+ * Statuses with which Cloudflare, or on plain workerd ops/new-connections.js, answers for a host that it could not reach: the
+ * connection was refused, the name not found, or the TLS handshake failed, so that nothing of the call was sent. The errors of
+ * the runtime's own `fetch` do not tell this: it fails in the same way when a connection breaks after the call was sent.
+ */
 const NEVER_SENT = [521, 523, 525, 526, 530];
 
 /**
@@ -32,7 +36,9 @@ export function outcomeOf(
   if (answer === null) return { kind: "unknown", statusCode: null };
   const { status: statusCode, json } = answer;
   const { adapter, connection } = place;
-  if (isRefused(answer, place)) return { kind: "refused", statusCode };
+  if (NEVER_SENT.includes(statusCode)) return { kind: "not_sent" };
+  const refusal = adapter.refusal(statusCode, json);
+  if (refusal !== null) return { kind: "refused", statusCode, refusal };
   const unknown = { kind: "unknown", statusCode } as const;
   if (statusCode < 200 || statusCode > 299) return unknown;
   const reading: SubmitReading = adapter.readAnswer(json, path, connection.baseUrl);
@@ -58,12 +64,6 @@ export function outcomeOf(
 
 function isEnd(news: UpstreamNews): news is UpstreamEnd {
   return news.status !== "queued" && news.status !== "processing";
-}
-
-/** Tells whether an upstream's answer to a submission proves that it has started no job. */
-function isRefused({ status, json }: SubmitAnswer, { adapter }: SubmitPlace): boolean {
-  if (adapter.refuses?.(status, json) === true) return true;
-  return NEVER_SENT.includes(status) || isRefusal(status);
 }
 
 /**

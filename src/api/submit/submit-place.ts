@@ -8,6 +8,7 @@ import {
 import { readCustomerKey } from "./customer-credential.ts";
 import { idAt } from "../../providers/json-fields.ts";
 import { jobReadingOf, type SubmitAdapter } from "../../providers/submit.ts";
+import { refusalOfStatus } from "../../providers/submit-refusal.ts";
 import { SIMULATED_TARGET, submitTargetOf } from "../../providers/submit-target.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { disabledConnection, unknownConnection } from "../tasks/connection.ts";
@@ -16,6 +17,8 @@ import type { UpstreamCall } from "./upstream-call.ts";
 
 const SIMULATED_ADAPTER: SubmitAdapter = {
   target: () => SIMULATED_TARGET,
+  refusal: refusalOfStatus,
+  errorBody: (_status, message) => ({ error: { message } }),
   readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
 };
 

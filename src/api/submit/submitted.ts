@@ -3,6 +3,7 @@ import { errorName, log } from "../../lib/log.ts";
 import type { SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { bytesOf } from "../../security/encoding.ts";
+import { unavailable } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
 import { submitBaseOf, withRelayLinks } from "../jobs/relay-links.ts";
 import { statusUrlFor } from "../tasks/status-url.ts";
@@ -102,6 +103,12 @@ function unknownText(task: TaskReply | null): string {
     news === "hook" ? "a hook that names the job" : "the answer about a job that is known";
   const time = new Date(SECOND_MS * toSeconds(until)).toISOString().replace(".000Z", "Z");
   return `${text} The task waits for ${what} until ${time}, and then fails and is refunded.`;
+}
+
+/** Returns the problem for a submission whose call did not reach the upstream. SDKs may repeat it. */
+export function unreachable(): Problem {
+  const detail = "The connection to the upstream could not be opened, so nothing was sent.";
+  return unavailable(detail, "upstream_unreachable");
 }
 
 /**

@@ -117,6 +117,8 @@ export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[]
           path: `/tasks?status=processing&provider=${text("connection")}`,
         },
       ];
+    case "funds_refused":
+      return [{ title: "Connections", path: "/providers" }];
     case "submit_unknown":
       return [
         { title: "The oldest", path: `/tasks/${text("task_id")}` },

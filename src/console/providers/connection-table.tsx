@@ -111,6 +111,11 @@ function Key({ state, lack, faults }: Row) {
           since <Time at={state.refused_at * SECOND_MS} />
         </p>
       ) : null}
+      {"funds_refused_at" in state && state.funds_refused_at !== undefined ? (
+        <p class="field-error">
+          no money left there, <Time at={state.funds_refused_at * SECOND_MS} />
+        </p>
+      ) : null}
       {unclear === undefined ? null : (
         <p class="muted small">
           answer {unclear.status_code} not understood, <Time at={unclear.at * SECOND_MS} />

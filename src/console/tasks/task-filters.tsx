@@ -1,4 +1,5 @@
 import { OUTCOMES } from "../../core/record/outcome.ts";
+import { REFUSAL_CLASSES } from "../../core/record/refusal.ts";
 import { FAILURE_CATEGORIES } from "../../core/record/upstream.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { Time } from "../parts/shown-time.tsx";
@@ -12,6 +13,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   status: ["pending", "processing", "completed", "failed"],
   category: [...FAILURE_CATEGORIES, "unknown"],
   submission: ["sending", "accepted", "unknown"],
+  refusal: REFUSAL_CLASSES,
   outputs: ["lost"],
   outcome: OUTCOMES,
   range: Object.keys(RANGES),
@@ -34,6 +36,7 @@ const OPERATOR_FIELDS: readonly (readonly [name: string, title: string])[] = [
   ["account", "Account"],
   ["provider", "Provider"],
   ["job", "Upstream job"],
+  ["refusal", "Refusal"],
 ];
 
 /**

@@ -2,6 +2,7 @@ import type { AttemptResult } from "../record/callback.ts";
 import type { NoticeKind } from "../record/operator-notice.ts";
 import type { EndedCopy } from "../record/outputs.ts";
 import type { RedeliveryOrder } from "../record/redelivery-keys.ts";
+import type { RefusalClass } from "../record/refusal.ts";
 import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
 import type { HookRefusal, UnreadHook } from "../record/tracking.ts";
@@ -118,7 +119,11 @@ export type SubmitOutcome =
       readonly isHookExpected: boolean;
     } & Answered)
   | ({ readonly kind: "result"; readonly job: Job | null; readonly news: UpstreamEnd } & Answered)
-  | { readonly kind: "refused"; readonly statusCode: number }
+  | {
+      readonly kind: "refused";
+      readonly statusCode: number;
+      readonly refusal: RefusalClass;
+    }
   | { readonly kind: "not_sent" }
   | { readonly kind: "unknown"; readonly statusCode: number | null };
 

@@ -8,6 +8,7 @@ import { TIMEOUT_CODE } from "../plans/late-result.ts";
 import { metadataOf } from "../output-metadata/metadata.ts";
 import { linkOutputs } from "../record/outputs.ts";
 import { isStorable } from "../plans/stored-size.ts";
+import type { RefusedEnd } from "../record/refusal.ts";
 import { withPrice } from "./final-price.ts";
 import { SUBMIT_UNKNOWN_CODE, withJobKnown } from "../record/submission.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
@@ -191,14 +192,9 @@ export function finishUnknownSubmission(task: OpenTask, policy: Policy, now: num
  */
 export function finishRefused(
   task: OpenTask,
-  statusCode: number,
+  { error, failure }: RefusedEnd,
   policy: Policy,
   now: number,
 ): TerminalTask {
-  const message = `The upstream refused the submission with HTTP status ${statusCode}.`;
-  const isRate = statusCode === 429;
-  const category = isRate ? "rate_limited" : statusCode < 500 ? "invalid_input" : "provider";
-  const failure: Failure = { category, retryable: category !== "invalid_input" };
-  const error = { code: "upstream_error", message };
   return finish(task, { status: "failed", error }, failure, policy, now);
 }

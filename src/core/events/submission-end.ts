@@ -3,6 +3,7 @@ import type { SubmitEndedEvent, SubmitOutcome } from "./event.ts";
 import { finishFromNews, finishRefused, finishUnknownSubmission } from "./finish.ts";
 import { attachWithHooks } from "./hooks.ts";
 import type { Policy } from "../policy.ts";
+import { endOfRefusal } from "../record/refusal.ts";
 import { isCharging, startReturn } from "../record/credits.ts";
 import { isLateResultKnown, isTimedOut, withLateResult } from "../plans/late-result.ts";
 import { awaitedNews } from "../record/awaited-news.ts";
@@ -163,10 +164,10 @@ function refuse(
       return withdraw(task, now);
     case "unknown": {
       if (outcome.kind === "not_sent") return unchanged(task);
-      const { statusCode } = outcome;
-      const answered = { ...state, answeredAt: now, statusCode };
+      const { statusCode, refusal } = outcome;
+      const answered = { ...state, answeredAt: now, statusCode, refusal };
       const refused = { ...task, submission: { ...task.submission, state: answered } };
-      return changed(finishRefused(refused, statusCode, policy, now));
+      return changed(finishRefused(refused, endOfRefusal(refusal, statusCode), policy, now));
     }
     case "accepted":
     case "unsent":

@@ -8,6 +8,7 @@ import { NOTICE_KINDS } from "./operator-notice.ts";
 import { PRICE_BASES } from "./price-rule.ts";
 import { LOSS_REASONS } from "./outputs.ts";
 import { ANSWER_KINDS } from "./poll-plan.ts";
+import { REFUSAL_CLASSES } from "./refusal.ts";
 import { HOOK_REFUSALS, UNREAD_HOOKS } from "./tracking.ts";
 import type { TaskRecord } from "./task.ts";
 import { CAUSES, OUTCOMES } from "./outcome.ts";
@@ -261,6 +262,7 @@ const Submission = z.looseObject({
       failsAt: Time,
       askAt: TimeOrNull,
       tries: Int,
+      refusal: z.exactOptional(z.enum(REFUSAL_CLASSES)),
     }),
     z.looseObject({ kind: z.literal("accepted"), answeredAt: TimeOrNull, statusCode: IntOrNull }),
   ]),

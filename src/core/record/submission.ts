@@ -2,6 +2,7 @@ import { backoff } from "../backoff.ts";
 import type { Policy } from "../policy.ts";
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
 import type { CustomerKey, SealedKey } from "./customer-key.ts";
+import type { RefusalClass } from "./refusal.ts";
 
 /**
  * Time in milliseconds between the end of the time that the upstream has for its answer and the moment from which the
@@ -74,6 +75,8 @@ export interface UnknownOutcome {
   readonly askAt: number | null;
   /** Number of polls of the job that a hook has named, since the latest hook. */
   readonly tries: number;
+  /** Class of an answer that has refused the submission after all. Absent while no answer has. */
+  readonly refusal?: RefusalClass;
 }
 
 /** The upstream's answer to a submission, in the form in which a repeated submission gets it. */
@@ -181,6 +184,14 @@ export function withJobKnown(submission: Submission | null): Submission | null {
 /** Returns the outcome of a submission that is not known; null for any other submission and for none. */
 export function unknownOutcomeOf(submission: Submission | null): UnknownOutcome | null {
   return submission?.state.kind === "unknown" ? submission.state : null;
+}
+
+/**
+ * Returns the class of the refusal because of which a task has failed. Null when no answer has refused its submission; a
+ * submission that was refused at once has no task.
+ */
+export function refusalOf(submission: Submission | null): RefusalClass | null {
+  return unknownOutcomeOf(submission)?.refusal ?? null;
 }
 
 /** Tells whether the upstream may still answer the call of a submission. */

@@ -14,7 +14,8 @@ import {
   type OpenTask,
   type TerminalTask,
 } from "../record/task.ts";
-import { sendingEndsAt, unknownOutcomeOf } from "../record/submission.ts";
+import type { RefusalClass } from "../record/refusal.ts";
+import { refusalOf, sendingEndsAt, unknownOutcomeOf } from "../record/submission.ts";
 import { SECOND_MS } from "../time.ts";
 import { hostOf } from "../url.ts";
 
@@ -36,6 +37,8 @@ export interface IndexRow {
   readonly category: FailureCategory | null;
   /** State of the submission; null when the relay has not submitted the job. */
   readonly submission: "sending" | "accepted" | "unknown" | null;
+  /** Class of the refusal because of which the task has failed. Null when no answer has refused its submission. */
+  readonly refusal: RefusalClass | null;
   /** Number of outputs of the task that the relay has copied and not deleted. */
   readonly keptOutputs: number;
   /** Size in bytes of all outputs of the task that the relay has copied and not deleted. */
@@ -116,7 +119,8 @@ export function rowOf(record: CreatedTask, policy: Policy): IndexRow {
   const category = isTerminal(record) ? (record.failure?.category ?? null) : null;
   const submission = submissionOf(record);
   const columns = isTerminal(record) ? terminalColumns(record, policy) : openColumns(record);
-  return { ...head, category, submission, createdAt, ...columns };
+  const refusal = refusalOf(record.submission);
+  return { ...head, category, submission, refusal, createdAt, ...columns };
 }
 
 type StatusColumns = Omit<
@@ -130,6 +134,7 @@ type StatusColumns = Omit<
   | "status"
   | "category"
   | "submission"
+  | "refusal"
   | "createdAt"
 >;
 

@@ -5,6 +5,7 @@ import type { Cancellation, CancelState } from "../record/cancellation.ts";
 import type { Credits, HiddenCredits } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import type { Outputs } from "../record/outputs.ts";
+import { refusalOf } from "../record/submission.ts";
 import { toSeconds } from "../time.ts";
 import {
   type ChargingTask,
@@ -42,7 +43,7 @@ export function taskView(
     ...optional("account", record.account?.id ?? null),
     ...(reader === "operator" && upstreamView(record)),
     ...optional("metadata", record.registration?.metadata ?? null),
-    ...optional("submission", submissionView(record)),
+    ...optional("submission", submissionView(record, reader)),
     ...optional("cancel", cancelView(record.cancellation)),
     ...optional("credits", creditsView(record.credits, reader === "operator" && policy !== null)),
     ...(isTerminal(record) ? endView(record, reader) : openView(record, reader, progress, policy)),
@@ -147,9 +148,9 @@ function openView(
 /**
  * Returns the submission as readers see it. Neither the upstream's answer, which the caller has got, nor a key is
  * shown. When the upstream refuses a customer's own key, the customer is shown this too, because only the customer
- * can replace the key.
+ * can replace the key. The class of a refusal is the operator's: it says what the operator owes the upstream.
  */
-function submissionView(record: TaskRecord) {
+function submissionView(record: TaskRecord, reader: TaskReader) {
   const { submission } = record;
   if (submission === null) return null;
   const { state, startedAt } = submission;
@@ -161,6 +162,7 @@ function submissionView(record: TaskRecord) {
     ...optional("answered_at", answeredAt && toSeconds(answeredAt)),
     ...optional("status_code", statusCode),
     ...(wait && { waits_for: wait.news, waits_until: toSeconds(wait.until) }),
+    ...optional("refusal", reader === "operator" ? refusalOf(submission) : null),
     ...(hasCustomerKey(record) && customerKeyView(record)),
   };
 }

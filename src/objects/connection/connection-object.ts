@@ -20,13 +20,21 @@ interface NotedAnswer extends UnclearAnswer {
 export interface ConnectionState {
   /** Time at which the provider last refused the API key, in Unix milliseconds. Null when it never did. */
   readonly keyRefusedAt: number | null;
+  /**
+   * Time at which the provider last refused a submission because the account there has no money left, in Unix
+   * milliseconds. Null when it never did.
+   */
+  readonly fundsRefusedAt: number | null;
   /** True when hooks are missing: none of the last 20 tasks of the connection that expected a hook got it. */
   readonly areHooksMissing: boolean;
   /** The last answer to a poll that the relay did not understand. Null when there was none. */
   readonly unclear: NotedAnswer | null;
 }
 
-const REFUSED_KEY = "refused_at";
+/** Keys of the times of the last refusals, by their class. */
+const REFUSED_AT = { key: "refused_at", funds: "funds_refused_at" } as const;
+/** Kinds of the alerts about refusals, by their class. */
+const ALERTS = { key: "refused", funds: "funds" } as const;
 const UNCLEAR_KEY = "unclear";
 const HOOKLESS_KEY = "hookless";
 /**
@@ -35,8 +43,8 @@ const HOOKLESS_KEY = "hookless";
  */
 export const HOOKLESS_TASKS = 20;
 /**
- * Time in milliseconds after a stored refusal of an API key within which no other refusal is stored, because many
- * tasks meet the same refusal at once.
+ * Time in milliseconds after a stored refusal within which no other refusal of its class is stored, because many tasks meet
+ * the same refusal at once.
  */
 const REFUSAL_PAUSE_MS = MINUTE_MS;
 /**
@@ -50,15 +58,15 @@ export const UNCLEAR_PAUSE_MS = HOUR_MS;
  * `CONNECTION_OBJECTS`; `CONNECTIONS` is the secret with the credentials). It stores what the tasks of the
  * connection have learned of the provider, and keeps their polls below the provider's rate limit.
  *
- * Stores the last refusal of the API key (`refused_at`), the last alert about it (`alerted_at:refused`), the last
- * answer that was not understood (`unclear`), and the number of tasks in a row that did not get their expected hook
+ * Stores the last refusals because of the API key and of the balance (`refused_at`, `funds_refused_at`), the last alerts
+ * about them (`alerted_at:refused`, `alerted_at:funds`), the last answer that was not understood (`unclear`), and the number of tasks in a row that did not get their expected hook
  * (`hookless`). The counts of polls are only in memory (poll-slots.ts).
  *
  * Called by task objects:
  * - for each poll, if the connection has `polls_per_minute` (`objects/task/connection-calls.ts`);
  * - for the number of missing hooks, once in ten minutes by each isolate that attaches jobs;
  * - with each expected hook that did not come, and with hooks that came after a missing one;
- * - for the first of many refused keys or answers not understood, by each isolate (`objects/task/alerts.ts`).
+ * - for the first of many refusals of one class or answers not understood, by each isolate (`objects/task/alerts.ts`).
  *
  * An object with the name `customer:…` belongs to one key of a customer at the provider. It only counts the polls with this
  * key, and stores nothing: what the tasks of customers learn says nothing about the connection.
@@ -77,14 +85,16 @@ export class ConnectionObject extends DurableObject<object> {
   readonly #slots = new PollSlots();
 
   /**
-   * Stores that the provider refused the API key of the connection.
-   * @returns true when the caller must alert the operator, at most once an hour.
+   * Stores that the provider refused the API key of the connection, or a submission because of the balance there.
+   * @returns true when the caller must alert the operator, at most once an hour for each class.
    */
-  noteRefusedKey(): boolean {
+  noteRefusal(refusal: "key" | "funds"): boolean {
     const now = Date.now();
-    const last = this.#refusedAt();
-    if (last === null || now - last > REFUSAL_PAUSE_MS) this.ctx.storage.kv.put(REFUSED_KEY, now);
-    return this.#alerts.claim(now, "refused");
+    const last = this.#refusedAt(refusal);
+    if (last === null || now - last > REFUSAL_PAUSE_MS) {
+      this.ctx.storage.kv.put(REFUSED_AT[refusal], now);
+    }
+    return this.#alerts.claim(now, ALERTS[refusal]);
   }
 
   /** Stores an answer to a poll that the relay did not understand, at most one an hour. */
@@ -97,12 +107,13 @@ export class ConnectionObject extends DurableObject<object> {
   }
 
   /**
-   * Returns the faults of the connection for `/healthz`: the last refusal of the API key, whether hooks are
-   * missing, and the last answer that was not understood.
+   * Returns the faults of the connection for `/healthz`: the last refusals because of the API key and of the balance,
+   * whether hooks are missing, and the last answer that was not understood.
    */
   connectionState(): ConnectionState {
     const areHooksMissing = this.hooklessTasks() >= HOOKLESS_TASKS;
-    return { keyRefusedAt: this.#refusedAt(), areHooksMissing, unclear: this.#unclear() };
+    const [keyRefusedAt, fundsRefusedAt] = [this.#refusedAt("key"), this.#refusedAt("funds")];
+    return { keyRefusedAt, fundsRefusedAt, areHooksMissing, unclear: this.#unclear() };
   }
 
   /** Returns how many tasks in a row did not get their expected hook, at most 20. */
@@ -130,8 +141,8 @@ export class ConnectionObject extends DurableObject<object> {
     return this.#slots.take(taskId, isUrgent, perMinute, Date.now());
   }
 
-  #refusedAt(): number | null {
-    return this.ctx.storage.kv.get<number>(REFUSED_KEY) ?? null;
+  #refusedAt(refusal: "key" | "funds"): number | null {
+    return this.ctx.storage.kv.get<number>(REFUSED_AT[refusal]) ?? null;
   }
 
   #unclear(): NotedAnswer | null {

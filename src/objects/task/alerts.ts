@@ -10,6 +10,7 @@ import type { Runtime } from "../../config/runtime.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { PollAnswer } from "../../core/events/event.ts";
 import type { Poll } from "../../core/duties/poll.ts";
+import { isAboutAccount, type RefusalClass } from "../../core/record/refusal.ts";
 import { hostOf } from "../../core/url.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
 import { log } from "../../lib/log.ts";
@@ -20,8 +21,8 @@ import { FailedCallbackBatches } from "../failed-callback-batches.ts";
 import { FaultNotes } from "./fault-notes.ts";
 
 /**
- * Faults that this isolate has met: failed callback attempts by receiver's host, and refused API keys by
- * connection.
+ * Faults that this isolate has met: failed callback attempts by receiver's host, and refusals because of an API key or a
+ * balance by connection.
  */
 const notes = new FaultNotes();
 /** Tasks of this isolate whose callbacks have failed for good, and that are not yet in the digest of their host. */
@@ -32,9 +33,21 @@ const batches = new FailedCallbackBatches();
  */
 const recentlyUnclear = isolateCache<true>(1_000, UNCLEAR_PAUSE_MS);
 
+/** A submission that was refused, so that its task may be gone. */
+export interface RefusedSubmission {
+  readonly connection: string;
+  readonly refusal: RefusalClass;
+  readonly statusCode: number;
+  /** True when the call had a customer's own key, whose refusal says nothing about the connection. */
+  readonly hasCustomerKey: boolean;
+}
+
+/** Operator events about refusals, by the class of the refusal. */
+const REFUSAL_EVENTS = { key: "provider.unauthorized", funds: "provider.funds" } as const;
+
 /**
- * Alerts the operator of faults that concern many tasks: a provider that refuses the API key of a connection, or a
- * receiver's host that keeps failing. Each connection and each host has a Durable Object that decides whether an
+ * Alerts the operator of faults that concern many tasks: a provider that refuses the API key of a connection, or
+ * submissions because the account there has no money left, or a receiver's host that keeps failing. Each connection and each host has a Durable Object that decides whether an
  * alert is sent. The operator therefore gets one message, not one for every task. When the call to that object
  * fails, this alert is not sent.
  */
@@ -66,16 +79,31 @@ export class Alerts {
     }
   }
 
-  /**
-   * Alerts the operator that a provider refuses the API key of a connection, and stores the refusal, so that
-   * `/healthz` shows it.
-   */
+  /** Reports a refused submission that the operator should know of: one because of the key or the balance at the provider. */
+  async reportRefusal(
+    { connection, refusal, hasCustomerKey }: RefusedSubmission,
+    runtime: Runtime,
+  ): Promise<void> {
+    if (hasCustomerKey || !isAboutAccount(refusal)) return;
+    await this.#alertOfRefusal(connection, refusal, runtime);
+  }
+
+  /** Alerts the operator that a provider refuses the API key of a connection. */
   async #reportRefusedKey({ connection, taskId }: Poll, runtime: Runtime): Promise<void> {
     log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
-    if (notes.add(`connection:${connection}`, Date.now()) === 0) return;
+    await this.#alertOfRefusal(connection, "key", runtime);
+  }
+
+  /** Alerts the operator of a refusal, and stores it, so that `/healthz` shows it. */
+  async #alertOfRefusal(
+    connection: string,
+    refusal: "key" | "funds",
+    runtime: Runtime,
+  ): Promise<void> {
+    if (notes.add(`${refusal}:${connection}`, Date.now()) === 0) return;
     const tracker = connectionObject(this.#bindings, connection);
-    const event: OperatorEvent = { type: "provider.unauthorized", connection };
-    await this.#send(() => tracker.noteRefusedKey(), event, runtime);
+    const event: OperatorEvent = { type: REFUSAL_EVENTS[refusal], connection };
+    await this.#send(() => tracker.noteRefusal(refusal), event, runtime);
   }
 
   /**

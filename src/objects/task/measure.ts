@@ -3,6 +3,7 @@ import type { Poll } from "../../core/duties/poll.ts";
 import type { PollAnswer } from "../../core/events/event.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
 import { hostOf } from "../../core/url.ts";
+import type { RefusedSubmission } from "./alerts.ts";
 
 /**
  * The dataset `METRICS` of Analytics Engine, for time series; undefined when it is not bound. A data point costs no
@@ -31,6 +32,15 @@ export function measurePoll(series: TimeSeries, poll: Poll, answer: PollAnswer):
   const kind = answer.kind === "news" ? answer.news.status : answer.kind;
   const keyOwner = poll.customerKey === null ? "" : "customer";
   series?.writeDataPoint({ indexes: [""], blobs: [kind, keyOwner, poll.connection, "poll"] });
+}
+
+/** Writes a data point about a refused submission: the connection, the class of the refusal and the HTTP status. */
+export function measureRefusedSubmission(
+  series: TimeSeries,
+  { connection, refusal, statusCode, hasCustomerKey }: RefusedSubmission,
+): void {
+  const blobs = [refusal, hasCustomerKey ? "customer" : "", connection, "refusal"];
+  series?.writeDataPoint({ indexes: [""], blobs, doubles: [statusCode] });
 }
 
 /**

@@ -37,8 +37,8 @@ import {
 } from "../../outbound/webhooks.ts";
 import type { UrlRules } from "../../security/url-rules.ts";
 import { POLL_TIMEOUT_MS, withinTime } from "../../lib/timeout.ts";
-import { Alerts } from "./alerts.ts";
-import { measureAttempt, measurePoll } from "./measure.ts";
+import { Alerts, type RefusedSubmission } from "./alerts.ts";
+import { measureAttempt, measurePoll, measureRefusedSubmission } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
 import type { Platform } from "./platform.ts";
 import { JobReader, type ReadJob } from "./job-reader.ts";
@@ -320,6 +320,12 @@ export class ObjectPlatform implements Platform {
       await this.#alerts.reportAnswer(poll, answer, runtime);
     };
     this.background(note());
+  }
+
+  /** Reports a refused submission of this task to the operator, and measures it. */
+  reportRefusal(refused: RefusedSubmission): void {
+    measureRefusedSubmission(this.#bindings.METRICS, refused);
+    this.background(this.#alerts.reportRefusal(refused, this.#prepared()));
   }
 
   reportHook(report: HookReport): void {

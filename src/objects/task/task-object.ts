@@ -12,6 +12,7 @@ import type {
 } from "../../core/events/event.ts";
 import { isLateSuccess } from "../../core/events/late-results.ts";
 import { isCharging } from "../../core/record/credits.ts";
+import { isAboutAccount } from "../../core/record/refusal.ts";
 import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";
 import { toSeconds } from "../../core/time.ts";
@@ -21,7 +22,8 @@ import { submittedJobOf } from "../../core/record/submitted-job.ts";
 import { pollOf } from "../../core/duties/poll.ts";
 import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.ts";
 import { taskFacts } from "../../core/views/task-facts.ts";
-import { errorText, log } from "../../lib/log.ts";
+import { errorText, log, type LogLevel } from "../../lib/log.ts";
+import type { RefusedSubmission } from "./alerts.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
 import {
@@ -158,14 +160,20 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     await this.#nameJob(event);
     const outcome = await this.#withHookHealth(event.outcome);
     const decision = await this.#loop.applyAndErase({ ...event, outcome });
+    const submission = refusedSubmissionOf(decision, outcome);
+    if (submission !== null) this.#platform.reportRefusal(submission);
     if (decision.kind === "changed" && decision.record.status === "charging") {
       await this.#loop.runUntilIdle();
     }
     const record = this.#readable();
     const statusCode = "statusCode" in outcome ? outcome.statusCode : null;
     const facts = { task_id: this.#taskId, outcome: outcome.kind, status_code: statusCode };
-    const level = outcome.kind === "unknown" ? "warn" : "detail";
-    this.#platform.log(() => ({ event: "submission.ended", ...facts }), level);
+    const refusal = submission && {
+      connection: submission.connection,
+      refusal: submission.refusal,
+    };
+    const line = () => ({ event: "submission.ended", ...facts, ...refusal });
+    this.#platform.log(line, levelOf(outcome, submission));
     if (record === null || record.submission?.id !== event.submissionId) return null;
     return replyOf(record, readerOf(caller), this.#loop.policy());
   }
@@ -515,4 +523,23 @@ function ownerOf({ account, registration }: TaskRecord): string | null {
 
 function isOfCharge(record: TaskRecord, chargeId: string): boolean {
   return record.status === "charging" && record.credits.chargeId === chargeId;
+}
+
+/** Returns a submission that an answer has just refused. Null for any other outcome, and for one that is known already. */
+function refusedSubmissionOf(decision: Decision, outcome: SubmitOutcome): RefusedSubmission | null {
+  const isNews = decision.kind === "changed" || decision.kind === "erase";
+  if (outcome.kind !== "refused" || !isNews || decision.record.upstream === null) return null;
+  const { connection } = decision.record.upstream;
+  const { refusal, statusCode } = outcome;
+  return { connection, refusal, statusCode, hasCustomerKey: hasCustomerKey(decision.record) };
+}
+
+/**
+ * Returns the level of the log line about the end of a submission. A refused request is the caller's concern, a refusal
+ * because of a limit or of the account at the upstream the operator's.
+ */
+function levelOf({ kind }: SubmitOutcome, submission: RefusedSubmission | null): LogLevel {
+  if (kind === "unknown") return "warn";
+  if (submission === null || submission.refusal === "final") return "detail";
+  return isAboutAccount(submission.refusal) && !submission.hasCustomerKey ? "warn" : "info";
 }

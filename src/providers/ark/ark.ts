@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
@@ -14,6 +15,7 @@ import {
   type UpstreamProvider,
 } from "../provider.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 
 const TASKS = "/contents/generations/tasks";
 const TARGET: SubmitTarget = {
@@ -60,6 +62,10 @@ export const ark = {
   },
   submits: {
     target: (path) => (path === TASKS ? TARGET : null),
+    refusal: refusalOf,
+    errorBody: (_status, message) => ({
+      error: { code: UNAVAILABLE, message, param: "", type: UNAVAILABLE },
+    }),
     readAnswer: (body) => submitReadingOf(readArkTask(body)),
   },
   // https://www.volcengine.com/docs/82379/1521720: the call cancels a task that is queued, deletes the record of one that
@@ -91,6 +97,43 @@ const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [429, "RequestBurstTooFast"],
 ]);
 const FAULT = "InternalServiceError";
+/**
+ * Classes of refusals by Ark's error codes (https://www.volcengine.com/docs/82379/1299023). Codes of rate limits, which have
+ * the HTTP status 429, are not among them.
+ */
+const REFUSALS: ReadonlyMap<string | null, RefusalClass> = new Map([
+  ["InflightBatchsizeExceeded", "busy"],
+  ["AccountOverdueError", "funds"],
+  ["OperationDenied.ServiceOverdue", "funds"],
+  ["AccountQuotaExceeded", "funds"],
+  ["QuotaExceeded.AgentPlanQuotaExceeded", "funds"],
+  ["InvalidSubscription", "funds"],
+  // The spending limit that the owner of the account has set for a model.
+  ["SetLimitExceeded", "funds"],
+  ["AccessDenied", "key"],
+  ["InvalidAccountStatus", "key"],
+  ["ModelNotOpen", "key"],
+  ["OperationDenied.PermissionDenied", "key"],
+  ["OperationDenied.ServiceNotOpen", "key"],
+]);
+const UNAVAILABLE = "ServiceUnavailable";
+
+/**
+ * Returns the class of a refusal. The code `QuotaExceeded` has three meanings, which its text tells apart: too many tasks
+ * wait in the queue ("The request has exceeded the quota."), the free trial is used up ("has exhausted its free trial
+ * quota"), or so is the quota of a plan ("It will reset at …").
+ */
+function refusalOf(status: number, body: unknown): RefusalClass | null {
+  const byStatus = refusalOfStatus(status);
+  if (byStatus === null) return null;
+  const code = textAt(body, "error", "code");
+  const text = textAt(body, "error", "message") ?? "";
+  if (code === "QuotaExceeded") {
+    if (/free trial|reset at/i.test(text)) return "funds";
+    return /exceeded the quota/i.test(text) ? "busy" : byStatus;
+  }
+  return REFUSALS.get(code) ?? byStatus;
+}
 
 function readCancellation(answer: Answer): CancelReading {
   if (isSuccess(answer)) return "canceled";

@@ -93,10 +93,10 @@ const submits: SubmitExamples = {
   refused: submitted(
     "an account without balance, with HTTP 200",
     fault(402, "insufficient balance"),
-    "refused by its body",
+    { refused: "funds" },
   ),
-  limited: submitted("too many requests", fault(429, "rate limited"), "refused by its body", 429),
-  outage: submitted("an outage", undefined, "decided by its status", 502),
+  limited: submitted("too many requests", fault(429, "rate limited"), { refused: "rate" }, 429),
+  outage: submitted("an outage", undefined, "unclear", 502),
   withoutId: submitted("no prediction", answer(null), "unclear"),
   others: [
     submitted("a fault, with HTTP 200", fault(500, "internal error"), "unclear"),

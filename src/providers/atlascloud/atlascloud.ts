@@ -1,6 +1,6 @@
 import { bytesOf, fromBase64Url } from "../../security/encoding.ts";
 import { isRecent } from "../../security/signature.ts";
-import { at, firstAt, idAt, textAt } from "../json-fields.ts";
+import { at, firstAt, idAt, numberAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { outputLinks } from "../output-search.ts";
 import { refusalIn } from "../poll-answer.ts";
@@ -17,7 +17,8 @@ import {
 } from "../provider.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
 import { verifyPublished } from "../shared/published-keys.ts";
-import { isRefusedByCode, membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { refusalByCode } from "../submit-refusal.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 import { amountsAt } from "../usage.ts";
 
@@ -84,7 +85,14 @@ export const atlascloud = {
   },
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
-    refuses: isRefusedByCode,
+    // https://www.atlascloud.ai/docs/errors: 402 for the balance, 403 for an account or a key that is not permitted.
+    refusal: (status, body) => {
+      const refusal = refusalByCode(status, body);
+      return refusal === "final" && [status, numberAt(body, "code")].includes(403)
+        ? "key"
+        : refusal;
+    },
+    errorBody: (code, msg) => ({ code, msg, data: null }),
     readAnswer: (body) => submitReadingOf(predictionIn(body)),
   },
   // The vendor's own client has this path, and reads such errors:

@@ -99,22 +99,22 @@ const submits: SubmitExamples = {
   refused: submitted(
     "a request without a prompt",
     { detail: [{ loc: ["body", "prompt"], msg: "Field required", type: "missing" }] },
-    "decided by its status",
+    { refused: "final" },
     422,
   ),
   limited: submitted(
     "too many jobs at once",
     { detail: "Too many requests" },
-    "decided by its status",
+    { refused: "busy" },
     429,
   ),
-  outage: submitted("an outage", undefined, "decided by its status", 503),
+  outage: submitted("an outage", undefined, "unclear", 503),
   withoutId: submitted("no id", { polling_url: accepted.polling_url }, "unclear"),
   others: [
     submitted(
       "an account without credits",
       { detail: "Insufficient credits" },
-      "decided by its status",
+      { refused: "funds" },
       402,
     ),
     submitted("an id of the wrong type", { ...accepted, id: { id } }, "unclear"),

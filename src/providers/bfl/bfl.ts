@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, idAt, listAt, numberAt, seedAt, textAt } from "../json-fields.ts";
@@ -5,6 +6,7 @@ import type { Observation } from "../observation.ts";
 import { outputLinks } from "../output-search.ts";
 import { noSignature, readingOf, type UpstreamProvider } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 
 /** State of a job that waits or runs. For other providers this word means only that a job waits. */
 const OPEN = "Pending";
@@ -51,6 +53,8 @@ export const bfl = {
   },
   submits: {
     target: targetOf,
+    refusal: refusalOf,
+    errorBody: (_status, detail) => ({ detail }),
     readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
   },
   // https://docs.bfl.ai/api-reference/utility/get-result; clients follow `polling_url`, whose host is that of the region.
@@ -61,6 +65,15 @@ export const bfl = {
     errorBody: (_status, detail) => ({ detail }),
   },
 } as const satisfies UpstreamProvider;
+
+/**
+ * Returns the class of a refusal (https://docs.bfl.ai/quick_start/generating_images): 429 means that the account has its most tasks
+ * in flight, and 403 that it does not accept the key.
+ */
+function refusalOf(status: number): RefusalClass | null {
+  if (status === 429) return "busy";
+  return status === 403 ? "key" : refusalOfStatus(status);
+}
 
 /** Returns what a call to a path starts: a job of the model that the path names. */
 function targetOf(path: string): SubmitTarget | null {

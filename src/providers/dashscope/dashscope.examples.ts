@@ -121,19 +121,19 @@ const submits: SubmitExamples = {
   refused: submitted(
     "a model that does not exist",
     fault("InvalidParameter", "Model not exist."),
-    "decided by its status",
+    { refused: "final" },
     400,
   ),
   limited: submitted(
     "too many requests",
     fault("Throttling.RateQuota", "Requests rate limit exceeded, please try again later."),
-    "decided by its status",
+    { refused: "rate" },
     429,
   ),
   outage: submitted(
     "a fault of Model Studio",
     fault("InternalError", "An internal error has occured."),
-    "decided by its status",
+    "unclear",
     500,
   ),
   withoutId: submitted("no task", { request_id: "4909100c" }, "unclear"),

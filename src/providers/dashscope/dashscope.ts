@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import type { FailureCategory } from "../../core/record/upstream.ts";
 import { DAY_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
@@ -8,6 +9,7 @@ import type { Observation } from "../observation.ts";
 import { outputLinks } from "../output-search.ts";
 import { bearer, type Reading, provenReadingOf, type UpstreamProvider } from "../provider.ts";
 import { membersAt, type SubmitReading, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 
@@ -89,6 +91,8 @@ export const dashscope = {
   },
   submits: {
     target: targetOf,
+    refusal: refusalOf,
+    errorBody: (_status, message) => ({ code: "ServiceUnavailable", message, request_id: "" }),
     readAnswer: (body, path) =>
       path === SYNCHRONOUS_PATH ? readImages(body) : submitReadingOf(reportIn(body)),
   },
@@ -153,6 +157,35 @@ function readImages(body: unknown): SubmitReading {
   if (listAt(output, "choices").length === 0) return { kind: "unclear" };
   const observation = observationOf(null, "SUCCEEDED", output, at(body, "usage"));
   return { kind: "result", job: null, observation };
+}
+
+/**
+ * Classes of refusals by Model Studio's error codes (https://help.aliyun.com/zh/model-studio/error-code). Its other limits,
+ * `Throttling` and what begins with it, have the HTTP status 429.
+ */
+const REFUSALS: ReadonlyMap<string, RefusalClass> = new Map([
+  ["Arrearage", "funds"],
+  ["AllocationQuota.FreeTierOnly", "funds"],
+  ["BudgetLimitExceeded", "funds"],
+  ["CommodityNotPurchased", "funds"],
+  ["PostpaidBillOverdue", "funds"],
+  ["PrepaidBillOverdue", "funds"],
+  ["InvalidApiKey", "key"],
+  ["AccessDenied", "key"],
+  ["AccessDenied.Unpurchased", "key"],
+  ["Model.AccessDenied", "key"],
+  // With HTTP 503 or 500: the request is throttled, because the system has no capacity left.
+  ["ModelServingError", "rate"],
+]);
+
+/**
+ * Returns the class of a refusal. A text says that a limit of the rate is a free quota that is used up ("Free allocated quota
+ * exceeded.").
+ */
+function refusalOf(status: number, body: unknown): RefusalClass | null {
+  const refusal = REFUSALS.get(textAt(body, "code") ?? "") ?? refusalOfStatus(status);
+  const isFreeQuota = /free allocated quota/i.test(textAt(body, "message") ?? "");
+  return refusal === "rate" && isFreeQuota ? "funds" : refusal;
 }
 
 function read({ body }: Answer): Reading {

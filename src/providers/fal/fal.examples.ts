@@ -111,16 +111,16 @@ const submits: SubmitExamples = {
   refused: submitted(
     "a wrong key",
     { detail: "Cannot access application. Authentication is required." },
-    "decided by its status",
+    { refused: "key" },
     401,
   ),
   limited: submitted(
     "too many requests",
     { detail: "Rate limit exceeded" },
-    "decided by its status",
+    { refused: "rate" },
     429,
   ),
-  outage: submitted("an outage", undefined, "decided by its status", 503),
+  outage: submitted("an outage", undefined, "unclear", 503),
   withoutId: submitted("no id", { status: "IN_QUEUE", gateway_request_id: id }, "unclear"),
   others: [
     submitted(

@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { DAY_MS, SECOND_MS } from "../../core/time.ts";
 import { isRecent } from "../../security/signature.ts";
 import type { Job } from "../../core/record/upstream.ts";
@@ -18,6 +19,7 @@ import {
   UNCLEAR,
 } from "../provider.ts";
 import { isModelSegment, jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import { type Amounts, amountsAt } from "../usage.ts";
 import { bytesOf, fromHex, sha256Hex } from "../../security/encoding.ts";
 import { verifyPublished } from "../shared/published-keys.ts";
@@ -94,6 +96,8 @@ export const fal = {
   },
   submits: {
     target: targetOf,
+    refusal: submitRefusalOf,
+    errorBody: (_status, detail) => ({ detail }),
     readAnswer: (body, path) => jobReadingOf(idAt(body, "request_id"), endpointIn(path)),
   },
   // https://fal.ai/docs/inference-api/queue/cancel: fal removes a request that waits in the queue. To the runner of a
@@ -127,6 +131,19 @@ export const fal = {
     errorBody: (_status, detail) => ({ detail }),
   },
 } as const satisfies UpstreamProvider;
+
+/**
+ * Returns the class of a refusal. fal locks an account whose balance is below a threshold (https://docs.fal.ai/faq), and then
+ * answers 403 with "User is locked. Reason: Exhausted balance. …" or, where its staff has locked the account, "Reason: Admin
+ * lock." (https://github.com/fal-ai/fal/issues/1147, issues/1168).
+ */
+function submitRefusalOf(status: number, body: unknown): RefusalClass | null {
+  const detail = textAt(body, "detail") ?? "";
+  if (status === 403 && /^user is locked\b/i.test(detail)) {
+    return /admin lock/i.test(detail) ? "key" : "funds";
+  }
+  return refusalOfStatus(status);
+}
 
 /**
  * Returns the description of the call that adds a request for a model to the queue, if the path is the endpoint of a

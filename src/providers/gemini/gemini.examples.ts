@@ -119,19 +119,19 @@ const submits: SubmitExamples = {
   refused: submitted(
     "an unknown model",
     error(404, "NOT_FOUND", "Model not found"),
-    "decided by its status",
+    { refused: "final" },
     404,
   ),
   limited: submitted(
     "too many requests",
     error(429, "RESOURCE_EXHAUSTED", "Quota exceeded"),
-    "decided by its status",
+    { refused: "rate" },
     429,
   ),
   outage: submitted(
     "an outage",
     error(503, "UNAVAILABLE", "The model is overloaded"),
-    "decided by its status",
+    "unclear",
     503,
   ),
   withoutId: submitted("no id", { status: "in_progress" }, "unclear"),

@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
@@ -16,6 +17,7 @@ import {
   type UpstreamProvider,
 } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import { unlinkedOutputIn } from "../unlinked-output.ts";
 import { amountsAt } from "../usage.ts";
 import { withheldIn } from "../withheld-output.ts";
@@ -91,6 +93,7 @@ export const gemini = {
   },
   submits: {
     target: (path) => (SUBMIT_PATHS.some((each) => each === path) ? TARGET : null),
+    refusal: submitRefusalOf,
     readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
   },
   // https://googleapis.github.io/js-genai: the call is only for interactions in the background that still run, and its
@@ -169,13 +172,31 @@ function readFile({ status, body }: Answer, observation: Observation): Reading {
 }
 
 /**
- * Returns the refusal or the error that the HTTP status of an answer states. A wrong API key has the status 400. Null for
+ * Returns the class of a refusal. 402 means that the prepaid credits are used up
+ * (https://discuss.ai.google.dev/t/183654), a limit of 0 that the model is not for accounts that do not pay
+ * (https://ai.google.dev/gemini-api/docs/rate-limits), and 403 that the key lacks a permission, unless it is about a file of
+ * the call that is not there (https://ai.google.dev/gemini-api/docs/troubleshooting). What is documented of 503, that the service may be overloaded or
+ * down, does not say that nothing was started.
+ */
+function submitRefusalOf(status: number, body: unknown): RefusalClass | null {
+  const message = textAt(body, "error", "message") ?? "";
+  if (status === 429 && /\blimit: 0\b/.test(message)) return "funds";
+  const isForbidden = status === 403 && !/\bfile\b/i.test(message);
+  return isForbidden || isKeyRefused(status, message) ? "key" : refusalOfStatus(status);
+}
+
+/** Tells whether an answer refuses the API key. A wrong one has the status 400. */
+function isKeyRefused(status: number, message: string): boolean {
+  return status === 400 && /api key (not valid|expired)/i.test(message);
+}
+
+/**
+ * Returns the refusal or the error that the HTTP status of an answer states. Null for
  * a status from 200 to 299.
  */
 function refusalOf(answer: Answer): Reading | null {
   const { status, body } = answer;
-  const message = textAt(body, "error", "message") ?? "";
-  if (status === 400 && /api key (not valid|expired)/i.test(message)) {
+  if (isKeyRefused(status, textAt(body, "error", "message") ?? "")) {
     return { kind: "unauthorized" };
   }
   const reading = readingOfStatus(answer);

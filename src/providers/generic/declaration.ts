@@ -99,6 +99,12 @@ const valuesAtPointers = (message: string) =>
     message,
   );
 
+const RefusalValues = z.lazy(() =>
+  valuesAtPointers(
+    'must be an object like {"/code": [433]}: the values at a pointer that prove that no job was started',
+  ),
+);
+
 const Submit = z.lazy(() =>
   members(
     {
@@ -127,11 +133,11 @@ const Submit = z.lazy(() =>
         ),
       ),
       answer: z.nullish(oneOf(["job", "job-or-result"])),
-      refused: z.nullish(
-        valuesAtPointers(
-          'must be an object like {"/code": [433]}: the values at a pointer that prove that no job was started',
-        ),
-      ),
+      busy: z.nullish(RefusalValues),
+      rate: z.nullish(RefusalValues),
+      funds: z.nullish(RefusalValues),
+      key: z.nullish(RefusalValues),
+      refused: z.nullish(RefusalValues),
       inline: z.nullish(
         valuesAtPointers(
           'must be an object like {"/sync_mode": [true]}: the values at a pointer into the call that ask for the file itself',

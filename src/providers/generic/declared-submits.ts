@@ -1,4 +1,5 @@
 import { jsonEqual } from "../../core/json.ts";
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { idAt } from "../json-fields.ts";
 import {
   isModelSegment,
@@ -8,6 +9,7 @@ import {
   submitReadingOf,
   type SubmitTarget,
 } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import type { Declaration, DeclaredSubmit } from "./declaration.ts";
 import { readReport } from "./declared-reports.ts";
 import { findAll, findFirst } from "./json-pointer.ts";
@@ -29,7 +31,8 @@ export function submitsOf(declaration: Declaration, name: string): SubmitAdapter
         .find((each) => each !== null);
       return matched === undefined ? null : targetOf(submit, matched || name);
     },
-    refuses: (status, body) => status < 500 && isRefused(submit, body),
+    refusal: (status, body) => declaredRefusal(submit, status, body) ?? refusalOfStatus(status),
+    errorBody: (_status, message) => ({ error: { message } }),
     readAnswer: (body, _path, baseUrl) => readAnswer(body, baseUrl, declaration),
   };
 }
@@ -64,8 +67,26 @@ function targetOf(submit: DeclaredSubmit, name: string): SubmitTarget {
   };
 }
 
-function isRefused({ refused }: DeclaredSubmit, body: unknown): boolean {
-  return Object.entries(refused ?? {}).some(([pointer, values]) =>
+/**
+ * Returns the class of an answer that the declaration says to be a refusal. Null for any other answer. An outage (HTTP 500
+ * and above) refuses a call only where the declaration says that it comes of the load.
+ */
+function declaredRefusal(
+  { busy, rate, funds, key, refused }: DeclaredSubmit,
+  status: number,
+  body: unknown,
+): RefusalClass | null {
+  if (hasOneOf(body, busy)) return "busy";
+  if (hasOneOf(body, rate)) return "rate";
+  if (status >= 500) return null;
+  if (hasOneOf(body, funds)) return "funds";
+  if (hasOneOf(body, key)) return "key";
+  return hasOneOf(body, refused) ? "final" : null;
+}
+
+/** Tells whether a body has one of the declared values at its pointer. */
+function hasOneOf(body: unknown, declared: DeclaredSubmit["refused"]): boolean {
+  return Object.entries(declared ?? {}).some(([pointer, values]) =>
     findAll(body, pointer, null).some(({ value }) =>
       values.some((each) => isScalar(value) && jsonEqual(each, value)),
     ),

@@ -70,13 +70,13 @@ const submits: SubmitExamples = {
   refused: submitted(
     "wrong input",
     { detail: [{ loc: ["body", "prompt"], msg: "Field required", type: "missing" }] },
-    "decided by its status",
+    { refused: "final" },
     422,
   ),
-  limited: submitted("too many requests", { detail: "Too many" }, "decided by its status", 429),
-  outage: submitted("an outage", undefined, "decided by its status", 502),
+  limited: submitted("too many requests", { detail: "Too many" }, { refused: "rate" }, 429),
+  outage: submitted("an outage", undefined, "unclear", 502),
   withoutId: submitted("no id", { status: "queued" }, "unclear"),
-  others: [submitted("too little credit", { detail: "Not enough" }, "decided by its status", 403)],
+  others: [submitted("too little credit", { detail: "Not enough" }, { refused: "funds" }, 403)],
 };
 
 const cancels: CancelExamples = {

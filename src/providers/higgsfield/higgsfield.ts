@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time.ts";
 import { isHmacSecret } from "../../security/hmac.ts";
 import { at, idAt, textAt } from "../json-fields.ts";
@@ -7,6 +8,7 @@ import { hasPromptParameters } from "../shared/prompt-parameters.ts";
 import { provenReadingOf, reportNamingJob, type UpstreamProvider } from "../provider.ts";
 import { standardWebhook } from "../shared/standard-webhook.ts";
 import { isModelSegment, membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 
 /**
  * First segments of the paths at which Higgsfield has no models: those of estimates and uploads, and `v1` of the
@@ -56,6 +58,8 @@ export const higgsfield = {
   },
   submits: {
     target: targetOf,
+    refusal: refusalOf,
+    errorBody: (_status, detail) => ({ detail }),
     readAnswer: (body) => submitReadingOf(observe(body)),
   },
   // https://docs.higgsfield.ai/docs/api-reference/requests/cancel-a-queued-request: 202 without a body when the request
@@ -82,6 +86,19 @@ export const higgsfield = {
     errorBody: (_status, detail) => ({ detail }),
   },
 } as const satisfies UpstreamProvider;
+
+/**
+ * Returns the class of a refusal. Where the queue of the account is full, the code is `account_queue_full`
+ * (https://docs.higgsfield.ai/docs/enterprise/capacity); an older form of the limit has the HTTP status 400 and the text
+ * "Maximum number of concurrent requests (4) has been reached" (https://docs.higgsfield.ai/docs/concepts/rate-limits).
+ * 403 means that the account has not enough credits (`NotEnoughCreditsError` of the npm package `@higgsfield/client`).
+ */
+function refusalOf(status: number, body: unknown): RefusalClass | null {
+  if (status === 429 && textAt(body, "code") === "account_queue_full") return "busy";
+  const detail = textAt(body, "detail") ?? "";
+  if (status === 400 && /^maximum number of concurrent requests\b/i.test(detail)) return "busy";
+  return status === 403 ? "funds" : refusalOfStatus(status);
+}
 
 /**
  * Returns what a call to a path starts: a request to the model that the path names, e.g. `higgsfield-ai/soul/standard`.

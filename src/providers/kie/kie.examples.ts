@@ -169,26 +169,18 @@ const submits: SubmitExamples = {
   refused: submitted(
     "an account without credits, with HTTP 200",
     fault(402, "Credits insufficient : The current credits balance is not enough."),
-    "refused by its body",
+    { refused: "funds" },
   ),
-  limited: submitted(
-    "too many requests, with HTTP 200",
-    fault(429, "Rate Limited"),
-    "refused by its body",
-  ),
-  outage: submitted("an outage", undefined, "decided by its status", 502),
+  limited: submitted("too many requests, with HTTP 200", fault(429, "Rate Limited"), {
+    refused: "rate",
+  }),
+  outage: submitted("an outage", undefined, "unclear", 502),
   withoutId: submitted("a success without an id", answer({}), "unclear"),
   others: [
-    submitted(
-      "wrong input, with HTTP 200",
-      fault(422, "model not supported"),
-      "refused by its body",
-    ),
-    submitted(
-      "maintenance, with HTTP 200",
-      fault(455, "Service Unavailable"),
-      "refused by its body",
-    ),
+    submitted("wrong input, with HTTP 200", fault(422, "model not supported"), {
+      refused: "final",
+    }),
+    submitted("maintenance, with HTTP 200", fault(455, "Service Unavailable"), { refused: "rate" }),
     submitted("a fault, with HTTP 200", fault(500, "Server Error"), "unclear"),
     submitted("a time limit, with HTTP 200", fault(408, "Upstream timed out"), "unclear"),
     answersAt("/api/v1/veo/generate")("the id of a job of an older API", started(id), {

@@ -1,7 +1,8 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { DAY_MS } from "../../core/time.ts";
 import { isRecent } from "../../security/signature.ts";
 import type { JobPath } from "../job-calls.ts";
-import { jsonAt } from "../json-fields.ts";
+import { jsonAt, numberAt } from "../json-fields.ts";
 import { endOf, jobIdOf, observe, observeHook } from "./kie-report.ts";
 import { readingOfStatus, refusalIn } from "../poll-answer.ts";
 import type { Answer } from "../provider-answer.ts";
@@ -16,7 +17,8 @@ import {
   readingOf,
 } from "../provider.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
-import { isRefusedByCode, jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { refusalByCode } from "../submit-refusal.ts";
 import { bytesOf } from "../../security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../../security/hmac.ts";
 
@@ -115,7 +117,8 @@ export const kie = {
   },
   submits: {
     target: targetOf,
-    refuses: isRefusedByCode,
+    refusal: refusalOf,
+    errorBody: (code, msg) => ({ code, msg, data: null }),
     readAnswer: (body, path) => jobReadingOf(jobIdOf(body), targetOf(path)?.endpoint ?? null),
   },
   // https://docs.kie.ai/market/common/get-task-detail, and the pages of the older APIs. Errors state their HTTP status in
@@ -125,6 +128,16 @@ export const kie = {
     errorBody: (code, msg) => ({ code, msg, data: null }),
   },
 } as const satisfies UpstreamProvider;
+
+/**
+ * Returns the class of a refusal by the `code` of the body, which kie.ai's documentation lists with each call
+ * (https://docs.kie.ai): the usage limit of a key of the account is reached (433), or the service is maintained (455).
+ */
+function refusalOf(status: number, body: unknown): RefusalClass | null {
+  const code = numberAt(body, "code");
+  if (code === 433) return "funds";
+  return code === 455 ? "rate" : refusalByCode(status, body);
+}
 
 function targetOf(path: string): SubmitTarget | null {
   return path === CREATE_TASK ? CREATE_TASK_TARGET : (OLDER_TARGETS.get(path) ?? null);

@@ -172,26 +172,24 @@ const submits: SubmitExamples = {
   refused: submitted(
     "a parameter that is not valid",
     fault(1201, "duration is not valid"),
-    "refused by its body",
+    { refused: "final" },
     400,
   ),
   limited: submitted(
     "too many parallel tasks",
     fault(1303, "parallel task over resource pack limit"),
-    "refused by its body",
+    { refused: "busy" },
     429,
   ),
-  outage: submitted("maintenance", fault(5001, "server busy"), "decided by its status", 503),
+  outage: submitted("maintenance", fault(5001, "server busy"), "unclear", 503),
   withoutId: submitted("no task", data({}), "unclear"),
   others: [
     submitted2026("a task of the API of 2026", data(in2026("submitted")), {
       job: { id: ID, endpoint: null },
     }),
-    submitted(
-      "an empty resource pack, with HTTP 200",
-      fault(1102, "resource pack exhausted"),
-      "refused by its body",
-    ),
+    submitted("an empty resource pack, with HTTP 200", fault(1102, "resource pack exhausted"), {
+      refused: "funds",
+    }),
     submitted("a fault, with HTTP 200", fault(5000, "internal error"), "unclear"),
     submitted(
       "a task that has failed before the answer",

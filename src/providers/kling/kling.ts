@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { DAY_MS, toSeconds } from "../../core/time.ts";
 import { bytesOf, toBase64Url } from "../../security/encoding.ts";
 import { hmacKey, isHmacSecret, signWithNewest } from "../../security/hmac.ts";
@@ -7,6 +8,7 @@ import { isNoOutputByKind, outputLinks } from "../output-search.ts";
 import { bearer, type UpstreamProvider, readingOf } from "../provider.ts";
 import { standardWebhook } from "../shared/standard-webhook.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 
 /**
  * Calls of the classic API that start jobs, by path below `/v1/`, which is also the endpoint of the jobs
@@ -39,8 +41,27 @@ const SPEECH = "audio/tts";
  */
 const PATH_OF_2026 =
   /^\/(?:text-to-video|image-to-video|omni-video|motion-control)\/(kling-[\w.-]{1,64})$/;
-/** Service codes that refuse a call (https://klingai.com/document-api/api/get-started/error-codes). */
+/**
+ * Service codes that refuse a call (https://klingai.com/document-api/api/get-started/error-codes): all of them, and those
+ * whose class is not `final`. The account has no money or no resource pack (1100 to 1102) with HTTP 429, like the limits of
+ * the rate (1302) and of tasks in flight (1303).
+ */
 const REFUSALS = { min: 1000, max: 1399 };
+const CLASSES: ReadonlyMap<number, RefusalClass> = new Map([
+  [1000, "key"],
+  [1001, "key"],
+  [1002, "key"],
+  [1003, "key"],
+  [1004, "key"],
+  [1100, "funds"],
+  [1101, "funds"],
+  [1102, "funds"],
+  [1103, "key"],
+  [1302, "rate"],
+  [1303, "busy"],
+  // The address of the caller is not among those that the account permits.
+  [1304, "key"],
+]);
 
 /**
  * Adapter for both generations of the Kling API: the classic one, in which the path of a query contains the path of
@@ -93,10 +114,13 @@ export const kling = {
   },
   submits: {
     target: targetOf,
-    refuses: (_status, body) => {
+    refusal: (status, body) => {
       const code = numberAt(body, "code") ?? 0;
-      return code >= REFUSALS.min && code <= REFUSALS.max;
+      if (code < REFUSALS.min || code > REFUSALS.max) return refusalOfStatus(status);
+      return CLASSES.get(code) ?? "final";
     },
+    // 5001: the service is not available at the moment.
+    errorBody: (_status, message) => ({ code: 5001, message, request_id: "" }),
     readAnswer: (body, path) =>
       submitReadingOf(observe(at(body, "data")), targetOf(path)?.endpoint ?? null),
   },

@@ -141,16 +141,16 @@ const submits: SubmitExamples = {
   refused: submitted(
     "an account without credits",
     { detail: "Insufficient credits" },
-    "decided by its status",
+    { refused: "funds" },
     400,
   ),
   limited: submitted(
     "too many requests",
     { detail: "Too many requests" },
-    "decided by its status",
+    { refused: "rate" },
     429,
   ),
-  outage: submitted("an outage", undefined, "decided by its status", 503),
+  outage: submitted("an outage", undefined, "unclear", 503),
   withoutId: submitted("no id", { state: "queued" }, "unclear", 201),
   others: [
     answersAt("/generations")(

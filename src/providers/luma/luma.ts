@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { HOUR_MS } from "../../core/time.ts";
 import type { FailureCategory } from "../../core/record/upstream.ts";
 import type { UpstreamError } from "../failure.ts";
@@ -12,6 +13,7 @@ import {
   type UpstreamProvider,
 } from "../provider.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 
 const DREAM_MACHINE = "https://api.lumalabs.ai/dream-machine/v1";
 const AGENTS = "https://agents.lumalabs.ai/v1";
@@ -89,6 +91,8 @@ export const luma = {
   },
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
+    refusal: refusalOf,
+    errorBody: (_status, detail) => ({ detail }),
     readAnswer: (body) => submitReadingOf(observe(body)),
   },
   // `lumaai` 1.19.1 reads a generation of each kind at this path, and so does Luma Agents. Errors have their text in
@@ -104,6 +108,15 @@ export const luma = {
     errorBody: (_status, detail) => ({ detail }),
   },
 } as const satisfies UpstreamProvider;
+
+/**
+ * Returns the class of a refusal. Luma does not tell its two limits apart, that of the rate and that of jobs in flight. An
+ * account without credits gets 402 or, in the older API, 400 with "Insufficient credits" (https://docs.lumalabs.ai/docs/api).
+ */
+function refusalOf(status: number, body: unknown): RefusalClass | null {
+  const isUnpaid = status === 400 && /^insufficient credits\b/i.test(textAt(body, "detail") ?? "");
+  return isUnpaid ? "funds" : refusalOfStatus(status);
+}
 
 function observe(body: unknown): Observation | null {
   const [jobId, state] = [idAt(body, "id"), textAt(body, "state")];

@@ -129,14 +129,12 @@ const submits: SubmitExamples = {
   refused: submitted(
     "an account without balance, with HTTP 200",
     fault(1008, "insufficient balance"),
-    "refused by its body",
+    { refused: "funds" },
   ),
-  limited: submitted(
-    "too many requests, with HTTP 200",
-    fault(1002, "rate limit"),
-    "refused by its body",
-  ),
-  outage: submitted("an outage", undefined, "decided by its status", 502),
+  limited: submitted("too many requests, with HTTP 200", fault(1002, "rate limit"), {
+    refused: "rate",
+  }),
+  outage: submitted("an outage", undefined, "unclear", 502),
   withoutId: submitted("a success without an id", fault(0, "success"), "unclear"),
   others: [
     answersAt(V2_VIDEOS)(
@@ -144,11 +142,11 @@ const submits: SubmitExamples = {
       { task_id: ID },
       { job: { id: ID, endpoint: "v2" } },
     ),
-    submitted("a prompt that moderation refuses", fault(1026, SENSITIVE), "refused by its body"),
+    submitted("a prompt that moderation refuses", fault(1026, SENSITIVE), { refused: "final" }),
     submitted(
       "no balance, with HTTP 500",
       fault(1008, "insufficient balance"),
-      "refused by its body",
+      { refused: "funds" },
       500,
     ),
     submitted("a fault, with HTTP 200", fault(1000, "unknown error"), "unclear"),

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../core/json.ts";
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time.ts";
 import { ratioOf, resolutionOf } from "../../core/output-metadata/pixels.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
@@ -18,6 +19,7 @@ import {
   UNCLEAR,
 } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
 /**
@@ -80,7 +82,9 @@ export const minimax = {
   },
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
-    refuses: (_status, body) => REFUSED.includes(errorCodeOf(body)),
+    refusal: (status, body) => REFUSALS.get(errorCodeOf(body)) ?? refusalOfStatus(status),
+    // 1000: an error without a known cause, after which the caller is to try again later.
+    errorBody: (_status, text) => ({ base_resp: { status_code: 1000, status_msg: text } }),
     readAnswer: (body, path) =>
       path === IMAGES_PATH
         ? readImages(body)
@@ -150,22 +154,28 @@ const LIMITED = "1002";
 /** Error code for an account without balance. A retry does not help then. */
 const UNPAID = "1008";
 /**
- * Error codes with which MiniMax refuses a call: limits (1002, 1039, 2045, 2056), the key (1004, 2049), the balance
- * (1008), and the input (1026, 1042, 2013). Other codes may be those of a call that has started a job
- * (https://platform.minimax.io/docs/api-reference/errorcode).
+ * Classes of the error codes with which MiniMax refuses a call: limits of the rate (1002, 1039, 2045, 2056) and of calls in
+ * flight (1041), the balance (1008) and the quota of a plan (1028, 1030), the key (1004, 2049) and a model that the plan lacks
+ * (2061), and the input (1026, 1042, 2013). Other codes may be those of a call that has started a job
+ * (https://platform.minimax.io/docs/api-reference/errorcode; 1028, 1030 and 2061:
+ * https://github.com/MiniMax-AI/cli/blob/main/src/errors/api.ts).
  */
-const REFUSED: readonly (string | null)[] = [
-  LIMITED,
-  "1004",
-  UNPAID,
-  "1026",
-  "1039",
-  "1042",
-  "2013",
-  "2045",
-  "2049",
-  "2056",
-];
+const REFUSALS: ReadonlyMap<string | null, RefusalClass> = new Map([
+  [LIMITED, "rate"],
+  ["1004", "key"],
+  [UNPAID, "funds"],
+  ["1026", "final"],
+  ["1028", "funds"],
+  ["1030", "funds"],
+  ["1039", "rate"],
+  ["1041", "busy"],
+  ["1042", "final"],
+  ["2013", "final"],
+  ["2045", "rate"],
+  ["2049", "key"],
+  ["2056", "rate"],
+  ["2061", "key"],
+]);
 /**
  * Categories of failures by MiniMax's error codes: it has rejected the input (1026) or the output (1027), the input is not
  * valid (1042, 2013), time-out (1001) and limits (https://platform.minimax.io/docs/api-reference/errorcode).

@@ -128,19 +128,19 @@ const submits: SubmitExamples = {
   refused: answer(
     "a request without a prompt",
     fault("invalid_request", "prompt is required"),
-    "decided by its status",
+    { refused: "final" },
     400,
   ),
   limited: answer(
     "a gateway whose upstreams are busy",
     fault("fail_to_fetch_task", "当前分组上游负载已饱和，请稍后再试"),
-    "decided by its status",
+    { refused: "busy" },
     429,
   ),
   outage: answer(
     "an upstream that the gateway did not reach",
     fault("do_request_failed", "请求上游地址失败"),
-    "decided by its status",
+    "unclear",
     500,
   ),
   withoutId: answer("a success without data", { ...fault("success", "") }, "unclear"),
@@ -169,8 +169,8 @@ const submits: SubmitExamples = {
       { ...video, status: "failed", error: { code: "bad", message: "Too small" } },
       { ...accepted, result: failed("provider", "Too small") },
     ),
-    answer("a model without a channel", NO_CHANNEL, "refused by its body", 503),
-    answer("a model that an upstream does not have", NO_CHANNEL, "decided by its status", 500),
+    answer("a model without a channel", NO_CHANNEL, { refused: "final" }, 503),
+    answer("a model that an upstream does not have", NO_CHANNEL, "unclear", 500),
     ...images.others,
   ],
 };

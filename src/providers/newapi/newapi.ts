@@ -9,12 +9,13 @@ import {
   needsKey,
 } from "../shared/gateway-links.ts";
 import {
-  hasNoChannel,
+  gatewayRefusal,
   HIDDEN_IN_VIDEOS,
   IMAGES_PATH,
   IMAGES_TARGET,
   readImages,
   readVideo,
+  openAiError,
 } from "../shared/gateway-submits.ts";
 import type { JobPath } from "../job-calls.ts";
 import { at, idAt, numberAt, percentAt, textAt } from "../json-fields.ts";
@@ -101,7 +102,14 @@ export const newapi = {
   },
   submits: {
     target: targetOf,
-    refuses: hasNoChannel,
+    refusal: gatewayRefusal,
+    // Errors of calls for images have the form of OpenAI, those of calls for videos another one.
+    errorBody: (status, message) => ({
+      ...openAiError(status, message),
+      code: "service_unavailable",
+      message,
+      data: null,
+    }),
     readAnswer: readSubmitAnswer,
   },
   // https://github.com/QuantumNous/new-api/blob/main/router/video-router.go: all of these paths read a task that was

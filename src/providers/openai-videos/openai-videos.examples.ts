@@ -73,16 +73,16 @@ const submits: SubmitExamples = {
   refused: answer(
     "a size that the model does not have",
     fault("invalid_request_error", "Invalid size", "invalid_size"),
-    "decided by its status",
+    { refused: "final" },
     400,
   ),
   limited: answer(
     "too many requests",
     fault("rate_limit_error", "Rate limit reached"),
-    "decided by its status",
+    { refused: "rate" },
     429,
   ),
-  outage: answer("an outage", undefined, "decided by its status", 502),
+  outage: answer("an outage", undefined, "unclear", 502),
   withoutId: answer("no id", { object: "video", status: "queued" }, "unclear"),
   others: [
     answer("a video without a state", video({}), accepted),
@@ -100,8 +100,8 @@ const submits: SubmitExamples = {
       "unclear",
     ),
     answer("a state of the server", { status: "ok" }, "unclear"),
-    answer("a model without a channel", NO_CHANNEL, "refused by its body", 503),
-    answer("a model that an upstream does not have", NO_CHANNEL, "decided by its status", 500),
+    answer("a model without a channel", NO_CHANNEL, { refused: "final" }, 503),
+    answer("a model that an upstream does not have", NO_CHANNEL, "unclear", 500),
     ...images.others,
   ],
 };

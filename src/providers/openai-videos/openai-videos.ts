@@ -2,12 +2,13 @@ import { SECOND_MS } from "../../core/time.ts";
 import type { UpstreamError } from "../failure.ts";
 import { type GatewayJob, gatewayOutputs, needsKey } from "../shared/gateway-links.ts";
 import {
-  hasNoChannel,
+  gatewayRefusal,
   HIDDEN_IN_VIDEOS,
   IMAGES_PATH,
   IMAGES_TARGET,
   readImages,
   readVideo,
+  openAiError,
 } from "../shared/gateway-submits.ts";
 import { at, idAt, listAt, numberAt, percentAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
@@ -69,7 +70,8 @@ export const openaiVideos = {
   },
   submits: {
     target: targetOf,
-    refuses: hasNoChannel,
+    refusal: gatewayRefusal,
+    errorBody: openAiError,
     readAnswer: (body, path, baseUrl) =>
       path === IMAGES_PATH
         ? readImages(body, baseUrl)

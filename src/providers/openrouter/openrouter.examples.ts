@@ -73,16 +73,16 @@ const submits: SubmitExamples = {
   refused: submitted(
     "an account without credits",
     fault(402, "Insufficient credits"),
-    "decided by its status",
+    { refused: "funds" },
     402,
   ),
   limited: submitted(
     "too many requests",
     fault(429, "Rate limit exceeded"),
-    "decided by its status",
+    { refused: "rate" },
     429,
   ),
-  outage: submitted("an outage", fault(500, "Internal Server Error"), "decided by its status", 500),
+  outage: submitted("an outage", fault(500, "Internal Server Error"), "unclear", 500),
   withoutId: submitted("no id", { status: "pending" }, "unclear", 202),
   others: [
     submitted(

@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { isRecent } from "../../security/signature.ts";
 import { type GatewayJob, gatewayOutputs, needsKey } from "../shared/gateway-links.ts";
 import { at, idAt, isoMsAt, jsonAt, listAt, textAt, urlsOf } from "../json-fields.ts";
@@ -14,6 +15,7 @@ import {
 } from "../provider.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 import { bytesOf, fromHex } from "../../security/encoding.ts";
 import { verifyWithText } from "../../security/hmac.ts";
@@ -75,6 +77,8 @@ export const openrouter = {
   },
   submits: {
     target: (path) => (path === VIDEOS ? TARGET : null),
+    refusal: refusalOf,
+    errorBody: (code, message) => ({ error: { code, message } }),
     readAnswer: (body, _path, baseUrl) =>
       submitReadingOf(observe(body, { id: idAt(body, "id"), baseUrl: `${baseUrl}${API}` })),
   },
@@ -87,6 +91,20 @@ export const openrouter = {
     errorBody: (code, message) => ({ error: { code, message } }),
   },
 } as const satisfies UpstreamProvider;
+
+/**
+ * Returns the class of a refusal (https://openrouter.ai/docs/api/reference/errors-and-debugging): 402 can mean that the calls
+ * in flight have reserved what is left of the credits, 403 that a limit of the key is reached, and 503 that no provider of
+ * the model is available, after which `Retry-After` says when to try again. 502 means that a provider has failed.
+ */
+function refusalOf(status: number, body: unknown): RefusalClass | null {
+  if (status === 503) return "rate";
+  const source = textAt(body, "error", "metadata", "limit_source");
+  if (status === 402 && source === "openrouter_in_flight_budget") return "busy";
+  const message = textAt(body, "error", "message") ?? "";
+  if (status === 403 && /^key limit exceeded\b/i.test(message)) return "funds";
+  return refusalOfStatus(status);
+}
 
 async function authenticate(
   { headers, readBody }: Hook,

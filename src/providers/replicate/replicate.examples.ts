@@ -113,16 +113,16 @@ const submits: SubmitExamples = {
       "The specified version does not exist (or perhaps you don't have permission to use it?)",
       422,
     ),
-    "decided by its status",
+    { refused: "final" },
     422,
   ),
   limited: answer(
     "too many predictions",
     fault("Too Many Requests", "Request was throttled.", 429),
-    "decided by its status",
+    { refused: "rate" },
     429,
   ),
-  outage: answer("an outage", undefined, "decided by its status", 502),
+  outage: answer("an outage", undefined, "unclear", 502),
   withoutId: answer("no id", { status: "starting" }, "unclear", 201),
   others: [
     answer(

@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { HOUR_MS } from "../../core/time.ts";
 import { isHmacSecret } from "../../security/hmac.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
@@ -12,6 +13,7 @@ import { bearer, provenReadingOf, reportNamingJob, type UpstreamProvider } from 
 import { statedMetadata } from "../shared/stated-metadata.ts";
 import { standardWebhook } from "../shared/standard-webhook.ts";
 import { membersAt, type ModelPlace, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
 /** Error of a job that has succeeded, but whose output Replicate removed before the relay could read it. */
@@ -79,6 +81,8 @@ export const replicate = {
   },
   submits: {
     target: targetOf,
+    refusal: refusalOf,
+    errorBody: (status, detail) => ({ title: "Service unavailable", detail, status }),
     // With `Prefer: wait` the answer may be a finished prediction. Replicate can state the output of a prediction that
     // is still processing: such a prediction is polled.
     readAnswer: (body) => submitReadingOf(observe(body)),
@@ -109,8 +113,19 @@ export const replicate = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns the description of the call that creates a prediction: of a model, of a version of a model, or of a
- * deployment. Null for a call that creates none, e.g. one for a training or a cancellation.
+ * Returns the class of a refusal. An account that is about to run out of credit has a stricter limit of the rate, which ends
+ * when it pays (https://replicate.com/docs/topics/predictions/rate-limits): "Your rate limit for creating predictions is
+ * reduced to 6 requests per minute … while you have less than $5.0 in credit", or "… until you add a payment method".
+ */
+function refusalOf(status: number, body: unknown): RefusalClass | null {
+  const detail = textAt(body, "detail") ?? "";
+  const isUnpaid = /\bin credit\b|\bpayment method\b/i.test(detail);
+  return status === 429 && isUnpaid ? "funds" : refusalOfStatus(status);
+}
+
+/**
+ * Returns what a call creates: a prediction of a version of a model, of a model or of a deployment. A call for the
+ * training or cancellation of something creates none.
  */
 function targetOf(path: string): SubmitTarget | null {
   if (path === "/v1/predictions") return targetWith({ pointer: "/version" });

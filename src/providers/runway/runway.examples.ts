@@ -113,16 +113,16 @@ const submits: SubmitExamples = {
   refused: submitted(
     "a ratio that the model does not have",
     { error: "Validation of body failed", issues: [{ path: ["ratio"], message: "Invalid" }] },
-    "decided by its status",
+    { refused: "final" },
     400,
   ),
   limited: submitted(
     "a used-up daily limit",
     { error: "You have exceeded your daily task limit." },
-    "decided by its status",
+    { refused: "rate" },
     429,
   ),
-  outage: submitted("an outage", undefined, "decided by its status", 502),
+  outage: submitted("an outage", undefined, "unclear", 500),
   withoutId: submitted("no id", { estimatedCost: { credits: 60 } }, "unclear"),
   others: [submitted("an id of the wrong type", { id: { id: ID } }, "unclear")],
 };

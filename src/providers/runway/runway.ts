@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { DAY_MS } from "../../core/time.ts";
 import type { FailureCategory } from "../../core/record/upstream.ts";
 import { isSuccess } from "../provider-answer.ts";
@@ -7,6 +8,7 @@ import type { Observation } from "../observation.ts";
 import { outputLinks } from "../output-search.ts";
 import { bearer, type UpstreamProvider, provenReadingOf } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
 const MODEL_TARGET: SubmitTarget = {
@@ -87,6 +89,8 @@ export const runway = {
   },
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
+    refusal: refusalOf,
+    errorBody: (_status, error) => ({ error }),
     readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
   },
   // https://docs.dev.runwayml.com/api#tag/Task-management: the call cancels a task that is pending, throttled or running,
@@ -111,6 +115,18 @@ export const runway = {
     errorBody: (_status, error) => ({ error }),
   },
 } as const satisfies UpstreamProvider;
+
+/**
+ * Returns the class of a refusal. With 502 and 503 Runway sheds load, so that the call may be repeated
+ * (https://docs.dev.runwayml.com/errors/errors). 504, which it documents as an overload too, may come after the start of a job.
+ * An account without credits gets 400 with "You do not have enough credits to run this task.".
+ */
+function refusalOf(status: number, body: unknown): RefusalClass | null {
+  if (status === 502 || status === 503) return "rate";
+  const isUnpaid =
+    status === 400 && /\bnot have enough credits\b/i.test(textAt(body, "error") ?? "");
+  return isUnpaid ? "funds" : refusalOfStatus(status);
+}
 
 /** Returns the target of a recipe, which chooses its models itself and counts as the model. */
 function recipeTarget(recipe: string): SubmitTarget {

@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { openLinks } from "./gateway-links.ts";
 import { at, listAt, numberAt, textAt } from "../json-fields.ts";
@@ -10,6 +11,7 @@ import {
   submitReadingOf,
   type SubmitTarget,
 } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
 /** Path at which gateways generate images, as OpenAI does. The answer contains the images or their links. */
@@ -72,9 +74,54 @@ export function readVideo(observation: Observation | null): SubmitReading {
 }
 
 /**
- * Tells whether a gateway says that none of its channels serves the model, which it finds out before it calls an
- * upstream. new-api does so with HTTP 503 (https://github.com/QuantumNous/new-api/blob/main/middleware/distributor.go).
+ * Codes with which OpenAI says that the account has no credits left or has reached a spending limit, always with HTTP 429
+ * (https://developers.openai.com/api/docs/guides/error-codes), and with which new-api says the same of the user or the token
+ * (https://github.com/QuantumNous/new-api/blob/main/types/error.go).
  */
-export function hasNoChannel(status: number, body: unknown): boolean {
-  return status === 503 && textAt(body, "error", "code") === "model_not_found";
+const FUNDS_CODES: readonly (string | null)[] = [
+  "billing_hard_limit_reached",
+  "credit_balance_exhausted",
+  "insufficient_quota",
+  "organization_spend_limit_exceeded",
+  "organization_usage_limit_exceeded",
+  "project_spend_limit_exceeded",
+  "insufficient_user_quota",
+  "pre_consume_token_quota_failed",
+  "entitlement_daily_limit_exceeded",
+  "entitlement_inactive",
+  "entitlement_required",
+  "entitlement_total_limit_exceeded",
+];
+/** Codes with which OpenAI says, with HTTP 503, that its servers are overloaded; see the list of its error codes above. */
+const OVERLOAD_CODES: readonly (string | null)[] = ["server_is_overloaded", "slow_down"];
+
+/**
+ * Returns the class of an answer with which OpenAI, or a gateway in its form, refuses a call. A gateway finds out before it
+ * calls an upstream that none of its channels serves the model (HTTP 503,
+ * https://github.com/QuantumNous/new-api/blob/main/middleware/distributor.go). In place of the text of an upstream that
+ * answers 429 new-api writes that the upstreams are saturated (controller/relay.go). The refusal of a gateway says nothing
+ * about upstreams that the gateway has asked before.
+ */
+export function gatewayRefusal(status: number, body: unknown): RefusalClass | null {
+  const code = textAt(body, "error", "code") ?? textAt(body, "code");
+  if (status === 503) return refusalOfOutage(code);
+  const refusal = refusalOfStatus(status);
+  if (refusal === null) return null;
+  const type = textAt(body, "error", "type");
+  if (FUNDS_CODES.includes(code) || FUNDS_CODES.includes(type)) return "funds";
+  if (code === "access_denied") return "key";
+  const text = textAt(body, "error", "message") ?? textAt(body, "message") ?? "";
+  const isBusy = code === "token_concurrency_limit_reached" || text.includes("负载已饱和");
+  return isBusy && refusal === "rate" ? "busy" : refusal;
+}
+
+function refusalOfOutage(code: string | null): RefusalClass | null {
+  if (code === "model_not_found") return "final";
+  return OVERLOAD_CODES.includes(code) ? "rate" : null;
+}
+
+/** Returns the body of an error in the form of OpenAI. */
+export function openAiError(status: number, message: string) {
+  const code = status === 503 ? "service_unavailable" : null;
+  return { error: { message, type: "server_error", param: null, code } };
 }

@@ -110,16 +110,11 @@ const submits: SubmitExamples = {
   refused: submitted(
     "an account without credits",
     fault(400, "CreditInsufficient"),
-    "decided by its status",
+    { refused: "funds" },
     400,
   ),
-  limited: submitted(
-    "too many requests",
-    fault(429, "TooManyRequests"),
-    "decided by its status",
-    429,
-  ),
-  outage: submitted("an outage", fault(500, "InternalServerFailure"), "decided by its status", 500),
+  limited: submitted("too many requests", fault(429, "TooManyRequests"), { refused: "rate" }, 429),
+  outage: submitted("an outage", fault(500, "InternalServerFailure"), "unclear", 500),
   withoutId: submitted("no id", { state: "created" }, "unclear"),
   others: [
     submitted(

@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { DAY_MS, HOUR_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelReading } from "../cancel.ts";
@@ -17,6 +18,7 @@ import {
   readingOf,
 } from "../provider.ts";
 import { membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import { bytesOf } from "../../security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../../security/hmac.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
@@ -81,6 +83,11 @@ export const vidu = {
   },
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
+    refusal: (status, body) => {
+      const refusal = refusalOfStatus(status);
+      return refusal === null ? null : (REFUSALS.get(textAt(body, "reason")) ?? refusal);
+    },
+    errorBody: (code, message) => ({ code, reason: "ServiceUnavailable", message, metadata: {} }),
     readAnswer: (body) => submitReadingOf(observe(body)),
   },
   // https://platform.vidu.com/docs/cancel-generation: a task that has been scheduled is not canceled any more.
@@ -114,6 +121,13 @@ export const vidu = {
 const REASONS: ReadonlyMap<number, string> = new Map([
   [404, "TaskNotFound"],
   [429, "TooManyRequests"],
+]);
+
+/** Classes of refusals by Vidu's error codes (https://platform.vidu.com/docs/error-code); the others decide nothing. */
+const REFUSALS: ReadonlyMap<string | null, RefusalClass> = new Map([
+  ["CreditInsufficient", "funds"],
+  ["QuotaExceeded", "busy"],
+  ["Forbidden", "key"],
 ]);
 
 /**

@@ -97,16 +97,16 @@ const submits: SubmitExamples = {
   refused: submitted(
     "wrong input",
     fault(400, 'property "prompt" is missing'),
-    "refused by its body",
+    { refused: "final" },
     400,
   ),
   limited: submitted(
     "too many requests",
     fault(429, "too many requests"),
-    "refused by its body",
+    { refused: "rate" },
     429,
   ),
-  outage: submitted("an outage", undefined, "decided by its status", 502),
+  outage: submitted("an outage", undefined, "unclear", 502),
   withoutId: submitted("no prediction", answer(null), "unclear"),
   others: [
     submitted(

@@ -19,13 +19,8 @@ import { bytesOf, fromHex } from "../../security/encoding.ts";
 import { verifyWithText } from "../../security/hmac.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
-import {
-  isModelSegment,
-  isRefusedByCode,
-  membersAt,
-  submitReadingOf,
-  type SubmitTarget,
-} from "../submit.ts";
+import { isModelSegment, membersAt, submitReadingOf, type SubmitTarget } from "../submit.ts";
+import { refusalByCode } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
 const ROOT = "/api/v3/";
@@ -94,7 +89,8 @@ export const wavespeed = {
   },
   submits: {
     target: targetOf,
-    refuses: isRefusedByCode,
+    refusal: refusalByCode,
+    errorBody: (code, message) => ({ code, message, data: null }),
     readAnswer: (body) => submitReadingOf(observe(at(body, "data"))),
   },
   // https://wavespeed.ai/docs/delete-task: the call cancels or deletes a prediction, which may still generate for a while.

@@ -84,16 +84,16 @@ const submits: SubmitExamples = {
   refused: submitted(
     "a prompt that moderation refuses",
     { code: "invalid-argument", error: "The prompt violates the content policy." },
-    "decided by its status",
+    { refused: "final" },
     400,
   ),
   limited: submitted(
     "too many requests",
     { code: "resource-exhausted", error: "Too many requests" },
-    "decided by its status",
+    { refused: "rate" },
     429,
   ),
-  outage: submitted("an outage", undefined, "decided by its status", 503),
+  outage: submitted("an outage", undefined, "unclear", 503),
   withoutId: submitted("no id", {}, "unclear"),
   others: [
     submitted("an id of the wrong type", { request_id: { id: ID } }, "unclear"),

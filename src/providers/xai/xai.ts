@@ -1,3 +1,4 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import type { UpstreamError } from "../failure.ts";
 import { at, booleanAt, idAt, integerAt, listAt, numberAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
@@ -7,6 +8,7 @@ import { readingOfStatus } from "../poll-answer.ts";
 import type { Answer } from "../provider-answer.ts";
 import { bearer, type Reading, readingOf, type UpstreamProvider } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
 const VIDEO_TARGET: SubmitTarget = {
@@ -61,6 +63,8 @@ export const xai = {
   },
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
+    refusal: refusalOf,
+    errorBody: (_status, error) => ({ code: "The service is currently unavailable", error }),
     readAnswer: (body, path) =>
       TARGETS.get(path)?.answer === "result"
         ? readImages(body)
@@ -81,8 +85,27 @@ const ERROR_KINDS: ReadonlyMap<number, string> = new Map([
 const UNAVAILABLE = "The service is currently unavailable";
 
 /**
- * Returns the meaning of the answer to a call that generates images. Images that moderation has stopped are left out;
- * when it has stopped all of them, the call has failed.
+ * Returns the class of a refusal. A team without credits gets 403 or 429 with "Your newly created team doesn't have any
+ * credits yet …" or "Your team … has either used all available credits or reached its monthly spending limit …". Any other
+ * 403 means that the key or the team is blocked or lacks a permission, unless moderation has stopped the content; a wrong key
+ * has the status 400 (https://docs.x.ai/developers/debugging).
+ */
+function refusalOf(status: number, body: unknown): RefusalClass | null {
+  const error = errorOf(body);
+  const isUnpaid = /\ball available credits\b|\bdoesn't have any credits\b/i.test(error.text ?? "");
+  if (isUnpaid && (status === 403 || status === 429)) return "funds";
+  const isModerated = /moderat|guideline|safety/i.test(error.text ?? "");
+  const isKeyRefused = status === 403 ? !isModerated : status === 400 && isAboutKey(error);
+  return isKeyRefused ? "key" : refusalOfStatus(status);
+}
+
+function isAboutKey({ text }: UpstreamError): boolean {
+  return /incorrect api key/i.test(text ?? "");
+}
+
+/**
+ * Returns what the answer to a call for images says. Images that moderation has stopped are left out; when it has stopped
+ * all of them, the call has failed.
  */
 function readImages(body: unknown): SubmitReading {
   const images = listAt(body, "data");
@@ -114,7 +137,7 @@ function read(answer: Answer): Reading {
  */
 function readRefusal(body: unknown): Reading | null {
   const error = errorOf(body);
-  if (/incorrect api key/i.test(error.text ?? "")) return { kind: "unauthorized" };
+  if (isAboutKey(error)) return { kind: "unauthorized" };
   if (!/moderat/i.test(`${error.code} ${error.text}`)) return null;
   const report = observe(body, "failed");
   return readingOf(report && { ...report, error: { ...error, category: "moderation" } });

@@ -200,10 +200,14 @@ it("npm run doctor does not report a preview for being paused or for having no d
   expect(lines).not.toContain("PROBLEM");
 });
 
-it("npm run doctor reports providers that refuse the relay's API key, and providers that send no hooks although hooks are expected", () => {
-  const connections = { ark: { key: "refused" }, fal: { key: "set", hooks: "missing" } };
+it("npm run doctor reports providers that refuse the relay's API key, accounts at providers that have no money left, and providers that send no hooks although hooks are expected", () => {
+  const connections = {
+    ark: { key: "refused" },
+    fal: { key: "set", hooks: "missing", funds_refused_at: 7 },
+  };
   const lines = findings(OWN, {}, { connections });
   expect(lines).toContain("PROBLEM      providers: ark refuses its API key. Cure: ");
+  expect(lines).toContain("PROBLEM      providers: fal has no money left. Cure: ");
   expect(lines).toContain("PROBLEM      providers: no hooks of fal come. Cure: ");
 });
 

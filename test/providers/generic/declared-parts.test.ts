@@ -1,9 +1,10 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseJson } from "../../../src/core/json.ts";
 import { bodyFor, pathFor, pathFrom } from "../../../src/providers/generic/call-template.ts";
 import { valuesOf } from "../../../src/providers/generic/declared-reports.ts";
 import { findAll, findFirst } from "../../../src/providers/generic/json-pointer.ts";
 import { toNews } from "../../../src/providers/observation.ts";
+import type { RefusalClass } from "../../../src/core/record/refusal.ts";
 import type { Job } from "../../../src/core/record/upstream.ts";
 import { readPollAnswer } from "../../../src/providers/poll-answer.ts";
 import { declared } from "../adapters.ts";
@@ -242,15 +243,45 @@ it("a declaration reads progress as a percentage, or as a fraction of a number t
   expect(reading).toMatchObject({ observation: { progress: 25 } });
 });
 
-it("values that a declaration lists as refusals mean that no job was started, except in an answer with the status of an outage", () => {
-  const submits = declared("a", {
+describe("the class of an answer to a declared submission", () => {
+  const refused = { "/code": [433, "BAD"] };
+  const { submits } = declared("a", {
     ...COMFY,
-    submit: { ...COMFY.submit, refused: { "/code": [433, "BAD"] } },
-  }).submits;
-  expect(submits?.refuses?.(200, { code: 433 })).toBe(true);
-  expect(submits?.refuses?.(400, { code: "BAD" })).toBe(true);
-  expect(submits?.refuses?.(200, { code: "433" })).toBe(false);
-  expect(submits?.refuses?.(503, { code: 433 })).toBe(false);
+    submit: {
+      ...COMFY.submit,
+      busy: { "/code": ["BUSY"] },
+      rate: { "/code": ["RATE"], "/error/type": ["overloaded"] },
+      funds: { "/code": ["FUNDS"] },
+      key: { "/code": ["KEY"] },
+      refused,
+    },
+  });
+
+  it.each<[number, unknown, RefusalClass | null]>([
+    [200, { code: 433 }, "final"],
+    [400, { code: "BAD" }, "final"],
+    [200, { code: "433" }, null],
+    [503, { code: 433 }, null],
+    [200, { code: "BUSY" }, "busy"],
+    [503, { code: "BUSY" }, "busy"],
+    [403, { code: "RATE" }, "rate"],
+    [503, { error: { type: "overloaded" } }, "rate"],
+    [429, { code: "FUNDS" }, "funds"],
+    [503, { code: "FUNDS" }, null],
+    [400, { code: "KEY" }, "key"],
+    [503, { code: "KEY" }, null],
+    [402, {}, "funds"],
+    [401, {}, "key"],
+    [429, {}, "rate"],
+    [404, {}, "final"],
+    [409, {}, null],
+    [503, {}, null],
+  ])(
+    "with HTTP %i and the body %j is that of the declared value or, without one, of the status: %s",
+    (status, body, means) => {
+      expect(submits?.refusal(status, body)).toBe(means);
+    },
+  );
 });
 
 it("a declared connection states exactly the kinds of usage that its declaration names", () => {

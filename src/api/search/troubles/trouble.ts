@@ -8,6 +8,8 @@ interface ConnectionFaults {
   readonly name: string;
   /** Time of the last refusal of the API key, in Unix seconds; null when the key was not refused lately. */
   readonly keyRefusedAt: number | null;
+  /** Time of the last refusal because of the balance, in Unix seconds; null when there was none lately. */
+  readonly fundsRefusedAt: number | null;
   readonly areHooksMissing: boolean;
   /**
    * Time of the last answer of the provider that the relay did not understand, in Unix seconds; null when there was

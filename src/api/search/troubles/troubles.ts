@@ -27,6 +27,7 @@ const STATS = [get("inspect", "/v1/stats")];
 const RULES = {
   host_failing: hostFailing,
   key_refused: keyRefused,
+  funds_refused: fundsRefused,
   refund_delayed: refundDelayed,
   tasks_overdue: tasksOverdue,
   submit_unknown: submitUnknown,
@@ -46,6 +47,20 @@ export function troublesOf(facts: Facts): readonly (Trouble & { readonly kind: s
   return Object.entries(RULES)
     .flatMap(([kind, rule]) => rule(facts).map((found) => ({ kind, ...found })))
     .toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
+}
+
+/** Finds the connections whose provider refuses submissions because the account there has no money left. */
+function fundsRefused({ connections }: Facts): readonly Trouble[] {
+  return connections
+    .filter(({ fundsRefusedAt }) => fundsRefusedAt !== null)
+    .map(({ name, fundsRefusedAt }) =>
+      trouble({
+        severity: "error",
+        detail: `The provider refuses the jobs of ${name}: the account there has no money left.`,
+        subject: { connection: name, refused_at: fundsRefusedAt },
+        actions: HEALTH,
+      }),
+    );
 }
 
 function indexLagging({ index, now }: Facts): readonly Trouble[] {

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../core/json.ts";
+import type { RefusalClass } from "../../../core/record/refusal.ts";
 import type { Job, UpstreamNews } from "../../../core/record/upstream.ts";
 import type { Answer } from "../../provider-answer.ts";
 import type { SubmitTarget } from "../../submit.ts";
@@ -26,18 +27,14 @@ export interface SubmitExample {
   readonly means: SubmitMeaning;
 }
 
-/**
- * Expected meaning of an answer to a submission: a job, a result, or neither. For an answer with another HTTP status
- * than 200 to 299 it states whether the body proves a refusal, or only the status decides.
- */
+/** Meaning of an answer: a job, a result, a refusal of this class, or an answer that leaves open whether a job was started. */
 export type SubmitMeaning =
   | { readonly job: Job }
   /** Meaning of an answer that accepts the job which the call itself has named by this id. */
   | { readonly namedJob: string }
   | { readonly result: UpstreamNews; readonly job: Job | null }
-  | "unclear"
-  | "refused by its body"
-  | "decided by its status";
+  | { readonly refused: RefusalClass }
+  | "unclear";
 
 /** An example of each answer to a submission, or the reason why the provider does not give it. */
 export interface SubmitExamples {

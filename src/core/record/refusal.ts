@@ -1,0 +1,57 @@
+import type { Failure } from "./upstream.ts";
+
+/**
+ * Classes of the answers with which an upstream refuses a submission, so that it has started no job:
+ *
+ * - `busy`: too many jobs of the account are in flight; one of them has to end first.
+ * - `rate`: too many calls within a time, or more load than the upstream takes at the moment.
+ * - `funds`: the account at the upstream has no money left, or has reached its own spending limit.
+ * - `key`: the upstream does not accept the key, or does not permit it this call.
+ * - `final`: the upstream will never accept this request.
+ */
+export const REFUSAL_CLASSES = ["busy", "rate", "funds", "key", "final"] as const;
+export type RefusalClass = (typeof REFUSAL_CLASSES)[number];
+
+/** Values of `error.code` for a task whose submission was refused because of the balance or the key at the upstream. */
+const UPSTREAM_FUNDS_CODE = "upstream_funds";
+const UPSTREAM_KEY_CODE = "upstream_key";
+
+/** Text for an account whose submission was refused because of the operator's balance or key at the upstream. */
+export const NOT_SERVED =
+  "The service takes no jobs of this kind at the moment. Nothing was started.";
+
+/** The error and the failure of a task that fails because its submission was refused. */
+export interface RefusedEnd {
+  readonly error: { readonly code: string; readonly message: string };
+  readonly failure: Failure;
+}
+
+/** Tells whether a refusal is about the account at the upstream, and not about the call. */
+export function isAboutAccount(refusal: RefusalClass): refusal is "funds" | "key" {
+  return refusal === "funds" || refusal === "key";
+}
+
+/**
+ * Returns how a task fails whose submission was refused. A refusal because of the balance or the key is no fault of the
+ * input, and its message says nothing about either: the owner of the task may be another than that of the key.
+ */
+export function endOfRefusal(refusal: RefusalClass, statusCode: number): RefusedEnd {
+  const message = `The upstream refused the submission with HTTP status ${statusCode}.`;
+  const error = { code: "upstream_error", message };
+  switch (refusal) {
+    case "busy":
+    case "rate":
+      return { error, failure: { category: "rate_limited", retryable: true } };
+    case "funds":
+    case "key": {
+      const code = refusal === "funds" ? UPSTREAM_FUNDS_CODE : UPSTREAM_KEY_CODE;
+      const failure: Failure = { category: "provider", retryable: false };
+      return { error: { code, message: NOT_SERVED }, failure };
+    }
+    case "final": {
+      const isOfServer = statusCode >= 500;
+      const category = isOfServer ? "provider" : "invalid_input";
+      return { error, failure: { category, retryable: isOfServer } };
+    }
+  }
+}
