@@ -310,3 +310,8 @@ function targetOf(template: JobPath, found: NamedJob, kept: readonly string[]): 
   const query = [...(own === "" ? [] : [own]), ...kept].join("&");
   return query === "" ? path : `${path}?${query}`;
 }
+
+/** Returns the body of an error in the form that most upstreams use, for one whose own form is not known. */
+export function usualErrorBody(_status: number, message: string): JsonObject {
+  return { error: { message } };
+}

@@ -1,4 +1,3 @@
-import type { JsonObject } from "../core/json.ts";
 import type { RefusalClass } from "../core/record/refusal.ts";
 import type { Job } from "../core/record/upstream.ts";
 import { type Observation, phaseIn, provenUrls } from "./observation.ts";
@@ -23,8 +22,6 @@ export interface SubmitAdapter {
    * @param body parsed JSON body; undefined when the body is not JSON.
    */
   readonly refusal: (status: number, body: unknown) => RefusalClass | null;
-  /** Returns the body of an error in the provider's own form, which its SDKs read. */
-  readonly errorBody: (status: number, message: string) => JsonObject;
   /**
    * Returns what an answer with an HTTP status from 200 to 299 says, unless `refusal` has found it to be a refusal.
    * @param body parsed JSON body; undefined when the body is not JSON.

@@ -35,6 +35,7 @@ it("exactly the providers whose adapters describe calls that start jobs have exa
 describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) => {
   const adapter = adapterOf(provider);
   const examples = submitExamplesIn(submits);
+  const form = ADAPTERS.get(provider)?.jobCalls?.errorBody;
 
   it.each(submits.calls.map((call) => [call.path, call] as const))(
     `the model, the endpoint and the parameters of a documented call of ${provider} are read from where it states them: POST %s`,
@@ -116,7 +117,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
 
   it(`the body of an error in the form of ${provider} has its text, and no answer of ${provider} with it is read as a job or a refusal`, () => {
     const { path } = submits.accepted;
-    const body = adapter.errorBody(503, "the text");
+    const body = form?.(503, "the text");
     expect(JSON.stringify(body)).toContain("the text");
     expect(meaningOf(adapter, path, 200, body)).toBeTypeOf("string");
   });

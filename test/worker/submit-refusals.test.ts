@@ -74,7 +74,7 @@ describe("an answer that refuses a submission", () => {
       expect(response.headers.get("Retry-After")).toBe("7");
       expect(response.headers.get("x-should-retry")).toBe(isHidden ? "false" : null);
       const text = await response.text();
-      const hidden = ADAPTERS.get(provider)?.submits?.errorBody(503, NOT_SERVED);
+      const hidden = ADAPTERS.get(provider)?.jobCalls?.errorBody(503, NOT_SERVED);
       const passed = body === undefined ? "a page" : JSON.stringify(body);
       expect(text).toBe(isHidden ? JSON.stringify(hidden) : passed);
       const books = ["grant 10", `charge ${PRICE}`, `refund ${PRICE}`];

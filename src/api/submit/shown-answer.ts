@@ -2,6 +2,7 @@ import type { SubmitOutcome } from "../../core/events/event.ts";
 import { isAboutAccount, NOT_SERVED } from "../../core/record/refusal.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import type { SubmitAnswer } from "../../outbound/http.ts";
+import { usualErrorBody } from "../../providers/job-calls.ts";
 import { bytesOf } from "../../security/encoding.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import { passedHeaders } from "./sent-headers.ts";
@@ -27,7 +28,7 @@ interface ShownAnswer {
 export function shownAnswer(
   { status, headers, bytes }: SubmitAnswer,
   outcome: SubmitOutcome,
-  { adapter, credential }: SubmitPlace,
+  { connection, credential }: SubmitPlace,
   caller: Caller,
 ): ShownAnswer {
   const isHidden =
@@ -41,6 +42,8 @@ export function shownAnswer(
     "Retry-After": headers.get("Retry-After") ?? RETRY_AFTER_S,
     ...NOT_AGAIN,
   });
-  const body = JSON.stringify(adapter.errorBody(UNAVAILABLE, NOT_SERVED));
+  const { provider } = connection;
+  const { errorBody = usualErrorBody } = (provider.polls === null ? null : provider.jobCalls) ?? {};
+  const body = JSON.stringify(errorBody(UNAVAILABLE, NOT_SERVED));
   return { status: UNAVAILABLE, headers: shown, bytes: bytesOf(body) };
 }

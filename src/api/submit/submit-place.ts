@@ -18,7 +18,6 @@ import type { UpstreamCall } from "./upstream-call.ts";
 const SIMULATED_ADAPTER: SubmitAdapter = {
   target: () => SIMULATED_TARGET,
   refusal: refusalOfStatus,
-  errorBody: (_status, message) => ({ error: { message } }),
   readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
 };
 

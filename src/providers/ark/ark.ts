@@ -63,9 +63,6 @@ export const ark = {
   submits: {
     target: (path) => (path === TASKS ? TARGET : null),
     refusal: refusalOf,
-    errorBody: (_status, message) => ({
-      error: { code: UNAVAILABLE, message, param: "", type: UNAVAILABLE },
-    }),
     readAnswer: (body) => submitReadingOf(readArkTask(body)),
   },
   // https://www.volcengine.com/docs/82379/1521720: the call cancels a task that is queued, deletes the record of one that
@@ -116,7 +113,6 @@ const REFUSALS: ReadonlyMap<string | null, RefusalClass> = new Map([
   ["OperationDenied.PermissionDenied", "key"],
   ["OperationDenied.ServiceNotOpen", "key"],
 ]);
-const UNAVAILABLE = "ServiceUnavailable";
 
 /**
  * Returns the class of a refusal. The code `QuotaExceeded` has three meanings, which its text tells apart: too many tasks

@@ -92,7 +92,6 @@ export const atlascloud = {
         ? "key"
         : refusal;
     },
-    errorBody: (code, msg) => ({ code, msg, data: null }),
     readAnswer: (body) => submitReadingOf(predictionIn(body)),
   },
   // The vendor's own client has this path, and reads such errors:

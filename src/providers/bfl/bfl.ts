@@ -54,7 +54,6 @@ export const bfl = {
   submits: {
     target: targetOf,
     refusal: refusalOf,
-    errorBody: (_status, detail) => ({ detail }),
     readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
   },
   // https://docs.bfl.ai/api-reference/utility/get-result; clients follow `polling_url`, whose host is that of the region.

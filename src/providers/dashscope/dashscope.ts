@@ -92,7 +92,6 @@ export const dashscope = {
   submits: {
     target: targetOf,
     refusal: refusalOf,
-    errorBody: (_status, message) => ({ code: "ServiceUnavailable", message, request_id: "" }),
     readAnswer: (body, path) =>
       path === SYNCHRONOUS_PATH ? readImages(body) : submitReadingOf(reportIn(body)),
   },

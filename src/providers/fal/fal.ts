@@ -97,7 +97,6 @@ export const fal = {
   submits: {
     target: targetOf,
     refusal: submitRefusalOf,
-    errorBody: (_status, detail) => ({ detail }),
     readAnswer: (body, path) => jobReadingOf(idAt(body, "request_id"), endpointIn(path)),
   },
   // https://fal.ai/docs/inference-api/queue/cancel: fal removes a request that waits in the queue. To the runner of a

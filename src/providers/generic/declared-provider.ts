@@ -1,8 +1,7 @@
-import type { JsonObject } from "../../core/json.ts";
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 import { isSuccess, type Answer } from "../provider-answer.ts";
 import type { CancelAdapter, CancelReading } from "../cancel.ts";
-import type { JobCallAdapter, JobPath } from "../job-calls.ts";
+import { type JobCallAdapter, type JobPath, usualErrorBody } from "../job-calls.ts";
 import type { Phase } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
 import { type PollAdapter, readingOf, type UpstreamProvider } from "../provider.ts";
@@ -50,16 +49,13 @@ export function declaredProvider(declaration: Declaration, name: string): Upstre
  * declaration states neither.
  */
 function jobCallsOf({ path, method }: DeclaredPoll, cancel: DeclaredCancel | null): JobCallAdapter {
-  if (method === "POST") return { read: [], errorBody };
+  if (method === "POST") return { read: [], errorBody: usualErrorBody };
   const read = templateOf(path);
-  if (cancel === null || !cancel.path.includes("{id}")) return { read: [read], errorBody };
+  if (cancel === null || !cancel.path.includes("{id}"))
+    return { read: [read], errorBody: usualErrorBody };
   const paths = [templateOf(cancel.path)];
   const call = { method: cancel.method ?? "POST", paths, answer: { read } };
-  return { read: [read], cancel: call, errorBody };
-}
-
-function errorBody(_status: number, message: string): JsonObject {
-  return { error: { message } };
+  return { read: [read], cancel: call, errorBody: usualErrorBody };
 }
 
 function templateOf(path: string): JobPath {

@@ -32,7 +32,6 @@ export function submitsOf(declaration: Declaration, name: string): SubmitAdapter
       return matched === undefined ? null : targetOf(submit, matched || name);
     },
     refusal: (status, body) => declaredRefusal(submit, status, body) ?? refusalOfStatus(status),
-    errorBody: (_status, message) => ({ error: { message } }),
     readAnswer: (body, _path, baseUrl) => readAnswer(body, baseUrl, declaration),
   };
 }

@@ -59,7 +59,6 @@ export const higgsfield = {
   submits: {
     target: targetOf,
     refusal: refusalOf,
-    errorBody: (_status, detail) => ({ detail }),
     readAnswer: (body) => submitReadingOf(observe(body)),
   },
   // https://docs.higgsfield.ai/docs/api-reference/requests/cancel-a-queued-request: 202 without a body when the request

@@ -118,7 +118,6 @@ export const kie = {
   submits: {
     target: targetOf,
     refusal: refusalOf,
-    errorBody: (code, msg) => ({ code, msg, data: null }),
     readAnswer: (body, path) => jobReadingOf(jobIdOf(body), targetOf(path)?.endpoint ?? null),
   },
   // https://docs.kie.ai/market/common/get-task-detail, and the pages of the older APIs. Errors state their HTTP status in

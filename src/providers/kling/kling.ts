@@ -120,7 +120,6 @@ export const kling = {
       return CLASSES.get(code) ?? "final";
     },
     // 5001: the service is not available at the moment.
-    errorBody: (_status, message) => ({ code: 5001, message, request_id: "" }),
     readAnswer: (body, path) =>
       submitReadingOf(observe(at(body, "data")), targetOf(path)?.endpoint ?? null),
   },

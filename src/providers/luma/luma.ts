@@ -92,7 +92,6 @@ export const luma = {
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
     refusal: refusalOf,
-    errorBody: (_status, detail) => ({ detail }),
     readAnswer: (body) => submitReadingOf(observe(body)),
   },
   // `lumaai` 1.19.1 reads a generation of each kind at this path, and so does Luma Agents. Errors have their text in

@@ -84,7 +84,6 @@ export const minimax = {
     target: (path) => TARGETS.get(path) ?? null,
     refusal: (status, body) => REFUSALS.get(errorCodeOf(body)) ?? refusalOfStatus(status),
     // 1000: an error without a known cause, after which the caller is to try again later.
-    errorBody: (_status, text) => ({ base_resp: { status_code: 1000, status_msg: text } }),
     readAnswer: (body, path) =>
       path === IMAGES_PATH
         ? readImages(body)

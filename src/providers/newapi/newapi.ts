@@ -15,7 +15,6 @@ import {
   IMAGES_TARGET,
   readImages,
   readVideo,
-  openAiError,
 } from "../shared/gateway-submits.ts";
 import type { JobPath } from "../job-calls.ts";
 import { at, idAt, numberAt, percentAt, textAt } from "../json-fields.ts";
@@ -104,12 +103,6 @@ export const newapi = {
     target: targetOf,
     refusal: gatewayRefusal,
     // Errors of calls for images have the form of OpenAI, those of calls for videos another one.
-    errorBody: (status, message) => ({
-      ...openAiError(status, message),
-      code: "service_unavailable",
-      message,
-      data: null,
-    }),
     readAnswer: readSubmitAnswer,
   },
   // https://github.com/QuantumNous/new-api/blob/main/router/video-router.go: all of these paths read a task that was
@@ -120,12 +113,18 @@ export const newapi = {
     // Releases that have no files refuse the call themselves.
     uploads: ["/v1/files"],
     errorBody: (status, message) => {
-      const code = status === 404 ? "task_not_exist" : "get_task_failed";
+      const code = ERROR_CODES.get(status) ?? "get_task_failed";
       const error = { message, type: "new_api_error", param: null, code };
       return { code, message, data: null, error };
     },
   },
 } as const satisfies UpstreamProvider;
+
+/** Codes of errors about a call, by HTTP status. */
+const ERROR_CODES: ReadonlyMap<number, string> = new Map([
+  [404, "task_not_exist"],
+  [503, "service_unavailable"],
+]);
 
 function targetOf(path: string): SubmitTarget | null {
   if (path === IMAGES_PATH) return IMAGES_TARGET;

@@ -2,13 +2,13 @@ import { SECOND_MS } from "../../core/time.ts";
 import type { UpstreamError } from "../failure.ts";
 import { type GatewayJob, gatewayOutputs, needsKey } from "../shared/gateway-links.ts";
 import {
+  openAiError,
   gatewayRefusal,
   HIDDEN_IN_VIDEOS,
   IMAGES_PATH,
   IMAGES_TARGET,
   readImages,
   readVideo,
-  openAiError,
 } from "../shared/gateway-submits.ts";
 import { at, idAt, listAt, numberAt, percentAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
@@ -71,7 +71,6 @@ export const openaiVideos = {
   submits: {
     target: targetOf,
     refusal: gatewayRefusal,
-    errorBody: openAiError,
     readAnswer: (body, path, baseUrl) =>
       path === IMAGES_PATH
         ? readImages(body, baseUrl)
@@ -91,9 +90,7 @@ export const openaiVideos = {
     },
     content: { path: `${VIDEOS}/{id}/content` },
     uploads: ["/v1/files"],
-    errorBody: (_status, message) => ({
-      error: { message, type: "invalid_request_error", param: null, code: null },
-    }),
+    errorBody: openAiError,
   },
 } as const satisfies UpstreamProvider;
 

@@ -78,7 +78,6 @@ export const openrouter = {
   submits: {
     target: (path) => (path === VIDEOS ? TARGET : null),
     refusal: refusalOf,
-    errorBody: (code, message) => ({ error: { code, message } }),
     readAnswer: (body, _path, baseUrl) =>
       submitReadingOf(observe(body, { id: idAt(body, "id"), baseUrl: `${baseUrl}${API}` })),
   },

@@ -82,7 +82,6 @@ export const replicate = {
   submits: {
     target: targetOf,
     refusal: refusalOf,
-    errorBody: (status, detail) => ({ title: "Service unavailable", detail, status }),
     // With `Prefer: wait` the answer may be a finished prediction. Replicate can state the output of a prediction that
     // is still processing: such a prediction is polled.
     readAnswer: (body) => submitReadingOf(observe(body)),

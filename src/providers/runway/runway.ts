@@ -90,7 +90,6 @@ export const runway = {
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
     refusal: refusalOf,
-    errorBody: (_status, error) => ({ error }),
     readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
   },
   // https://docs.dev.runwayml.com/api#tag/Task-management: the call cancels a task that is pending, throttled or running,

@@ -122,6 +122,6 @@ function refusalOfOutage(code: string | null): RefusalClass | null {
 
 /** Returns the body of an error in the form of OpenAI. */
 export function openAiError(status: number, message: string) {
-  const code = status === 503 ? "service_unavailable" : null;
-  return { error: { message, type: "server_error", param: null, code } };
+  const type = status < 500 ? "invalid_request_error" : "server_error";
+  return { error: { message, type, param: null, code: null } };
 }

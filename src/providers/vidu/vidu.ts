@@ -87,7 +87,6 @@ export const vidu = {
       const refusal = refusalOfStatus(status);
       return refusal === null ? null : (REFUSALS.get(textAt(body, "reason")) ?? refusal);
     },
-    errorBody: (code, message) => ({ code, reason: "ServiceUnavailable", message, metadata: {} }),
     readAnswer: (body) => submitReadingOf(observe(body)),
   },
   // https://platform.vidu.com/docs/cancel-generation: a task that has been scheduled is not canceled any more.

@@ -90,7 +90,6 @@ export const wavespeed = {
   submits: {
     target: targetOf,
     refusal: refusalByCode,
-    errorBody: (code, message) => ({ code, message, data: null }),
     readAnswer: (body) => submitReadingOf(observe(at(body, "data"))),
   },
   // https://wavespeed.ai/docs/delete-task: the call cancels or deletes a prediction, which may still generate for a while.

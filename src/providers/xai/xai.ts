@@ -64,7 +64,6 @@ export const xai = {
   submits: {
     target: (path) => TARGETS.get(path) ?? null,
     refusal: refusalOf,
-    errorBody: (_status, error) => ({ code: "The service is currently unavailable", error }),
     readAnswer: (body, path) =>
       TARGETS.get(path)?.answer === "result"
         ? readImages(body)
