@@ -254,11 +254,7 @@ export class World implements SharedState {
     const ended = loop.applyAndErase(event);
     instance.isRowOrdered = false;
     const commits = [...instance.commits];
-    // Copies of outputs are deleted and a submitted job is forgotten before the task is erased, so that other events may
-    // come between.
-    const hasMore =
-      before !== null && (outputsToDelete(before) !== null || submittedJobOf(before) !== null);
-    const isLater = erasures > 0 && hasMore;
+    const isLater = erasures > 0 && isErasedLater(before);
     const early = this.disk.written.record;
     const decision = await ended;
     this.checker.erasures = Math.max(0, this.checker.erasures - erasures);
@@ -382,4 +378,12 @@ export class World implements SharedState {
 function submittingOf(event: OutsideEvent): Submitting | null {
   if (event.type !== "register" || event.submission === undefined) return null;
   return { ...event, submission: event.submission };
+}
+
+/**
+ * Tells whether other events may come before the erasure of a task: copies of its outputs are deleted first, and its
+ * submitted job is forgotten.
+ */
+function isErasedLater(record: TaskRecord | null): boolean {
+  return record !== null && (outputsToDelete(record) !== null || submittedJobOf(record) !== null);
 }
