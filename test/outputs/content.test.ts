@@ -137,6 +137,17 @@ it("the content redirects to a link of the upstream that everybody can open, whi
   expect(upstream.sentTo(FOUND)).toEqual([]);
 });
 
+it("with the relay's key in a header that clients take along, the relay follows the link of the upstream itself, without any key", async () => {
+  const { upstream, poll, content } = await aVideo(found);
+  upstream.on(FOUND, received(sending(VIDEO_BYTES)));
+  await poll();
+  const response = await content({ Authorization: `Bearer ${KEY}`, "Relay-Key": OPERATOR_KEY });
+  expect([response.status, await bytesIn(response)]).toEqual([200, VIDEO_BYTES]);
+  const [asked] = upstream.sentTo(FOUND);
+  expect(asked?.headers["authorization"]).toBeUndefined();
+  expect(JSON.stringify(asked?.headers)).not.toContain(OPERATOR_KEY);
+});
+
 it("a link that somebody has reported is not asked with the key: the content comes from the upstream's call for this job", async () => {
   const { taskId, upstream, there, content } = await aVideo(() => ({ status: "in_progress" }));
   const reported = `${VIDEOS}/video_of_another/content`;

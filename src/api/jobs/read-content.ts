@@ -15,6 +15,7 @@ import { PROBLEMS } from "../http/problem-list.ts";
 import { NoQuery, operation } from "../operation.ts";
 import { redirectTo, serveOutput } from "../outputs/serve-output.ts";
 import { streamSource } from "../outputs/stream-source.ts";
+import { KEY_HEADERS } from "../submit/customer-credential.ts";
 import { UpstreamCall } from "../submit/upstream-call.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import {
@@ -64,9 +65,39 @@ export const readContent = operation(
     const output = await taskClient(env, taskId).outputOfJob(question, number, caller);
     if (output.kind === "unknown_job") return responseOf(unknownJob(place));
     if (output.kind === "none") return responseOf(noOutput(place));
-    return await inForm(place, sent(call, place, { taskId, number, target }, output));
+    const wanted = { taskId, number, target };
+    return await inForm(place, sentWithoutRelayKey(call, place, wanted, output));
   },
 );
+
+/**
+ * Sends an output. A redirect is followed here when the client would take the relay's key along to another host: clients
+ * remove `Authorization` alone (https://fetch.spec.whatwg.org/#http-redirect-fetch).
+ */
+async function sentWithoutRelayKey(
+  call: CallAboutJob,
+  place: JobPlace,
+  wanted: Wanted,
+  output: FoundOutput,
+): Promise<Response> {
+  const answer = await sent(call, place, wanted, output);
+  const url = answer.headers.get("Location");
+  const { body, env, origin, runtime } = call;
+  if (url === null || !isKeyTakenAlong(body.headers)) return answer;
+  const rules = sourceUrlRulesOf(runtime.config, origin);
+  const source: Source = { url, keyHeaders: {}, pointer: null, rules };
+  const about = { ...linkedOutput(wanted, output), expiresAtS: 0 };
+  return await streamSource(body, about, source, env.startup.waitUntil);
+}
+
+function isKeyTakenAlong(headers: Headers): boolean {
+  const others = KEY_HEADERS.filter((name) => name !== "Authorization");
+  return ["Relay-Key", ...others].some((name) => headers.has(name));
+}
+
+function linkedOutput({ taskId, number }: Wanted, { recordedAt, source }: FoundOutput) {
+  return { taskId, number, recordedAt, extension: extensionOf(source) };
+}
 
 /** Sends an output: that of a link of the relay, or what the upstream has. It counts as a request with a link does. */
 async function sent(
@@ -77,9 +108,8 @@ async function sent(
 ): Promise<Response> {
   const { body, env, runtime } = call;
   await countOutputRequest(wanted.taskId, body.headers, env);
-  const { linked, recordedAt, source } = output;
-  const { taskId, number } = wanted;
-  const about = { taskId, number, recordedAt, extension: extensionOf(source) };
+  const { linked, source } = output;
+  const about = linkedOutput(wanted, output);
   if (linked !== null) {
     const { expiresAt, place: placed } = linked;
     const expiresAtS = Math.floor(expiresAt / SECOND_MS);
