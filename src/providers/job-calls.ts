@@ -27,8 +27,15 @@ export interface JobCallAdapter {
   readonly cancel?: JobCancel;
   /** The `GET` that the provider answers with an output of a job. Absent when there is none. */
   readonly content?: JobContent;
-  /** Exact paths at which a `POST` uploads a file for later jobs. Absent when the provider takes none below its base URL. */
+  /**
+   * Exact paths at which a `POST` uploads a file for later jobs, with the query that is sent in place of the caller's. Absent
+   * when the provider takes none.
+   */
   readonly uploads?: readonly `/${string}`[];
+  /**
+   * Origin that takes the uploads, for connections with a base URL of the provider's. Absent when it is that of the base URL.
+   */
+  readonly uploadOrigin?: `https://${string}`;
   /**
    * Returns the body of an error that the relay reports, in the provider's own form, which the provider's SDKs can
    * read.
@@ -130,7 +137,7 @@ export interface ContentCall extends NamedJob {
 
 export interface UploadCall {
   readonly kind: "upload";
-  /** Path with which the provider is called, relative to the base URL. */
+  /** Path and query with which the provider is called, relative to the base URL or `uploadOrigin`. */
   readonly target: string;
 }
 
@@ -160,9 +167,8 @@ export function jobCallOf(
   if (path.length > MAX_PATH_CHARS) return null;
   const given = new URLSearchParams(query);
   if (method === "GET") return contentCall(adapter, path, given) ?? readCall(adapter, path, given);
-  if (method === "POST" && adapter.uploads?.some((each) => each === path) === true) {
-    return { kind: "upload", target: path };
-  }
+  const upload = adapter.uploads?.find((each) => each.split("?")[0] === path);
+  if (method === "POST" && upload !== undefined) return { kind: "upload", target: upload };
   return cancelCall(adapter, method, path, given);
 }
 
@@ -198,7 +204,7 @@ export function servedCalls(adapter: JobCallAdapter): readonly string[] {
     ...(stream === undefined ? [] : [`GET ${stream.of}${stream.ending}`]),
     ...(content === undefined ? [] : [`GET ${content.path}`]),
     ...(cancel?.paths.map((path) => `${cancel.method} ${path}`) ?? []),
-    ...uploads.map((path) => `POST ${path}`),
+    ...uploads.map((path) => `POST ${path.split("?")[0]}`),
   ];
 }
 

@@ -95,6 +95,10 @@ it.each(["-1", "1.5", "100", "a", ""])("no output of openrouter has the index %j
 /** Sources: the pages and SDKs that the adapters name at `uploads`. */
 const UPLOADS = {
   atlascloud: ["/api/v1/model/uploadMedia"],
+  fal: [
+    "/storage/upload/initiate?storage_type=fal-cdn-v3",
+    "/storage/upload/initiate-multipart?storage_type=fal-cdn-v3",
+  ],
   higgsfield: ["/files/generate-upload-url"],
   newapi: ["/v1/files"],
   "openai-videos": ["/v1/files"],
@@ -110,8 +114,9 @@ it("uploads are the calls that the documents and SDKs of these providers have, e
   expect(Object.fromEntries(found)).toEqual(UPLOADS);
   for (const [name, paths] of Object.entries(UPLOADS)) {
     const { jobCalls } = adapterOf(name);
-    for (const path of paths) {
-      expect(jobCallOf(jobCalls, "POST", path, "a=1")).toEqual({ kind: "upload", target: path });
+    for (const target of paths) {
+      const [path = ""] = target.split("?");
+      expect(jobCallOf(jobCalls, "POST", path, "a=1")).toEqual({ kind: "upload", target });
       for (const other of [`${path}/f1`, `${path}/`, `/x${path}`, path.toUpperCase()]) {
         expect(jobCallOf(jobCalls, "POST", other, "")).toBeNull();
       }

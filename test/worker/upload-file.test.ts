@@ -15,6 +15,7 @@ const PATH = "/v1/files";
 const TYPE = "multipart/form-data; boundary=fox";
 const FILE = `--fox\r\nContent-Disposition: form-data; name="content"; filename="a.png"\r\n\r\n${"p".repeat(200_000)}\r\n--fox--\r\n`;
 const CREATED = { id: "file-1", urls: { get: `${FILES}/file-1` } };
+const PROXY = "https://proxy.example.com";
 const MIB = 1024 * 1024;
 
 /** Returns bindings with one offer of Replicate, with these further members. */
@@ -246,6 +247,33 @@ it.each([
   expect([400, 404]).toContain(response.status);
   expect(outside.sentTo("https://")).toEqual([]);
 });
+
+it.each([
+  ["https://rest.fal.ai", {}],
+  [PROXY, { FAL_BASE_URL: PROXY, EXTRA_BASE_HOSTS: new URL(PROXY).host }],
+])(
+  "an upload to fal goes to %s with the query of fal's SDK, and no other host gets the key",
+  async (origin, more) => {
+    const answer = {
+      upload_url: "https://v3.fal.media/a?sig=1",
+      file_url: "https://v3.fal.media/a",
+    };
+    const outside = anUpstream(origin, answering(answer));
+    const message = {
+      method: "POST",
+      body: '{"file_name":"a.png"}',
+      headers: { "Content-Length": "21" },
+    };
+    const path = "/storage/upload/initiate?storage_type=gcs";
+    const response = await callJob("fal", path, message, { ...RELAY, ...more });
+    expect(await response.json()).toEqual(answer);
+    const sent = outside
+      .sentTo("https://")
+      .map(({ url, headers }) => [url, headers["authorization"]]);
+    const url = `${origin}/storage/upload/initiate?storage_type=fal-cdn-v3`;
+    expect(sent).toEqual([[url, `Key ${RELAY.FAL_KEY}`]]);
+  },
+);
 
 it("the query and the relay's own key do not reach the upstream with an upload", async () => {
   const outside = aReplicate();

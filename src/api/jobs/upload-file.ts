@@ -51,13 +51,13 @@ export const uploadFile = operation(
     await refuseRelayKeys(body, runtime);
     requireOffered(call, place);
     const length = requireLength(body.headers);
-    const { key, webhookSecret, baseUrl } = connection;
+    const { key, webhookSecret } = connection;
     const own = key === null ? {} : await place.provider.polls.headers(key, Date.now());
     const isOfAccount = accountOf(caller) !== null;
     const contentType = body.headers.get("Content-Type");
     const form = { contentType, isOfAccount };
     const headers = sentHeaders(body.headers, { ...own, ...credential?.headers }, form);
-    const request = { url: `${baseUrl}${asked.target}`, headers, isLarge: false };
+    const request = { url: `${baseOf(place)}${asked.target}`, headers, isLarge: false };
     const answer = await passedOn(body.body, length, request, runtime);
     if (answer === null) {
       return errorAnswer(place.adapter, 504, "The upstream has not answered the relay.");
@@ -67,6 +67,13 @@ export const uploadFile = operation(
     return { status: answer.status, headers: passedHeaders(answer.headers), bytes };
   },
 );
+
+/** Returns the base URL of uploads: an origin of their own belongs to the provider's base URLs, and not to a proxy. */
+function baseOf({ adapter, connection: { baseUrl }, provider }: JobPlace): string {
+  const { uploadOrigin } = adapter;
+  const isProviders = provider.baseUrls?.includes(baseUrl) === true;
+  return uploadOrigin !== undefined && isProviders ? uploadOrigin : baseUrl;
+}
 
 /** @throws Problem `not_offered` for an account to which no upload with this owner of the key is offered. */
 function requireOffered(

@@ -127,6 +127,12 @@ export const fal = {
       isLast: (body) => textAt(body, "status") === "COMPLETED",
     },
     links: ["/response_url", "/status_url", "/cancel_url"],
+    // https://github.com/fal-ai/fal-js: the storage of the SDK asks these for an address, to which it uploads without a key.
+    uploads: [
+      "/storage/upload/initiate?storage_type=fal-cdn-v3",
+      "/storage/upload/initiate-multipart?storage_type=fal-cdn-v3",
+    ],
+    uploadOrigin: "https://rest.fal.ai",
     errorBody: (_status, detail) => ({ detail }),
   },
 } as const satisfies UpstreamProvider;
