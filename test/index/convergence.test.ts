@@ -103,11 +103,11 @@ it("rows written to the index repeatedly and in any order end at the last state 
 it("a newer row of a task replaces every column of the older row in the index, even by null", async () => {
   const found = { foundBy: "poll", foundLateMs: 1 } as const;
   const known = { account: "a", provider: "ark", job: "j", category: "timeout" } as const;
-  const submitted = { submission: "accepted" } as const;
+  const submitted = { submission: "unknown", refusal: "funds" } as const;
   const row = aRow({ ...known, ...submitted, ...found, dueAt: START });
   await insert(row);
   const names =
-    "account provider job category submission callback lastOutcome lastStatusCode host completedAt finishedAt";
+    "account provider job category submission refusal callback lastOutcome lastStatusCode host completedAt finishedAt";
   const times = "foundBy foundLateMs settledAt firstAttemptMs settledMs dueAt expiresAt";
   const empty = Object.fromEntries(`${names} ${times}`.split(" ").map((name) => [name, null]));
   await insert({ ...row, ...empty, version: row.version + 1 });

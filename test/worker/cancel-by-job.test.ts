@@ -3,7 +3,7 @@ import { aKey, anAccount, balanceOf, booksOf } from "./accounts.ts";
 import { ORIGIN, refusal } from "./client.ts";
 import { pass, useClock } from "./clock.ts";
 import { useHeldWaits } from "./held-waits.ts";
-import { aSubmittedTask, anUpstream, callJob, RELAY } from "./job-calls.ts";
+import { aSubmittedTask, anUpstream, callJob, RELAY, useUnclaimedJobs } from "./job-calls.ts";
 import { untilIdle } from "./objects.ts";
 import type { Outside, Sent } from "./outside.ts";
 import { aRateLimit, LIMITED } from "./rate-limits.ts";
@@ -11,6 +11,7 @@ import { readSubmitted } from "./submitted.ts";
 import { VIDEO } from "./tasks.ts";
 
 useClock();
+useUnclaimedJobs();
 
 const API = "https://api.replicate.com/v1/predictions";
 const MODEL = "acme/fox:5c7d5dc6dd8bf75c1acaa8565735e7986bc5b66206b55cca93cb72c9bf15ccaa";

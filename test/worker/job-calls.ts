@@ -1,3 +1,6 @@
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeEach } from "vitest";
 import { ORIGIN, OPERATOR_KEY, callWith } from "./client.ts";
 import { restart } from "./objects.ts";
 import { anOutside, answering, type Outside, type Site } from "./outside.ts";
@@ -42,6 +45,18 @@ export async function aSubmittedTask(call: SubmittedCall): Promise<string> {
   if (!response.ok) throw new Error(`the submission was answered with ${response.status}`);
   await restart(taskId, bindings);
   return taskId;
+}
+
+/**
+ * Lets the jobs of each test belong to no task at first, because several tests have a job of the same id, and a job stays
+ * with the first task that names it.
+ */
+export function useUnclaimedJobs(): void {
+  beforeEach(async () => {
+    for (const id of await listDurableObjectIds(env.JOBS)) {
+      await runInDurableObject(env.JOBS.get(id), (_, { storage }) => storage.deleteAll());
+    }
+  });
 }
 
 /** Replaces the network by one upstream, and a receiver of callbacks. */

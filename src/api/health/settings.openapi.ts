@@ -37,6 +37,7 @@ const Offer = z.strictObject({
   models: z.array(Text),
   limits: z.record(Text, Limit),
   price: z.nullable(OfferPrice),
+  uploads: described(z.boolean(), "Whether accounts may upload files to the connection."),
   body: described(z.nullable(AnyObject), "What a caller of the offer's tool may set."),
   tool: described(z.nullable(Text), "Name of the tool at `POST /mcp`."),
 });

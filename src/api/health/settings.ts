@@ -63,19 +63,22 @@ function submitSettingsOf(config: Config) {
     MAX_SUBMIT_MB: config.maxSubmitBytes / 1024 / 1024,
     SUBMIT_TIMEOUT_S: config.submitTimeoutMs / SECOND_MS,
     SUBMIT_UNKNOWN_MINUTES: config.submitUnknownMs / MINUTE_MS,
-    OFFERS: config.offers.map(({ limits, price, keyOwner, tool, ...offer }) => ({
-      ...offer,
-      key: keyOwner === "customer" ? keyOwner : null,
-      limits: Object.fromEntries(
-        limits.map(({ pointer, isOptional, ...limit }) => [
-          pointer,
-          { ...limit, optional: isOptional },
-        ]),
-      ),
-      price: price && formOfPrice(price),
-      body: tool?.input.schema ?? null,
-      tool: tool?.name ?? null,
-    })),
+    OFFERS: config.offers.map(
+      ({ limits, price, keyOwner, takesUploads: uploads, tool, ...offer }) => ({
+        ...offer,
+        key: keyOwner === "customer" ? keyOwner : null,
+        limits: Object.fromEntries(
+          limits.map(({ pointer, isOptional, ...limit }) => [
+            pointer,
+            { ...limit, optional: isOptional },
+          ]),
+        ),
+        price: price && formOfPrice(price),
+        uploads,
+        body: tool?.input.schema ?? null,
+        tool: tool?.name ?? null,
+      }),
+    ),
   };
 }
 

@@ -72,11 +72,12 @@ export function questionOf(
 
 /** Returns the answer to a call that the relay does not serve, which says what it serves. */
 export function notServed({ adapter }: JobPlace): PassedAnswer {
-  return errorAnswer(
-    adapter,
-    404,
-    `The relay answers ${servedCalls(adapter).join(", ")}. ${READ_TASK}`,
-  );
+  const calls = servedCalls(adapter);
+  const served =
+    calls.length === 0
+      ? "The relay answers no GET of this upstream, which reads jobs by POST."
+      : `The relay answers ${calls.join(", ")}.`;
+  return errorAnswer(adapter, 404, `${served} ${READ_TASK}`);
 }
 
 /** Returns the answer about a job that the caller has not submitted through the relay. */
