@@ -7,7 +7,7 @@ export type Work = (length: number) => () => unknown;
  * Largest factor by which the time may grow when the input gets 4 times as long: linear work takes 4 times as
  * long, quadratic work 16 times.
  */
-const MAX_GROWTH = 9;
+const MAX_GROWTH = 12;
 const RUNS = 3;
 const ROUNDS = 25;
 /** Time in milliseconds below which two durations cannot be compared. */
