@@ -18,7 +18,7 @@ const REGISTRATION = { model: "m", callback_url: "https://client.example.com/hoo
 useFakeTime();
 
 describe("the client", () => {
-  it("the client sends a request with the API key, the path and the body of the call, and returns the answer", async () => {
+  it("the client sends a request to the relay with the API key, the path and the body of the call, and returns the relay's answer", async () => {
     const { http, relay } = connect(answer(201, OPEN));
     await expect(relay.attach("a/b", { provider: "fal", id: "job" })).resolves.toEqual(OPEN);
     const [request] = http.requests;
@@ -126,7 +126,7 @@ describe("a repeated request", () => {
     },
   );
 
-  it("a POST by the client's member api is repeated after the status 429 and, if it has an Idempotency-Key, after a lost connection", async () => {
+  it("a POST by the client's member api is repeated after the status 429, and after a lost connection if it has an Idempotency-Key", async () => {
     const { relay, http } = connect(refusal(429, "rate_limited"), "lost", answer(201, OPEN));
     const params = { header: { "Idempotency-Key": "order-1" } };
     await outcomeOf(relay.api.POST("/v1/tasks", { body: REGISTRATION, params }));
@@ -135,7 +135,7 @@ describe("a repeated request", () => {
     );
   });
 
-  it("when the client library repeats a request for a redelivery, it sends the same Idempotency-Key as in the first request", async () => {
+  it("when the client library repeats a failed request for a redelivery, it sends the same Idempotency-Key as in the first request", async () => {
     const { relay, http } = connect("lost", answer(202, ENDED));
     await outcomeOf(relay.redeliver(ID, { attempts: 2 }));
     const [first, second] = http.requests.map(({ headers }) => headers.get("Idempotency-Key"));
@@ -143,7 +143,7 @@ describe("a repeated request", () => {
     expect(second).toBe(first);
   });
 
-  it("the client library repeats no request once the caller has aborted the signal of the call", async () => {
+  it("the client library does not repeat a request once its caller has aborted the signal of the call", async () => {
     const { relay, http } = connect(UNAVAILABLE);
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error("enough")), 300);
@@ -161,7 +161,7 @@ describe("erase", () => {
     await expect(connect(response).relay.erase(ID)).resolves.toBe(expected);
   });
 
-  it("the client's erase rejects when the task is open", async () => {
+  it("the client's erase rejects when the task is still open", async () => {
     const { relay } = connect(refusal(409, "task_open"));
     await expect(relay.erase(ID)).rejects.toMatchObject({ code: "task_open" });
   });
@@ -170,7 +170,7 @@ describe("erase", () => {
 const settled = (task: object) =>
   answer(409, { type: "", title: "", status: 409, code: "task_settled", detail: "…", task });
 
-it("the client's cancel returns a task that an earlier request has canceled, and rejects when the task has ended otherwise", async () => {
+it("the client's cancel returns a task that an earlier request has canceled, and rejects when the task has ended in another way", async () => {
   await expect(outcomeOf(connect("lost", settled(ENDED)).relay.cancel(ID))).resolves.toEqual(ENDED);
   const completed = { ...ENDED, status: "completed" };
   const { relay } = connect(settled(completed));
@@ -191,7 +191,7 @@ it("the client's cancel returns the open task when the relay answers 202, and se
 const page = (id: string, next_cursor: string | null) =>
   answer(200, { data: [{ id }], next_cursor });
 
-it("the client's list requests one page after another with the same filter, and no page beyond the tasks that the caller takes", async () => {
+it("the client's list requests one page after another with the same filter, and only as many pages as the caller takes tasks from", async () => {
   const { relay, http } = connect(page("a", "c1"), page("b", "c2"), page("c", null));
   const ids: string[] = [];
   for await (const { id } of relay.list({ status: "failed", limit: 1 })) ids.push(id);

@@ -48,7 +48,7 @@ function aForm(): FormData {
   return form;
 }
 
-it("the fetch for an SDK submits what the SDK posts to the upstream, with the relay's key in place of the SDK's", async () => {
+it("the client's fetch for an SDK submits to the relay what the SDK posts to the upstream, with the relay's key in place of the SDK's key", async () => {
   const { sdkFetch, http } = connected(accepted());
   const call = aCall({
     "x-api-key": "sdk",
@@ -70,7 +70,7 @@ it("the fetch for an SDK submits what the SDK posts to the upstream, with the re
   expect(http.bodies).toEqual([call.body]);
 });
 
-it("with a customer's key, the fetch for an SDK leaves the SDK's key where it is, and sends the relay's key in Relay-Key", async () => {
+it("with a customer's key, the client's fetch for an SDK leaves the SDK's key where it is, and sends the relay's key in Relay-Key", async () => {
   const { relay, http } = connect(accepted());
   const sdkFetch = fetchFor(relay, "replicate", { baseUrl: BASE, key: "customer" });
   await sdkFetch(URL_OF_SDK, aCall());
@@ -80,7 +80,7 @@ it("with a customer's key, the fetch for an SDK leaves the SDK's key where it is
   });
 });
 
-it("with customers' keys, the fetch for an SDK uses a failed call's Idempotency-Key again only for a call with the same customer's key", async () => {
+it("with customers' keys, the client's fetch for an SDK uses the Idempotency-Key of a failed call again only for a call with the same customer's key", async () => {
   const { http } = connect("lost", accepted(), accepted());
   const single = new TaskRelay({
     url: "https://r.test",
@@ -97,14 +97,14 @@ it("with customers' keys, the fetch for an SDK uses a failed call's Idempotency-
   expect(again).toBe(first);
 });
 
-it("the fetch for an SDK accepts a Request object as its argument, and a base URL that has a path", async () => {
+it("the client's fetch for an SDK accepts a Request object as its argument, and a base URL with a path", async () => {
   const { relay, http } = connect(accepted());
   const sdkFetch = fetchFor(relay, "ark", { baseUrl: "https://ark.example.com/api/v3" });
   await sdkFetch(new Request("https://ark.example.com/api/v3/contents/tasks", aCall()));
   expect(http.requests[0]?.url).toBe("https://r.test/v1/submit/ark/contents/tasks");
 });
 
-it("the fetch for an SDK passes a request to another server on unchanged and without the relay's key", async () => {
+it("the client's fetch for an SDK passes on a request to any other server unchanged and without the relay's key", async () => {
   const { sdkFetch, http } = connected(accepted());
   const elsewhere = vi
     .spyOn(globalThis, "fetch")
@@ -118,7 +118,7 @@ it("the fetch for an SDK passes a request to another server on unchanged and wit
   expect(http.requests).toEqual([]);
 });
 
-it("the fetch for an SDK reads a job through the relay, with the relay's key in place of the SDK's and without an Idempotency-Key", async () => {
+it("the client's fetch for an SDK reads a job through the relay, with the relay's key in place of the SDK's key and without an Idempotency-Key", async () => {
   const { sdkFetch, http } = connected(answer(200, { id: "job", status: "starting" }));
   const headers = { Authorization: "Token sdk" };
   const response = await sdkFetch(`${URL_OF_SDK}/job?a=%2F`, { headers });
@@ -132,7 +132,7 @@ it("the fetch for an SDK reads a job through the relay, with the relay's key in 
   });
 });
 
-it("the fetch for an SDK cancels a job by DELETE through the relay, and with a customer's key sends the relay's in Relay-Key", async () => {
+it("the client's fetch for an SDK passes DELETE of a job to the relay, which cancels it, and with a customer's key sends the relay's key in Relay-Key", async () => {
   const { relay, http } = connect(new Response(null, { status: 204 }));
   const sdkFetch = fetchFor(relay, "runway", { baseUrl: BASE, key: "customer" });
   const headers = { Authorization: "Bearer own" };
@@ -148,7 +148,7 @@ it("the fetch for an SDK cancels a job by DELETE through the relay, and with a c
   });
 });
 
-it("the fetch for an SDK sends the relay's key with a link of an answer that leads to the relay, for this connection alone", async () => {
+it("when an answer has a link to the relay, the client's fetch for an SDK sends the relay's key with it, but only under the path of this connection", async () => {
   const { sdkFetch, http } = connected(answer(200, {}));
   const elsewhere = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response());
   onTestFinished(() => elsewhere.mockRestore());
@@ -161,7 +161,7 @@ it("the fetch for an SDK sends the relay's key with a link of an answer that lea
   expect([http.requests.length, elsewhere.mock.calls.length]).toEqual([1, 2]);
 });
 
-it("the fetch for an SDK returns the answer to an upload as it is", async () => {
+it("the client's fetch for an SDK returns the answer to an upload unchanged", async () => {
   const { sdkFetch } = connected(answer(201, { urls: { get: "https://files.example.com/1" } }));
   const response = await sdkFetch(`${BASE}/v1/files`, aCall({}, aForm()));
   expect([response.status, response.headers.get("x-should-retry")]).toEqual([201, null]);
@@ -181,14 +181,14 @@ it.each<[string, () => BodyInit]>([
   },
 );
 
-it("when an SDK repeats a call that was answered with 503, the fetch sends the same Idempotency-Key again", async () => {
+it("when an SDK repeats a call that was answered with 503, the client's fetch sends the same Idempotency-Key again", async () => {
   const { sdkFetch, keys } = connected(FAILED, accepted());
   expect((await sdkFetch(URL_OF_SDK, aCall())).status).toBe(503);
   await sdkFetch(URL_OF_SDK, aCall());
   expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
 });
 
-it("when an SDK repeats a call that it has aborted, the fetch sends the same Idempotency-Key again", async () => {
+it("when an SDK repeats a call that it has aborted, the client's fetch sends the same Idempotency-Key again", async () => {
   const controller = new AbortController();
   const { signal } = controller;
   const { sdkFetch, keys } = sending(async () => {
@@ -201,7 +201,7 @@ it("when an SDK repeats a call that it has aborted, the fetch sends the same Ide
   expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
 });
 
-it("equal calls of an SDK get different Idempotency-Keys when each has been answered, or when they are made at the same time", async () => {
+it("equal calls of an SDK get different Idempotency-Keys when each was answered before the next, or when they are made at the same time", async () => {
   const { sdkFetch, keys } = connected(accepted());
   const call = () => sdkFetch(URL_OF_SDK, aCall());
   await call();
@@ -209,7 +209,7 @@ it("equal calls of an SDK get different Idempotency-Keys when each has been answ
   expect(new Set(keys).size).toBe(3);
 });
 
-it("when an SDK repeats two equal calls that have failed, the fetch sends each of their two Idempotency-Keys again", async () => {
+it("when an SDK repeats two equal calls that have both failed, the client's fetch sends the Idempotency-Key of each again", async () => {
   const both = Promise.withResolvers<void>();
   let sent = 0;
   const { sdkFetch, keys } = sending(async () => {
@@ -226,14 +226,14 @@ it("when an SDK repeats two equal calls that have failed, the fetch sends each o
   expect(new Set(keys).size).toBe(2);
 });
 
-it("a call of an SDK with another body does not get the Idempotency-Key of a failed call", async () => {
+it("a call of an SDK does not get the Idempotency-Key of a failed call with another body", async () => {
   const { sdkFetch, keys } = connected(FAILED, accepted());
   await sdkFetch(URL_OF_SDK, aCall());
   await sdkFetch(URL_OF_SDK, aCall({}, '{"input": {"seed": 1}}'));
   expect(new Set(keys).size).toBe(2);
 });
 
-it("the fetch for an SDK sends the Idempotency-Key that the SDK has set, if any", async () => {
+it("when an SDK has set an Idempotency-Key of its own, the client's fetch sends this one", async () => {
   const { sdkFetch, keys } = connected(FAILED, accepted());
   await sdkFetch(URL_OF_SDK, aCall());
   await sdkFetch(URL_OF_SDK, aCall({ "Idempotency-Key": "sdk-1" }));
@@ -247,7 +247,7 @@ it.each([
   [429, "rate_limited", null],
   [503, "unavailable", null],
 ])(
-  "the fetch gives an SDK the relay's refusal %i %s with the header x-should-retry %s",
+  "when the relay refuses a call with %i %s, the client's fetch gives the SDK this refusal with the header x-should-retry %s",
   async (status, code, shouldRetry) => {
     const { sdkFetch } = connected(refusal(status, code, { "Retry-After": "60" }));
     const response = await sdkFetch(URL_OF_SDK, aCall());
@@ -259,7 +259,7 @@ it.each([
   },
 );
 
-it("the fetch for an SDK passes on the refusal of an upstream, with its headers", async () => {
+it("the client's fetch for an SDK passes on the refusal of an upstream with the upstream's headers", async () => {
   const headers = { "Relay-Task-Id": ID, "Retry-After": "7" };
   const { sdkFetch, http } = connected(answer(429, { title: "slow" }, headers));
   const response = await sdkFetch(URL_OF_SDK, aCall());

@@ -40,7 +40,7 @@ describe("the client's submit", () => {
     expect(http.bodies).toEqual([BODY]);
   });
 
-  it("the client's submit sends no Authorization when the client has no key, which only a service binding permits", async () => {
+  it("the client's submit sends no Authorization when the client has no key, which is allowed only over a service binding", async () => {
     const { http } = connect(accepted());
     const relay = new TaskRelay({ url: "https://r.test", fetch: http.fetch });
     await relay.submit("ark", "tasks", { body: BODY });
@@ -51,7 +51,7 @@ describe("the client's submit", () => {
     ]);
   });
 
-  it("the client's submit sends in headers what the relay is to know about the job, with the metadata as JSON in ASCII", async () => {
+  it("the client's submit sends in headers what the relay should know about the job, with the metadata as ASCII JSON", async () => {
     const { relay, http } = connect(accepted());
     const metadata = { order: 'No. "1"', city: "Köln 🦊" };
     await relay.submit("ark", "tasks", {
@@ -96,7 +96,7 @@ describe("the client's submit", () => {
   });
 
   it.each(["../../tasks/1/cancel", "a/%2e%2e/b", "a?b=1", "a#b"])(
-    "the client's submit throws a TypeError and sends nothing for the path %s, which would lead elsewhere",
+    "the client's submit throws a TypeError and sends nothing for the path %s, which would lead to another resource",
     async (path) => {
       const { relay, http } = connect(accepted());
       await expect(relay.submit("ark", path)).rejects.toBeInstanceOf(TypeError);
@@ -105,7 +105,7 @@ describe("the client's submit", () => {
   );
 
   it.each([400, 429, 521])(
-    "the client's submit returns an upstream's refusal with the status %i as its answer, and does not repeat the call",
+    "the client's submit returns an upstream's refusal with the status %i as an answer, and does not repeat the call",
     async (status) => {
       const headers = { "Relay-Task-Id": ID, "Retry-After": "1" };
       const { relay, http } = connect(answer(status, { error: "no" }, headers));
@@ -151,7 +151,7 @@ describe("the repetition of a submission by the client", () => {
     },
   );
 
-  it("two calls of the client's submit have different Idempotency-Keys, so that a repetition is not taken for another call", async () => {
+  it("two calls of the client's submit have different Idempotency-Keys, so that the relay does not take the second for a repetition of the first", async () => {
     const { relay, http } = connect(accepted());
     await relay.submit("ark", "tasks", { body: BODY });
     await relay.submit("ark", "tasks", { body: BODY });
@@ -159,20 +159,20 @@ describe("the repetition of a submission by the client", () => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  it("the client's submit repeats a submission also when its body is a stream", async () => {
+  it("the client's submit repeats a failed submission even when its body is a stream", async () => {
     const { relay, http } = connect("lost", accepted());
     const body = new Response(BODY).body;
     await outcomeOf(relay.submit("ark", "tasks", { body }));
     expect(http.bodies).toEqual([BODY, BODY]);
   });
 
-  it("after submission_running, the client's submit waits for the time in Retry-After and repeats, as long as the submission is in flight", async () => {
+  it("after submission_running, the client's submit waits for the time in Retry-After and repeats the call, as long as the submission is in progress", async () => {
     const { relay, http } = connect("lost", ...Array(4).fill(RUNNING), accepted());
     expect(await outcomeOf(relay.submit("ark", "tasks"))).toMatchObject({ taskId: ID });
     expect(http.sentAtMs).toEqual([0, 250, 20_250, 40_250, 60_250, 80_250]);
   });
 
-  it("the client's submit gives up after 30 s of failures, and with retryForMs 0 at the first failure", async () => {
+  it("the client's submit gives up after 30 s of failures, or with retryForMs 0 at the first failure", async () => {
     const { relay, http } = connect("lost", RUNNING, UNAVAILABLE);
     expect(await outcomeOf(relay.submit("ark", "tasks"))).toMatchObject({ code: "unavailable" });
     const waitedMs = (http.sentAtMs.at(-1) ?? 0) - (http.sentAtMs[2] ?? 0);

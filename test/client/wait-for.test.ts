@@ -96,14 +96,18 @@ describe("waitFor by the stream", () => {
   );
 
   it.each([
-    ["the relay has no route for it", NO_STREAM, 0],
-    ["a proxy answers it with a page", new Response("<html>", { status: 200 }), 0],
+    ["the relay has no route for the stream", NO_STREAM, 0],
+    [
+      "a proxy answers the request for the stream with a page",
+      new Response("<html>", { status: 200 }),
+      0,
+    ],
     ["a proxy holds the whole answer back", "silent", 10_000],
     ["a proxy holds the body back", new ScriptedStream("stays open"), 10_000],
-    ["it shows no line of an event", new ScriptedStream("stays open", "rubbish"), 10_000],
+    ["the stream shows no line of an event", new ScriptedStream("stays open", "rubbish"), 10_000],
     ["its event is no JSON", new ScriptedStream("stays open", "event: task\ndata: {\n\n"), 0],
     ["its event is no task", new ScriptedStream("stays open", "event: task\ndata: 1\n\n"), 0],
-    ["it falls silent for 35 s", new ScriptedStream("stays open", BEGIN), 35_000],
+    ["the stream falls silent for 35 s", new ScriptedStream("stays open", BEGIN), 35_000],
   ] as const)(
     "waitFor of the client reads the task with ?wait=60 until it has ended, and closes the stream, when %s",
     async (_, failed: Scripted, lateMs: number) => {
@@ -125,7 +129,7 @@ describe("waitFor by the stream", () => {
     ["its signal is aborted", "enough"],
     ["timeoutMs is over", "The task has not ended within 3000 ms."],
   ])(
-    "waitFor of the client rejects when %s while a stream is open, and closes the stream",
+    "waitFor of the client rejects and closes the stream when %s while the stream is open",
     async (when, message) => {
       const stream = new ScriptedStream("stays open", BEGIN, event("1", OPEN));
       const { relay, http } = connect(stream);
@@ -138,7 +142,7 @@ describe("waitFor by the stream", () => {
     },
   );
 
-  it("waitFor of the client rejects with the error of onChange", async () => {
+  it("waitFor of the client rejects with the error that the caller's onChange has thrown", async () => {
     const { relay, http } = connect(new ScriptedStream("stays open", BEGIN, event("1", OPEN)));
     const waiting = relay.waitFor(ID, {
       onChange: () => {
@@ -167,7 +171,7 @@ describe("waitFor without a stream", () => {
     expect(sent).toEqual([null, null, '"1"', '"1"', '"2"']);
   });
 
-  it("waitFor of the client pauses 5 s when the relay answers at once that the task has not changed", async () => {
+  it("waitFor of the client pauses 5 s when the relay answers at once, instead of waiting, that the task has not changed", async () => {
     const { relay, http } = connect(
       NO_STREAM,
       answer(200, OPEN),
@@ -178,7 +182,7 @@ describe("waitFor without a stream", () => {
     expect(http.sentAtMs).toEqual([0, 0, 5000, 10_000]);
   });
 
-  it("waitFor of the client tries again through five minutes of lost connections, 429 and 503, and rejects when they last longer", async () => {
+  it("waitFor of the client goes on trying through five minutes of lost connections, 429 and 503, and rejects when these last longer", async () => {
     const limited = refusal(429, "rate_limited", { "Retry-After": "60" });
     const failures: Scripted[] = [limited, "lost", UNAVAILABLE, limited, limited, "silent"];
     const { relay } = connect(limited, ...failures, answer(200, ENDED));

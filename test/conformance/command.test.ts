@@ -168,7 +168,7 @@ const BROKEN: readonly [string, Partial<Receiver>, string, (string | RegExp)[]][
 ];
 
 it.each(BROKEN)(
-  "npm run conformance names the fault of a receiver that %s, and with the same requests finds no fault in a correct receiver",
+  "npm run conformance names the fault of a receiver that %s, and finds no fault in a correct receiver with the same requests",
   async (_, parts, wrong, sentences) => {
     expect(await playedBesideCorrect(parts)).toEqual({
       isRight: false,
@@ -192,7 +192,7 @@ it("npm run conformance gives up on a receiver that never answers", async () => 
   });
 });
 
-it("npm run conformance names the fault of a receiver of v1a (Ed25519) signatures that accepts an HMAC made with its public key as the secret", async () => {
+it("npm run conformance names the fault of a receiver of Ed25519 signatures (v1a) that accepts an HMAC made with its public key as the secret", async () => {
   const control = { isSigned: isAsymmetric };
   expect(await playedBesideCorrect({ isSigned: isConfused }, control)).toMatchObject({
     wrong: "public-key-as-secret",

@@ -69,7 +69,7 @@ describe("an attachment is refused", () => {
     ["has no job yet", aProvidedTask()],
     ["has the same job id", anAttachedTask()],
   ])(
-    "attaching a job of one provider connection is refused when the task is registered with another connection and %s",
+    "attaching a job through one provider connection is refused when the task is registered with another connection and %s",
     (_what, task) => {
       expect(transition(task, anAttachment(JOB, "fal"), POLICY, later)).toEqual({
         kind: "reject",
@@ -88,9 +88,12 @@ describe("an attachment of the same job again", () => {
     ["an open task", anAttachedTask({ notBefore: later })],
     ["a processing task", anAttachedTask({}, { status: "processing" })],
     ["a finished task", settled],
-  ])("attaching a provider's job that is attached already does not change %s", (_what, record) => {
-    expectUnchanged(record, anAttachment(), later);
-  });
+  ])(
+    "attaching the same provider's job to its task a second time does not change %s",
+    (_what, record) => {
+      expectUnchanged(record, anAttachment(), later);
+    },
+  );
 });
 
 describe("an attachment to an open task", () => {
@@ -115,7 +118,7 @@ describe("an attachment to an open task", () => {
     ],
     ["that is processing", aProvidedTask({ status: "processing" })],
   ])(
-    "attaching a provider's job to an open task %s stores the job, a new version and the plan of its polls, and nothing else",
+    "attaching a provider's job to an open task %s stores the job, a new version of the task and when to poll the job, and nothing else",
     (_what, task) => {
       expect(attachedTo(task)).toEqual({
         kind: "changed",
@@ -131,7 +134,7 @@ describe("an attachment to an open task", () => {
     expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ poll: { job } });
   });
 
-  it("when a job is attached to a task whose deadline was extended once, the task stays marked as extended", () => {
+  it("when a job is attached to a task whose deadline has been extended before, the deadline still counts as extended and is not extended again", () => {
     const task = aProvidedTask({ tracking: aTracking({ poll: null, isExtended: true }) });
     expect(committed(attachedTo(task))).toMatchObject({ tracking: { isExtended: true } });
   });
@@ -147,7 +150,7 @@ describe("an attachment to an open task", () => {
     },
   );
 
-  it("the first polls of tasks are spread in time even when all task ids are UUIDs of version 1 from one machine, which end alike", () => {
+  it("the first polls of tasks are spread in time, even when one machine has made all task ids as version 1 UUIDs, which have the same end", () => {
     const ids = ["0", "1", "2"].map((each) => `6fdbf9a${each}-a1c2-11ef-8f2a-0242ac120002`);
     const wakes = ids.map((id) => {
       const record = apply({ ...aProvidedTask(), id }, anAttachment(JOB), later);
@@ -170,7 +173,7 @@ describe("an attachment where the upstream can be polled", () => {
     ["failed", anUpstreamFailure()],
     ["success without output", NO_OUTPUT],
   ])(
-    "attaching a job makes a poll due at once when an unsigned hook that arrived earlier has reported this status: %s",
+    "attaching a job makes a poll due at once when an unsigned hook that arrived earlier has reported this status of the job: %s",
     (_what, news) => {
       const { status } = news;
       const asked = aTracking({ poll: aPlan({ attachedAt: later, hint: { at: later, status } }) });
@@ -186,7 +189,7 @@ describe("an attachment where the upstream can be polled", () => {
     },
   );
 
-  it("a job is first polled two minutes after it is attached when hooks that arrived before have reported queued and running", () => {
+  it("when hooks before the attachment have reported a job as queued and then as running, its first poll comes two minutes after the attachment", () => {
     const record = committed(attachedTo(withKept(aKeptHook(QUEUED), aKeptHook(PROCESSING))));
     expect(record).toMatchObject({
       status: "processing",
@@ -195,7 +198,7 @@ describe("an attachment where the upstream can be polled", () => {
     expect(wakeAt(record, POLICY)).toBe(later + 2 * MINUTE);
   });
 
-  it("attaching a job to a task deletes the task's stored hooks about other jobs, and plans the first poll after the usual wait", () => {
+  it("attaching a job to a task deletes the task's stored hooks about other jobs, and the job's first poll comes after the usual wait", () => {
     const task = withKept(
       aKeptHook(aCompletion(), OTHER_JOB.id),
       aKeptHook(PROCESSING, OTHER_JOB.id),
@@ -244,7 +247,7 @@ describe("an attachment where the upstream cannot be polled", () => {
     },
   );
 
-  it("attaching a job that is too old to be polled ends the task with the result that an earlier hook reported", () => {
+  it("attaching a job that is too old to be polled ends the task with the result that an earlier hook has reported about this job", () => {
     const task = { ...withKept(success), createdAt: later - 7 * DAY };
     const forgetful = new Map([[CONNECTION, { ...LIMITS, maxAgeMs: 7 * DAY }]]);
     expect(finished(attachedTo(task, aPolicy({ polls: forgetful }))).status).toBe("completed");

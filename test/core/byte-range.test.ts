@@ -16,7 +16,7 @@ describe("a header Range", () => {
     ["the last byte", "bytes=999-", 999, 1],
     ["a part that ends behind the end", "bytes=900-4999", 900, 100],
     ["the last 300 bytes", "bytes=-300", 700, 300],
-    ["more last bytes than there are", "bytes=-4999", 0, 1000],
+    ["more last bytes than the output has", "bytes=-4999", 0, 1000],
     ["a part, with blanks and in capitals", "BYTES= 1-2 ", 1, 2],
   ])(
     "a header Range that asks for %s gets this part of the output",
@@ -91,9 +91,12 @@ describe("the headers If-Match and If-None-Match in a request for an output", ()
     ["If-Match with another tag", { "If-Match": '"a"' }, "precondition_failed"],
     ["If-Match with the weak tag", { "If-Match": `W/${ETAG}` }, "precondition_failed"],
     ["If-Match with no tag", { "If-Match": "" }, "precondition_failed"],
-  ])("%s is decided before the Range: a request with %j gets %s", (_what, headers, kind) => {
-    expect(get(headers)).toEqual({ kind });
-    const ranged = kind === "whole" ? { kind: "part", offset: 0, length: 1 } : { kind };
-    expect(get({ ...headers, Range: "bytes=0-0" })).toEqual(ranged);
-  });
+  ])(
+    "in a request for an output, %s is decided before the header Range: a request with %j gets %s",
+    (_what, headers, kind) => {
+      expect(get(headers)).toEqual({ kind });
+      const ranged = kind === "whole" ? { kind: "part", offset: 0, length: 1 } : { kind };
+      expect(get({ ...headers, Range: "bytes=0-0" })).toEqual(ranged);
+    },
+  );
 });

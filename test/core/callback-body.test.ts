@@ -55,7 +55,7 @@ describe("the callback body", () => {
     ["lies in the year 5138", 99_999_999_999_000, NOW_S],
     ["lies in the past", 1_000, 1],
   ])(
-    "completed_at in a callback body is the job's stated end, or the time of the report when that end is over a day ahead: an end that %s gives %i",
+    "completed_at in a callback body is the end that the provider states for the job, or the time of its report when that end lies over a day ahead: an end that %s gives %i",
     (_, completedAt, at) => {
       const body = callbackBody(identity, aCompletion({ completedAt }), NOW);
       expect(JSON.parse(body)).toMatchObject({ completed_at: at });
@@ -70,7 +70,7 @@ describe("the callback body", () => {
     });
   });
 
-  it("the callback body takes only code and message from an error", () => {
+  it("the callback body of a failed task has only the code and the message of the stored error", () => {
     const error = { code: "c", message: "m", stack: "secret" };
     const result: UpstreamResult = { status: "failed", error };
     expect(JSON.parse(callbackBody(identity, result, NOW))).toMatchObject({

@@ -89,7 +89,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     ],
     ["refuses the key", UNAUTHORIZED, anExtendedTask()],
   ])(
-    "when the answer to the last poll %s, the relay tries for 30 s to cancel the job before the task fails",
+    "when the answer to the poll at a task's deadline %s, the relay tries for 30 s to cancel the job, and only then fails the task",
     (_what, answer, task) => {
       const after = afterLastPoll(answer, task);
       expect(after).toMatchObject({ cancellation: AT_DEADLINE });
@@ -107,7 +107,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expect(nextStep(anExtendedTask(), policy, deadlineAt)).toEqual(DEADLINE_STEP);
   });
 
-  it("when the upstream confirms the cancellation that the deadline began, the task fails with upstream_timeout", () => {
+  it("when a deadline has made the relay cancel the task's job and the upstream confirms it, the task fails with upstream_timeout", () => {
     expect(finish(canceling, aCancelEnd("canceled"), LATE, CANCELABLE)).toMatchObject({
       body: TIMEOUT_BODY,
       failure: { category: "timeout", retryable: true },
@@ -119,7 +119,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     ["refused", "refused"],
     ["unclear", "unknown"],
   ] as const)(
-    "after the upstream has answered the cancellation with %s, the job is polled for the last time at once",
+    "when the upstream answers with %s to a cancellation at the task's deadline, the relay polls the job at once for the last time",
     (kind, state) => {
       const after = apply(canceling, aCancelEnd(kind, 409), LATE, CANCELABLE);
       expect(after).toMatchObject({ cancellation: { endsAt: LATE, state: { kind: state } } });
@@ -130,7 +130,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
   );
 
   it.each(["accepted", "ended"] as const)(
-    "after the upstream has answered the cancellation with %s, the task waits until the 30 s for it are over, and its job is polled meanwhile",
+    "when the upstream answers with %s to a cancellation at the task's deadline, the task stays open until 30 s are over, and its job is polled meanwhile",
     (kind) => {
       const after = apply(canceling, aCancelEnd(kind), LATE, CANCELABLE);
       expect(after).toMatchObject({ cancellation: { endsAt: ENDS_AT, state: { kind } } });
@@ -156,14 +156,14 @@ describe("the deadline of a task whose job the relay can cancel", () => {
       { body: TIMEOUT_BODY },
     ],
   ])(
-    "when the upstream has answered that the job has ended, a poll that %s",
+    "when the upstream has answered to a cancellation at the task's deadline that the job has ended, a poll that then %s",
     (_what, news, expected) => {
       const after = apply(canceling, aCancelEnd("ended"), LATE, CANCELABLE);
       expect(finish(after, aPollEnd(newsAnswer(news)), LATE, CANCELABLE)).toMatchObject(expected);
     },
   );
 
-  it("calls to cancel that get no answer are repeated for 30 s at most, then the job is polled once more, and the task fails", () => {
+  it("at the deadline, a call to cancel the job that gets no answer is repeated for 30 s at most; then the job is polled once more, and the task fails", () => {
     const unanswered = aCancelEnd("unanswered", null);
     const retried = apply(canceling, unanswered, ENDS_AT - 4 * SECOND, CANCELABLE);
     expect(wakeAt(retried, CANCELABLE)).toBe(ENDS_AT);
@@ -172,13 +172,13 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expect(end).toMatchObject({ body: TIMEOUT_BODY });
   });
 
-  it("a deadline is not extended after the job's cancellation, even if it was not extended before", () => {
+  it("a task whose job the relay has begun to cancel at the deadline gets no extension of this deadline, even if it has never had one", () => {
     const task = { ...canceling, tracking: aTracking() };
     const end = finish(task, aPollEnd(newsAnswer(QUEUED)), ENDS_AT, CANCELABLE);
     expect(end).toMatchObject({ body: TIMEOUT_BODY });
   });
 
-  it("a task whose connection loses its API key during the cancellation of its job fails when the 30 s for the cancellation are over", () => {
+  it("when the connection loses its API key while a job is canceled at its task's deadline, the task fails at the end of the 30 s for the cancellation", () => {
     const noKey = cancelable({ polls: new Map() });
     const asked = { ...canceling, cancellation: { ...AT_DEADLINE, state: answeredAs("accepted") } };
     expect(nextStep(asked, noKey, ENDS_AT)).toEqual(DEADLINE_STEP);
@@ -188,7 +188,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     });
   });
 
-  it("a job that reports success without output during its cancellation is still waited for after the 30 s of the cancellation", () => {
+  it("when a job reports success without output while it is canceled at the deadline, the task still waits for the output after the 30 s for the cancellation", () => {
     const since = ENDS_AT - MINUTE;
     const poll = aPlan({ answer: anAnswer("no_output", since) });
     const task = { ...canceling, tracking: aTracking({ poll }) };
@@ -200,7 +200,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expectUnchanged(canceling, { type: "cancel", isForced: false }, LATE, CANCELABLE);
   });
 
-  it("a job that is attached while another is being canceled at the deadline is canceled in its place", () => {
+  it("when a second job is attached to a task while the first is being canceled at the deadline, the relay cancels the second one instead", () => {
     expect(apply(canceling, anAttachment(OTHER_JOB), LATE, CANCELABLE)).toMatchObject({
       upstream: { job: OTHER_JOB },
       cancellation: AT_DEADLINE,
@@ -213,7 +213,7 @@ describe("an order to cancel whose outcome is open at the deadline", () => {
     ["asking", { kind: "asking", retryAt: LATE + SECOND, tries: 1 }],
     ["accepted", answeredAs("accepted")],
   ] as const)(
-    "at the deadline, an earlier order to cancel in the state %s gets 30 s more, and the task still fails as canceled when the job is canceled",
+    "an order to cancel that is in the state %s at the deadline gets 30 s more; if the job is canceled then, the task fails as canceled, not as timed out",
     (_kind, state) => {
       const cancellation = aCancellation({ state });
       const after = afterLastPoll(UNANSWERED, anExtendedTask({ cancellation }));
@@ -232,7 +232,7 @@ describe("an order to cancel whose outcome is open at the deadline", () => {
     },
   );
 
-  it("an order to cancel that comes before the deadline does not move the deadline", () => {
+  it("an order to cancel that comes before the deadline leaves the deadline as it is", () => {
     const state = answeredAs("refused");
     const task = aCancelingTask({ state }, { deadlineAt });
     const policy = cancelable({ polledAt: deadlineAt - 1, pollLateness: 1 });
@@ -246,7 +246,7 @@ it("a task without a job fails as soon as its deadline has come", () => {
   expect(end).toMatchObject({ body: TIMEOUT_BODY, cancellation: null });
 });
 
-it("an upstream is not asked again to cancel a job when the next try would not be before the end of the task", () => {
+it("a call to cancel a job is not repeated when the repetition would come only at or after the time at which the task ends", () => {
   const endsAt = NOW + MINUTE;
   const [before, at] = [endsAt - 1, endsAt].map((retryAt) =>
     cancelJob(aCancelingTask({ endsAt, state: { kind: "asking", retryAt, tries: 1 } })),

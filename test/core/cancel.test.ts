@@ -91,7 +91,7 @@ describe("cancel of a task whose job the relay cannot cancel", () => {
 describe("cancel of a task whose job the relay can cancel", () => {
   const asked = apply(anAttachedTask(), cancel, NOW, CANCELABLE);
 
-  it("an order to cancel leaves the task open, is stored, and has the upstream asked at once", () => {
+  it("an order to cancel leaves the task open, is stored, and makes the relay ask the upstream at once", () => {
     expect(asked).toEqual({
       ...anAttachedTask(),
       version: NOW + 1,
@@ -114,7 +114,7 @@ describe("cancel of a task whose job the relay can cancel", () => {
   });
 
   it.each(["accepted", "ended", "refused", "unknown"] as const)(
-    "a further order to cancel has the upstream asked again after the state %s",
+    "a second order to cancel makes the relay ask the upstream again when the first order is in the state %s",
     (kind) => {
       const task = aCancelingTask({ state: answeredAs(kind) });
       expect(apply(task, cancel, later, CANCELABLE)).toMatchObject({
@@ -189,7 +189,7 @@ describe("the upstream's answer to a cancellation", () => {
     ["refused", "refused"],
     ["unclear", "unknown"],
   ] as const)(
-    "after the answer %s the task stays open with the cancellation in the state %s, and its job is polled at once",
+    "when the upstream answers a call to cancel with %s, the task stays open with the cancellation in the state %s, and its job is polled at once",
     (kind, state) => {
       const after = apply(task, aCancelEnd(kind, 409), NOW, CANCELABLE);
       expect(after).toMatchObject({
@@ -208,7 +208,7 @@ describe("the upstream's answer to a cancellation", () => {
     [120, true],
     [121, false],
   ])(
-    "a poll %i s after the upstream's answer to a cancellation is urgent: %s",
+    "a poll made %i s after the upstream's answer to a cancellation counts as urgent under the connection's poll limit: %s",
     (seconds, isFirst) => {
       const after = apply(task, aCancelEnd("refused"), NOW, CANCELABLE);
       expect(nextStep(after, CANCELABLE, NOW + seconds * SECOND)).toMatchObject({
@@ -218,14 +218,14 @@ describe("the upstream's answer to a cancellation", () => {
     },
   );
 
-  it("a poll made in the same millisecond as the answer to the cancellation may be older than the answer, so the job is polled again", () => {
+  it("a poll made in the same millisecond as the upstream's answer to a cancellation may be older than that answer, so the job is polled again", () => {
     const policy = cancelable({ polledAt: NOW });
     const after = apply(task, aCancelEnd("ended"), NOW, policy);
     expect(after).toMatchObject({ cancellation: { state: { answeredAt: NOW + 1 } } });
     expect(wakeAt(after, policy)).toBe(NOW + 1);
   });
 
-  it("a call to cancel without an answer is repeated after 5 s and 10 s, without a new version; after the third the outcome is unknown", () => {
+  it("a call to cancel that gets no answer is repeated after 5 s and 10 s, without a new version of the task; after the third call the outcome is unknown", () => {
     const unanswered = aCancelEnd("unanswered", null);
     const once = apply(task, unanswered, NOW, CANCELABLE);
     expect(once).toMatchObject({
@@ -256,11 +256,11 @@ describe("the upstream's answer to a cancellation", () => {
     expectUnchanged(record, aCancelEnd("canceled"), NOW, CANCELABLE);
   });
 
-  it("an answer to the cancellation of another job than the attached one changes nothing", () => {
+  it("the upstream's answer to a cancellation changes nothing when it is about another job than the one that is attached", () => {
     expectUnchanged(task, aCancelEnd("canceled", 200, OTHER_JOB), NOW, CANCELABLE);
   });
 
-  it("a job that is attached while another is being canceled is canceled too; a job attached after the cancellation has ended is not", () => {
+  it("a job that is attached while another is being canceled is canceled too; a job that is attached after the end of the cancellation is not", () => {
     const tried = aCancelingTask({ state: { kind: "asking", retryAt: later, tries: 2 } });
     expect(apply(tried, anAttachment(OTHER_JOB), NOW, CANCELABLE)).toMatchObject({
       cancellation: aCancellation(),
@@ -279,7 +279,7 @@ describe("the polls after the answer to a cancellation", () => {
     ["unknown", [0, 1, 3, 10, 30, 60, 120]],
     ["refused", [0]],
   ] as const)(
-    "after a cancellation with the state %s the job is polled at these seconds, in addition to its regular polls: %j",
+    "after the upstream's answer, a cancellation has the state %s, and in addition to the regular polls the job is polled after these seconds: %j",
     (kind, seconds) => {
       const task = aCancelingTask({ state: answeredAs(kind) });
       let polledAt = NOW - 1;
@@ -292,7 +292,7 @@ describe("the polls after the answer to a cancellation", () => {
     },
   );
 
-  it("a poll that follows the answer to a cancellation keeps the provider's minimum time between polls, but does not wait behind polls of other tasks", () => {
+  it("a poll that follows the upstream's answer to a cancellation keeps the provider's minimum time between polls, but does not wait behind polls of other tasks", () => {
     const task = aCancelingTask({ state: { ...answeredAs("ended"), answeredAt: NOW + 500 } });
     expect(wakeAt(task, cancelable({ polledAt: NOW, askedAt: NOW }))).toBe(NOW + SECOND);
     const deferred = cancelable({ pollDeferredAt: NOW, pollDeferredTo: later });
@@ -300,7 +300,7 @@ describe("the polls after the answer to a cancellation", () => {
   });
 
   it.each(["asking", "accepted", "refused", "unknown"] as const)(
-    "a poll that finds the job canceled confirms a cancellation in the state %s",
+    "when a poll finds that the job is canceled, an earlier cancellation in the state %s counts as confirmed",
     (kind) => {
       const state = kind === "asking" ? aCancellation().state : answeredAs(kind);
       const poll = aPollEnd(newsAnswer(CANCELED_JOB));
@@ -312,7 +312,7 @@ describe("the polls after the answer to a cancellation", () => {
     },
   );
 
-  it("a signed hook that says the job is canceled confirms a cancellation too", () => {
+  it("a cancellation counts as confirmed also when a signed hook says that the job is canceled", () => {
     const hook = aHook(CANCELED_JOB, { isSigned: true });
     expect(finish(aCancelingTask(), hook, later, CANCELABLE)).toMatchObject({
       body: CANCELED_BODY,
@@ -320,7 +320,7 @@ describe("the polls after the answer to a cancellation", () => {
     });
   });
 
-  it("when a poll finds a job canceled without an order, the task fails with upstream_error and the category canceled", () => {
+  it("when a poll finds a job canceled although nobody has ordered it, the task fails with upstream_error and the category canceled", () => {
     const poll = aPollEnd(newsAnswer(CANCELED_JOB));
     expect(finish(anAttachedTask(), poll, later, CANCELABLE)).toMatchObject({
       failure: { category: "canceled" },
@@ -348,7 +348,7 @@ it.each([
   ["whose submission is under way", aSendingTask(), null, null],
   ["that has ended", aFinishedTask(), null, null],
 ] as const)(
-  "what the console shows of a task %s includes what an order to cancel it would do",
+  "the console's page of a task %s says what an order to cancel the task would do",
   (_what, task, byOperator, byAccount) => {
     const effectFor = (reader: "operator" | "account", policy = CANCELABLE) =>
       taskFacts(task, reader, policy).cancelEffect;

@@ -136,7 +136,7 @@ describe("a task whose price is being charged", () => {
     expectUnchanged(record, event, later);
   });
 
-  it("while a task's price is being charged, the charge is its only planned step, even past its deadline and while the relay is paused", () => {
+  it("while a task's price is being charged, the only step planned for the task is the charge, even past its deadline and while the relay is paused", () => {
     const record = aChargingTask({ deadlineAt: NOW - 1 });
     const paused = aPolicy({ pausedAt: later });
     expect(wakeAt(record, paused)).toBe(NOW);
@@ -167,7 +167,7 @@ describe("the answer of the ledger", () => {
     ],
     [{ kind: "unknown_account" }, { code: "unknown_account" }],
   ])(
-    "a charge that the ledger refuses with the reason $kind erases the task, and the caller gets this reason",
+    "when the ledger refuses a charge with the reason $kind, the task is erased, and the caller gets this reason",
     (answer, because) => {
       const record = aChargingTask();
       const decision = transition(record, aChargeEnd(answer), POLICY, later);
@@ -175,7 +175,7 @@ describe("the answer of the ledger", () => {
     },
   );
 
-  it("a charge without an answer is repeated after 5 s, then after twice the wait each time, and at last every 5 min without end", () => {
+  it("a charge that gets no answer is repeated after 5 s, then each time after twice the wait up to 5 min, without end", () => {
     let record: TaskRecord = aChargingTask();
     const waits: number[] = [];
     let now = NOW;
@@ -200,7 +200,7 @@ describe("the answer of the ledger", () => {
     ["a task without a price", anOpenTask()],
     ["a completed task", aFinishedTask({ credits: credits() })],
     ["a failed task", aRefundingTask()],
-  ])("the answer to a charge is ignored when it arrives for %s", (_what, record) => {
+  ])("the ledger's answer to a charge is ignored when it arrives for %s", (_what, record) => {
     for (const answer of [undefined, UNKNOWN, { kind: "unknown_account" } as const]) {
       expectUnchanged(record, aChargeEnd(answer), later);
     }

@@ -93,7 +93,7 @@ it.each([
   ],
   ["refuses", "https://llm-1.cn-beijing.maas.aliyuncs.com:8443", "no other port is accepted"],
 ])(
-  "a base URL for dashscope has https:, the host of a workspace and no port: the configuration %s the URL %s, because %s",
+  "a base URL for dashscope must have https:, the host of a workspace and no port: the configuration %s the URL %s, because %s",
   (verb, base_url) => {
     const isAccepted = verb === "accepts";
     const vars = connections({ a: { ...KEY, provider: "dashscope", base_url } });
@@ -131,7 +131,7 @@ it.each([
   },
 );
 
-it("a provider connection may use any base URL of its provider, and without one in its settings it uses the provider's first", () => {
+it("a provider connection may use any base URL that its provider lists, and uses the first of them when its settings name none", () => {
   const [first, second] = PROVIDERS.get("ark")?.baseUrls ?? [];
   const entries = {
     a: KEY,

@@ -52,7 +52,7 @@ describe("the plan of copies", () => {
     expect(wakeAt(startTry(begun(), 1, NOW, 1))).toBe(NOW + 12 * SECOND);
   });
 
-  it("when a crash interrupts a try to copy an output, the try is counted, and the next try follows after the usual wait", () => {
+  it("when a crash interrupts a try to copy an output, the try counts, and the next try follows after the usual wait", () => {
     const started = startTry(begun(), 1, NOW, 0);
     expect(nextCopy(started, NOW + 9 * SECOND)).toBeNull();
     expect(nextCopy(started, NOW + 10 * SECOND)?.state).toMatchObject({ tries: 1 });
@@ -72,7 +72,7 @@ describe("the plan of copies", () => {
     expect(again?.state.uploadId).toBeNull();
   });
 
-  it("the copy of an output is given up after an error that another try would have too", () => {
+  it("the copy of an output is given up after an error that every further try would meet again", () => {
     const lost = { kind: "lost", reason: "too_large" };
     expect(unreported(tried(begun(), FINAL))).toEqual([{ number: 1, state: lost }]);
   });
@@ -96,7 +96,7 @@ describe("the plan of copies", () => {
 });
 
 describe("the report to the task of copies that have ended", () => {
-  it("the report of ended copies to the task is due as soon as a copy has ended, and names only copies that were not reported before", () => {
+  it("the report to a task that copies of its outputs have ended is due as soon as one has ended, and names only copies that were not reported before", () => {
     const first = tried(begun(2), KEPT);
     expect(first.report).toEqual({ retryAt: NOW, tries: 0 });
     const told = endReport(first, unreported(first), true, NOW);
@@ -105,7 +105,7 @@ describe("the report to the task of copies that have ended", () => {
     expect(unreported(second).map(({ number }) => number)).toEqual([2]);
   });
 
-  it("the report of ended copies is repeated after 5 s, then after twice as long, when the task does not accept it", () => {
+  it("the report to a task that copies of its outputs have ended is repeated after 5 s, then after twice as long, when the task does not accept it", () => {
     const ended = tried(begun(), KEPT);
     const once = endReport(ended, unreported(ended), false, NOW);
     expect(wakeAt(once)).toBe(NOW + 5 * SECOND);
@@ -113,14 +113,14 @@ describe("the report to the task of copies that have ended", () => {
     expect(wakeAt(twice)).toBe(NOW + MINUTE + 10 * SECOND);
   });
 
-  it("the report of ended copies is due again when another copy has ended while the report was under way", () => {
+  it("the report to a task that copies of its outputs have ended is due again when another copy has ended during the report", () => {
     const first = tried(begun(2), KEPT);
     const both = tried(first, KEPT, NOW, 2);
     const told = endReport(both, unreported(first), true, NOW + SECOND);
     expect(told.report).toEqual({ retryAt: NOW + SECOND, tries: 0 });
   });
 
-  it("when the task has accepted the report of all ended copies, the next alarm is set for the deletion of the copies", () => {
+  it("when a task has accepted the report that all copies of its outputs have ended, the next alarm is set for the deletion of the copies", () => {
     const ended = tried(begun(), KEPT);
     expect(wakeAt(endReport(ended, unreported(ended), true, NOW))).toBe(NOW + 7 * DAY);
   });
@@ -138,7 +138,7 @@ function waitOf(name: string, now: number, random: number): number | null {
 }
 
 describe("the permission to copy an output in an isolate", () => {
-  it("an isolate permits two copies of outputs at a time, and a third when one of them gives its permission back", () => {
+  it("an isolate lets two outputs be copied at a time, and a third as soon as the permission of one of the two is given back", () => {
     const [first, second] = [slotAt(NOW), slotAt(NOW)];
     expect([first, second]).not.toContain(null);
     expect(slotAt(NOW)).toBeNull();
@@ -157,7 +157,7 @@ describe("the permission to copy an output in an isolate", () => {
     for (const slot of [first, second, third]) slot?.giveBack();
   });
 
-  it("an object that copies outputs asks again for the permission after 1 to 5 s when no other waits, and after a minute at most when many wait", () => {
+  it("an object that may not copy an output yet asks again after 1 to 5 s when no other object waits, and after at most a minute when many wait", () => {
     const slots = [slotAt(NOW), slotAt(NOW)];
     for (const slot of slots) slot?.renew(NOW + DAY);
     expect(waitOf("only", NOW + HOUR, 0)).toBe(SECOND);

@@ -84,7 +84,7 @@ function settledAt(record: TaskRecord, now: number, policy: Policy): TaskRecord 
 }
 
 describe("a task with a customer's key", () => {
-  it("a task with a customer's key stores the sealed key in its submission, and not in its registration", () => {
+  it("a task with a customer's key stores the key, encrypted, in its submission, and not in its registration", () => {
     const task = apply(null, aSubmittedRegistration({}, { customerKey: SEALED_KEY }));
     expect(keyIn(task)).toEqual({ ...SEALED_KEY, kind: "sealed", unreadableSince: null });
     expect(JSON.stringify(task.registration)).not.toContain(SEALED_KEY.ciphertext);
@@ -97,7 +97,7 @@ describe("a task with a customer's key", () => {
     expect(sealedKeyOf(task)).toEqual(SEALED_KEY);
   });
 
-  it("a task is polled with its customer's key although the connection has none, and waits for hooks for the time that is set for customers' keys", () => {
+  it("a task with a customer's key is polled with it although the connection has no key; its first poll waits for a hook as long as is set for customers' keys", () => {
     const sending = apply(
       null,
       aSubmittedRegistration({}, { customerKey: SEALED_KEY }),
@@ -113,7 +113,7 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("a task whose customer's key was dropped is not polled with the connection's key, unlike a task that never had a customer's key", () => {
+  it("a task whose customer's key was dropped is not polled with the connection's key, unlike a task that has never had a customer's key", () => {
     const step = nextStep(anAttachedTask(), POLICY, LATER);
     expect(step).toMatchObject({ kind: "poll", poll: { customerKey: null } });
     expect(nextStep(aCustomerTask({ submission: withDroppedKey() }), POLICY, LATER)).toBeNull();
@@ -165,7 +165,7 @@ describe("a task with a customer's key", () => {
     expect(task.upstream?.job).toBeNull();
   });
 
-  it("a task with a customer's key reports nothing about expected hooks to its connection, whether a poll or a hook has found the task's end", () => {
+  it("a task with a customer's key reports nothing to its connection about expected hooks, neither when a poll has found its end nor when a hook has", () => {
     const before = anAttachedTask({ hookWaitMs: 0 }, { submission: aCustomerTask().submission });
     const end = aPollEnd(newsAnswer(aCompletion()));
     expect(hookReportOf(before, end, apply(before, end, LATER))).toBeNull();
@@ -231,7 +231,7 @@ describe("the sealed key of a customer in a task", () => {
     ["can still be polled with its key", aCustomerTask()],
     ["has ended without a customer's key", aFinishedTask()],
   ])(
-    "a check of the sealed key of a customer neither drops nor reports the key when the task %s",
+    "the check whether a customer's sealed key can still be opened neither drops nor reports the key when the task %s",
     (_, record) => {
       const policy = aPolicy({ isOperatorNotified: true });
       expectUnchanged(record, { type: "customer_key_checked" }, LATER, policy);
@@ -273,7 +273,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
     expect(settledAt(told, LATER + HOUR, lost)).toBe(told);
   });
 
-  it("when the operator gets no notices, a task still records that no relay secret opens its customer's key", () => {
+  it("when the operator is sent no events, a task still records that no relay secret opens its customer's key", () => {
     const silent = settledAt(aCustomerTask(), LATER, withoutSecret());
     expect([keyIn(silent), "notices" in silent && silent.notices]).toEqual([
       aCustomerKey(LATER),
@@ -317,7 +317,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
 });
 
 describe("a customer's key that the upstream refuses", () => {
-  it("a customer's key that the upstream refuses is used for the open task's next poll; only the first refusal gives the task a new version", () => {
+  it("a customer's key that the upstream has refused is used again for the next poll of the open task; only the first refusal gives the task a new version", () => {
     const refused = refusedOnce();
     expect(refused).toMatchObject({
       status: "pending",
@@ -329,7 +329,7 @@ describe("a customer's key that the upstream refuses", () => {
     expect(nextStep(refused, policy, LATER + HOUR)).toMatchObject({ kind: "poll" });
   });
 
-  it("a customer's key that the upstream refuses is shown as refused to operator and account until an answer to a poll is understood", () => {
+  it("operator and account see a customer's key as refused from the upstream's refusal until the answer to a later poll is understood", () => {
     const refused = refusedOnce();
     const seconds = Math.floor(LATER / 1000);
     for (const reader of ["operator", "account"] as const) {
@@ -344,7 +344,7 @@ describe("a customer's key that the upstream refuses", () => {
     );
   });
 
-  it("an answer that ends the refusals of a customer's key gives the task a new version; one without a refusal before it does not", () => {
+  it("the first understood answer after refusals of a customer's key gives the task a new version; an answer that follows no refusal does not", () => {
     const [refused, task] = [refusedOnce(), aCustomerTask()];
     const queued = aPollEnd(newsAnswer(QUEUED), { askedAt: LATER + MINUTE });
     const going = apply(refused, queued, LATER + MINUTE);
@@ -352,14 +352,14 @@ describe("a customer's key that the upstream refuses", () => {
     expect(apply(task, queued, LATER + MINUTE).version).toBe(task.version);
   });
 
-  it("a refused customer's key gives the task a new version; a refused key of the connection does not, because accounts do not see it", () => {
+  it("a refusal of a customer's key gives the task a new version; a refusal of the connection's key does not, because accounts do not see it", () => {
     const own = apply(anAttachedTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
     expect(own.version).toBe(NOW);
   });
 });
 
 it.each(["operator", "account", "link"] as const)(
-  "the view of a task for the reader %s contains no part of the customer's sealed key, and neither does its index row",
+  "the view of a task for the reader %s contains no part of the customer's sealed key, and neither does the task's index row",
   (reader) => {
     const task = settledAt(aCustomerTask(), LATER, withoutSecret());
     if (task.status === "charging") throw new Error("hidden");

@@ -27,7 +27,7 @@ const AT = NOW + HOUR;
 const timedOut = finish(task, deadline, AT);
 
 describe("the deadline of an open task", () => {
-  it("an open task fails at its deadline with upstream_timeout and opens its first callback attempt", () => {
+  it("an open task fails at its deadline with upstream_timeout, and its first callback attempt begins", () => {
     const message = "The upstream did not report a result before the deadline.";
     expect(timedOut).toEqual(
       aFinishedTask({
@@ -49,7 +49,7 @@ describe("the deadline of an open task", () => {
     );
   });
 
-  it("a processing task fails at its deadline", () => {
+  it("a task with the status processing fails at its deadline, too", () => {
     const open = anOpenTask({ status: "processing", deadlineAt: NOW });
     expect(apply(open, deadline).status).toBe("failed");
   });
@@ -58,11 +58,14 @@ describe("the deadline of an open task", () => {
     ["the deadline is one millisecond ahead", task, AT - 1],
     ["the task is already finished", aFinishedTask(), NOW + 365 * DAY],
     ["there is no task", null, NOW],
-  ])("the deadline event changes nothing when %s", (_when, record, now) => {
-    expectUnchanged(record, deadline, now);
-  });
+  ])(
+    "the event that the deadline has come changes nothing of a task when %s",
+    (_when, record, now) => {
+      expectUnchanged(record, deadline, now);
+    },
+  );
 
-  it("the alarm of an open task is planned for the deadline stored in the task, even while the relay is paused or its default deadline changes", () => {
+  it("the alarm of an open task is planned for the deadline that the task has stored, even while the relay is paused or after the default deadline has changed", () => {
     for (const changes of [{}, { pausedAt: NOW + DAY }, { taskDeadlineMs: 1 }]) {
       const policy = aPolicy(changes);
       expect(wakeAt(task, policy)).toBe(AT);
@@ -74,9 +77,12 @@ describe("the deadline of an open task", () => {
   it.each([
     ["success", aCompletion()],
     ["different failure", aFailure()],
-  ])("reporting a %s after the task failed at its deadline is a conflict", (_what, result) => {
-    expectRefused(timedOut, aReport(result), "conflicting_result", AT + HOUR);
-  });
+  ])(
+    "a report of a %s that comes after the task has failed at its deadline is a conflict",
+    (_what, result) => {
+      expectRefused(timedOut, aReport(result), "conflicting_result", AT + HOUR);
+    },
+  );
 });
 
 describe("a finished task", () => {

@@ -44,7 +44,7 @@ function due(afterMs: number): CallbackState {
 }
 
 describe("an automatic series", () => {
-  it("an automatic series of callback attempts has no fourth attempt under the default schedule", () => {
+  it("under the default schedule, a callback has three automatic attempts and no fourth", () => {
     expectUnchanged(taskAfter(...untilFailed), start, NOW + 365 * 24 * 60 * MINUTE);
   });
 
@@ -104,7 +104,7 @@ describe("an automatic series", () => {
 });
 
 describe("the end of an attempt", () => {
-  it.each([1, 2, 3])("a series of callback attempts ends when attempt %i is delivered", (n) => {
+  it.each([1, 2, 3])("no further callback attempt follows when attempt %i is delivered", (n) => {
     const before = [[finish], untilSecond, untilThird][n - 1] ?? [];
     const began: TimedEvent[] = n === 1 ? [] : [[THIRD_AT, start]];
     const at = THIRD_AT + SECOND;
@@ -114,7 +114,7 @@ describe("the end of an attempt", () => {
   });
 
   it.each(OUTCOMES.filter((outcome) => outcome !== "delivered"))(
-    'a callback attempt with the outcome "%s" is followed by the next one, or fails the series if it was the last',
+    'a callback attempt with the outcome "%s" is followed by the next one or, if it was the last of its series, the callback has failed',
     (outcome) => {
       const waitMs = outcome === "interrupted" ? 5 * SECOND : 180_000;
       expect(stateAfter(finish, [SECOND, anEndAs(1, outcome)])).toEqual(due(SECOND + waitMs));
@@ -132,13 +132,13 @@ describe("the end of an attempt", () => {
     ["that attempt was never started", [finish], 2],
     ["the series of attempts has ended", untilFailed, 3],
   ] satisfies [string, TimedEvent[], number][])(
-    "the end of a callback attempt is ignored when %s",
+    "the event that a callback attempt has ended is ignored when %s",
     (_when, happenings, n) => {
       expectUnchanged(taskAfter(...happenings), anEndAs(n, "delivered"), NOW + THIRD_AT);
     },
   );
 
-  it("neither the start nor the end of a callback attempt changes anything when the task has no callback or does not exist", () => {
+  it("the event that a callback attempt starts or ends changes nothing when the task has no callback or does not exist", () => {
     const record = taskAfter([0, aReport(aCompletion(), aCreation({ callbackUrl: null }))]);
     for (const event of [anEndAs(1, "delivered"), start]) {
       expectUnchanged(record, event);
@@ -153,7 +153,7 @@ describe("another schedule of callback attempts", () => {
     expect(stateAfter([0, report, policy])).toEqual(due(5 * SECOND));
   });
 
-  it("when the configured schedule of callback attempts changes, an attempt that is planned already keeps its time", () => {
+  it("when the configured schedule of callback attempts changes, an attempt that is already planned keeps its time", () => {
     const record = taskAfter(...untilSecond);
     const policy = aPolicy({ scheduleMs: [0, 1, 1] });
     expect(record && wakeAt(record, policy)).toBe(NOW + SECOND_AT);
@@ -166,12 +166,12 @@ describe("another schedule of callback attempts", () => {
     expect(state).toEqual(due(SECOND_AT + 2));
   });
 
-  it("when the configured schedule becomes shorter, a running series of callback attempts ends sooner", () => {
+  it("when the configured schedule of callback attempts becomes shorter, a callback that is being sent gets fewer attempts", () => {
     const policy = aPolicy({ scheduleMs: [0] });
     expect(stateAfter(finish, [SECOND, anEnd(1), policy])).toEqual({ kind: "failed" });
   });
 
-  it("when the configured schedule becomes longer, a running series of callback attempts gets more attempts, but a failed one is not restarted", () => {
+  it("when the configured schedule becomes longer, a callback that is being sent gets more attempts, but one that has failed is not tried again", () => {
     const policy = aPolicy({ scheduleMs: [0, 0, 0, MINUTE] });
     const last: TimedEvent[] = [
       [THIRD_AT, start],
@@ -187,7 +187,7 @@ describe("while the relay is paused", () => {
   const paused = aPolicy({ pausedAt: until - MINUTE });
   const held: TimedEvent = [0, report, paused];
 
-  it("a task that ends while the relay is paused opens no callback attempt and sets its alarm for the next check whether the pause is over", () => {
+  it("a task that ends while the relay is paused starts no callback attempt, and sets its alarm for the next check whether the pause is over", () => {
     const record = taskAfter(held);
     expect(callbackOf(record)).toMatchObject({
       lastNumber: 0,
@@ -200,14 +200,14 @@ describe("while the relay is paused", () => {
     expectUnchanged(record, start, until - 1, paused);
   });
 
-  it("a callback attempt that ends while the relay is paused is recorded, and the next keeps its planned time", () => {
+  it("a callback attempt that ends while the relay is paused is recorded, and the next attempt keeps its planned time", () => {
     const happenings: TimedEvent[] = [finish, [2 * SECOND, anEnd(1), paused]];
     const record = taskAfter(...happenings);
     expect(stateAfter(...happenings)).toEqual(due(SECOND_AT));
     expect(record && wakeAt(record, paused)).toBe(NOW + SECOND_AT);
   });
 
-  it("a series of callback attempts waits while the relay is paused and continues with its usual waits after the pause", () => {
+  it("callback attempts that are planned wait while the relay is paused, and continue after the pause with the usual waits between them", () => {
     expect(stateAfter(held, [90 * SECOND, start])).toMatchObject({ number: 1 });
     const ended: TimedEvent[] = [
       [90 * SECOND, start],

@@ -10,7 +10,7 @@ function added(batches: FailedCallbackBatches, times: readonly number[]) {
   return times.map((time, n) => batches.add(HOST, id(n), NOW + time));
 }
 
-it("when 1,000 callbacks to a host fail within 3 s, only two tasks report: the first at once about itself, and another after the 3 s about all others", () => {
+it("when 1,000 callbacks to a host fail within 3 s, only two tasks report failures: the first at once its own, and another after 3 s those of all others", () => {
   const batches = new FailedCallbackBatches();
   expect(batches.add(HOST, "first", NOW)).toBe(0);
   expect(batches.take(HOST)).toEqual({ failed: 1, tasks: ["first"] });
@@ -37,7 +37,7 @@ it.each<[string, readonly number[], readonly (number | null)[]]>([
   ],
   ["before and after the clock was put back are reported at once", [0, -60_000], [0, 0]],
 ])(
-  "failed callbacks to a host are reported at once or in a batch after 3 s: callbacks %s",
+  "failed callbacks to a host are reported at once, or together after 3 s: callbacks %s",
   (_, times, waits) => {
     const batches = new FailedCallbackBatches();
     expect(added(batches, times)).toEqual(waits);
@@ -46,7 +46,7 @@ it.each<[string, readonly number[], readonly (number | null)[]]>([
   },
 );
 
-it("failed callbacks that could not be reported are reported with the host's next failure, and a task that is in both reports is counted once", () => {
+it("failed callbacks that could not be reported are reported with the host's next failure, and a task that is in both reports counts once", () => {
   const batches = new FailedCallbackBatches();
   added(batches, [0, 1, 2]);
   const batch = batches.take(HOST);

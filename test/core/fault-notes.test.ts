@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FaultNotes } from "../../src/objects/task/fault-notes.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
 
-it("FaultNotes, which groups failed attempts at a host, causes only 12 reports when 10,000 attempts fail within a minute", () => {
+it("FaultNotes, which decides when failed attempts at a host are reported, makes only 12 reports of 10,000 attempts that fail within a minute", () => {
   const notes = new FaultNotes();
   const reports = Array.from({ length: 10_000 }, (_, n) => notes.add("host", NOW + n * 6));
   const made = reports.filter((count) => count > 0);
@@ -16,7 +16,7 @@ it.each([
     [1, 1, 1],
   ],
   [
-    "holds back two failures within the ten seconds, and reports them together with the first failure after these",
+    "holds back two failures within the ten seconds, and reports them together with the first failure after the ten seconds",
     [0, 1, 9 * SECOND, 10 * SECOND],
     [1, 0, 0, 3],
   ],
@@ -31,7 +31,7 @@ it.each([
     [1, 0, 2],
   ],
 ])(
-  "FaultNotes causes a report at once about the first failed attempt at a host, and reports in groups about those of the next ten seconds: it %s",
+  "FaultNotes, which decides when failed attempts at a host are reported, reports the first at once and those of the next ten seconds together: it %s",
   (_what, times, counts) => {
     const notes = new FaultNotes();
     expect(times.map((time) => notes.add("host", NOW + time))).toEqual(counts);

@@ -60,7 +60,7 @@ it.each<[string, string | null, number | null, TaskEvent]>([
   ["that failed at its deadline", null, null, { type: "deadline" }],
   ["that was cancelled", null, null, { type: "cancel", isForced: false }],
 ])(
-  "the index row says what brought a task's result (poll, hook, or report for POST /v1/events) and how long after the job's end: a task %s",
+  "the index row says what brought a task's result (a poll, a hook or POST /v1/events) and how long after the end of the job: for a task %s",
   (_what, foundBy, foundLateMs, event) => {
     const task = event.type === "deadline" ? anOpenTask({ deadlineAt: END }) : attached;
     expect(rowOf(finish(task, event, END), POLICY)).toMatchObject({ foundBy, foundLateMs });
@@ -75,7 +75,7 @@ it.each([
     { attachedAt: NOW, hookAt: NOW + 1, askedAt: NOW + 2 },
   ],
   [
-    "whose attached job had neither a poll nor a hook has null for these two",
+    "whose attached job had neither a poll nor a hook has null as the times of poll and hook",
     anAttachedTask(),
     0,
     { attachedAt: NOW, hookAt: null, askedAt: null },

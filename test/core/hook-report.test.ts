@@ -54,7 +54,7 @@ describe("a task's report on whether a hook about its job has come", () => {
       aPollEnd(newsAnswer(NO_OUTPUT)),
     ],
   ])(
-    "a task reports that its expected hook is missing when %s and no hook had come",
+    "a task reports to its connection that its expected hook is missing when %s and no hook had come",
     (_, before, event) => {
       expect(reported(before, event)).toEqual(MISSING);
     },
@@ -87,7 +87,7 @@ describe("a task's report on whether a hook about its job has come", () => {
       aFinishedTask({ upstream: UPSTREAM }),
       aHook(aCompletion()),
     ],
-  ])("a task reports that a hook has come when %s", (_, before, event) => {
+  ])("a task reports to its connection that a hook has come when %s", (_, before, event) => {
     expect(reported(before, event)).toEqual(CAME);
   });
 
@@ -97,9 +97,12 @@ describe("a task's report on whether a hook about its job has come", () => {
     ["a hook says that its job is still running", expecting, signedHook(PROCESSING)],
     ["the task is canceled", expecting, { type: "cancel", isForced: false }],
     ["the task's result came by POST /v1/events, not from a poll or a hook", expecting, aReport()],
-  ])("a task reports nothing about hooks when %s", (_, before, event) => {
-    expect(reported(before, event)).toBeNull();
-  });
+  ])(
+    "a task reports nothing to its connection about expected hooks when %s",
+    (_, before, event) => {
+      expect(reported(before, event)).toBeNull();
+    },
+  );
 
   it.each<[string, TaskRecord | null, TaskEvent, TaskRecord | null]>([
     ["a hook about an unknown task", null, aHook(aCompletion()), null],
@@ -154,7 +157,10 @@ describe("a task's report on whether a hook about its job has come", () => {
       aHook(aCompletion(), { connection: "fal" }),
       aFinishedTask({ upstream: UPSTREAM }),
     ],
-  ])("nothing about expected hooks is reported in the case of %s", (_, before, event, after) => {
-    expect(hookReportOf(before, event, after)).toBeNull();
-  });
+  ])(
+    "a task reports nothing to its connection about expected hooks in the case of %s",
+    (_, before, event, after) => {
+      expect(hookReportOf(before, event, after)).toBeNull();
+    },
+  );
 });

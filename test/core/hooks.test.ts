@@ -138,7 +138,7 @@ it.each([
 
 describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
   it.each(HOOK_ENDS)(
-    `a signed hook that reports status %s ends a task that ${state}, and opens the first callback attempt`,
+    `a signed hook that reports the status %s ends a task that ${state}, and the first callback attempt begins`,
     (status, said) => {
       const record = finish(task, aHook(said, signed), later);
       expect(record).toMatchObject({ version: later, status, upstream: task.upstream });
@@ -165,7 +165,7 @@ describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
   });
 });
 
-it("when a signed hook attaches the job that it names, a poll is due at once if a stored hook has claimed the end of this job", () => {
+it("when a signed hook attaches the job that it names, a poll is due at once if an earlier, stored hook has claimed that this job has ended", () => {
   const keptHooks = [aKeptHook(aCompletion()), aKeptHook(anUpstreamFailure(), OTHER_JOB.id)];
   const task = aProvidedTask({ tracking: aTracking({ poll: null, keptHooks }) });
   expect(apply(task, aHook(PROCESSING, signed), later)).toMatchObject({
@@ -279,7 +279,7 @@ describe("an unsigned hook before the job is attached", () => {
     },
   );
 
-  it("an unsigned hook that says running before its job is attached makes the task processing, and is stored", () => {
+  it("an unsigned hook that reports a job as running before the job is attached is stored, and makes the task processing", () => {
     expect(apply(unattached, aHook(PROCESSING), later)).toEqual({
       ...unattached,
       status: "processing",
@@ -364,7 +364,7 @@ describe("an unsigned hook of the attached job that claims its end", () => {
     ["within 15 s of the first", {}, later + 14_999],
     ["while a rate limit forbids polls", { notBefore: later + HOUR }, later + HOUR - 1],
   ])(
-    "a second unsigned hook that claims the end of the job, whichever end it reports, changes nothing when it arrives %s",
+    "a second unsigned hook that claims that the job has ended, with the same or another result, changes nothing when it arrives %s",
     (_when, plan, again) => {
       const record = apply(anAttachedTask(plan), aHook(aCompletion()), later);
       for (const said of [aCompletion(), anUpstreamFailure(), NO_OUTPUT]) {
@@ -404,7 +404,7 @@ describe("a hook of the attached job that says queued or running", () => {
 describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
   const hooks = [true, false].map((isSigned) => aHook(NO_OUTPUT, { isSigned, unread }));
 
-  it(`a hook that is about the attached job and is not understood (${unread}) makes a poll due at once and ends no task, signed or not`, () => {
+  it(`a hook, signed or not, that is about the attached job and is not understood (${unread}) ends no task and makes a poll due at once`, () => {
     for (const hook of hooks) {
       const decision = transition(attached, hook, POLICY, later);
       expect(decision).toMatchObject({ kind: "changed", note: "nudged" });
@@ -433,7 +433,7 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     expectUnchanged(three, hook ?? aHook(NO_OUTPUT), later + 4, NO_KEY, "ignored");
   });
 
-  it(`a hook that is not understood (${unread}) and comes before its job is stored, and causes a poll at once when the job is attached`, () => {
+  it(`a hook that is not understood (${unread}) and comes before the job is attached is stored, and causes a poll at once when the job is attached`, () => {
     const unsigned = aHook(NO_OUTPUT, { unread });
     const kept = apply(unattached, unsigned, later);
     expect(kept).toMatchObject({
@@ -464,7 +464,7 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     for (const hook of hooks) expectUnchanged(timedOut, hook, later, POLICY, "ignored");
   });
 
-  it(`a signed hook that is not understood (${unread}) and names a job attaches this job to the task, and a poll is due at once`, () => {
+  it(`a signed hook that is not understood (${unread}) but names a job attaches this job to the task, and a poll is due at once`, () => {
     const record = apply(unattached, aHook(NO_OUTPUT, { isSigned: true, unread }), later);
     expect(record).toMatchObject({
       status: "pending",
@@ -481,7 +481,7 @@ it.each([
   ["cgt1==", "cgt1", true],
   ["cgt1==", "cgt1===", false],
 ])(
-  "two job ids are compared without one or two '=' at their ends (padding), and with every other '=': for %s and %s that gives %s",
+  "up to two '=' at the end of a job id (padding) do not count when job ids are compared, every other '=' does: for %s and %s that gives %s",
   (id, jobId, isSame) => {
     expect(isAbout({ id, endpoint: null }, jobId)).toBe(isSame);
   },

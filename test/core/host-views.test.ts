@@ -17,7 +17,7 @@ import {
 const byHour = (cells: Readonly<Record<number, number>>) =>
   Array.from({ length: 24 }, (_, n) => cells[n] ?? 0);
 
-it("the list of receivers' hosts has failing hosts first, then hosts with most failures, and each host's counts of the last 24 hours", () => {
+it("the list of receivers' hosts begins with the hosts that fail now, then has those with most failures, each with its counts of the last 24 hours", () => {
   const counts = [
     aCount(0, "delivered", 3, "good"),
     aCount(24, "delivered", 2, "good"),

@@ -36,7 +36,7 @@ const visible: readonly (readonly [string, TaskRecord])[] = [
 
 describe("the end of a write of the index row", () => {
   it.each(visible)(
-    "a repeated index write that succeeds is recorded in the record of %s and does not change the task's version",
+    "a repeated write of the index row that succeeds is stored in the record of %s and does not change the task's version",
     (_, record) => {
       const indexRow = { version: NOW, outdatedAt: null, hasFailed: false };
       const after = committed(decide(record, written({ isRepeat: true })));
@@ -54,7 +54,7 @@ describe("the end of a write of the index row", () => {
   });
 
   it.each(visible)(
-    "of several failures of index writes, only the first is recorded in the record of %s",
+    "when several writes of the index row fail, only the first failure is stored in the record of %s",
     (_, record) => {
       const failed = committed(decide(record, written({ isWritten: false })));
       expect(failed).toEqual({ ...record, indexRow: { ...record.indexRow, hasFailed: true } });
@@ -65,7 +65,7 @@ describe("the end of a write of the index row", () => {
     },
   );
 
-  it("the next change of a task stores which version the index has, and a write of the new version is planned", () => {
+  it("the next change of a task after a write of its index row stores the written version, and plans a write of the new version", () => {
     const hook = aHook(PROCESSING);
     const task = { ...anAttachedTask(), indexRow: NEW_ROW };
     const after = committed(decide(task, hook, task.version));
@@ -74,7 +74,7 @@ describe("the end of a write of the index row", () => {
     expect(step).toMatchObject({ kind: "writeIndexRow", row: { version: after.version } });
   });
 
-  it("a change that readers of the task do not see stores that the index has the version of the task", () => {
+  it("a change that no reader of the task sees also stores that the index already has the present version of the task", () => {
     const task = aFinishedTask({ indexRow: { version: 0, outdatedAt: NOW, hasFailed: false } });
     const end = {
       type: "notice_ended",
@@ -90,10 +90,13 @@ describe("the end of a write of the index row", () => {
   it.each([
     ["does not exist", null],
     ["was registered again under the same id and is being charged", aChargingTask()],
-  ])("the result of an index write is ignored when the task %s", (_what, record) => {
-    const end = written({ isRepeat: true });
-    expect(decide(record, end)).toEqual({ kind: "unchanged", record });
-  });
+  ])(
+    "the event that a write of the index row has ended is ignored when the task %s",
+    (_what, record) => {
+      const end = written({ isRepeat: true });
+      expect(decide(record, end)).toEqual({ kind: "unchanged", record });
+    },
+  );
 });
 
 describe("an order to write the row again", () => {

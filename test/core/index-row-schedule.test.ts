@@ -124,7 +124,7 @@ describe("a change is written to the index", () => {
     expect(writeOf(MINUTE + SOON - 1)).toBeNull();
   });
 
-  it("an overdue index write is not made when the call before it has ended less than 2.5 s before the next callback attempt", () => {
+  it("an overdue index write is not begun when the step before it has ended less than 2.5 s before the next callback attempt", () => {
     const endedAt = NOW + 20 * SECOND;
     const writeOf = (ms: number) =>
       writeIndexRow(dueIn(ms), { ...INDEXED, readyAt: endedAt })?.dueAt ?? null;
@@ -138,7 +138,7 @@ describe("the next write of a row after a failed one", () => {
   const last = growing.at(-1) ?? 0;
   const weekly = [1, 2, 3, 4].map((weeks) => last + weeks * 7 * DAY);
 
-  it("a failed index write is repeated 5 s after the change, then each time after four times as long, and at least every 7 days", () => {
+  it("a failed index write is repeated 5 s after the task's change, then each time after four times the wait, and at least every 7 days", () => {
     const { indexRow } = noteIndexRow(null, aFinishedTask(), INDEXED, NOW);
     expect(retries(aFinishedTask({ indexRow }), NOW, NOW + 28 * DAY)).toEqual([
       ...growing,
@@ -208,7 +208,7 @@ describe("the next write of a row after a failed one", () => {
     expect([after(NOW), after(NOW - 1), after(0)]).toEqual([undefined, NOW, NOW]);
   });
 
-  it("an index write says that it is a repetition when an earlier write of the same version was planned", () => {
+  it("an index write says that it is a repetition when a write of the same version of the task was planned before", () => {
     const task = anOpenTask({ indexRow: known(0, { outdatedAt: NOW }) });
     const isRepeat = (indexTriedAt: number) => {
       const step = writeIndexRow(task, { ...INDEXED, indexTriedAt })?.step(NOW);
@@ -262,7 +262,7 @@ function nextAttemptOf(record: TaskRecord): number {
 }
 
 describe("the order of due steps", () => {
-  it("a callback attempt, a refund and a deadline that are due are handled before an index write that is due", () => {
+  it("a callback attempt, a refund and a deadline that are due are handled before an index write that is also due", () => {
     expect(nextStep(inFlight, INDEXED, NOW + MINUTE)?.kind).toBe("send");
     const start = { kind: "event", event: { type: "attempt_started" } };
     expect(nextStep(dueIn(5 * MINUTE), INDEXED, NOW + 10 * MINUTE)).toEqual(start);

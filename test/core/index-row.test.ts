@@ -314,7 +314,7 @@ describe("the row of a finished task", () => {
   );
 });
 
-it("the index row of a task is the same whatever the task's record holds about earlier index writes and unsent operator notices", () => {
+it("the index row of a task is the same whatever the task's record holds about earlier index writes and operator events that are still to be sent", () => {
   const record = aFinishedTask({ callback: givenUp });
   const told = { version: NOW - 1, outdatedAt: NOW + HOUR, hasFailed: true };
   const notice = { ...noticeOf("callback.failed", NOW, NOW), tries: 3 };
@@ -327,7 +327,7 @@ describe("the index row of a redelivered task", () => {
   const again = anAttempt({ number: 2, series: 2, startedAt: NOW + DAY, durationMs: 500 });
   const later = aCallback({ attempts: [anAttempt(), again], lastNumber: 2 });
 
-  it("the index row of a redelivered task counts all attempts, but its firstAttemptMs and settledMs ignore the redelivery", () => {
+  it("the index row of a redelivered task counts all callback attempts, but its columns firstAttemptMs and settledMs leave out the redelivery", () => {
     expect(rowOf(aFinishedTask({ callback: later }), POLICY)).toMatchObject({
       callback: "delivered",
       attempts: 2,
@@ -338,13 +338,13 @@ describe("the index row of a redelivered task", () => {
     });
   });
 
-  it('the index row of a redelivered task has the value "sending" in its field callback again while the redelivery is due', () => {
+  it('the column callback in the index row of a redelivered task is "sending" again while the redelivery is due', () => {
     const state = { kind: "due", nextAttemptAt: NOW + 2 * DAY } as const;
     const row = rowOf(aFinishedTask({ callback: aCallback({ attempts: [again], state }) }), POLICY);
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
-  it("the index row of a task also counts attempts that the task's record has dropped; its firstAttemptMs and settledMs are then null", () => {
+  it("the index row of a task also counts callback attempts that its record no longer holds; its firstAttemptMs and settledMs are null in this case", () => {
     const droppedOutcomes = { delivered: 9, interrupted: 20 };
     const dropped = { attempts: [again], droppedOutcomes, lastNumber: 30 };
     expect(rowOf(aFinishedTask({ callback: aCallback(dropped) }), POLICY)).toMatchObject({
@@ -438,11 +438,15 @@ it("the index row of a finished task has 1 in the column refunded when its credi
 });
 
 it.each<[string, CreatedTask, readonly [number, number, number, number]]>([
-  ["an open task holds them", aChargedTask(), [PRICE, 0, 0, 0]],
-  ["a completed task has earned them", aFinishedTask({ credits: credits() }), [0, PRICE, 0, 0]],
-  ["a failed task holds them until the refund", aRefundingTask(), [PRICE, 0, 0, 0]],
+  ["an open task holds the credits", aChargedTask(), [PRICE, 0, 0, 0]],
   [
-    "a refunded task has refunded them",
+    "a completed task has earned the credits",
+    aFinishedTask({ credits: credits() }),
+    [0, PRICE, 0, 0],
+  ],
+  ["a failed task holds the credits until the refund", aRefundingTask(), [PRICE, 0, 0, 0]],
+  [
+    "a refunded task has refunded the credits",
     aFinishedTask({ status: "failed", credits: credits({ kind: "refunded", at: NOW }) }),
     [0, 0, 0, PRICE],
   ],
@@ -459,16 +463,19 @@ it.each<[string, CreatedTask, readonly [number, number, number, number]]>([
     [0, 13, PRICE - 13, 0],
   ],
   ["a task without a price has none", anOpenTask(), [0, 0, 0, 0]],
-])("the index row says where the credits of a charge are: %s", (_what, task, sums) => {
-  const { creditsHeld, creditsEarned, creditsReleased, creditsRefunded } = rowOf(task, POLICY);
-  expect([creditsHeld, creditsEarned, creditsReleased, creditsRefunded]).toEqual(sums);
-});
+])(
+  "the index row of a task with a price says how many credits are held, earned, released and refunded: %s",
+  (_what, task, sums) => {
+    const { creditsHeld, creditsEarned, creditsReleased, creditsRefunded } = rowOf(task, POLICY);
+    expect([creditsHeld, creditsEarned, creditsReleased, creditsRefunded]).toEqual(sums);
+  },
+);
 
 it.each([
   ["whose callback is delivered", aCallback()],
   ["without a callback URL", null],
 ])(
-  "the index row of a completed task %s has as dueAt the time of the next try to release its credits",
+  "the index row of a completed task %s has in its column dueAt the time of the next try to release the credits above the task's cost",
   (_what, callback) => {
     const state = { kind: "releasing", retryAt: NOW + 7_000, tries: 1 } as const;
     const final = { credits: 13, basis: "usage" } as const;

@@ -21,7 +21,7 @@ const urlsIn = ({ body }: { readonly body: string }): unknown => JSON.parse(body
 const SUBMISSION = { inputLinks: [linkDigest(INPUT)] };
 
 describe("the digest of a link", () => {
-  it("the digest of a link is a short text that differs from the digests of many similar links", () => {
+  it("the digest of a link, a short hash by which links are compared, differs from the digests of many similar links", () => {
     const links = Array.from(
       { length: 20_000 },
       (_, i) => `https://cdn.example.com/${i}/a.png?b=${i % 7}`,
@@ -31,22 +31,22 @@ describe("the digest of a link", () => {
     expect(digests.every((digest) => /^[a-z\d]{8,14}$/.test(digest))).toBe(true);
   });
 
-  it("the digests of two links differ when the links have the same characters in another order, another character beyond ASCII, or when one is empty", () => {
+  it("two links have different digests (short hashes) when their characters are in another order, one non-ASCII character differs, or one link is empty", () => {
     const digests = ["", "ab", "ba", "b\u00e1", "b\u0161", "aa", "aaa"].map(linkDigest);
     expect(new Set(digests).size).toBe(digests.length);
   });
 
-  it("the digest of a link is the same in every release, because tasks store it", () => {
+  it("the digest of a link, a short hash that tasks store, is the same in every release", () => {
     expect([linkDigest(""), linkDigest(INPUT)]).toEqual(["ztntfp0b1v8rz", "1h8hm6y0jna9sc"]);
   });
 });
 
 describe("a success with a link that the job got as input", () => {
-  it("a success loses the links that the job got as input, and keeps its other links", () => {
+  it("a success that a provider reports loses the links that the job got as input, and keeps its other links as outputs", () => {
     expect(withoutInputLinks(completed([INPUT, OUTPUT]), SUBMISSION)).toEqual(completed([OUTPUT]));
   });
 
-  it("a success whose only link is one that the job got as input becomes a success without output, and keeps its usage", () => {
+  it("a success whose only link is one that the job got as input counts as a success without output, and keeps its usage", () => {
     const usage = { seconds: 5 };
     expect(withoutInputLinks({ ...completed([INPUT]), usage }, SUBMISSION)).toEqual({
       status: "no_output",
@@ -59,7 +59,7 @@ describe("a success with a link that the job got as input", () => {
     ["of a task that the relay has not submitted", null],
     ["of a submission without known links", {}],
     ["of a submission with another link", { inputLinks: [linkDigest(OUTPUT)] }],
-  ])("a success %s keeps a link that another job got as input", (_, submission) => {
+  ])("a reported success %s keeps a link that another job got as input", (_, submission) => {
     const news = completed([INPUT]);
     expect(withoutInputLinks(news, submission)).toBe(news);
     expect(isInputLink(INPUT, submission ?? {})).toBe(false);
@@ -79,7 +79,7 @@ describe("a task that the relay has submitted with a link", () => {
   const task = anAttachedTask({}, { submission });
   const both = completed([INPUT, OUTPUT]);
 
-  it("a link that the relay has submitted is no output, whether a poll, a signed hook or the answer to the submission ends the task", () => {
+  it("a link that was in the submitted call is not taken for an output, whether a poll, a signed hook or the answer to the submission ends the task", () => {
     const hook = aSubmissionHook(both, { isSigned: true });
     const sending = aSendingTask({ submission: aSubmission(SUBMISSION) });
     const ends = [
@@ -90,12 +90,12 @@ describe("a task that the relay has submitted with a link", () => {
     expect(ends.map(urlsIn)).toEqual([[OUTPUT], [OUTPUT], [OUTPUT]]);
   });
 
-  it("a task stays open, and is polled at once, when a signed hook reports success with only a link that the relay itself has submitted", () => {
+  it("a task stays open, and is polled at once, when the only link in a signed hook of success is one that was in the submitted call", () => {
     const hook = aSubmissionHook(completed([INPUT]), { isSigned: true });
     expect(apply(task, hook)).toMatchObject({ status: "pending" });
   });
 
-  it("a submitted task stores short digests of the links in its call from its registration on, and gives them to its polls", () => {
+  it("from its registration on, a task that the relay submits stores a short hash of each link in the call, and gives these hashes to its polls", () => {
     const registered = apply(null, aSubmittedRegistration({}, SUBMISSION));
     expect(registered.submission).toMatchObject(SUBMISSION);
     const step = nextStep(task, POLICY, NOW + MINUTE);

@@ -84,7 +84,7 @@ const isSpecial = (address: bigint, bits: Range["bits"]) =>
   RANGES.some((range) => range.bits === bits && range.first <= address && address <= range.last);
 
 it.each(SPECIAL_RANGES)(
-  "no address in %s is global unicast (%s); an address next to this range is, unless it is in another special range",
+  "no IP address in %s is global unicast (%s); an address next to this range is, unless it is in another special range",
   (text) => {
     const { bits, first, last } = rangeOf(text);
     for (const address of [first, (first + last) / 2n, last]) {
@@ -97,7 +97,7 @@ it.each(SPECIAL_RANGES)(
   },
 );
 
-it("an address is global unicast exactly when it is in none of the special ranges", () => {
+it("an IP address is global unicast, i.e. public, exactly when it is in none of the special ranges", () => {
   const globalIPv6 = fc
     .bigInt({ min: 0n, max: (1n << 125n) - 1n })
     .map((low) => (1n << 125n) + low);

@@ -41,7 +41,7 @@ const nested = (levels: number, open: string, inner: string, close: string) =>
   open.repeat(levels) + inner + close.repeat(levels);
 const scalar = (value: unknown) => ({ kind: "scalar", value });
 
-it("scanBody compares a name with all watched names at once, however many there are", () => {
+it("scanBody, which finds watched members in the JSON of a submission, compares a name with all watched names at once, however many there are", () => {
   const watched = Array.from({ length: 50 }, (_, i) => `/name${i}`);
   const body = `{${Array.from({ length: 100 }, (_, i) => `"NAME${i}":0`).join()}}`;
   const fold = vi.spyOn(String.prototype, "toUpperCase");
@@ -221,7 +221,7 @@ describe("scanBody", () => {
     });
   });
 
-  it("scanBody counts as levels of a submission body only the objects and lists around a value, not those before it", () => {
+  it("scanBody counts as the level of a value in a submission body only the objects and lists around the value, not those before it", () => {
     const lists = Array.from({ length: 1_000 }, () => nested(200, "[", "", "]"));
     expect(found(`{"a":[${lists.join(",")}],"model":"m"}`)).toEqual({ "/model": scalar("m") });
   });
@@ -294,7 +294,7 @@ describe("scanBody", () => {
     ["a number of 1,025 digits", "1".repeat(1_025), { kind: "long" }],
     ["a string of a million characters", `"${"a".repeat(1_000_000)}"`, { kind: "long" }],
   ])(
-    "scanBody reads the value of a watched text, number, true, false or null up to 1,024 characters: %s",
+    "scanBody reads the value of a watched member that is true, false, null, a number or a text, up to 1,024 characters: %s",
     (_, value, member) => {
       expect(found(`{"model":${value}}`)).toEqual({ "/model": member });
     },
@@ -323,7 +323,7 @@ describe("scanBody", () => {
   });
 
   it.each(["", "model", "/a~", "/a~2", "model/"])(
-    "scanBody throws when it is told to watch %j, which is no JSON Pointer of a member",
+    "scanBody throws when it is told to watch %j, because that is not a JSON Pointer to a member of an object",
     (pointer) => {
       expect(() => scanBody(bytesOf("{}"), [pointer])).toThrow("is no JSON Pointer");
     },
@@ -394,7 +394,7 @@ describe("editBody", () => {
   );
 
   it.each(["1", "null", '"x"', "[]", '[{"callback_url":1}]'])(
-    "editBody fails when the object that is to get the member is %s, and names the JSON Pointer of that value",
+    "editBody fails when the value in a submission body that should hold the new member is %s, and names the JSON Pointer of that value",
     (value) => {
       const body = bytesOf(`{"metadata":${value}}`);
       expect(edit(body, { "/metadata/callback_url": HOOK })).toEqual(

@@ -95,7 +95,7 @@ describe("parseJson", () => {
     ["the first half of a pair as an escape", String.raw`"a\ud83d"`, "a\ufffd"],
     ["the second half in capitals", String.raw`"\uDE00a"`, "\ufffda"],
     ["two halves in the wrong order", String.raw`"\ude00\ud83d"`, "\ufffd\ufffd"],
-    ["half a pair as it is", '"a\ud83d"', "a\ufffd"],
+    ["an unescaped half of a surrogate pair", '"a\ud83d"', "a\ufffd"],
     ["U+0000", String.raw`"a\u0000b"`, "a\ufffdb"],
     ["a name with half a pair", String.raw`{"a\ud83d":1}`, { "a\ufffd": 1 }],
     [
@@ -109,7 +109,7 @@ describe("parseJson", () => {
       { a: [{ b: ["\ufffd"] }] },
     ],
   ])(
-    "parseJson, which reads JSON from outside, puts U+FFFD in the place of what strict parsers refuse: %s",
+    "parseJson, which reads JSON from outside, puts U+FFFD in place of characters that strict parsers refuse: %s",
     (_, text, value) => {
       expect(parseJson(text)).toStrictEqual(value);
     },
@@ -117,7 +117,7 @@ describe("parseJson", () => {
 
   it.each([
     ["a pair as two escapes", String.raw`"\ud83d\ude00"`, "😀"],
-    ["a pair as it is", '"😀"', "😀"],
+    ["an unescaped surrogate pair", '"😀"', "😀"],
     ["a backslash before u0000", String.raw`"\\u0000 \\ud83d"`, String.raw`\u0000 \ud83d`],
     ["other control characters", String.raw`"\u0001\u001f"`, "\u0001\u001f"],
     ["U+FFFE", String.raw`"\ufffe"`, "\ufffe"],
@@ -189,7 +189,7 @@ describe("parseJson", () => {
   });
 });
 
-it("parseJsonAsSent, which reads JSON of a caller who may be refused, leaves lone surrogates and U+0000 in texts", () => {
+it("parseJsonAsSent, which reads JSON of a caller whom the relay may refuse, leaves lone surrogates and U+0000 in texts as they are", () => {
   const text = String.raw`{"a\u0000":"\ud83d"}`;
   expect(parseJsonAsSent(text)).toStrictEqual({ "a\0": "\ud83d" });
 });
@@ -200,7 +200,7 @@ it.each([
   ['{"a":1}', "{}", '{"a":1}'],
   ['{ "a": 1.0 }', '{"b":2}', '{ "a": 1.0 ,"b":2}'],
 ])(
-  "appendMembers joins the JSON objects %s and %s to one with the members of both, %s, and keeps their text",
+  "appendMembers joins the JSON objects %s and %s to one with the members of both, %s, in which each member has its original text",
   (object, members, text) => {
     expect(appendMembers(object, members)).toBe(text);
   },

@@ -149,7 +149,7 @@ describe("the deadline of a task to which no job was attached", () => {
     ["a hook has named a job, but its provider cannot be polled", success, NO_KEY],
     ["a hook has named a job, but the relay is paused", success, paused],
     [
-      "a hook has named a job, but it is so old that the provider has forgotten it",
+      "a hook has named a job, but the provider has forgotten this job because of its age",
       success,
       withLimits({ isTaskNamed: true, maxAgeMs: HOUR }),
     ],
@@ -165,7 +165,7 @@ describe("the deadline of a task to which no job was attached", () => {
     ["a success", aCompletion(), "completed"],
     ["a failure", anUpstreamFailure(), "failed"],
   ] as const)(
-    "%s of a job that only a hook has named ends the task at its deadline when the provider's answer names the task",
+    "at the deadline, %s of a job that only a hook has named ends the task when the provider's answer names the task",
     (_what, news, status) => {
       const end = aPollEnd(newsAnswer(news), { purpose: "kept_job", askedAt: deadlineAt });
       const record = finished(transition(success, end, NAMING, LATE));
@@ -182,7 +182,7 @@ describe("the deadline of a task to which no job was attached", () => {
       { deadlineAt, tracking: { poll: { answer: anAnswer("no_output", LATE) } } },
     ],
   ] as const)(
-    "a job that only a hook has named and that %s at the deadline of its task is attached to the task, which stays open",
+    "a job that only a hook has named is attached to the task when a poll at the deadline finds that it %s; the task stays open",
     (_what, news, expected) => {
       expect(asked(success, newsAnswer(news))).toMatchObject({ upstream: UPSTREAM, ...expected });
     },
@@ -201,7 +201,7 @@ describe("the deadline of a task to which no job was attached", () => {
     expect(again).toMatchObject({ deadlineAt, tracking: { keptHooks: [] } });
   });
 
-  it("a poll of a job that only a hook has named can be deferred past the task's deadline when the connection's poll limit is reached", () => {
+  it("the poll of a job that only a hook has named can be deferred past the task's deadline when the connection's limit of polls is reached", () => {
     const turnAt = LATE + 100_000;
     const answer = { kind: "deferred", waitMs: 100_000 } as const;
     expectUnchanged(success, aPollEnd(answer, { purpose: "kept_job" }), LATE, NAMING);
@@ -243,7 +243,7 @@ describe("the deadline of a task to which no job was attached", () => {
       anAttachedTask({}, { upstream: { ...upstream, job: OTHER_JOB } }),
     ],
   ])(
-    "the answer to a poll of a job that only a hook has named changes nothing when %s during the poll",
+    "the answer to a poll of a job that only a hook has named is ignored when %s during the poll",
     (_what, record) => {
       const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job" });
       expectUnchanged(record, end, LATE, NAMING);
@@ -254,7 +254,7 @@ describe("the deadline of a task to which no job was attached", () => {
     ["a result", newsAnswer(aCompletion()), { status: "completed" }],
     ["a wait", rateLimited(HOUR), { tracking: { poll: { notBefore: LATE + HOUR } } }],
   ])(
-    "%s in the answer to a poll of a job that only a hook had named takes effect when this job was attached during the poll",
+    "%s in the answer to a poll of a job that only a hook had named takes effect when this job was attached while the poll ran",
     (_what, answer, after) => {
       const task = anAttachedTask({}, { deadlineAt: LATE + DAY });
       const end = aPollEnd(answer, { purpose: "kept_job" });
@@ -267,7 +267,7 @@ describe("the deadline of a task to which no job was attached", () => {
   });
 });
 
-it("the operator, not the account, sees each job that hooks name for a task without a job; each further job gives the task a new version", () => {
+it("for a task without an attached job, the operator, not the account, sees each job that hooks name; each further job gives the task a new version", () => {
   const first = apply(aProvidedTask(), aHook(QUEUED), NOW + HOUR);
   const again = apply(first, aHook(aCompletion()), NOW + 2 * HOUR);
   const other = apply(again, aHook(aCompletion(), { jobId: OTHER_JOB.id }), NOW + 3 * HOUR);

@@ -10,14 +10,14 @@ const ALL: readonly (readonly [fact: string, stored: object])[] = Object.entries
 const MAX_ALARMS = 60;
 
 it.each(ALL)(
-  "a task record that the previous release has stored (with %s) is read with all its fields",
+  "a task record (with %s) that the previous release has stored is read with all its fields",
   (_, stored) => {
     expect(parseRecord(structuredClone(stored))).toMatchObject(stored);
   },
 );
 
 it.each(ALL)(
-  "a task that the previous release has stored (with %s) runs without any request, by its alarms, until it is erased; its result does not change",
+  "a task (with %s) that the previous release has stored goes on by its alarms alone until it is erased, and its result does not change",
   async (_, stored) => {
     const record = parseRecord(structuredClone(stored));
     const host = new MemoryHost();

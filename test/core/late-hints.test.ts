@@ -23,7 +23,7 @@ const success = aHook(aCompletion());
 describe("an unsigned hook that claims success after its task has failed at the deadline", () => {
   const hinted = committed(transition(timedOut, success, POLICY, later));
 
-  it("an unsigned hook that claims success after its task failed at the deadline causes only two polls: at once and two minutes later", () => {
+  it("an unsigned hook that claims success after its task has failed at the deadline causes exactly two polls: at once and two minutes later", () => {
     expect(hinted).toEqual({
       ...timedOut,
       late: { hintAt: later, resultAt: null },
@@ -48,7 +48,7 @@ describe("an unsigned hook that claims success after its task has failed at the 
 });
 
 it.each([later - 1, later, later + 5])(
-  "a hook that claims success at the time of a poll of the failed task's job, or just before it, causes a poll after that one (poll at %i)",
+  "a hook that claims success at or just before the time of a poll of the failed task's job causes another poll after that one (poll at %i)",
   (polledAt) => {
     const policy = aPolicy({ polledAt });
     const hinted = finished(transition(timedOut, success, policy, later));

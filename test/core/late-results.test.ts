@@ -145,7 +145,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     ["no poll when it wakes to erase the task", timedOut.expiresAt, []],
     ["one poll when it wakes a day after the deadline", endedAt + DAY, ["poll"]],
   ])(
-    "a task object loaded long after its task failed at the deadline makes only the poll that is due, none of those of earlier times: %s",
+    "when a task's object is loaded long after the task failed at its deadline, it makes only the poll that is due now, none that were due earlier: %s",
     (_what, scheduledAt, polls) => {
       const policy = aPolicy({ polledAt: 0, indexTriedAt: scheduledAt - 1 });
       const asked = [policy, { ...policy, polledAt: scheduledAt }]
@@ -166,7 +166,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     expect(wakeAt(dueAt(endedAt + HOUR + 26 * SECOND), asked)).toBe(endedAt + HOUR);
   });
 
-  it("when the relay wakes after a pause, a poll of a task that has failed at its deadline waits for a callback attempt that is due soon after", () => {
+  it("after a pause of the relay, a poll of a task that has failed at its deadline waits for a callback attempt that is due soon", () => {
     const pausedAt = endedAt + 2 * HOUR;
     const paused = aPolicy({ polledAt: endedAt, pausedAt });
     const checkedAt = wakeAt(timedOut, paused);
@@ -176,7 +176,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     expect(wakeAt(waiting, paused)).toBe(nextAttemptAt);
   });
 
-  it("an overdue poll of a task that has failed at its deadline waits for the callback attempt that follows an interrupted one", () => {
+  it("an overdue poll of a task that has failed at its deadline waits for the callback attempt that follows an interrupted attempt", () => {
     const [foundAt, nextAttemptAt] = [endedAt + 2 * HOUR, endedAt + 2 * HOUR + 5 * SECOND];
     const callback = aCallback({ state: { kind: "due", nextAttemptAt } });
     const interrupted = { ...timedOut, callback };
@@ -209,7 +209,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
       { polls: 0, hooks: 1 },
     ],
   ])(
-    "when %s brings a success after the task has failed at its deadline, the operator gets one notice with the links, and the task stays failed",
+    "when %s brings a success after the task has failed at its deadline, the operator is sent one event with the links, and the task stays failed",
     (_what, event, policy, counts) => {
       const decision = transition(timedOut, event, policy, later);
       expect(decision).toMatchObject({ note: "late_result" });
@@ -231,14 +231,14 @@ describe("the success of a job after its task has failed at the deadline", () =>
       aPolicy({ isOperatorNotified: true, unwantedNotices: new Set(["task.late_result"]) }),
     ],
   ])(
-    "the time of a success after the task failed at its deadline is stored, but no notice is sent, when the operator %s",
+    "the time of a success after the task failed at its deadline is stored, but no operator event is sent, when the operator %s",
     (_what, policy) => {
       const record = finished(transition(timedOut, aHook(news, signed), policy, later));
       expect(record).toMatchObject({ late: { resultAt: later }, notices: [] });
     },
   );
 
-  it("the operator's notice of a success after the deadline has the provider's parameters, and the submitted ones where the provider states none", () => {
+  it("the operator event about a success after the deadline has the parameters that the provider states, and the submitted ones where it states none", () => {
     const { registration } = aProvidedRegistration({ parameters: { seed: 7, duration: 5 } });
     const submitted = { ...output, metadata: { duration: 5, seed: 1 } };
     expect(noticesOf({ ...timedOut, registration })).toMatchObject([
@@ -251,7 +251,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
     ["has more links than a result may have", aCompletion({ urls: Array(1_001).fill(VIDEO) })],
     ["does not fit in the record", aCompletion({ metadata: { note: "x".repeat(1_800_000) } })],
   ])(
-    "when a job succeeds after its task failed at the deadline and the result %s, the operator's notice of it has no links",
+    "when a job succeeds after its task failed at the deadline and the result %s, the operator event about this success has no links",
     (_what, large) => {
       const record = finished(transition(timedOut, aHook(large, signed), NOTIFYING, later));
       expect(record.notices).toEqual(told({ output: null }));
@@ -268,13 +268,13 @@ describe("the success of a job after its task has failed at the deadline", () =>
       "late_result",
     ],
   ] as const)(
-    "a hook about %s that arrives after its task has failed at the deadline causes no operator notice",
+    "a hook about %s that arrives after its task has failed at the deadline causes no operator event",
     (_what, hook, record, note) => {
       expectUnchanged(record, hook, later, NOTIFYING, note);
     },
   );
 
-  it("the answer to a poll of a task that has failed is ignored when the task was erased, or created again under the same id, meanwhile", () => {
+  it("the answer to a poll of a task that has failed is ignored when the task was erased, or created again under the same id, during the poll", () => {
     expectUnchanged(task, latePoll(newsAnswer(news)), later, NOTIFYING);
     expectUnchanged(null, latePoll(newsAnswer(news)), later, NOTIFYING);
   });

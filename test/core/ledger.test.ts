@@ -44,7 +44,7 @@ describe("a grant", () => {
     ["that repeats a reference with fewer credits is refused", 100, anEntry("grant"), 39, REUSED],
     ["that repeats a reference with more credits is refused", 100, anEntry("grant"), 41, REUSED],
   ])(
-    "a grant is booked once for its reference, and only up to the maximum balance: a grant %s",
+    "a grant of credits is booked once for its reference, and only as long as the balance stays within the maximum: a grant %s",
     (_what, balance, known, amount, posting) => {
       expect(grant(balance, known, { ...order, amount })).toEqual(posting);
     },
@@ -62,7 +62,7 @@ describe("a charge", () => {
     ["that is repeated at a balance of 0 changes nothing", 0, anEntry("charge"), 40, BOOKED],
     ["that repeats a reference with more credits is refused", 100, anEntry("charge"), 41, REUSED],
   ])(
-    "a charge is booked once for its reference, and only if the balance suffices: a charge %s",
+    "a charge of credits is booked once for its reference, and only if the balance suffices: a charge %s",
     (_what, balance, known, amount, posting) => {
       expect(charge(balance, known, { ...order, amount })).toEqual(posting);
     },
@@ -120,7 +120,7 @@ describe("a negative balance", () => {
 
 describe("a refund", () => {
   const charged = anEntry("charge");
-  it("a refund is refused after a release of the charge, also when it is booked already", () => {
+  it("a refund is refused once a part of the charge has been released, even when this refund is already booked", () => {
     const released = { charge: charged, release: anEntry("release", 1) };
     for (const known of [null, anEntry("refund")]) {
       expect(refund(61, { ...released, refund: known })).toEqual(refused("already_released"));
@@ -146,7 +146,7 @@ describe("a refund", () => {
       refused("no_charge"),
     ],
   ])(
-    "a refund gives back a booked charge once, whatever the balance: a refund %s",
+    "a refund gives back a booked charge exactly once, whatever the balance of the account is: a refund %s",
     (_what, balance, known, refunded, posting) => {
       const entries = { charge: known, refund: refunded, release: null };
       expect(refund(balance, entries)).toEqual(posting);

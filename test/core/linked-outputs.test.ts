@@ -35,7 +35,7 @@ async function linkTo(changes: Partial<LinkableOutput>, vars: object = {}) {
 }
 
 describe("the relay's link to an output", () => {
-  it("the relay's link to an output leads to OUTPUTS_URL, has the extension of its source, and is read back with the relay's own keys", async () => {
+  it("the relay's link to an output leads to OUTPUTS_URL, ends like the upstream's own link (.mp4, say), and can be read with the relay's own keys", async () => {
     const { links, outputKeys } = await linksOf({ ...BUCKET, PUBLIC_URL, OUTPUTS_URL });
     expect(links?.lifeMs).toBe(7 * DAY);
     const link = new URL(links?.linkTo(OUTPUT) ?? "");
@@ -58,7 +58,7 @@ describe("the relay's link to an output", () => {
     expect((await linksOf(BUCKET)).links).toBeNull();
   });
 
-  it("without the bucket OUTPUTS, the relay makes links only to those outputs at a connection's own origin that open only with the connection's key", async () => {
+  it("without the bucket OUTPUTS, the relay makes links only to outputs that lie at a connection's origin and open only with the connection's key", async () => {
     const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net/api" };
     const vars = { ...connections({ gateway }), PUBLIC_URL };
     const { links } = await linksOf(vars);

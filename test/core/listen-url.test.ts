@@ -21,7 +21,7 @@ it.each([
     "must use a fully qualified host name",
   ],
 ])(
-  "exactly the text listen: is a callback URL for callbacks over a WebSocket, and only with LISTEN=true: %s is %s",
+  "only the exact text listen: is a callback URL that asks for callbacks over a WebSocket, and only with LISTEN=true: %s is %s",
   (text, _, allowListen, error) => {
     const verdict = checkCallbackUrl(text, { ...RULES, allowListen });
     expect(verdict.ok ? null : verdict.error).toBe(error);

@@ -93,8 +93,8 @@ it.each([
   ["an MP3 of the reserved sample rate", "\xff\xfb\x9c\x44", OTHER_TYPE],
   ["HTML behind the name of a box", "<!--ftypx", OTHER_TYPE],
   ["a PNG behind a blank", " \x89PNG\r\n\x1a\n", OTHER_TYPE],
-  ["a RIFF of another kind", "RIFF\x24\0\0\0XXXX", OTHER_TYPE],
-  ["an IFF file of another kind", "FORM\0\0\0\x24XXXX", OTHER_TYPE],
+  ["a RIFF of another type", "RIFF\x24\0\0\0XXXX", OTHER_TYPE],
+  ["an IFF file of another type", "FORM\0\0\0\x24XXXX", OTHER_TYPE],
   ["a WebP without its container", "XXXX\x24\0\0\0WEBPVP8 ", OTHER_TYPE],
   ["a WAV without its container", "XXXX\x24\0\0\0WAVEfmt ", OTHER_TYPE],
   ["an AVI file without its container", "XXXX\x24\0\0\0AVI LIST", OTHER_TYPE],
@@ -113,7 +113,7 @@ it.each([
   },
 );
 
-it("only the first bytes of an output decide its media type: the beginning of another format at a later place changes nothing", () => {
+it("only the first bytes of an output decide its media type: the beginning of another format further on in the output changes nothing", () => {
   const start = bytes(`${EBML}${"\0".repeat(TYPE_BYTES)}webm`);
   expect(mediaTypeOf(start)).toBe(OTHER_TYPE);
   expect(mediaTypeOf(bytes(`\x89PNG\r\n\x1a\n${"x".repeat(100_000)}`))).toBe("image/png");
@@ -150,7 +150,7 @@ it.each([
   ["application/zip", "zip"],
   ["model/gltf-binary", "glb"],
 ])(
-  "a file of the media type %s gets the extension %s in place of one that does not belong to this media type",
+  "a file name with an extension that does not belong to the file's media type %s gets the extension %s in its place",
   (type, usual) => {
     expect(extensionOfType(type, "html")).toBe(usual);
   },
@@ -165,6 +165,6 @@ it.each([
   ["video/ogg", "ogg"],
   ["application/zip", "usdz"],
   [OTHER_TYPE, "obj"],
-])("a file of the media type %s keeps the extension %s that its name has", (type, named) => {
+])("the name of a file of the media type %s keeps its extension %s", (type, named) => {
   expect(extensionOfType(type, named)).toBe(named);
 });

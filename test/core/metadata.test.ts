@@ -95,7 +95,7 @@ describe("output metadata from submitted parameters", () => {
     expect(nothing).toStrictEqual([{}, {}, {}]);
   });
 
-  it("output metadata prefers parameters at the top level to nested ones, and the documented name (ratio) to others (aspect_ratio)", () => {
+  it("output metadata is read from parameters at the top level rather than nested ones, and from the documented name (ratio) rather than others (aspect_ratio)", () => {
     const parameters = {
       input: { seed: 2, ratio: "4:3", aspect_ratio: "3:4" },
       settings: { seed: 3, duration: 3 },
@@ -106,7 +106,7 @@ describe("output metadata from submitted parameters", () => {
     expect(metadataOf(outer)).toEqual({ ratio: "1:1" });
   });
 
-  it("output metadata is taken from another parameter when the first has no usable value", () => {
+  it("output metadata is taken from another parameter with the same meaning when the first has no usable value", () => {
     const parameters = { ratio: "adaptive", aspect_ratio: "16:9", duration: -1, input: five() };
     expect(metadataOf(parameters)).toEqual({ ratio: "16:9", duration: 5 });
   });

@@ -80,7 +80,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     },
   );
 
-  it("when the submitted model is an alias, the creation time in a poll's answer suffices to prove that a job named by a hook is the submission's", async () => {
+  it("when the submitted model is an alias, the creation time in a poll's answer alone proves that a job named by a hook is that of the submission", async () => {
     const poll = { ...submitted, submitted: { id: SUBMISSION_ID, model: "ep-1", startedAt: NOW } };
     const stated = { model: MODEL, submittedAt: NOW };
     expect(await named(poll, stated, { modelAliases: /^ep-/ })).toBe(true);
@@ -88,11 +88,11 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await named(submitted, { ...stated, model: "x" }, { modelAliases: /^ep-/ })).toBe(false);
   });
 
-  it("for a task that the relay has not submitted, model and creation time in a poll's answer do not prove that a job named by a hook is the task's", async () => {
+  it("for a task that the relay has not submitted, model and creation time in a poll's answer do not prove that a job named by a hook is that of the task", async () => {
     expect(await named(registered, { model: MODEL, submittedAt: NOW })).toBe(false);
   });
 
-  it("a poll's answer that repeats a hook URL proves that the job belongs to the submission whose token the URL has, and to no other", async () => {
+  it("a poll's answer that repeats a hook URL proves that the job is that of the submission whose token is in the URL, and of no other", async () => {
     const own = await urlFor(SUBMISSION_ID);
     const other = await urlFor(OTHER_SUBMISSION_ID);
     const plain = await urlFor(null);
@@ -102,7 +102,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await proofs(registered)).toEqual([false, false, true]);
   });
 
-  it("when a poll's answer repeats a hook URL that was made for a customer's key, it proves a job only if that job is polled with a customer's key", async () => {
+  it("a poll's answer that repeats a hook URL made for a customer's key proves whose job it is only if the job was polled with a customer's key", async () => {
     const customers: Poll = { ...submitted, customerKey: SEALED_KEY };
     const own = await urlFor(SUBMISSION_ID, ID, CONNECTION, true);
     const plain = await urlFor(SUBMISSION_ID);
@@ -112,7 +112,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await proofs(submitted)).toEqual([false, true]);
   });
 
-  it("a poll's answer does not prove that a job is the submission's when it repeats a hook URL of another task or connection, or a text that is no URL", async () => {
+  it("a poll's answer does not prove whose job it is when it repeats a hook URL of another task or connection, or a text that is no URL", async () => {
     for (const hookUrl of [
       await urlFor(SUBMISSION_ID, crypto.randomUUID()),
       await urlFor(SUBMISSION_ID, ID, "kling"),
@@ -125,7 +125,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
 });
 
 describe("the token in the hook URL of a submission", () => {
-  it("the token in the hook URL of a submission is the submission's id, a dot and a MAC, and is read as that of this submission", async () => {
+  it("the token in the hook URL of a submission is the submission's id, a dot and a MAC, and the submission's id can be read back from it", async () => {
     const token = await made(SUBMISSION_ID);
     expect(token).toMatch(new RegExp(`^${SUBMISSION_ID}\\.[A-Za-z0-9_-]{43}$`));
     const own = { hasCustomerKey: false };
@@ -133,7 +133,7 @@ describe("the token in the hook URL of a submission", () => {
     expect(await read(await made(null))).toEqual({ ...own, submissionId: null });
   });
 
-  it("the token in the hook URL of a customer's key is marked as such; removing or adding the mark makes the token invalid", async () => {
+  it("the token in a hook URL that was made for a customer's key has a mark that says so; without this mark, or with one added, a token is invalid", async () => {
     const about = { submissionId: SUBMISSION_ID, hasCustomerKey: true };
     const token = await hookToken(CONNECTION, ID, about, [key]);
     expect(await read(token)).toEqual(about);
@@ -144,19 +144,19 @@ describe("the token in the hook URL of a submission", () => {
     await expect(hookToken(CONNECTION, ID, nothing, [key])).rejects.toThrow("without");
   });
 
-  it("the token in the hook URL of a submission is valid when it was made under any of the configured keys", async () => {
+  it("the token in the hook URL of a submission is valid when it was made under any of the keys that are configured now", async () => {
     const token = await made(SUBMISSION_ID);
     expect(await read(token, ID, CONNECTION, [otherKey, key])).not.toBeNull();
     expect(await read(token, ID, CONNECTION, [otherKey])).toBeNull();
   });
 
-  it("the token in the hook URL of a submission is refused for another task or connection", async () => {
+  it("the token in the hook URL of a submission is refused when the URL names another task or connection", async () => {
     const token = await made(SUBMISSION_ID);
     expect(await read(token, crypto.randomUUID())).toBeNull();
     expect(await read(token, ID, "ark-2")).toBeNull();
   });
 
-  it("a hook token is refused with the id of another submission, without its id, or with an id when it was made without one", async () => {
+  it("a hook token is refused when it has the id of another submission, lacks the id it was made with, or has an id although made without one", async () => {
     const mac = (await made(SUBMISSION_ID)).split(".").at(-1) ?? "";
     const plain = await made(null);
     for (const token of [

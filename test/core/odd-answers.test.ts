@@ -20,7 +20,7 @@ import {
 const task = anAttachedTask();
 const deadlineAt = NOW + 4 * HOUR;
 
-it("after a poll whose answer is not understood, the operator sees in the task the answer and its time, until a poll is understood again", () => {
+it("after a poll whose answer is not understood, the operator sees in the task this answer and its time, until the answer to a poll is understood again", () => {
   const unclear = { kind: "unclear", statusCode: 200, word: "complete?" } as const;
   const record = apply(task, aPollEnd(unclear), FIRST_POLL);
   const poll = aPlan({
@@ -39,7 +39,7 @@ it("after a poll whose answer is not understood, the operator sees in the task t
   expect(JSON.parse(taskView(understood, "operator"))).not.toHaveProperty("tracking");
 });
 
-it("a task with an extended deadline ends at most six hours after this deadline, even if polls report success without output and processing in turn", () => {
+it("a task with an extended deadline ends at most six hours after it, even if polls report success without output and processing by turns", () => {
   const tracking = { ...task.tracking, isExtended: true };
   let record: TaskRecord = { ...task, tracking, deadlineAt };
   let now = deadlineAt;

@@ -150,7 +150,7 @@ it.each<[string, object[], string]>([
     "must be left out, because the relay sets the model, at 0.body.properties.model",
   ],
 ])(
-  "OFFERS with %s is refused, in a message that names the place of the fault and contains no value",
+  "OFFERS with %s is refused, in a message that says where the fault is and does not contain the value",
   (_, OFFERS, message) => {
     const error = [{ path: "OFFERS", message }];
     expect(configuredWith({ OFFERS })).toEqual({ ok: false, error });
@@ -163,10 +163,13 @@ it.each([
   ["another model", { models: ["n"] }],
   ["another path", { path: "/contents/other" }],
   ["customers with a key of their own", { key: "customer" }],
-])("OFFERS may have an offer without a body for %s before an offer with a body", (_, other) => {
-  const earlier = { ...OFFER, body: null, ...other };
-  expect(configuredWith({ OFFERS: [earlier, OFFER] }).ok).toBe(true);
-});
+])(
+  "in OFFERS, an offer without a body for %s may stand before an offer that has a body",
+  (_, other) => {
+    const earlier = { ...OFFER, body: null, ...other };
+    expect(configuredWith({ OFFERS: [earlier, OFFER] }).ok).toBe(true);
+  },
+);
 
 const INPUT = toolInput(
   {
@@ -187,7 +190,7 @@ const INPUT = toolInput(
   ["flag"],
 );
 
-it("the input of a tool is accepted when it fits the schema of its offer, and a missing member gets its default", () => {
+it("the input of an offer's tool for agents is accepted when it fits the schema of the offer, and a missing member gets its default", () => {
   const given = {
     flag: true,
     text: "abc",
@@ -215,7 +218,10 @@ it.each<[object, string]>([
   [{ flag: true, list: ["1"] }, "list.0"],
   [{ flag: true, open: { b: 1 } }, "open.a"],
   [{ flag: true, flag2: true }, ""],
-])("the input %j of a tool is refused, and the refusal names %j", (given, place) => {
-  const paths = INPUT.parser.safeParse(given).error?.issues.map(({ path }) => path.join("."));
-  expect(paths).toEqual([place]);
-});
+])(
+  "the input %j of an offer's tool for agents is refused, and the refusal names %j",
+  (given, place) => {
+    const paths = INPUT.parser.safeParse(given).error?.issues.map(({ path }) => path.join("."));
+    expect(paths).toEqual([place]);
+  },
+);

@@ -378,7 +378,7 @@ const FAULTS: readonly [what: string, value: unknown, message: string][] = [
 ];
 
 it.each(FAULTS)(
-  "OFFERS with %s is refused, in a message that names the place of the fault and contains no value",
+  "OFFERS with %s is refused, in a message that says where the fault is and does not contain the value",
   (_, value, message) => {
     const error = [{ path: "OFFERS", message }];
     for (const OFFERS of typeof value === "string" ? [value] : [value, JSON.stringify(value)]) {
@@ -418,7 +418,7 @@ it.each([
     "must be left out, because jobs of this connection state no usage, at 0.price.per.usage",
   ],
 ])(
-  "the price of an offer of %s may name only a usage that the upstream's jobs state: with the usage %s",
+  "the price of an offer for %s may depend only on a usage that this upstream states for its jobs: with the usage %s",
   (connection, usage, message) => {
     const price = { ...BY_TOKENS, per: { ...BY_TOKENS.per, usage } };
     const result = configuredWith({ OFFERS: [{ ...OFFER, connection, price }] });
@@ -427,7 +427,7 @@ it.each([
   },
 );
 
-it("an offer for customers with keys of their own may name a connection without a key, but not the sandbox, which takes none", () => {
+it("an offer for customers with keys of their own may name a connection without a key, but not the sandbox, because the sandbox takes no key", () => {
   const own = { ...OFFER, key: "customer" };
   expect(configuredWith({ OFFERS: [own] }).ok).toBe(true);
   const OFFERS = [own, { ...own, connection: "sandbox" }];
@@ -448,7 +448,7 @@ function limitsWith(vars: object): readonly number[] {
   return [maxSubmitBytes, submitTimeoutMs, submitUnknownMs];
 }
 
-it("a submission may have 16 MiB, take 90 s and stay unknown for an hour unless variables set other limits, and tasks get both time limits", () => {
+it("by default a submission may have 16 MiB, take 90 s and be of unknown outcome for an hour; variables change this, and tasks get both time limits", () => {
   expect(limitsWith({})).toEqual([16_777_216, 90_000, 3_600_000]);
   const others = { MAX_SUBMIT_MB: "24", SUBMIT_TIMEOUT_S: 5, SUBMIT_UNKNOWN_MINUTES: "1" };
   expect(limitsWith(others)).toEqual([25_165_824, 5_000, 60_000]);

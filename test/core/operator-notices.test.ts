@@ -83,15 +83,15 @@ function reported(policy = NOTIFYING): TerminalTask {
   return finish(null, aReport(aCompletion(), aCreation()), NOW, policy);
 }
 
-describe("the notice callback.failed", () => {
-  it("the operator notice callback.failed is created once, when the last callback attempt of the series has failed", () => {
+describe("the operator event callback.failed", () => {
+  it("the operator event callback.failed is created once, when the last callback attempt of the series has failed", () => {
     const first = finish(reported(), anEndAs(1, "timeout"), NOW, NOTIFYING);
     expect(first.notices).toEqual([]);
     const { notices, version } = refusedToTheEnd(reported());
     expect(notices).toEqual([noticeOf("callback.failed", version, NOW + MINUTE)]);
   });
 
-  it("the operator notice callback.failed is created a second time, with a newer version number of the task, when a redelivery fails, too", () => {
+  it("the operator event callback.failed is created a second time, with a newer version number of the task, when a redelivery fails, too", () => {
     const failed = refusedToTheEnd(reported());
     const again = finish(failed, aRedelivery({ attempts: 3 }), NOW + HOUR, NOTIFYING);
     expect(again.notices).toEqual(failed.notices);
@@ -100,7 +100,7 @@ describe("the notice callback.failed", () => {
     expect(new Set(notices.map(({ version }) => version)).size).toBe(2);
   });
 
-  it("the operator notice callback.failed is not created when the end of an attempt arrives after its series had failed", () => {
+  it("the operator event callback.failed is not created when the end of a callback attempt is reported after the callback has already failed", () => {
     const failed = refusedToTheEnd(reported());
     expect(transition(failed, anEndAs(2, "rejected"), NOTIFYING, NOW + HOUR).kind).toBe(
       "unchanged",
@@ -117,10 +117,10 @@ describe("the notice callback.failed", () => {
       () => refusedToTheEnd(reported(SILENT), SILENT),
     ],
     [
-      "an operator who does not want this kind of notice",
+      "an operator who does not want events of this type",
       () => refusedToTheEnd(reported(), UNWANTED),
     ],
-  ])("the operator notice callback.failed is not created for %s", (_what, end) => {
+  ])("the operator event callback.failed is not created for %s", (_what, end) => {
     expect(end().notices).toEqual([]);
   });
 });
@@ -137,8 +137,8 @@ function unrefunded(forMs: number, policy = NOTIFYING, isRefunded = false): Term
   }
 }
 
-describe("the notice refund.delayed", () => {
-  it("the operator notice refund.delayed is created once, by the failed refund try whose next try is planned over 5 minutes after the task failed", () => {
+describe("the operator event refund.delayed", () => {
+  it("the operator event refund.delayed is created once, by the failed refund try whose next try is planned over 5 minutes after the task failed", () => {
     expect(unrefunded(2 * MINUTE).notices).toEqual([]);
     const { notices, version } = unrefunded(LIMIT);
     const retryAt = NOW + 155 * SECOND;
@@ -146,17 +146,17 @@ describe("the notice refund.delayed", () => {
     expect(unrefunded(DAY).notices).toEqual(notices);
   });
 
-  it("an operator notice refund.delayed that is not sent yet is kept and sent even if the refund succeeds in the meantime", () => {
+  it("an operator event refund.delayed that is not sent yet is kept and sent even if the refund succeeds in the meantime", () => {
     expect(unrefunded(LIMIT, NOTIFYING, true).notices).toHaveLength(1);
   });
 
-  it("the operator notice refund.delayed is created once, also when the refund's first try comes an hour after the task failed", () => {
+  it("the operator event refund.delayed is created once, also when the first try to refund comes an hour after the task failed", () => {
     const late = finish(aRefundingTask(), aRefundEnd(false), NOW + HOUR, NOTIFYING);
     const later = finish(late, aRefundEnd(false), NOW + 2 * HOUR, NOTIFYING);
     expect(later.notices.map(({ kind }) => kind)).toEqual(["refund.delayed"]);
   });
 
-  it("the operator notice refund.delayed is created by the refund try at 5 minutes after the task failed, not by the try before it", () => {
+  it("the operator event refund.delayed is created by the failed refund try 5 minutes after the task failed, not by the try before it", () => {
     const before = aRefundingTask({ credits: credits(refunding(NOW + LIMIT - 5 * SECOND)) });
     const at = finish(before, aRefundEnd(false), NOW + LIMIT - 5 * SECOND, NOTIFYING);
     expect(at).toMatchObject({ credits: { state: { retryAt: NOW + LIMIT } }, notices: [] });
@@ -167,14 +167,14 @@ describe("the notice refund.delayed", () => {
   it.each([
     ["a refund that succeeded within 5 minutes", () => unrefunded(2 * MINUTE, NOTIFYING, true)],
     ["a task of a relay that does not notify its operator", () => unrefunded(DAY, SILENT)],
-    ["an operator who does not want this kind of notice", () => unrefunded(DAY, UNWANTED)],
-  ])("the operator notice refund.delayed is not created for %s", (_what, end) => {
+    ["an operator who does not want events of this type", () => unrefunded(DAY, UNWANTED)],
+  ])("the operator event refund.delayed is not created for %s", (_what, end) => {
     expect(end().notices).toEqual([]);
   });
 });
 
-describe("an operator notice that was not accepted", () => {
-  it("an operator notice that is not accepted is sent again after 5 s, then after doubled waits of at most 5 min, and dropped after 10 tries", () => {
+describe("an operator event that was not accepted", () => {
+  it("an operator event that the operator does not accept is sent again after 5 s, then after doubled waits of at most 5 min, and dropped after 10 tries", () => {
     let notices: readonly Notice[] = [FAILED];
     const waits: number[] = [];
     for (let tries = 1; tries <= 9; tries++) {
@@ -186,7 +186,7 @@ describe("an operator notice that was not accepted", () => {
     expect(afterTry(notices, { ...FAILED, isTaken: false }, NOW)).toEqual([]);
   });
 
-  it("an operator notice that the operator did not accept does not delay another one", () => {
+  it("an operator event that the operator has not accepted does not delay another event of the same task", () => {
     const other = noticeOf("refund.delayed", NOW, NOW);
     const notices = afterTry([FAILED, other], { ...FAILED, isTaken: false }, NOW);
     expect(notices.map(({ retryAt }) => retryAt)).toEqual([NOW + 5 * SECOND, NOW]);
@@ -194,7 +194,7 @@ describe("an operator notice that was not accepted", () => {
     expect(nextStep(task, NOTIFYING, NOW)).toMatchObject({ notice: { kind: "refund.delayed" } });
   });
 
-  it("an operator notice is dropped when the task has nine newer ones", () => {
+  it("an operator event of a task is dropped when the task has nine newer ones", () => {
     let notices: readonly Notice[] = [];
     for (let i = 0; i < 11; i++) notices = withNotice(notices, noticeOf(FAILED.kind, NOW + i, NOW));
     expect(notices.map(({ version }) => version - NOW)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10]);
@@ -205,7 +205,7 @@ function dueAt(ms: number) {
   return { kind: "due", nextAttemptAt: NOW + ms } as const;
 }
 
-describe("the end of a try to send an operator notice", () => {
+describe("the end of a try to send an operator event", () => {
   const notice = noticeOf("callback.failed", NOW, NOW);
   const other: Notice = { ...notice, kind: "refund.delayed" };
   const older: Notice = { ...notice, version: NOW - 1 };
@@ -215,14 +215,14 @@ describe("the end of a try to send an operator notice", () => {
     return { type: "notice_ended", kind, version, isTaken };
   };
 
-  it("an operator notice that the operator has accepted is removed from the task; the other notices stay", () => {
+  it("an operator event that the operator has accepted is removed from the task; the task's other events stay", () => {
     expect(committed(transition(record, ended(true), POLICY, LATER))).toEqual({
       ...record,
       notices: [older, other],
     });
   });
 
-  it("an operator notice that the operator has not accepted is planned to be sent again after 5 s", () => {
+  it("an operator event that the operator has not accepted is planned to be sent again after 5 s", () => {
     const again = { ...notice, retryAt: LATER + 5 * SECOND, tries: 1 };
     expect(finished(transition(record, ended(false), POLICY, LATER)).notices).toEqual([
       older,
@@ -235,9 +235,9 @@ describe("the end of a try to send an operator notice", () => {
     ["does not exist", null],
     ["was created again under the same id", anOpenTask()],
     ["was created again under the same id and is being charged", aChargingTask()],
-    ["has only a notice of another kind", aFinishedTask({ notices: [other] })],
-    ["has only an earlier notice of the same kind", aFinishedTask({ notices: [older] })],
-  ])("the result of sending an operator notice is ignored when the task %s", (_what, gone) => {
+    ["has only an event of another type to send", aFinishedTask({ notices: [other] })],
+    ["has only an earlier event of the same type to send", aFinishedTask({ notices: [older] })],
+  ])("the result of sending an operator event is ignored when the task %s", (_what, gone) => {
     expect(transition(gone, ended(true), POLICY, LATER)).toEqual({
       kind: "unchanged",
       record: gone,
@@ -245,10 +245,10 @@ describe("the end of a try to send an operator notice", () => {
   });
 });
 
-describe("an operator notice", () => {
+describe("an operator event", () => {
   const task = aFinishedTask({ upstream: UPSTREAM, notices: [FAILED] });
 
-  it("an operator notice is sent with its kind and version, and the task's id, callback host and JSON as the operator may read it", () => {
+  it("an operator event is sent with its type, the version and id of the task, the callback's host, and the task as JSON for the operator", () => {
     expect(nextStep(task, NOTIFYING, NOW)).toEqual({
       kind: "sendNotice",
       notice: {
@@ -263,22 +263,22 @@ describe("an operator notice", () => {
     });
   });
 
-  it("the alarm of a task is planned for the time when an operator notice is due", () => {
+  it("the alarm of a task is planned for the time when an operator event is due", () => {
     const later = aFinishedTask({ notices: [{ ...FAILED, retryAt: NOW + HOUR }] });
     expect(wakeAt(later, NOTIFYING)).toBe(NOW + HOUR);
     expect(nextStep(later, NOTIFYING, NOW + HOUR - 1)).toBeNull();
   });
 
   it.each([
-    ["no operator notice is stored in the task", aFinishedTask(), NOTIFYING],
+    ["the task has stored no operator event", aFinishedTask(), NOTIFYING],
     ["the relay does not notify its operator any more", task, SILENT],
-    ["the operator does not want notices of its kind any more", task, UNWANTED],
-  ])("an operator notice is not sent when %s", (_what, record, policy) => {
+    ["the operator does not want events of its type any more", task, UNWANTED],
+  ])("an operator event is not sent when %s", (_what, record, policy) => {
     expect(nextStep(record, policy, NOW)).toBeNull();
     expect(wakeAt(record, policy)).toBe(record.expiresAt);
   });
 
-  it("when several steps of a task are due at once, its callback attempt, index write and erasure come before the operator notice", () => {
+  it("when several steps of a task are due at once, its callback attempt, index write and erasure come before the operator event", () => {
     const policy = aPolicy({ isOperatorNotified: true, isIndexed: true });
     expect(nextStep(task, policy, NOW)?.kind).toBe("writeIndexRow");
     const again = finish(task, aRedelivery(), NOW, policy);
@@ -295,7 +295,7 @@ describe("an operator notice", () => {
     ["a callback attempt", aFinishedTask({ callback: aCallback({ state: dueAt(HOUR) }) }), "event"],
     ["a refund", aRefundingTask({ credits: credits(refunding(NOW + HOUR)) }), "refund"],
   ])(
-    "an operator notice waits until after %s that is planned so soon that sending the notice first could delay it",
+    "an operator event waits until after %s that is planned so soon that sending the event first could delay it",
     (_what, waiting, first) => {
       const noticed = (at: number) => ({ ...waiting, notices: [{ ...FAILED, retryAt: at }] });
       const lastAt = NOW + HOUR - CLEARANCE;
@@ -312,7 +312,7 @@ describe("an operator notice", () => {
     },
   );
 
-  it("a pending operator notice stays pending after an order to write the task's index row again", () => {
+  it("an operator event that is still to be sent stays so after an order to write the task's index row again", () => {
     const again = finish(task, { type: "rewrite_index_row", isAlwaysDue: true }, NOW, NOTIFYING);
     expect(again.notices).toEqual(task.notices);
   });
@@ -330,7 +330,7 @@ function polled(task: OpenTask, answer: PollAnswer, now: number) {
   return apply(task, aPollEnd(answer, { askedAt: now }), now, NOTIFYING);
 }
 
-describe("a notice about the answers of an upstream", () => {
+describe("an operator event about the answers of an upstream", () => {
   const unclear = { status_code: 404, word: "dreamt" };
 
   it.each([
@@ -351,7 +351,7 @@ describe("a notice about the answers of an upstream", () => {
       null,
     ],
   ] as const)(
-    "the operator gets one notice about a task when %s",
+    "the operator is sent one event about a task and its upstream when %s",
     (_what, task, answer, afterMs, kind, details) => {
       const at = since + afterMs;
       const record = polled(task, answer, at);
@@ -380,7 +380,7 @@ describe("a notice about the answers of an upstream", () => {
       MINUTE,
     ],
   ] as const)(
-    "the operator gets no notice about an upstream when %s",
+    "the operator is sent no event about a task's upstream when %s",
     (_what, task, answer, afterMs) => {
       const event = aPollEnd(answer, { askedAt: since + afterMs });
       const decision = transition(task, event, NOTIFYING, since + afterMs);
@@ -388,12 +388,12 @@ describe("a notice about the answers of an upstream", () => {
     },
   );
 
-  it("no notice about an upstream whose answers are not understood is stored when the operator has configured no URL for events", () => {
+  it("no event about an upstream whose answers are not understood is stored when the operator has configured no URL for events", () => {
     const at = since + HOUR;
     expectUnchanged(answered("unclear"), aPollEnd(UNCLEAR, { askedAt: at }), at, POLICY);
   });
 
-  it("an operator notice about an open task is sent at once, and stays stored until the operator accepts it, even after the task's end", () => {
+  it("an operator event about an open task is sent at once, and stays stored until the operator accepts it, even after the task has ended", () => {
     const at = since + HOUR;
     const record = polled(answered("unclear"), UNCLEAR, at);
     const policy = { ...NOTIFYING, polledAt: at };

@@ -6,7 +6,7 @@ import {
   OUTCOMES,
 } from "../../src/core/record/outcome.ts";
 
-it("outcomeOfAnswer calls a 2xx delivered, 3xx redirected, 524 timeout, 520–523, 525, 526 and 530 unreachable, and any other status rejected", () => {
+it("outcomeOfAnswer calls 2xx delivered, 3xx redirected, 524 timeout, 520–523, 525, 526 and 530 unreachable, and any other HTTP status rejected", () => {
   const redirected = Array.from({ length: 100 }, (_, i) => 300 + i);
   const delivered = Array.from({ length: 100 }, (_, i) => 200 + i);
   const statuses = Array.from({ length: 1000 }, (_, status) => status);
@@ -23,7 +23,7 @@ it("outcomeOfAnswer calls a 2xx delivered, 3xx redirected, 524 timeout, 520–52
 const DEAD = [1000, 1001, 1002, 1003, 1004, 1016, 1033, 1042];
 
 it.each([403, 409, 530])(
-  "outcomeOfAnswer calls a receiver unreachable for eight of Cloudflare's error codes in an answer 403 or 409, and for all of them in a 530: here %i",
+  "outcomeOfAnswer calls a receiver unreachable for eight of Cloudflare's error codes in an answer 403 or 409, and for all in a 530: here error %i",
   (status) => {
     const codes = Array.from({ length: 1000 }, (_, i) => 1000 + i);
     const dead = codes.filter((code) => {
@@ -46,7 +46,7 @@ it.each([
   [500, "error code: 1003", null],
   [200, "error code: 1003", null],
 ])(
-  "cloudflareErrorOf reads Cloudflare's error code (1000 to 1999) only from an answer 403, 409 or 530: from %i with the body %j it reads %j",
+  "cloudflareErrorOf reads Cloudflare's error code (1000 to 1999) only from an answer 403, 409 or 530: from the status %i with the body %j it reads %j",
   (status, body, code) => {
     expect(cloudflareErrorOf(status, body)).toBe(code);
   },

@@ -11,7 +11,7 @@ function outputsOf(vars: object): Partial<OutputConfig> {
 }
 
 describe("the configuration for outputs", () => {
-  it("without any variable for outputs the relay keeps no copies and has no address for links, and links would work for 7 days", () => {
+  it("without any variable for outputs, the relay keeps no copies, has no address for links to outputs, and would let such links work for 7 days", () => {
     expect(outputsOf({})).toEqual({
       areOutputsKept: false,
       outputsOrigin: null,

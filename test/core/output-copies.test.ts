@@ -85,7 +85,7 @@ describe("the order to copy the outputs of a task", () => {
     { number: 3, source: IMAGE },
   ];
 
-  it("the order to copy outputs is first given by the change that ends the task, and names every output with a link of the relay", () => {
+  it("the first order to copy outputs is given by the change that ends the task, and names every output that has a link of the relay", () => {
     const ended = finish(anOpenTask(), aReport(aCompletion({ urls: [VIDEO] })), NOW, KEEPING);
     expect(firstOrderOf(anOpenTask(), ended)).toEqual({
       taskId: ID,
@@ -101,7 +101,7 @@ describe("the order to copy the outputs of a task", () => {
     expect(firstOrderOf(null, aFinishedTask())).toBeNull();
   });
 
-  it("the order to copy outputs is repeated after a minute when no copy has ended and nothing says that the order was accepted", () => {
+  it("the order to copy outputs is repeated after a minute when it is not known to be accepted and no copy has ended", () => {
     const duty = orderCopies(task, POLICY);
     expect(duty?.dueAt).toBe(NOW + MINUTE);
     expect(duty?.step(NOW).order.outputs).toEqual(outputs);
@@ -130,7 +130,7 @@ describe("the order to copy the outputs of a task", () => {
     ["was created again and is open", anOpenTask()],
     ["was created again and has ended without outputs", aFinishedTask()],
   ])(
-    "the answer to an order to copy outputs changes nothing when the task %s meanwhile",
+    "the answer to an order to copy outputs changes nothing when, before it comes, the task %s",
     (_, record) => {
       expectUnchanged(record, answers(true));
       expectUnchanged(record, answers(false));
@@ -146,14 +146,14 @@ describe("the order to copy the outputs of a task", () => {
     expect(later?.dueAt).toBe(NOW + MINUTE);
   });
 
-  it("no order to copy outputs is given after the relay's links to the outputs have ended", () => {
+  it("no order to copy outputs is given once the relay's links to these outputs have expired", () => {
     const order = { retryAt: EXPIRES_AT, tries: 9 };
     const { outputs: planned } = task;
     if (planned === null) throw new Error("no outputs");
     expect(orderCopies({ ...task, outputs: { ...planned, order } }, POLICY)).toBeNull();
   });
 
-  it("the order to copy outputs has the customer's sealed key, which the task keeps until its copies have ended", () => {
+  it("the order to copy outputs contains the customer's sealed key, which the task keeps until the copying of its outputs has ended", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
     const keyed = anAttachedTask({}, { submission });
@@ -175,7 +175,7 @@ describe("the order to delete an output", () => {
   const task = aTaskWithOutputs();
   const deletion = { type: "delete_output", number: 1 } as const;
 
-  it("an order to delete an output shows it as deleted under a new version; it is not copied, and no later report changes it", () => {
+  it("an order to delete an output shows it as deleted under a new version of the task; the output is not copied, and no later report changes this", () => {
     const deleted = apply(task, deletion, NOW + SECOND);
     if (!isTerminal(deleted) || deleted.outputs === null) throw new Error("no outputs");
     expect(deleted.version).toBeGreaterThan(task.version);
@@ -189,7 +189,7 @@ describe("the order to delete an output", () => {
     });
   });
 
-  it("an order to delete an output ends the orders to copy when no other output is left to copy", () => {
+  it("an order to delete an output also ends the orders to copy when the task has no other output left to copy", () => {
     const one = apply(task, deletion, NOW + SECOND);
     expect(orderCopies(one, POLICY)?.step(NOW).order.outputs).toMatchObject([{ number: 3 }]);
     const both = apply(one, { ...deletion, number: 3 }, NOW + 2 * SECOND);
@@ -213,7 +213,7 @@ describe("the order to delete an output", () => {
 describe("the report that copies have ended", () => {
   const task = aTaskWithOutputs();
 
-  it("the report of ended copies gives the task a new version with size and type of kept outputs and the reason for lost ones", () => {
+  it("the report that copies have ended gives the task a new version with the size and type of each kept output and the reason for each lost one", () => {
     const end = { expires_at: EXPIRES_AT / SECOND };
     const own = { kept: false, reason: "own_link" };
     expect(outputsIn(task)).toEqual([{ kept: false, ...end }, own, { kept: false, ...end }]);
@@ -227,11 +227,11 @@ describe("the report that copies have ended", () => {
     expect(both.body).toBe(task.body);
   });
 
-  it("the report of ended copies ends the orders to copy when all copies have ended", () => {
+  it("the report that the last copies have ended makes the task order no further copies", () => {
     expect(orderCopies(after(task, ends({ number: 1, state: KEPT })), POLICY)).toBeNull();
   });
 
-  it("the report of ended copies does not change a copy whose end was reported before", () => {
+  it("the report that copies have ended does not change an output whose copy was reported as ended before", () => {
     const first = after(task, ends({ number: 1, state: LOST }));
     expectUnchanged(first, ends({ number: 1, state: KEPT }), NOW + MINUTE);
     expectUnchanged(first, ends({ number: 1, state: LOST }), NOW + MINUTE);
@@ -241,17 +241,17 @@ describe("the report that copies have ended", () => {
     ["of another task with the same id", { ...ends({ number: 1, state: KEPT }), recordedAt: 1 }],
     ["of an output without a link of the relay", ends({ number: 2, state: KEPT })],
     ["of no output", ends()],
-  ])("the report of ended copies changes nothing when it is %s", (_, event) => {
+  ])("the report that copies have ended changes nothing of a task when it is %s", (_, event) => {
     expectUnchanged(task, event);
   });
 
-  it("the report of ended copies changes nothing of a task without outputs, or of an open one", () => {
+  it("the report that copies have ended changes nothing of a task without outputs, or of an open one", () => {
     expectUnchanged(aFinishedTask(), ends({ number: 1, state: KEPT }));
     expectUnchanged(anOpenTask(), ends({ number: 1, state: KEPT }));
     expectUnchanged(null, ends({ number: 1, state: KEPT }));
   });
 
-  it("the report of ended copies causes an operator notice about the lost outputs, and about no others", () => {
+  it("the report that copies have ended causes an operator event about the outputs that were lost, and about no others", () => {
     const lost = after(task, ends({ number: 1, state: KEPT }, { number: 3, state: LOST }), TOLD);
     const details = { outputs: [{ number: 3, reason: "refused" }] };
     expect(lost.notices).toMatchObject([{ kind: "output.lost", version: lost.version, details }]);
@@ -277,7 +277,7 @@ it("before a task is erased, all its outputs with a link of the relay are delete
   expect(outputsToDelete(anOpenTask())).toBeNull();
 });
 
-it("the relay's links in a callback body have the numbers of their outputs, and an output that is not kept has its own link", () => {
+it("a link of the relay in a callback body has the number of its output; an output that the relay does not keep has the upstream's own link there", () => {
   const { output }: { output: unknown } = JSON.parse(aTaskWithOutputs().body);
   expect(output).toMatchObject({
     urls: [relayLink(1), "http://cdn.example.com/a.mp4", relayLink(3)],
@@ -299,7 +299,7 @@ describe("a relay without a bucket, which passes on outputs that open only with 
     expect(outputsIn(task)).toEqual([{ kept: false, reason: "streamed", ...end }]);
   });
 
-  it("in a relay without a bucket, a task keeps the customer's sealed key until its links to outputs end", () => {
+  it("in a relay without a bucket, a task keeps the customer's sealed key until its links to outputs expire", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
     const keyed = anAttachedTask({}, { submission, callbackUrl: null });

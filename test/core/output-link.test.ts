@@ -70,7 +70,7 @@ describe("the relay's link to an output", () => {
     ],
     ["extension", { ...segments, file: segments.file.replace(/mp4$/, "webm") }],
   ])(
-    "the relay's link to an output is not accepted after its %s was replaced by another",
+    "the relay's link to an output is not accepted when its %s was replaced by that of another link",
     async (_, changed) => {
       expect(await readOutputLink(changed, old)).toBeNull();
     },

@@ -14,7 +14,7 @@ const list = [
 const outputs = { expiresAt: NOW + HOUR, list, order: null };
 const ended = aFinishedTask({ outputs, createdAt: NOW - HOUR, recordedAt: NOW - 1 });
 
-it("outputPlaceOf returns an output's own link and state, and its task's end, origin, connection and customer's key", () => {
+it("outputPlaceOf, which finds an output by its number, returns the output's own link and state, and its task's end, origin, connection and customer's key", () => {
   const upstream = { connection: CONNECTION, job: JOB };
   const submission = aSubmission({ state: accepted(), customerKey: aCustomerKey() });
   const task = { ...ended, finishedAt: NOW + 5, upstream, submission };
@@ -23,7 +23,7 @@ it("outputPlaceOf returns an output's own link and state, and its task's end, or
   expect(outputPlaceOf(task, NOW - 1, 3)).toEqual(place);
 });
 
-it("outputPlaceOf returns neither connection nor key for an output of a task without a provider", () => {
+it("outputPlaceOf, which finds an output by its number, returns neither connection nor key when the task has no provider", () => {
   const place = outputPlaceOf(ended, NOW - 1, 2);
   expect(place).toMatchObject({ source: VIDEO, connection: null, customerKey: null });
 });
@@ -34,6 +34,9 @@ it.each<[string, TaskRecord | null, number, number]>([
   ["of an earlier task with the same id", ended, NOW - 2, 3],
   ["of a task that shows the links of its upstream", aFinishedTask(), NOW, 1],
   ["that has the link of its upstream beside others with links of the relay", ended, NOW - 1, 1],
-])("outputPlaceOf returns null for an output %s", (_, record, recordedAt, number) => {
-  expect(outputPlaceOf(record, recordedAt, number)).toBeNull();
-});
+])(
+  "outputPlaceOf, which finds an output by its number, returns null for an output %s",
+  (_, record, recordedAt, number) => {
+    expect(outputPlaceOf(record, recordedAt, number)).toBeNull();
+  },
+);

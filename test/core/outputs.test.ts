@@ -70,7 +70,7 @@ describe("the links in the callback body of a completed task", () => {
     ],
     ["a poll", aPolicy(), aPollEnd(newsAnswer(aCompletion()))],
   ])(
-    "the links in a callback body are those of the relay also when %s has found the result",
+    "the links in a callback body are those of the relay also when the result was found by %s",
     (_, policy, event) => {
       const task = anAttachedTask();
       const ended = finish(task, event, NOW, { ...policy, outputs: OUTPUT_LINKS });
@@ -79,7 +79,7 @@ describe("the links in the callback body of a completed task", () => {
     },
   );
 
-  it("an output that the relay must not fetch has the upstream's own link in the callback body, and still has a number: the output after it has number 2", () => {
+  it("an output that the relay must not fetch has the upstream's own link in the callback body, but is numbered, so that the output after it is number 2", () => {
     const task = endedWith(PLAIN, IMAGE);
     expect(urlsOf(task)).toEqual([PLAIN, relayLink(2)]);
     expect(task.outputs?.list).toEqual([{ number: 2, source: IMAGE, state: COPYING }]);
@@ -90,7 +90,7 @@ describe("the links in the callback body of a completed task", () => {
     expect([urlsOf(task), task.outputs]).toEqual([[PLAIN], null]);
   });
 
-  it("the first 32 outputs that the relay may fetch have its links in the callback body, and all further ones the upstream's own", () => {
+  it("in a callback body, the first 32 outputs that the relay may fetch have links of the relay, and all further outputs the upstream's own", () => {
     const sources = Array.from({ length: 35 }, (_, index) => `${VIDEO}?n=${index + 1}`);
     const task = endedWith(PLAIN, ...sources);
     const links = Array.from({ length: 32 }, (_, index) => relayLink(index + 2));
@@ -118,7 +118,7 @@ it("a result with 200 links of 8,000 characters completes the task also in a rel
 describe("a result that is reported again to a task whose outputs are kept", () => {
   const task = endedWith(VIDEO, PLAIN);
 
-  it("a result reported again with the upstream's own links changes nothing, even when the relay keeps no outputs any more", () => {
+  it("a result that is reported again with the upstream's own links changes nothing, even when the relay has stopped keeping outputs", () => {
     const again = aReport(aCompletion({ urls: [VIDEO, PLAIN] }));
     expectUnchanged(task, again, NOW + DAY, KEEPING);
     expectUnchanged(task, again, NOW + DAY);
@@ -174,7 +174,7 @@ describe("the origin of a task's outputs", () => {
     ["a signed hook", undefined, aPolicy(), aHook(aCompletion(), { isSigned: true })],
     ["a poll", undefined, aPolicy(), aPollEnd(newsAnswer(aCompletion()))],
   ])(
-    "when %s has reported a task's outputs, it is stored whether their origin is unproven: %s",
+    "when %s has reported a task's outputs, the task stores whether it is unproven where they come from: %s",
     (_, isUnproven, policy, end) => {
       const asked: unknown[] = [];
       const linkTo = ({ number, ...output }: LinkableOutput) => {
@@ -188,7 +188,7 @@ describe("the origin of a task's outputs", () => {
     },
   );
 
-  it("the order to copy a task's outputs says that their origin is unproven when it is, and says nothing otherwise", () => {
+  it("the order to copy a task's outputs says so when it is unproven where they come from, and says nothing otherwise", () => {
     const reported = endedWith(VIDEO);
     expect(firstOrderOf(anOpenTask(), reported)).toMatchObject({ isUnproven: true });
     const place = outputPlaceOf(reported, reported.recordedAt, 1);
@@ -199,12 +199,12 @@ describe("the origin of a task's outputs", () => {
   });
 });
 
-it("a record of a task with kept outputs is read from the storage unchanged", () => {
+it("the record of a task with kept outputs is read from the storage with the content with which it was stored", () => {
   const task = endedWith(VIDEO, IMAGE);
   expect(parseRecord(structuredClone(task))).toEqual(task);
 });
 
-it("the links of a result are out of bounds when any one of them is too long", () => {
+it("the links of a result are out of bounds as soon as one of them is too long", () => {
   const longest = VIDEO.padEnd(MAX_OUTPUT_URL_CHARS, "x");
   expect(areUrlsInBounds([VIDEO, longest])).toBe(true);
   expect(areUrlsInBounds([VIDEO, `${longest}x`])).toBe(false);
@@ -215,14 +215,14 @@ it.each([
   ["one of them is passed on", [KEPT, { kind: "streamed" } as const], true],
   ["all of them are kept", [KEPT, KEPT], false],
 ] as const)(
-  "the outputs of a task may still have to be fetched with a key unless each is kept or lost: here %s",
+  "a task's outputs may still have to be fetched with a key unless each of them has been kept or lost: here %s",
   (_, states, isFetched) => {
     const list = states.map((state, index) => ({ number: index + 1, source: IMAGE, state }));
     expect(areFetchedWithKey({ expiresAt: NOW + DAY, list, order: null })).toBe(isFetched);
   },
 );
 
-it("the links of the relay to outputs are made for the connection of the task, and for none when it has none", () => {
+it("the links of the relay to outputs are made for the connection of the task, or for no connection when the task has none", () => {
   const seen: unknown[] = [];
   const linkTo = ({ connection, source }: LinkableOutput) => {
     seen.push(connection);

@@ -33,7 +33,7 @@ it.each([
   [1280, 0],
   [-1280, 720],
 ])(
-  "a video has neither a ratio nor a resolution unless both its sides are known and positive: not with the width %j and the height %j",
+  "a video whose width or height is unknown or not positive has neither a ratio nor a resolution: here with the width %j and the height %j",
   (width, height) => {
     expect([ratioOf(width, height), resolutionOf(width, height)]).toEqual([null, null]);
   },
@@ -48,14 +48,14 @@ it.each([
   ["720P", null, "720p"],
   ["4K", null, "4k"],
 ])(
-  "ratio and resolution are read from a parameter's text that states them or a size in pixels: from %j the ratio %j and the resolution %j",
+  "ratio and resolution of a video are read from a parameter's text that states them or a size in pixels: from %j the ratio %j and the resolution %j",
   (text, ...expected) => {
     expect([ratioIn(text), resolutionIn(text)]).toEqual(expected);
   },
 );
 
 it.each(["adaptive", "auto", "12x12", "000x000", "1280x720x24", "x1280x720", ""])(
-  "from the text %j of a parameter the relay reads neither a ratio nor a resolution",
+  "from the text %j of a parameter the relay reads neither a video's ratio nor its resolution",
   (text) => {
     expect([ratioIn(text), resolutionIn(text)]).toEqual([null, null]);
   },

@@ -21,7 +21,7 @@ describe("waitBeforeMs", () => {
       [0, 0, 0],
     ],
   ])(
-    "waitBeforeMs returns the schedule's waits; a redelivery starts at once and repeats the last wait as often as needed: %s",
+    "waitBeforeMs returns the schedule's wait before a callback attempt; a redelivery starts at once and repeats the last wait as often as needed: %s",
     (_what, policy, ordered, waits) => {
       expect(waits.map((_, index) => waitBeforeMs(policy, index, ordered))).toEqual(waits);
     },
@@ -39,7 +39,7 @@ it.each([
   ["has been due for 8 minutes", 2, 8 * MINUTE],
   ["has been due for a day", 24, 1440 * MINUTE],
 ])(
-  "while the relay is paused, a task whose callback attempt %s checks after %d min (plus up to a quarter at random) whether the pause is over",
+  "while the relay is paused, a task whose callback attempt %s checks after %d min (plus at random up to a quarter) whether the pause is over",
   (_what, minutes, ageMs) => {
     expect(lookWaitMs(ageMs, 0)).toBe(minutes * MINUTE);
     expect(lookWaitMs(ageMs, 0.5)).toBe(1.125 * minutes * MINUTE);

@@ -58,7 +58,7 @@ it.each([
     null,
   ],
 ])(
-  "a job that was submitted with a customer's key can be polled at every connection, also at one without a key of its own, and %s",
+  "a job that was submitted with a customer's key can be polled at every connection, even at one without a key of its own, and %s",
   (_, entry, hookWaitMs) => {
     const result = configuredWith(connections({ a: entry }));
     if (!result.ok) throw new Error("the configuration was refused");

@@ -30,18 +30,18 @@ function polled(slots: PollSlots, tasks: readonly string[], isUrgent = false) {
 }
 
 describe("polls under the poll limit of a connection", () => {
-  it("under a limit of 60 polls a minute, of which 6 are reserved for urgent polls, the other 54 are permitted one every 60 s / 54 = 1.11 s", () => {
+  it("under a limit of 60 polls a minute, of which 6 are reserved for urgent polls, the other 54 are permitted at intervals of 60 s / 54 = 1.11 s", () => {
     const all = waits(new PollSlots(), NAMES.slice(0, 5));
     expect(all).toEqual([0, 1_112, 2_223, 3_334, 4_445]);
   });
 
-  it("under a limit of 1,200 polls a minute, 18 polls that are not urgent, the share of one second, are permitted at the same moment", () => {
+  it("under a limit of 1,200 polls a minute, 18 polls that are not urgent, which are the share of one second, are permitted at the same moment", () => {
     const slots = new PollSlots();
     const all = NAMES.map((name) => slots.take(name, false, 1_200, NOW));
     expect(all.filter((waitMs) => waitMs === 0)).toHaveLength(18);
   });
 
-  it("deferred polls are permitted in the order in which their tasks first asked, when each task asks again after its given wait", () => {
+  it("deferred polls are permitted in the order in which their tasks first asked, when each task asks again after the wait that it was given", () => {
     const done = polled(new PollSlots(), NAMES);
     expect(done.map(({ task }) => task)).toEqual(NAMES);
     expect((done.at(-1)?.at ?? NaN) - NOW).toBeLessThan(2.1 * MINUTE);
@@ -89,12 +89,12 @@ describe("polls under the poll limit of a connection", () => {
     expect((done.at(-1)?.at ?? NaN) - NOW).toBeLessThan(MINUTE);
   });
 
-  it("an urgent poll is permitted as one of the other polls when none of the polls reserved for urgent ones is free", () => {
+  it("when the polls reserved for urgent ones are used up, an urgent poll is permitted as one of the other polls", () => {
     const done = waits(new PollSlots(), NAMES.slice(0, 3), NOW, true);
     expect(done.map((waitMs) => waitMs === 0)).toEqual([true, true, false]);
   });
 
-  it("polls that are not urgent leave the polls reserved for urgent ones unused", () => {
+  it("polls that are not urgent do not use the polls that are reserved for urgent ones", () => {
     const slots = new PollSlots();
     polled(slots, NAMES);
     expect(slots.take("urgent", true, PER_MINUTE, NOW)).toBe(0);
@@ -108,7 +108,7 @@ describe("polls under the poll limit of a connection", () => {
     expect(slots.take(third, false, PER_MINUTE, NOW + secondMs)).toBe(0);
   });
 
-  it("a limit of one poll per minute permits one poll per minute, urgent or not", () => {
+  it("a limit of one poll per minute permits exactly one poll per minute, whether it is urgent or not", () => {
     const slots = new PollSlots();
     expect(slots.take("a", true, 1, NOW)).toBe(0);
     expect(slots.take("b", true, 1, NOW)).toBeGreaterThanOrEqual(MINUTE);
@@ -141,7 +141,7 @@ const demands = fc.array(
   { maxLength: 600 },
 );
 
-it("no period of 60 seconds has more polls than the limit per minute, whenever tasks ask and however late they ask again", () => {
+it("no period of 60 seconds has more polls than the limit per minute, whenever tasks ask for polls and however late they ask again", () => {
   fc.assert(
     fc.property(demands, fc.integer({ min: 1, max: 90 }), (demand, perMinute) => {
       const slots = new PollSlots();

@@ -49,7 +49,7 @@ function pollTimes(task: TaskRecord, count: number, from: number): readonly numb
 }
 
 describe("a poll", () => {
-  it("the poll of a task is due exactly at its planned time, and names the task's id, the connection, the job and whether the poll is urgent", () => {
+  it("the poll of a task is due exactly at its planned time, and has the task's id, the connection, the job and whether the poll is urgent", () => {
     expect(wakeAt(attached, POLICY)).toBe(FIRST_POLL);
     expect(nextStep(attached, POLICY, FIRST_POLL - 1)).toBeNull();
     expect(nextStep(attached, POLICY, FIRST_POLL)).toEqual({
@@ -88,7 +88,7 @@ describe("a poll", () => {
 });
 
 describe("the time of the next poll", () => {
-  it("a job whose hook is not expected is polled at the ages of about 4, 6, 8 and 10 s", () => {
+  it("a job about which no hook is expected is polled at the ages of about 4, 6, 8 and 10 s", () => {
     expect(pollTimes(attached, 4, NOW)).toEqual([4_187, 6_187, 8_187, 10_187]);
   });
 
@@ -98,7 +98,7 @@ describe("the time of the next poll", () => {
     expect(pollTimes(moved, 2, NOW)).toEqual([120_000, first]);
   });
 
-  it("a hook postpones the next poll also when the job reported success without output more than ten minutes before", () => {
+  it("a hook postpones the next poll also when the job was reported successful but without output more than ten minutes before", () => {
     const answer = { kind: "no_output", since: NOW, statusCode: null, word: null } as const;
     const hourLater = NOW + HOUR;
     const moved = anAttachedTask({ answer, postponedTo: hourLater + 2 * MINUTE });
@@ -113,7 +113,7 @@ describe("the time of the next poll", () => {
     expect(wakeAt(record, POLICY)).toBe(FIRST_POLL);
   });
 
-  it("an unsigned hook that claims the end of the job makes polls due at once and every 15 s for two minutes, in addition to the usual polls", () => {
+  it("an unsigned hook that claims the end of the job makes polls due at once and then every 15 s for two minutes, in addition to the usual polls", () => {
     const hinted = anAttachedTask({
       postponedTo: NOW + HOUR,
       hint: { at: NOW + 7, status: "completed" },
@@ -130,7 +130,7 @@ describe("the time of the next poll", () => {
     });
   });
 
-  it("a hook that claims the end of the job during a poll makes another poll due, because the answer may be older than the hook", () => {
+  it("a hook that claims the end of the job while a poll runs makes another poll due, because the poll's answer may be older than the hook", () => {
     const record = apply(attached, aHook(aCompletion()), FIRST_POLL, polled(FIRST_POLL));
     expect(wakeAt(record, polled(FIRST_POLL))).toBe(FIRST_POLL + LIMITS.gapMs);
   });
@@ -161,7 +161,7 @@ describe("the time of the next poll", () => {
     expect(nextStep(task, policy, at - 1)).toBeNull();
   });
 
-  it("while the relay is paused, the older the job of a task is, the longer the task waits between its checks whether the pause is over", () => {
+  it("while the relay is paused, the time between a task's checks whether the pause is over is longer the older the job is", () => {
     const policy = aPolicy({ pausedAt: NOW + HOUR, polledAt: NOW + HOUR - 1 });
     expect(wakeAt(attached, policy)).toBe(NOW + HOUR + 15 * MINUTE);
   });
@@ -186,13 +186,13 @@ describe("a poll that was deferred to keep the limit of its connection", () => {
       DEFERRED_TO,
     ],
   ])(
-    "a poll deferred to keep its connection's limit is made after the wait, or before at the deadline or when a hook claims the end: %s",
+    "a poll deferred to keep its connection's limit is made after its wait, but earlier at the deadline or when a hook claims the end of the job: %s",
     (_, task, at) => {
       expect(wakeAt(task, deferred)).toBe(at);
     },
   );
 
-  it("an urgent poll that was deferred to keep the limit of its connection waits as long as any other, even past its task's deadline", () => {
+  it("an urgent poll that was deferred to keep the limit of its connection waits as long as any other deferred poll, even past its task's deadline", () => {
     const task = anAttachedTask({}, { deadlineAt: FIRST_POLL });
     expect(wakeAt(task, deferred)).toBe(DEFERRED_TO);
     expect(nextStep(task, deferred, DEFERRED_TO)).toMatchObject({ kind: "poll" });
@@ -210,7 +210,7 @@ describe("a poll that was deferred to keep the limit of its connection", () => {
   );
 });
 
-it("regular polls that become due while a poll waits for its answer are left out, not made later", () => {
+it("regular polls that become due while another poll waits for its answer are left out, and are not made later", () => {
   const answered = aPolicy({
     polledAt: FIRST_POLL,
     askedAt: FIRST_POLL,
@@ -230,7 +230,7 @@ it("when a hook claims the end of the job while a poll waits for its answer, ano
 });
 
 it.each([0, 0.5, 1])(
-  "a provider's own error that names a wait of an hour postpones the next poll by an hour plus 12 minutes times a random number, here %d",
+  "a provider's error that asks for a wait of an hour postpones the next poll by an hour plus 12 minutes times a random number from 0 to 1, here %d",
   (jitter) => {
     const policy = polled(FIRST_POLL, { jitter });
     const error = { kind: "unanswered", retryAfterMs: HOUR } as const;
@@ -257,7 +257,7 @@ describe("a provider that limits the rate of polls", () => {
     expectUnchanged(record, again, FIRST_POLL + SECOND, polled(FIRST_POLL));
   });
 
-  it("a hook causes no poll before the end of a provider's rate limit, even if the limit ends before the next planned poll", () => {
+  it("a hook causes no poll before a provider's rate limit is over, even if the limit ends before the next planned poll", () => {
     const asked = polled(NOW + 2 * HOUR);
     const limited = apply(attached, aPollEnd(rateLimited(30 * SECOND)), NOW + 2 * HOUR, asked);
     expect(wakeAt(limited, asked)).toBeGreaterThan(NOW + 2 * HOUR + 30 * SECOND);
@@ -270,7 +270,7 @@ describe("a provider that limits the rate of polls", () => {
     expect(record).toMatchObject({ tracking: { poll: { notBefore: THEN + HOUR } } });
   });
 
-  it("a poll that was not sent, to keep the poll limit of its connection, does not count as an answer of the provider", () => {
+  it("a poll that was not sent because of its connection's poll limit does not count as an answer of the provider", () => {
     const silent = anAttachedTask({ unansweredSince: NOW });
     expectUnchanged(silent, aPollEnd({ kind: "deferred", waitMs: SECOND }), THEN);
   });

@@ -52,7 +52,7 @@ function codeOf(record: TaskRecord): unknown {
 }
 
 describe("the deadline of a task whose upstream can be polled", () => {
-  it("a task whose upstream can be polled does not fail at once at its deadline: the upstream is polled first", () => {
+  it("when the upstream can be polled, a task does not fail the moment its deadline comes: the upstream is polled first", () => {
     expect(wakeAt(task, POLICY)).toBe(deadlineAt);
     expect(nextStep(task, POLICY, deadlineAt - 1)).toBeNull();
     for (const now of [deadlineAt, deadlineAt + DAY]) {
@@ -60,7 +60,7 @@ describe("the deadline of a task whose upstream can be polled", () => {
     }
   });
 
-  it("a task is polled once more after its deadline when a poll that was sent before the deadline gets no answer", () => {
+  it("when a poll that was sent before the task's deadline gets no answer, the task is polled once more after the deadline", () => {
     const askedAt = deadlineAt - 1;
     expect(apply(task, aPollEnd(UNANSWERED, { askedAt }), LATE).status).toBe(task.status);
     expect(nextStep(task, aPolicy({ polledAt: askedAt }), LATE)).toMatchObject({ kind: "poll" });
@@ -103,7 +103,7 @@ describe("an upstream that is still at work at the deadline", () => {
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
   ] as const)(
-    "a poll at a task's deadline that reports %s moves the deadline to the answer's time plus a quarter of the time from creation to deadline",
+    "when a poll at the deadline reports %s, the deadline moves to the time of the answer plus a quarter of the time from the task's creation to its deadline",
     (_what, news, status) => {
       expect(asked(newsAnswer(news))).toEqual({
         ...task,
@@ -129,7 +129,7 @@ describe("an upstream that is still at work at the deadline", () => {
     expect(wakeAt(record, POLICY)).toBe(LATE + 10 * MINUTE);
   });
 
-  it("a task's deadline is extended when the poll at the deadline gets no answer but a hook arrived meanwhile; the upstream is polled again", () => {
+  it("a task's deadline is extended when the poll at the deadline gets no answer but a hook came during it; the upstream is polled again", () => {
     const nudged = afterwards(transition(task, aHook(aCompletion()), POLICY, LATE));
     const end = aPollEnd(UNANSWERED, { askedAt: deadlineAt });
     const record = apply(nudged, end, LATE + 1);
@@ -161,7 +161,7 @@ describe("success without output near the deadline", () => {
     ["a poll whose key is refused", UNAUTHORIZED],
     ["a poll whose answer is not understood", { kind: "unclear", statusCode: 404, word: null }],
   ] as const)(
-    "in the ten minutes after a poll found success without output, %s changes nothing, even past the deadline; later the kind of this answer is stored",
+    "for ten minutes after a poll first found success without output, %s changes nothing, even past the deadline; from then on, the task stores it as the latest answer",
     (_what, answer) => {
       const [endAt, tracking] = [since + 10 * MINUTE, { ...reported.tracking, isExtended: true }];
       const early = anAttachedTask({}, { deadlineAt: since + MINUTE, tracking });
@@ -212,7 +212,7 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
 
   it.each([
     ["its connection has no API key", task, NO_KEY],
-    ["it has no attached job", aProvidedTask({ deadlineAt }), POLICY],
+    ["the task has no attached job", aProvidedTask({ deadlineAt }), POLICY],
     ["the upstream has forgotten the job", task, forgetful],
   ])("a task fails at its deadline without a poll when %s", (_what, open, policy) => {
     expect(nextStep(open, policy, deadlineAt - 1)).toBeNull();
@@ -221,7 +221,7 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
     expect(codeOf(record)).toBe("upstream_timeout");
   });
 
-  it("a task is polled only as long as the upstream keeps its job; after that, an unsigned hook is enough to end the task", () => {
+  it("a task is polled only as long as the upstream keeps its job; after that time, an unsigned hook is enough to end the task", () => {
     const last = anAttachedTask({ postponedTo: NOW + HOUR - 1 }, { deadlineAt });
     const old = anAttachedTask({ postponedTo: NOW + HOUR }, { deadlineAt });
     expect(nextStep(last, forgetful, NOW + HOUR - 1)).toMatchObject({ kind: "poll" });
@@ -230,7 +230,7 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
     expect(finish(old, hook, NOW + HOUR, forgetful).status).toBe("completed");
   });
 
-  it("a poll that was deferred to keep the limit of its connection is made after its wait, even if the upstream then keeps the job no longer", () => {
+  it("a poll that was deferred to keep its connection's limit is made after its wait, even if the upstream no longer keeps the job then", () => {
     const due = anAttachedTask({ postponedTo: NOW + HOUR - 1 }, { deadlineAt: NOW + HOUR - 1 });
     const pollDeferredAt = NOW + HOUR - 1;
     const deferred = { ...forgetful, pollDeferredAt, pollDeferredTo: NOW + HOUR + 7 * SECOND };
@@ -238,7 +238,7 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
     expect(nextStep(due, deferred, NOW + HOUR + 7 * SECOND)).toMatchObject({ kind: "poll" });
   });
 
-  it("a task is polled at any age when the upstream keeps jobs for ever", () => {
+  it("a task is polled however old it is when the upstream keeps jobs for ever", () => {
     const mindful = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, maxAgeMs: null }]]) });
     const old = anAttachedTask({ postponedTo: NOW + 300 * DAY }, { deadlineAt: NOW + 365 * DAY });
     expect(nextStep(old, mindful, NOW + 300 * DAY)).toMatchObject({ kind: "poll" });

@@ -56,7 +56,7 @@ describe("a poll that reports the end", () => {
     ["completed", aCompletion(), null],
     ["failed", anUpstreamFailure(), anUpstreamFailure().failure],
   ] as const)(
-    "a poll that reports %s ends the task and opens its first callback attempt",
+    "a poll that reports %s ends the task, and its first callback attempt begins",
     (status, news, failure) => {
       for (const from of [task, processing]) {
         const record = finish(from, aPollEnd(newsAnswer(news)), THEN);
@@ -66,7 +66,7 @@ describe("a poll that reports the end", () => {
     },
   );
 
-  it("a poll that reports a failure puts the upstream's error into the callback body", () => {
+  it("when a poll reports a failure, the callback body has the upstream's error", () => {
     const failed = aPollEnd(newsAnswer(anUpstreamFailure()));
     const { error } = anUpstreamFailure();
     expect(JSON.parse(finish(task, failed, THEN).body)).toMatchObject({ error });
@@ -83,7 +83,7 @@ describe("a poll that reports the end", () => {
     ],
     ["no parameter, because none was submitted", null, {}],
   ])(
-    "the callback's metadata is that of the result, plus the submitted parameters that the result does not report: here %s",
+    "the callback's metadata is that of the result, completed by the submitted parameters where the result states nothing: here %s",
     (_what, submitted, added) => {
       const metadata = { seed: 7, ratio: "9:16", fps: 3 };
       const open = anAttachedTask({}, { registration: submitted });
@@ -124,7 +124,7 @@ describe("a poll that reports no end", () => {
     ["that the provider refuses by its rate limit", rateLimited(), task, anAnswer("limited", THEN)],
     ["whose key the provider refuses", UNAUTHORIZED, task, anAnswer("unauthorized", THEN)],
   ] as const)(
-    "a poll %s is counted, the kind of its answer is stored, and the task keeps its status; a second poll with the same answer stores nothing",
+    "after a poll %s the task stores this type of answer and counts the poll, but keeps its status; a second poll with the same answer stores nothing",
     (_what, answer, open, kind) => {
       const record = after(answer, open);
       const poll = aPlan({ answer: kind });
@@ -133,7 +133,7 @@ describe("a poll that reports no end", () => {
     },
   );
 
-  it("the first unanswered poll is counted and its time stored, a second unanswered poll stores nothing, and an answer removes the time", () => {
+  it("the task counts the first unanswered poll and stores its time; a second unanswered poll stores nothing, and the next answer removes the time", () => {
     const silent = after(UNANSWERED);
     const tracking = { ...task.tracking, poll: aPlan({ unansweredSince: THEN }) };
     expect(silent).toEqual({ ...task, tracking, counts: ONE_POLL });
@@ -143,12 +143,12 @@ describe("a poll that reports no end", () => {
     });
   });
 
-  it("an unanswered poll does not replace the stored kind of the latest answer", () => {
+  it("an unanswered poll leaves the stored type of the latest answer as it is", () => {
     const silent = anAttachedTask({ answer: anAnswer("queued", NOW), unansweredSince: NOW });
     expectUnchanged(silent, aPollEnd(UNANSWERED), THEN);
   });
 
-  it("a shorter wait that the provider names later does not replace a longer one that is not over", () => {
+  it("a shorter wait that the provider asks for does not replace a longer one that it asked for before and that is not over", () => {
     const waiting = anAttachedTask({ answer: anAnswer("limited", NOW), notBefore: THEN + HOUR });
     expectUnchanged(waiting, aPollEnd(rateLimited(MINUTE)), THEN);
   });
@@ -162,7 +162,7 @@ describe("a poll that reports no end", () => {
     });
   });
 
-  it("when a provider's API key was removed during a poll that the provider then refused, the kind of this answer is stored and the poll counted", () => {
+  it("when a provider's API key was removed during a poll that the provider then refused, the task stores that its key was refused and counts the poll", () => {
     const record = apply(task, aPollEnd(UNAUTHORIZED), THEN, NO_KEY);
     const poll = aPlan({ answer: anAnswer("unauthorized", THEN) });
     expect(record).toEqual({ ...task, tracking: aTracking({ poll }), counts: ONE_POLL });
@@ -178,7 +178,7 @@ describe("success without output", () => {
   const since = NOW + MINUTE;
   const reported = anAttachedTask({ answer: anAnswer("no_output", since) });
 
-  it("a job that reports success without output is polled again 15, 30, 60, 120, 300 and 600 s after its first such answer", () => {
+  it("a job is polled again 15, 30, 60, 120, 300 and 600 s after a poll has found it successful but without output for the first time", () => {
     const first = apply(task, emptyPollEnd(since), since);
     expect(first).toMatchObject({ tracking: { poll: { answer: anAnswer("no_output", since) } } });
     const times: number[] = [];
@@ -188,7 +188,7 @@ describe("success without output", () => {
     expect(times).toEqual([15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND));
   });
 
-  it("a task fails when the upstream reports success without output for ten minutes, and not before", () => {
+  it("a task fails when its upstream has reported success without output for ten minutes, and not before", () => {
     const endAt = since + 10 * MINUTE;
     expectUnchanged(reported, emptyPollEnd(endAt - 1), endAt - 1);
     const { body, failure } = finish(reported, emptyPollEnd(endAt), endAt);
@@ -211,7 +211,7 @@ describe("success without output", () => {
     expect(finish(early, { type: "deadline" }, endAt).status).toBe("failed");
   });
 
-  it("a task whose deadline has come is not failed by the first report of success without output", () => {
+  it("a task past its deadline does not fail when a poll reports success without output for the first time", () => {
     const due = anAttachedTask({}, { deadlineAt: since });
     expect(apply(due, emptyPollEnd(since), since)).toMatchObject({
       status: "pending",
@@ -223,7 +223,7 @@ describe("success without output", () => {
     ["success with output completes the task", newsAnswer(aCompletion()), "completed"],
     ["processing makes the task processing", newsAnswer(PROCESSING), "processing"],
   ] as const)(
-    "a task whose poll reported success without output takes the report of its next poll as usual: %s",
+    "after a poll that reported success without output, a task treats the next poll's report as usual: %s",
     (_what, answer, status) => {
       const record = apply(reported, aPollEnd(answer), THEN);
       expect(record.status).toBe(status);

@@ -35,7 +35,7 @@ it.each<[string, PriceRule, PricedResult, number]>([
   ["a number of tokens", BY_TOKENS, tokens(2_000), 30],
   ["tokens for less than the minimum", BY_TOKENS, tokens(1), 10],
   ["tokens for a fraction of a credit more, rounded up", BY_TOKENS, tokens(2_001), 31],
-  ["tokens for exactly the hold", BY_TOKENS, tokens(13_333.3333), 200],
+  ["tokens for exactly the charged credits", BY_TOKENS, tokens(13_333.3333), 200],
   ["seconds at a rate by resolution", BY_SECONDS, shown({ duration: 5, resolution: "720p" }), 25],
   [
     "seconds at a rate with a fraction, rounded up once",
@@ -50,7 +50,7 @@ it.each<[string, PriceRule, PricedResult, number]>([
     29,
   ],
 ])(
-  "a completed task whose price depends on usage is charged for %s",
+  "a completed task whose price depends on usage costs what its rule gives for %s",
   (_what, rule, result, credits) => {
     expect(decidePrice(200, rule, result)).toEqual({
       final: { credits, basis: rule.by },
@@ -99,7 +99,7 @@ it.each([
   ["by a thousand credits", 80_000, 1_000],
   ["by more than can be counted", 1e30, Number.MAX_SAFE_INTEGER],
 ])(
-  "when a price by usage is above the charged credits %s, the task costs the charged credits, and the decision says how many are missing",
+  "when a price by usage is above the charged credits %s, the task costs only the charged credits, and it is stored how many are missing",
   (_what, count, missing) => {
     expect(decidePrice(200, BY_TOKENS, tokens(count))).toEqual({
       final: { credits: 200, basis: "usage" },
@@ -125,7 +125,7 @@ describe("ceilOfProduct", () => {
     },
   );
 
-  it("ceilOfProduct, which multiplies decimals exactly and rounds up once, agrees with exact whole numbers for random decimals", () => {
+  it("ceilOfProduct, which multiplies decimals and rounds up once, gives the same as exact computation with whole numbers for random decimals", () => {
     const places = fc.record({
       digits: fc.integer({ min: 1, max: 10 ** 9 }),
       scale: fc.integer({ min: 0, max: 6 }),

@@ -32,7 +32,7 @@ function aStep(
   };
 }
 
-it("the totals of a time range are the sums over its hours, and its success rate is unknown while no callback has ended", () => {
+it("the numbers for a time range are the sums over its hours, and the success rate is unknown while no callback has ended", () => {
   const steps = [
     aStep(
       { delivered: 6, failed: 1, attempts: 9, outcomes: { delivered: 6, timeout: 2, rejected: 1 } },

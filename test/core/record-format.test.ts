@@ -45,9 +45,12 @@ it("the message about a task record with several unreadable fields names each of
 it.each([
   ["a format number that is a text", { ...anOpenTask(), v: "3" }],
   ["a text instead of an object", "3"],
-])("a task record with %s is refused without naming a build that knows it", (_, stored) => {
-  expect(() => parseRecord(stored)).toThrow(/^unreadable task record: v?$/);
-});
+])(
+  "a task record with %s is refused with a message that names no build that could read it",
+  (_, stored) => {
+    expect(() => parseRecord(stored)).toThrow(/^unreadable task record: v?$/);
+  },
+);
 
 it.each([["720p"], [null], [true]])(
   "a task record in which the metadata of a stored hook is %j instead of an object is refused, and the message names the field",
@@ -75,7 +78,7 @@ it.each([
   },
 );
 
-it("a task record that this release could not read again is refused before it is stored, and a readable one is not", () => {
+it("a task record that this release could not read again is refused before it is stored, and a readable one is stored", () => {
   for (const task of [anOpenTask(), aFinishedTask()]) {
     requireReadable(task);
     const broken = { ...task, recordedAt: -1 };
@@ -103,7 +106,7 @@ function withValueAt(value: unknown, [name, ...rest]: Path, other: unknown): unk
   return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries);
 }
 
-it("each task record that the previous release has stored can be read; with a value of a foreign type at any one place, it is refused", () => {
+it("each task record that the previous release has stored can be read, and is refused once any one value in it is replaced by one of a foreign type", () => {
   const foreign = Symbol("no stored value");
   const read = Object.entries(records).flatMap(([fact, stored]) => {
     expect(parseRecord(stored)).toEqual(stored);

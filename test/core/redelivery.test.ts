@@ -48,7 +48,7 @@ function due(afterMs: number): CallbackState {
 }
 
 describe("a redelivery", () => {
-  it("a redelivery starts a series at once with the next attempt number, and changes neither the task's result nor the callback's body", () => {
+  it("a redelivery starts further callback attempts at once, with the next attempt number, and changes neither the task's result nor the callback's body", () => {
     expect(finish(failed, aRedelivery(), NOW + HOUR)).toEqual({
       ...failed,
       version: NOW + HOUR,
@@ -62,13 +62,13 @@ describe("a redelivery", () => {
     });
   });
 
-  it("a redelivery starts at once even if the schedule has a wait before the first attempt", () => {
+  it("the first attempt of a redelivery starts at once even if the schedule of callback attempts begins with a wait", () => {
     const policy = aPolicy({ scheduleMs: [MINUTE, MINUTE] });
     const { state } = callbackOf(apply(failed, aRedelivery(), NOW, policy));
     expect(state).toEqual(runningSince(NOW, 4));
   });
 
-  it("each redelivery starts a series of callback attempts with the next series number", () => {
+  it("the callback attempts of each redelivery are a series of their own, with the next series number", () => {
     const second: TimedEvent[] = [anHourLater, [HOUR, anEnd(2)]];
     const third: TimedEvent[] = [
       [2 * HOUR, aRedelivery()],
@@ -88,7 +88,7 @@ describe("a redelivery", () => {
     });
   });
 
-  it("a redelivery ordered while the relay is paused is accepted, and none of its attempts starts yet", () => {
+  it("a redelivery that is ordered while the relay is paused is accepted, but none of its callback attempts starts yet", () => {
     const paused = aPolicy({ pausedAt: NOW + 2 * HOUR });
     expect(callbackAfter(...delivered, [HOUR, aRedelivery(), paused])).toMatchObject({
       lastNumber: 1,
@@ -97,7 +97,7 @@ describe("a redelivery", () => {
     });
   });
 
-  it("a redelivery ordered while a pause holds an attempt back adds no attempt: the waiting attempt gets the redelivery's URL and Idempotency-Key", () => {
+  it("a redelivery ordered while a pause holds back a callback attempt adds no attempt: the waiting one gets the redelivery's URL and Idempotency-Key", () => {
     const paused = aPolicy({ pausedAt: NOW + 2 * HOUR });
     const waiting = aFinishedTask({ callback: aCallback({ state: due(HOUR), deliveredAt: null }) });
     expectUnchanged(waiting, aRedelivery(), NOW + HOUR, paused);
@@ -134,7 +134,7 @@ describe("a redelivery", () => {
   );
 
   it.each(["rejected", "delivered"] as const)(
-    "after a redelivery with the outcome %s, the record still has the time at which the callback was first delivered",
+    "after a redelivery with the outcome %s, the record still has the time at which the callback was delivered for the first time",
     (outcome) => {
       const callback = callbackAfter(...delivered, anHourLater, [HOUR, anEndAs(2, outcome)]);
       const kind = outcome === "delivered" ? "delivered" : "failed";
@@ -142,7 +142,7 @@ describe("a redelivery", () => {
     },
   );
 
-  it("the record of a callback after 25 attempts has the latest 20 with their numbers, and counts the outcomes of the 5 that it dropped", () => {
+  it("the record of a callback after 25 attempts has the latest 20 with their numbers, and of the 5 before them only the counts of their outcomes", () => {
     const rounds = Array.from({ length: 24 }, (_, i): TimedEvent[] => [
       [i, aRedelivery()],
       [i, anEnd(i + 2)],
@@ -157,7 +157,7 @@ describe("a redelivery", () => {
 });
 
 describe("a redelivery to another URL", () => {
-  it("a redelivery to another URL replaces the task's callback URL from then on; earlier attempts are still shown with their own URL", () => {
+  it("a redelivery to another URL replaces the task's callback URL from then on; earlier attempts are still shown with the URL to which they went", () => {
     const repaired: TimedEvent[] = [
       ...delivered,
       [HOUR, aRedelivery({ callbackUrl: URL_B })],
@@ -168,7 +168,7 @@ describe("a redelivery to another URL", () => {
     expect(callbackAfter(...repaired, [2 * HOUR, aRedelivery()]).url).toBe(URL_B);
   });
 
-  it("a redelivery to a URL adds a callback to a task that had none, and starts its series of callback attempts with number 2", () => {
+  it("a redelivery to a URL gives a callback to a task that had none, and its callback attempts are series number 2", () => {
     const task = aFinishedTask({ callback: null });
     expect(callbackOf(apply(task, aRedelivery({ callbackUrl: URL_B })))).toEqual({
       url: URL_B,
@@ -206,7 +206,7 @@ describe("a redelivery is refused", () => {
     expect(decision).toEqual({ kind: "reject", rejection: { code: "no_callback", task } });
   });
 
-  it("a redelivery is refused while a series of attempts is running, even when it names a URL", () => {
+  it("a redelivery is refused while callback attempts are still being made, even when it names a URL", () => {
     expectRefused(unsettled(due(0)), aRedelivery({ callbackUrl: URL_A }), "series_running");
   });
 });
@@ -232,24 +232,24 @@ describe("the Idempotency-Key of a redelivery", () => {
   const running = finish(failed, keyed);
   const settled = finish(running, anEnd(4));
 
-  it("a redelivery repeated with the same Idempotency-Key starts no second series of attempts, neither while the first one runs nor after it", () => {
+  it("a redelivery repeated with the same Idempotency-Key starts no further callback attempts, neither during those of the first order nor afterwards", () => {
     for (const record of [running, settled]) expectUnchanged(record, keyed, NOW + HOUR);
   });
 
-  it("a redelivery repeated with its Idempotency-Key after orders with another key, or without one, starts nothing", () => {
+  it("an earlier redelivery that is repeated with its Idempotency-Key starts nothing, even after redeliveries with another key or without one", () => {
     const record = afterRedeliveries(failed, ...keys("k1", "k2"), { idempotencyKey: null });
     expectUnchanged(record, keyed);
     expectUnchanged(record, aRedelivery({ idempotencyKey: "k2" }));
   });
 
-  it("a redelivery with a new Idempotency-Key starts another series of attempts", () => {
+  it("a redelivery with a new Idempotency-Key starts further callback attempts", () => {
     const callback = callbackOf(apply(settled, aRedelivery({ idempotencyKey: "k2" })));
     expect(callback.series.number).toBe(3);
     expect(callback.keyedRedeliveries.operator.map(({ key }) => key)).toEqual(["k1", "k2"]);
   });
 
   it.each(ORDERERS)(
-    "a task remembers the last eight Idempotency-Keys with which the %s ordered redeliveries; an older key starts a redelivery again",
+    "a task remembers the last eight Idempotency-Keys with which the %s ordered redeliveries; with an older key, a redelivery starts again",
     (orderedBy) => {
       const names = ["k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9"];
       const orders = keys(...names).map((order) => ({ ...order, orderedBy }));
@@ -262,7 +262,7 @@ describe("the Idempotency-Key of a redelivery", () => {
     },
   );
 
-  it("redeliveries by the operator make the task forget no Idempotency-Key of the account that owns it", () => {
+  it("redeliveries by the operator do not make the task forget an Idempotency-Key of the account that owns the task", () => {
     const own = { idempotencyKey: "k1", orderedBy: "owner" } as const;
     const others = keys("k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9");
     expectUnchanged(afterRedeliveries(failed, own, ...others), aRedelivery(own));
@@ -289,7 +289,7 @@ describe("the Idempotency-Key of a redelivery", () => {
     expect(callbackOf(apply(failed, aRedelivery())).keyedRedeliveries.operator).toEqual([]);
   });
 
-  it("repeating a redelivery that was merged into an attempt held back by a pause starts nothing, even after further redeliveries", () => {
+  it("repeating a redelivery that was merged into a callback attempt held back by a pause starts nothing, even after further redeliveries", () => {
     const paused = aPolicy({ pausedAt: NOW });
     const state = { kind: "due", nextAttemptAt: NOW } as const;
     let record: TaskRecord = aFinishedTask({ callback: aCallback({ state, attempts: [] }) });
@@ -303,18 +303,21 @@ describe("a redelivery under a remembered Idempotency-Key with another callback_
     ["a callback_url, when the first named none", null, URL_A],
     ["another callback_url than the first", URL_A, URL_B],
     ["no callback_url, when the first named one", URL_B, null],
-  ])("a redelivery under the same Idempotency-Key is refused if it names %s", (_, first, then) => {
-    const order = aRedelivery({ idempotencyKey: "k1", callbackUrl: first });
-    const other = aRedelivery({ idempotencyKey: "k1", callbackUrl: then });
-    const running = finish(failed, order);
-    const settled = finish(running, anEnd(4));
-    for (const record of [running, settled, afterRedeliveries(settled, ...keys("k2"))]) {
-      expectRefused(record, other, "idempotency_key_reused");
-      expectUnchanged(record, order);
-    }
-  });
+  ])(
+    "a redelivery under an Idempotency-Key that was used before is refused if it now names %s",
+    (_, first, then) => {
+      const order = aRedelivery({ idempotencyKey: "k1", callbackUrl: first });
+      const other = aRedelivery({ idempotencyKey: "k1", callbackUrl: then });
+      const running = finish(failed, order);
+      const settled = finish(running, anEnd(4));
+      for (const record of [running, settled, afterRedeliveries(settled, ...keys("k2"))]) {
+        expectRefused(record, other, "idempotency_key_reused");
+        expectUnchanged(record, order);
+      }
+    },
+  );
 
-  it("a redelivery under an Idempotency-Key that only another caller has used with another callback_url is accepted", () => {
+  it("a redelivery is accepted although another caller has used its Idempotency-Key with another callback_url", () => {
     const record = afterRedeliveries(failed, { idempotencyKey: "k1", callbackUrl: URL_A });
     const other = aRedelivery({ idempotencyKey: "k1", callbackUrl: URL_B, orderedBy: "owner" });
     expect(callbackOf(apply(record, other)).url).toBe(URL_B);

@@ -78,7 +78,7 @@ describe.each(failures)(
       );
     });
 
-    it(`when a charged task fails because of ${what}, its refund is the only next step and is due at once`, () => {
+    it(`when a charged task fails because of ${what}, the refund is the only step planned next, and is due at once`, () => {
       const refund = { taskId: ID, accountId: ACCOUNT.id, chargeId: CHARGE_ID, amount: PRICE };
       expect(wakeAt(failed, POLICY)).toBe(later);
       for (const at of [later, later + 365 * DAY]) {
@@ -111,7 +111,7 @@ describe.each(failures)(
 );
 
 describe("a charged task that completes", () => {
-  it("a charged task that completes keeps its charge, and its callback is sent at once", () => {
+  it("a charged task that completes is not refunded, and its callback is sent at once", () => {
     const completed = finish(aChargedTask(), aReport(), later);
     expect(completed.credits).toEqual(credits());
     expect(completed.callback?.state).toEqual(runningSince(later));
@@ -128,7 +128,7 @@ describe("the end of a refund", () => {
     expiresAt: later + 28 * DAY,
   };
 
-  it("a successful refund is recorded and opens the first callback attempt in one commit", () => {
+  it("a successful refund and the start of the first callback attempt are stored in one commit", () => {
     const callback = aHeldCallback();
     expect(finish(held, aRefundEnd(true), later)).toEqual({
       ...refunded,
@@ -144,20 +144,20 @@ describe("the end of a refund", () => {
   it.each([
     ["after the first wait of the schedule", aPolicy({ scheduleMs: [MINUTE, 0] }), MINUTE],
     ["after the pause, when the relay is paused", aPolicy({ pausedAt: later }), MINUTE],
-  ])("a successful refund lets the first callback attempt start %s", (_what, policy, waitMs) => {
+  ])("after a successful refund, the first callback attempt starts %s", (_what, policy, waitMs) => {
     const record = finish(held, aRefundEnd(true), later, policy);
     expect(record.callback?.state.kind).toBe("due");
     expect(wakeAt(record, policy)).toBe(later + waitMs);
   });
 
-  it("a task without a callback waits only for its erasure after a successful refund", () => {
+  it("a task without a callback has no step left after a successful refund but its erasure", () => {
     const silent = { ...held, callback: null };
     const record = finish(silent, aRefundEnd(true), later);
     expect(record).toEqual({ ...refunded, callback: null });
     expect(wakeAt(record, POLICY)).toBe(later + 28 * DAY);
   });
 
-  it("a refund without an answer is repeated after 5 s, then after twice the wait each time, and at last every 5 min without end", () => {
+  it("a refund that gets no answer is repeated after 5 s, then each time after twice the wait up to 5 min, without end", () => {
     let record: TaskRecord = held;
     const waits: number[] = [];
     let now = NOW;
@@ -178,7 +178,7 @@ describe("the end of a refund", () => {
     expect(done.callback?.state).toEqual(runningSince(now));
   });
 
-  it("a repeated answer to a refund does not restart the series of callback attempts", () => {
+  it("when the ledger's answer to a refund comes a second time, the callback attempts do not begin anew", () => {
     for (const kind of ["delivered", "failed"] as const) {
       const callback = aCallback({ state: { kind } });
       const done = finish(aRefundingTask({ callback }), aRefundEnd(true), later);
@@ -192,7 +192,7 @@ describe("the end of a refund", () => {
     ["a task without a price", aFinishedTask()],
     ["a completed task", aFinishedTask({ credits: credits() })],
     ["a refunded task", aFinishedTask({ credits: credits({ kind: "refunded", at: NOW }) })],
-  ])("the answer to a refund is ignored when it arrives for %s", (_what, record) => {
+  ])("the ledger's answer to a refund is ignored when it arrives for %s", (_what, record) => {
     for (const isRefunded of [true, false]) {
       expectUnchanged(record, aRefundEnd(isRefunded), later);
     }

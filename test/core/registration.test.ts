@@ -26,7 +26,7 @@ import { apply, expectRefused, expectUnchanged } from "./decisions.ts";
 const later = NOW + HOUR;
 
 describe("a registration of a task", () => {
-  it("a registration creates a pending task with everything that was registered", () => {
+  it("a registration creates a pending task that stores everything that was registered", () => {
     const registration = {
       callbackUrl: URL_A,
       provider: "ark",
@@ -65,7 +65,7 @@ describe("a registration of a task", () => {
     });
   });
 
-  it("a registration without a deadline gets the configured one", () => {
+  it("a registration without a deadline gets the default deadline of the configuration", () => {
     const record = apply(null, aRegistration());
     expect(record).toEqual(anOpenTask({ indexRow: NEW_ROW, deadlineAt: NOW + 72 * HOUR }));
   });
@@ -92,18 +92,18 @@ describe("a registration of a task", () => {
     });
   });
 
-  it("a registration may have a deadline 365 days ahead", () => {
+  it("a registration may state a deadline 365 days ahead", () => {
     const deadlineAt = NOW + 365 * 86_400_000;
     const record = apply(null, aRegistration({ deadlineAt }));
     expect(record).toMatchObject({ deadlineAt });
   });
 
-  it("a registration may have a deadline one millisecond ahead", () => {
+  it("a registration may state a deadline that is only one millisecond ahead", () => {
     const event = aRegistration({ deadlineAt: NOW + 1 });
     expect(transition(null, event, POLICY, NOW).kind).toBe("changed");
   });
 
-  it("after a task was erased, a registration of its id creates a record with a higher version number than the erased one had", () => {
+  it("when the id of an erased task is registered again, the new record has a higher version number than the erased one had", () => {
     const first = apply(null, aRegistration());
     const second = apply(null, aRegistration(), later);
     expect(second.version).toBeGreaterThan(first.version);
@@ -120,11 +120,11 @@ describe("the same registration again", () => {
   });
   const record = apply(null, full);
 
-  it("a repeated registration changes nothing, even after the registered deadline", () => {
+  it("a registration that is sent again changes nothing, even after the deadline that it states", () => {
     expectUnchanged(record, full, NOW + 2 * HOUR);
   });
 
-  it("a repeated registration is recognised whatever the order of its JSON keys", () => {
+  it("a registration that is sent again is recognised whatever the order of its JSON members is", () => {
     const { callbackUrl, deadlineAt } = full.registration;
     const shuffled: RegisterEvent = {
       ...full,
@@ -141,12 +141,12 @@ describe("the same registration again", () => {
     expectUnchanged(record, shuffled, later);
   });
 
-  it("a repeated registration is recognised when it is sent to the relay under another host name (origin)", () => {
+  it("a registration that is sent again under another host name of the relay is recognised", () => {
     const elsewhere = { ...full, origin: "https://other.example.com" };
     expectUnchanged(record, elsewhere, later);
   });
 
-  it("a registration that is repeated after the account's secret was rotated is recognised, and the task keeps the number of the earlier secret", () => {
+  it("a registration that is sent again after a rotation of the account's secret is recognised, and the task keeps the number of the earlier secret", () => {
     const rotated = { ...full, account: { id: "acme", generation: 4 } };
     expectUnchanged(record, rotated, later);
   });
@@ -154,7 +154,7 @@ describe("the same registration again", () => {
   it.each([
     ["is already finished", aFinishedTask()],
     ["was redelivered to another URL", aFinishedTask({ callback: aCallback({ url: URL_B }) })],
-  ])("a repeated registration does not change a task that %s", (_what, known) => {
+  ])("a registration that is sent again does not change a task that %s", (_what, known) => {
     expectUnchanged(known, aRegistration(), later);
   });
 
@@ -191,7 +191,7 @@ describe("a registration with a price by usage again", () => {
   const priced = aUsageSettledRegistration();
   const record = apply(null, priced);
 
-  it("a repeated registration with a price by usage changes nothing", () => {
+  it("a registration with a price by usage that is sent again changes nothing", () => {
     expectUnchanged(record, priced, later);
   });
 
@@ -209,7 +209,7 @@ describe("a registration with a price by usage again", () => {
 });
 
 describe("a registration for an id that an event created", () => {
-  it("a registration is a conflict when an event has created a task with its id before, even if the content is the same", () => {
+  it("a registration is refused as a conflict when an event has already created a task with its id, even if both have the same content", () => {
     const created = apply(null, aReport(aCompletion(), aCreation()));
     expectRefused(created, aRegistration(), "task_exists", later);
   });

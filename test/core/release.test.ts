@@ -42,7 +42,7 @@ const task = aChargedTask({ registration });
 const used = (seconds: number) => aReport({ ...aCompletion(), usage: { seconds } });
 
 describe("the end of a task with a price by usage", () => {
-  it("for a completed task, what was charged above its cost is released, and its callback does not wait for the release", () => {
+  it("when a task completes below its charged price, the difference is released to the account, and the callback does not wait for the release", () => {
     const completed = finish(task, used(25), later);
     expect(completed.usage).toEqual({ seconds: 25 });
     expect(completed.credits).toEqual(
@@ -70,13 +70,13 @@ describe("the end of a task with a price by usage", () => {
   it.each([
     ["costs all that was charged", 80],
     ["costs more than was charged", 81],
-  ])("a completed task that %s releases nothing", (_what, seconds) => {
+  ])("no credits are released for a completed task that %s", (_what, seconds) => {
     const completed = finish(task, used(seconds), later);
     const final = { credits: PRICE, basis: "usage" } as const;
     expect(completed.credits).toEqual(credits(undefined, { final }));
   });
 
-  it("a completed task whose usage is not stated keeps all that was charged, and the operator is told once", () => {
+  it("when a completed task's usage is not stated, all charged credits are kept, and the operator is sent one event about it", () => {
     const completed = finish(task, aReport(), later, told);
     const final = { credits: PRICE, basis: "hold" } as const;
     expect(completed.credits).toEqual(credits(undefined, { final }));
@@ -90,13 +90,13 @@ describe("the end of a task with a price by usage", () => {
     expectUnchanged(completed, aReport(), later, told);
   });
 
-  it("when a price by usage is above what was charged, the operator is told the difference", () => {
+  it("when a task's price by usage is above the charged credits, the operator is sent an event with the difference", () => {
     const { notices } = finish(task, used(100), later, told);
     const details = { credits: PRICE, usage: "seconds", missing: 10 };
     expect(notices).toMatchObject([{ kind: "price.above_hold", version: later, details }]);
   });
 
-  it("the operator is not told of a price that is known and at most what was charged, nor of any price when OPERATOR_EVENTS leaves the event out", () => {
+  it("the operator is sent no event about a price that is known and within the charge, and none about any price when OPERATOR_EVENTS leaves the event out", () => {
     expect(finish(task, used(25), later, told).notices).toEqual([]);
     const unwantedNotices = new Set(["price.unknown", "price.above_hold"]);
     for (const event of [used(100), aReport()]) {
@@ -104,13 +104,13 @@ describe("the end of a task with a price by usage", () => {
     }
   });
 
-  it("a failed task is refunded all that was charged, whatever usage its job states", () => {
+  it("all charged credits of a failed task are refunded, whatever usage its job states", () => {
     const failed = finish(task, aReport({ ...aFailure(), usage: { seconds: 25 } }), later);
     expect(failed.usage).toEqual({ seconds: 25 });
     expect(failed.credits).toEqual(credits({ kind: "refunding", retryAt: later, tries: 0 }));
   });
 
-  it("a task with a fixed price, and one without a price, are not changed by the usage that the job states", () => {
+  it("a usage that the job states does not change a task with a fixed price or without a price", () => {
     expect(finish(aChargedTask(), used(25), later, told)).toMatchObject({
       credits: credits(),
       notices: [],
@@ -125,7 +125,7 @@ describe("the end of a task with a price by usage", () => {
 describe("the end of a release", () => {
   const releasing = aReleasingTask();
 
-  it("a successful release is recorded, and the retention of the task begins anew", () => {
+  it("when a release of credits has succeeded, the task stores this, and its retention begins anew", () => {
     expect(finish(releasing, aReleaseEnd(true), later)).toEqual({
       ...releasing,
       version: later,
@@ -134,7 +134,7 @@ describe("the end of a release", () => {
     });
   });
 
-  it("a release without an answer is repeated with the waits of a refund, without end, and always for the same amount", () => {
+  it("a release of credits that gets no answer is repeated for the same amount, with the waits of a refund and without end", () => {
     let record: TaskRecord = releasing;
     const waits: number[] = [];
     let now = NOW;
@@ -153,7 +153,7 @@ describe("the end of a release", () => {
     expect(nextStep(record, POLICY, now - 1)).toBeNull();
   });
 
-  it("the operator is told once that a release is not confirmed after 5 minutes", () => {
+  it("the operator is sent one event when a release of credits has not been confirmed for 5 minutes", () => {
     let record: TerminalTask = { ...releasing, finishedAt: NOW };
     for (let now = NOW; now < NOW + HOUR; now = wakeAt({ ...record, notices: [] }, told)) {
       record = finish(record, aReleaseEnd(false), now, told);
@@ -168,14 +168,17 @@ describe("the end of a release", () => {
     ["a task with a fixed price", aFinishedTask({ credits: credits() })],
     ["a refunded task", aFinishedTask({ credits: credits({ kind: "refunded", at: NOW }) })],
     ["a released task", aReleasingTask({ credits: credits({ kind: "released", at: NOW }) })],
-  ])("the answer to a release is ignored when it arrives for %s", (_what, record) => {
-    for (const isReleased of [true, false]) {
-      expectUnchanged(record, aReleaseEnd(isReleased), later);
-    }
-  });
+  ])(
+    "the ledger's answer to a release of credits is ignored when it arrives for %s",
+    (_what, record) => {
+      for (const isReleased of [true, false]) {
+        expectUnchanged(record, aReleaseEnd(isReleased), later);
+      }
+    },
+  );
 });
 
-it("a task whose credits were released gives no further order to release them", () => {
+it("when the credits above a task's cost have been released, no further order to release them is given", () => {
   const { credits: pending } = aReleasingTask();
   const state = { kind: "released", at: later } as const;
   expect(release(aReleasingTask(), POLICY)).not.toBeNull();
@@ -191,12 +194,12 @@ describe("a task whose release is pending", () => {
     expectRefused(aReleasingTask(), event, code, later);
   });
 
-  it("a task whose release of credits is pending is not refunded by the answer to a refund", () => {
+  it("when a task's release of credits is pending, the answer to a refund does not refund the task", () => {
     const event = { type: "refund_ended", isRefunded: true, submissionId: null } as const;
     expectUnchanged(aReleasingTask(), event, later);
   });
 
-  it("a task whose release of credits is pending starts a redelivery at once, and the release stays planned", () => {
+  it("while a task's release of credits is pending, a redelivery starts at once, and the release stays planned", () => {
     const pending = aReleasingTask();
     const sent = finish(pending, aRedelivery(), later);
     expect(sent.callback?.state).toEqual(runningSince(later, 2));
@@ -207,7 +210,7 @@ describe("a task whose release is pending", () => {
     ["by the ledger", CHARGE_ID, 2_500],
     ["by the operator's own billing", null, 25_500],
   ])(
-    "a release %s is not started so shortly before a callback attempt that it could delay the attempt",
+    "a release of credits %s is not started so shortly before a callback attempt that it could delay the attempt",
     (_what, chargeId, clearanceMs) => {
       const waiting = (nextAttemptAt: number) => {
         const callback = aCallback({ state: { kind: "due", nextAttemptAt } });
@@ -225,7 +228,7 @@ describe("a task whose release is pending", () => {
     },
   );
 
-  it("a release is made also while the relay is paused", () => {
+  it("credits are released also while the relay is paused", () => {
     const paused = aPolicy({ pausedAt: later });
     const callback = aCallback({ state: { kind: "due", nextAttemptAt: later } });
     const waiting = aReleasingTask({ callback });

@@ -30,7 +30,7 @@ const REPORTED = { by: "report", lateMs: null } as const;
 const IN_FLIGHT = runningSince(NOW);
 
 describe("a terminal report for an open task", () => {
-  it("an event that reports the result finishes an open task and opens the first callback attempt in the same commit", () => {
+  it("an event that reports the result of an open task finishes the task and stores the start of the first callback attempt in the same commit", () => {
     const callback = aCallback({
       attempts: [],
       lastNumber: 1,
@@ -43,23 +43,23 @@ describe("a terminal report for an open task", () => {
     );
   });
 
-  it("an event that reports a failure finishes a processing task and stores no failure category", () => {
+  it("an event that reports a failure finishes a processing task, and no failure category is stored", () => {
     const { status, failure } = finish(anOpenTask({ status: "processing" }), aReport(aFailure()));
     expect([status, failure]).toEqual(["failed", null]);
   });
 
-  it("an event that reports the result creates no callback for a task without a callback URL", () => {
+  it("an event that reports the result of a task without a callback URL starts no callback", () => {
     expect(finish(anOpenTask({ callbackUrl: null }), aReport()).callback).toBeNull();
   });
 
-  it("an event that reports the result is accepted after the deadline while the task is still open", () => {
+  it("an event that reports the result of a task after its deadline is accepted as long as the task is still open", () => {
     const task = anOpenTask({ deadlineAt: NOW });
     expect(finish(task, aReport(), NOW + DAY).status).toBe("completed");
   });
 });
 
 describe("a processing report", () => {
-  it("an event that reports progress makes a pending task processing and keeps its deadline", () => {
+  it("an event that reports progress makes a pending task processing and leaves its deadline as it is", () => {
     const task = anOpenTask({ deadlineAt: NOW + HOUR });
     const record = apply(task, aReport(PROCESSING), later);
     expect(record).toEqual({ ...task, status: "processing", version: later });
@@ -121,7 +121,7 @@ describe("a report with the fields that create a task", () => {
   const creation = aCreation({ ...changes, callbackUrl: URL_B });
   const refused = aCreation({ callbackUrlRefusal: "must use https:" });
 
-  it("an event with an unknown task id and the fields of a new task creates the task", () => {
+  it("an event with an id that no task has, and with the fields of a new task, creates the task", () => {
     expect(apply(null, aReport(PROCESSING, creation))).toEqual({
       ...anOpenTask(),
       ...changes,
@@ -132,7 +132,7 @@ describe("a report with the fields that create a task", () => {
     });
   });
 
-  it("an event with an unknown task id, the fields of a new task and its result creates and finishes the task in one commit", () => {
+  it("an event with an id that no task has, the fields of a new task and a result creates and finishes the task in one commit", () => {
     expect(finish(null, aReport(aCompletion(), aCreation()))).toMatchObject({
       registration: null,
       version: NOW,
@@ -145,7 +145,7 @@ describe("a report with the fields that create a task", () => {
     ["the completion time, because it is in the past", NOW - HOUR, NOW - HOUR],
     ["the present time, because the completion time is later", NOW + HOUR, NOW],
   ])(
-    "a task created by an event without created_at gets the event's completion time as creation time, but no time in the future: %s",
+    "a task that an event without created_at has created has the completion time in the event as its creation time, but none in the future: %s",
     (_what, completedAt, createdAt) => {
       const news = aReport(aCompletion({ completedAt }), aCreation());
       expect(finish(null, news).createdAt).toBe(createdAt);
@@ -174,7 +174,7 @@ describe("a report with the fields that create a task", () => {
     ["an unknown account", aCreation({ isAccountUnknown: true })],
     ["a callback_url that the URL rules refuse", refused],
   ])(
-    "an event about an existing task ignores its fields that only serve to create a task, even if these contain %s",
+    "an event about an existing task ignores the fields that only serve to create a task, even when they contain %s",
     (_what, fields) => {
       const records: TaskRecord[] = [anOpenTask({ account: ACCOUNT }), aFinishedTask()];
       for (const record of records) {

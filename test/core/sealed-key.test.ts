@@ -31,7 +31,7 @@ describe("a customer's key that is sealed", () => {
     expect(await openKey(sealed, PLACE, old)).toBe(KEY);
   });
 
-  it("a sealed key of a customer shows nothing of the key in plain text, and differs from another sealing of the same key", async () => {
+  it("a sealed key of a customer shows nothing of the key in plain text, and sealing the same key twice gives two different results", async () => {
     const again = await sealKey(KEY, PLACE, old);
     expect(JSON.stringify([sealed, again])).not.toMatch(/test-only|sk-/);
     expect(again.ciphertext).not.toBe(sealed.ciphertext);
@@ -41,9 +41,12 @@ describe("a customer's key that is sealed", () => {
   it.each([
     ["task", { ...PLACE, taskId: "1f8fad5b-d9cb-469f-a165-70867728950e" }],
     ["connection", { ...PLACE, connection: "ark-2" }],
-  ])("a sealed key of a customer cannot be opened for another %s", async (_, place) => {
-    expect(await openKey(sealed, place, old)).toBeNull();
-  });
+  ])(
+    "a sealed key of a customer cannot be opened for another %s than the one for which it was sealed",
+    async (_, place) => {
+      expect(await openKey(sealed, place, old)).toBeNull();
+    },
+  );
 
   it.each(["sealedWith", "nonce", "ciphertext"] as const)(
     "a sealed key of a customer cannot be opened when a part of it, %s, is changed",
@@ -64,16 +67,16 @@ describe("a customer's key that is sealed", () => {
   );
 
   it.each([
-    ["behind a newer one", [NEW, OLD]],
-    ["before another one", [OLD, NEW]],
+    ["behind a newer secret", [NEW, OLD]],
+    ["before another secret", [OLD, NEW]],
   ])(
-    "a sealed key of a customer can be opened after a rotation while its relay secret is configured %s",
+    "after a rotation of the relay secrets, a sealed key of a customer can be opened while the secret that sealed it is configured %s",
     async (_, secrets) => {
       expect(await openKey(sealed, PLACE, await keysOf(...secrets))).toBe(KEY);
     },
   );
 
-  it("a sealed key of a customer cannot be opened when its relay secret is not configured any more", async () => {
+  it("a sealed key of a customer cannot be opened when the relay secret that sealed it is no longer configured", async () => {
     const keys = await keysOf(NEW);
     expect([keys.has(sealed.sealedWith), await openKey(sealed, PLACE, keys)]).toEqual([
       false,
@@ -86,7 +89,7 @@ describe("a customer's key that is sealed", () => {
     expect([...(await keysOf(NEW)).keys()]).toEqual([sealedWith]);
   });
 
-  it("a customer's key is sealed by AES-256-GCM, with connection and task as associated data, under a key that HKDF derives for this use alone", async () => {
+  it("a customer's key is sealed by AES-256-GCM, with connection and task as associated data, under a key that HKDF derives for this purpose alone", async () => {
     const key = await crypto.subtle.importKey(
       "raw",
       await derivedBits("customer-keys"),
@@ -101,7 +104,7 @@ describe("a customer's key that is sealed", () => {
     expect([iv.length, new TextDecoder().decode(opened)]).toEqual([12, KEY]);
   });
 
-  it("a sealed key has an identifier of its relay secret: nine bytes that HKDF derives under another label and that are no part of the key", async () => {
+  it("a sealed key names its relay secret by nine bytes, which HKDF derives under a label of their own and which are no part of the encryption key", async () => {
     const id = (await derivedBits("customer-keys/id")).slice(0, 9);
     expect(sealed.sealedWith).toBe(toBase64Url(id));
     const key = await derivedBits("customer-keys");

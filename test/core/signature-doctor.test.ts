@@ -193,7 +193,7 @@ const BROKEN: readonly Broken[] = [
 ];
 
 it.each(BROKEN.map(([receiver, received, ...faults]) => [receiver, received, faults] as const))(
-  "the signature doctor, which tells why a received callback fails the signature check, names the fault when the receiver %s",
+  "the signature doctor, which tells why a receiver rejects a callback's signature, names the fault when the receiver %s",
   async (_, received, faults) => {
     const verdict = await verdictOn(received);
     expect(verdict).toMatchObject({ verdict: "invalid", signed_by: [], faults });
@@ -206,7 +206,7 @@ const SECRETS = [PRESENT, PRESENT + 1, PRESENT - 1].map((generation, at) => {
 });
 const KEY = { scheme: "v1a", age: "current", kid: keyring.signingKeys[0]?.x };
 
-it("the signature doctor finds a callback valid that arrives unchanged, and names its attempt and all secrets and keys that signed it", async () => {
+it("the signature doctor, which checks a received callback, finds one valid that arrived unchanged, and names its attempt and the secrets and keys that signed it", async () => {
   expect(await verdictOn({})).toEqual({
     verdict: "valid",
     signed_by: [...SECRETS, KEY],
@@ -220,16 +220,19 @@ it("the signature doctor finds a callback valid that arrives unchanged, and name
 it.each([
   ["has a timestamp that is 412 s old (300 s are allowed)", 412, "too_old"],
   ["has a timestamp that is 412 s in the future", -412, "too_new"],
-])("the signature doctor calls a valid callback stale when it %s", async (_, ageS, code) => {
-  const verdict = await verdictOn({}, NOW + ageS * 1_000);
-  expect(verdict).toMatchObject({ verdict: "stale", age_s: ageS, faults: [{ code, by_s: 112 }] });
-});
+])(
+  "the signature doctor, which checks a received callback, calls a validly signed one stale when it %s",
+  async (_, ageS, code) => {
+    const verdict = await verdictOn({}, NOW + ageS * 1_000);
+    expect(verdict).toMatchObject({ verdict: "stale", age_s: ageS, faults: [{ code, by_s: 112 }] });
+  },
+);
 
 it.each([
   ["the previous secret of the account", ALL.callbackSecrets.slice(2), [SECRETS[2]], []],
   ["the Ed25519 key", [], [KEY], [{ code: "only_v1a" }]],
 ])(
-  "the signature doctor calls a callback valid if it is signed only with %s, and names this secret or key",
+  "the signature doctor, which checks a received callback, calls it valid even if it is signed only with %s, and names this secret or key",
   async (_, secrets, signed_by, faults) => {
     const signingKeys = secrets.length === 0 ? ALL.signingKeys : [];
     const headers = await signed({ keys: { callbackSecrets: secrets, signingKeys } });
@@ -237,7 +240,7 @@ it.each([
   },
 );
 
-it("the signature doctor, when it is given a validly signed callback of another task than the examined one, names that other task", async () => {
+it("the signature doctor, when it gets a validly signed callback of another task than the one that is examined, names that other task", async () => {
   const body = BODY.replace(ID, OTHER_ID);
   const headers = await signed({ id: `msg_${OTHER_ID}`, body });
   const faults = [{ code: "other_task", task_id: OTHER_ID }];
@@ -250,7 +253,7 @@ it("the signature doctor, when it is given a validly signed callback of another 
 
 const key = await hmacKey(new Uint8Array(32).fill(7));
 
-it("the signature doctor verifies each signature only once with each secret, even if the received body is far longer than the sent one", async () => {
+it("the signature doctor, which checks a received callback, verifies each signature once with each secret, even if the body is far longer than the sent one", async () => {
   const verify = vi.spyOn(crypto.subtle, "verify");
   const signatures = [1, 2, 3].map((n) => `v1,${Buffer.alloc(32, n).toString("base64")}`);
   const headers = {

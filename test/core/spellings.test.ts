@@ -29,7 +29,7 @@ describe("a secret in a text", () => {
     ["in base64 behind a longer user name", btoa(`us:${SECRET}`)],
     ["in base64url", btoa(`?>?>${SECRET}`).replaceAll("+", "-").replaceAll("/", "_")],
     ["in base64 with escaped slashes", btoa(`???${SECRET}`).replaceAll("/", "\\/")],
-  ])("a secret in a text is found and hidden %s", (_, spelled) => {
+  ])("a secret in a text is found and hidden when the text has it %s", (_, spelled) => {
     const text = `{"before": "\\n%41 é", "key": "${spelled}", "after": "\\"1\\""}`;
     expect(areSpelledIn(text, [OTHER, SECRET])).toBe(true);
     const hidden = hideSecrets(text, [OTHER, SECRET]);
@@ -39,13 +39,13 @@ describe("a secret in a text", () => {
     expect(areSpelledIn(hidden, [SECRET])).toBe(false);
   });
 
-  it("a secret whose first character is escaped is hidden together with the backslash, so that JSON stays JSON", () => {
+  it("a secret whose first character is escaped in a text is hidden together with the backslash, so that JSON stays JSON", () => {
     const secret = "/0123456789";
     const hidden = hideSecrets(JSON.stringify({ url: `a${secret}` }).replace("/", "\\/"), [secret]);
     expect(JSON.parse(hidden)).toEqual({ url: "a…" });
   });
 
-  it("a secret of which parts are secrets too is hidden by one replacement", () => {
+  it("a secret that contains other secrets is hidden by one replacement", () => {
     const [access, secret] = ["access-0123", "secret-4567"];
     const secrets = [access, `${access}:${secret}`, secret];
     expect(hideSecrets(`1 ${access}:${secret} 2 ${secret}`, secrets)).toBe("1 … 2 …");
@@ -62,7 +62,7 @@ it.each([
   ["a part of a secret", SECRET.slice(0, -1)],
   ["a secret in capitals", SECRET.toUpperCase()],
   ["nothing", ""],
-])("a text with %s is left as it is when secrets are hidden in texts", (_, text) => {
+])("a text that has %s is not changed when secrets are hidden in it", (_, text) => {
   expect(areSpelledIn(text, [SECRET, OTHER])).toBe(false);
   expect(hideSecrets(text, [SECRET, OTHER, ""])).toBe(text);
   expect(hideSecrets(text, [])).toBe(text);

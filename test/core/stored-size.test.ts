@@ -67,7 +67,7 @@ const TOO_MANY = [
   ["an output URL of 8,193 characters", links(1, 8_193)],
 ] as const;
 
-it("the size that the relay computes for a stored value is never less than the size in V8's format", () => {
+it("the size that the relay computes for a stored value is at least the size that the value takes in V8's format", () => {
   const text = fc.oneof(fc.string(), fc.string({ unit: "binary" }));
   const numbers = fc.array(fc.oneof(fc.integer(), fc.double({ noNaN: true })));
   const { value } = fc.letrec((tie) => ({
@@ -100,7 +100,7 @@ it.each([127, 128, 16_383, 16_384, 2_097_152])(
 );
 
 it.each(TOO_LONG)(
-  "an event with a result of %s is refused as too large, and changes nothing",
+  "an event that reports a result of %s is refused as too large, and changes nothing",
   (_, result) => {
     const rejection = { code: "too_large", maxBytes: 1_750_000 };
     for (const task of [null, anOpenTask()]) {
@@ -111,7 +111,7 @@ it.each(TOO_LONG)(
 );
 
 it.each([...TOO_LONG, ...TOO_MANY])(
-  "a signed hook or a poll with a result of %s fails the task with upstream_error",
+  "a signed hook or a poll that brings a result of %s fails the task with upstream_error",
   (_, result) => {
     const events = [aHook(result, { isSigned: true }), aPollEnd(newsAnswer(result))];
     for (const event of events) {
@@ -133,7 +133,7 @@ it.each([...TOO_LONG, ...TOO_MANY])(
 it.each([
   ["1,000 output URLs", links(1_000, 1_500)],
   ["output URLs of 8,192 characters", links(200, 8_192)],
-])("a signed hook with a result of %s completes the task", (_, result) => {
+])("a signed hook that brings a result of %s completes the task", (_, result) => {
   const task = finish(anAttachedTask(), aHook(result, { isSigned: true }));
   expect(JSON.parse(task.body)).toMatchObject({ output: { urls: result.urls } });
 });
@@ -152,7 +152,7 @@ function lengthFor(maxBytes: number, stored: (text: string) => unknown): number 
   return maxBytes - storedBytes(stored("x".repeat(tried))) + tried;
 }
 
-it("the largest registration that is accepted leaves room in the task record for stored hooks and a long error; a larger one is refused", () => {
+it("the largest registration that is accepted leaves room in the record for stored hooks and a long error; a larger one is refused", () => {
   const length = lengthFor(MAX_REGISTERED_BYTES, (text) => apply(null, largeRegistration(text)));
   const rejection = { code: "too_large", maxBytes: 1_000_000 };
   const larger = largeRegistration("x".repeat(length + 1));
@@ -167,7 +167,7 @@ it("the largest registration that is accepted leaves room in the task record for
   expect(finish(task, failed, NOW, NO_KEY).body).toContain(JSON.stringify(error));
 });
 
-it("a task with the largest result that is accepted has room in its record for all later attempts, redeliveries and notices to the operator", () => {
+it("a task with the largest result that is accepted has room in its record for all later attempts, redeliveries and operator events", () => {
   const policy = aPolicy({ isOperatorNotified: true });
   const length = lengthFor(MAX_ENDED_BYTES, (text) => apply(null, largeReport(text)));
   let now = NOW;

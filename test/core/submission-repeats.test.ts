@@ -17,7 +17,7 @@ import {
 } from "./submission-builders.ts";
 import { aPollEnd, QUEUED, rateLimited, UNANSWERED } from "./upstream-builders.ts";
 
-it("a second report that a submission is not sent changes nothing while its price is being charged", () => {
+it("a second report that a submission was not sent changes nothing while its price is still being charged", () => {
   const dropped = apply(aChargingSubmission(), NOT_SENT);
   expectUnchanged(dropped, NOT_SENT);
 });
@@ -26,7 +26,7 @@ it.each<[string, PollAnswer]>([
   ["is refused by a rate limit", rateLimited()],
   ["gets no answer", UNANSWERED],
 ])(
-  "once a report has settled the submission, a poll of a job named only by a hook changes nothing when the poll %s",
+  "once an event has reported that the submitted job runs, a poll of a job that only a hook has named changes nothing when the poll %s",
   (_what, answer) => {
     const named = apply(anUnknownTask(), aSubmissionHook(QUEUED), NOW, stating());
     const running = apply(named, aReport(PROCESSING), NOW, stating());
@@ -42,7 +42,7 @@ it.each([
   ],
   ["of an unknown outcome", withPrice(anUnknownTask())],
 ])(
-  "repeating a submission that is %s changes nothing, also when its offer has got another price or none since",
+  "sending a submission again that is %s changes nothing, even if its offer has had another price or none since",
   (_what, task) => {
     for (const credits of [9, null]) {
       expectUnchanged(task, { ...aPricedSubmission({ credits }), isPriceOffered: true });

@@ -88,7 +88,7 @@ function asked(task: TaskRecord, answer: PollAnswer, at: number, policy = STATIN
 }
 
 describe("a submission whose outcome is unknown", () => {
-  it("the outcome of a submission is unknown when the upstream has not answered it in time", () => {
+  it("the outcome of a submission is unknown when the upstream has not answered in time", () => {
     const sending = aSendingTask();
     expect(nextStep(sending, POLICY, SENDING_ENDS_AT - 1)).toBeNull();
     const event = anUnknownOutcome();
@@ -100,7 +100,7 @@ describe("a submission whose outcome is unknown", () => {
     expect(wakeAt(task, STATING)).toBe(failsAt);
   });
 
-  it("the outcome of a submission is unknown when the answer states neither a job nor a refusal, and the answer's status is stored", () => {
+  it("the outcome of a submission is unknown when the answer states neither a job nor a refusal, and the HTTP status of the answer is stored", () => {
     const task = apply(aSendingTask(), anUnknownOutcome(502), LATER);
     const failsAt = LATER + POLICY.submitUnknownMs;
     const state = unknown({ answeredAt: LATER, statusCode: 502, failsAt });
@@ -108,7 +108,7 @@ describe("a submission whose outcome is unknown", () => {
     expect(wakeAt(task, STATING)).toBe(failsAt);
   });
 
-  it("a submission of an unknown outcome fails its task after SUBMIT_UNKNOWN_MINUTES with submit_unknown, whose category is timeout", () => {
+  it("a task whose submission is of unknown outcome fails after SUBMIT_UNKNOWN_MINUTES with submit_unknown and the category timeout", () => {
     expect(nextStep(silent, STATING, FAILS_AT - 1)).toBeNull();
     expect(nextStep(silent, STATING, FAILS_AT)).toEqual(LOST_STEP);
     expect(JSON.parse(lost.body)).toMatchObject({ error: { code: "submit_unknown" } });
@@ -123,7 +123,7 @@ describe("a submission whose outcome is unknown", () => {
     expect(unknownOutcomeOf(state)?.failsAt).toBe(LATER + SECOND);
   });
 
-  it("the price of a task that fails with submit_unknown is refunded before its callback is sent", () => {
+  it("when a task fails with submit_unknown, its price is refunded before its callback is sent", () => {
     const ended = lostOf(withPrice(silent));
     expect(ended.credits).toEqual(credits(refunding(FAILS_AT)));
     expect(nextStep(ended, POLICY, FAILS_AT)).toMatchObject({
@@ -136,7 +136,7 @@ describe("a submission whose outcome is unknown", () => {
   });
 
   it.each([
-    ["it is not time yet", silent, FAILS_AT - 1],
+    ["its time to fail has not come yet", silent, FAILS_AT - 1],
     ["the job is known meanwhile", apply(silent, anAcceptance(), LATER), FAILS_AT],
     ["the task has ended meanwhile", lost, FAILS_AT],
     ["there is no task", null, FAILS_AT],
@@ -144,7 +144,7 @@ describe("a submission whose outcome is unknown", () => {
     expectUnchanged(task, { type: "submission_lost" }, at);
   });
 
-  it("a second report of an unknown outcome does not put off the failure of the task", () => {
+  it("a second report that the outcome of a submission is unknown does not postpone the failure of the task", () => {
     expectUnchanged(silent, anUnknownOutcome(), LATER);
     expectUnchanged(silent, anUnknownOutcome(502), LATER);
   });
@@ -169,7 +169,7 @@ describe("a submission whose job no hook can report, because its call has no hoo
     ["is not answered in time", anUnknownOutcome(), SENDING_ENDS_AT, null],
     ["gets an unclear answer", anUnknownOutcome(502), LATER, 502],
   ])(
-    "a submission about which no hook can come fails its task with submit_unknown at once when it %s, and the price is refunded before the callback",
+    "when no hook can come about a submission, its task fails with submit_unknown at once when it %s, and the price is refunded before the callback",
     (_what, event, at, statusCode) => {
       const ended = finished(transition(withPrice(hookless), event, STATING, at));
       expect(JSON.parse(ended.body)).toMatchObject({ error: { code: "submit_unknown" } });
@@ -188,16 +188,19 @@ describe("a submission whose job no hook can report, because its call has no hoo
     },
   );
 
-  it("a submission about which no hook can come does not wait for a hook or an answer that names its job when the time for the answer is over", () => {
+  it("when no hook can come about a submission, its task waits for no hook once the time for the upstream's answer is over", () => {
     const event = anUnknownOutcome();
     expect(nextStep(hookless, STATING, SENDING_ENDS_AT)).toEqual({ kind: "event", event });
   });
 
   it.each<[string, TaskRecord]>([
-    ["a hook has named it all the same", apply(hookless, aSubmissionHook(QUEUED), LATER, STATING)],
-    ["it is known since the registration", { ...hookless, upstream: UPSTREAM }],
+    [
+      "a hook has named the job all the same",
+      apply(hookless, aSubmissionHook(QUEUED), LATER, STATING),
+    ],
+    ["the job is known since the registration", { ...hookless, upstream: UPSTREAM }],
   ])(
-    "a task whose submission gets an unknown outcome waits for news of its job, although no hook is expected, when %s",
+    "a task whose submission is of unknown outcome waits for news of its job, although no hook is expected, when %s",
     (_why, task) => {
       const waiting = apply(task, anUnknownOutcome(), LATER, STATING);
       const failsAt = LATER + POLICY.submitUnknownMs;
@@ -207,18 +210,22 @@ describe("a submission whose job no hook can report, because its call has no hoo
 
   it.each<[string, boolean, TaskRecord]>([
     ["has failed with submit_unknown", true, lost],
-    ["has learned its job after that", true, apply(lost, anAcceptance(), FAILS_AT + SECOND)],
+    [
+      "has failed with submit_unknown and later learned its job",
+      true,
+      apply(lost, anAcceptance(), FAILS_AT + SECOND),
+    ],
     ["is open", false, silent],
     ["was canceled", false, apply(silent, { type: "cancel", isForced: false }, LATER)],
     ["is completed", false, apply(silent, aResultAtOnce(aCompletion()), LATER)],
   ])(
-    "when a task %s, the statement that it ended with an unknown outcome is %s",
+    "when a task %s, hasUnknownEnd, which tells whether the task ended without a known outcome of its submission, returns %s",
     (_what, expected, task) => {
       expect(hasUnknownEnd(task)).toBe(expected);
     },
   );
 
-  it("a task stores of its submission that no hook can come, and stores nothing of it when a hook can come", () => {
+  it("a task stores with its submission that no hook can come about it, and stores nothing of this when a hook can come", () => {
     const event = aSubmittedRegistration({}, { isHookless: true });
     expect(apply(null, event).submission).toMatchObject({ isHookless: true });
     expect(apply(null, aSubmittedRegistration()).submission).not.toHaveProperty("isHookless");
@@ -226,7 +233,7 @@ describe("a submission whose job no hook can report, because its call has no hoo
 });
 
 describe("an upstream's answer that comes after the outcome of a submission counted as unknown", () => {
-  it("after an unknown outcome, a late answer that accepts the submission attaches the job and applies the stored hooks about it", () => {
+  it("after an unknown outcome, a late answer that accepts the submission attaches the job, and the stored hooks about this job take effect", () => {
     const task = apply(named, anAcceptance(), LATER + SECOND);
     expect(task).toMatchObject({
       upstream: UPSTREAM,
@@ -239,7 +246,7 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     });
   });
 
-  it("after an unknown outcome, a late answer that is itself the result ends the task", () => {
+  it("after an unknown outcome, a late answer to the submission that already contains the result ends the task", () => {
     const ended = finished(transition(silent, aResultAtOnce(aCompletion()), POLICY, LATER));
     expect(ended).toMatchObject({ status: "completed", submission: { state: accepted(LATER) } });
   });
@@ -254,7 +261,7 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     ["rate", 503, "rate_limited", true],
     ["busy", 400, "rate_limited", true],
   ])(
-    "after an unknown outcome, a late refusal of the class %s with HTTP status %i fails the task, visibly to its caller, with the category %s",
+    "after an unknown outcome, a late refusal of the class %s with HTTP status %i fails the task with the upstream's status in the message and the category %s",
     (refusal, statusCode, category, retryable) => {
       const task = withPrice(silent);
       const ended = finished(transition(task, aRefusal(statusCode, refusal), POLICY, LATER));
@@ -275,7 +282,7 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     ["key", 401, "upstream_key"],
     ["key", 400, "upstream_key"],
   ])(
-    "after an unknown outcome, a late refusal of the class %s with HTTP status %i fails the task with a code of its own and a text that says nothing of it",
+    "after an unknown outcome, a late refusal of the class %s with HTTP status %i fails the task with a code of its own, and its message does not mention the cause",
     (refusal, statusCode, code) => {
       const task = withPrice(silent);
       const ended = finished(transition(task, aRefusal(statusCode, refusal), POLICY, LATER));
@@ -295,13 +302,13 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     },
   );
 
-  it("changes nothing when it is a report that the call was not sent", () => {
+  it("after an unknown outcome, a report that the call was not sent changes nothing", () => {
     expectUnchanged(silent, NOT_SENT, LATER);
   });
 });
 
 describe("an unsigned hook at the URL of a submission of an unknown outcome", () => {
-  it("after an unknown outcome, the job that a hook names is polled at once, and the poll has what its answer must state to prove the job", () => {
+  it("after an unknown outcome, the job that a hook names is polled at once, and the poll knows what an answer must state to prove whose job it is", () => {
     expect(named).toMatchObject({
       upstream: { job: null },
       tracking: { keptHooks: [aKeptHook(aCompletion())] },
@@ -323,14 +330,14 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     });
   });
 
-  it("a job that a hook has named while the submission was being sent is polled as soon as the outcome is unknown", () => {
+  it("a job that a hook named while the submission was being sent is polled as soon as the outcome of the submission is unknown", () => {
     const heard = apply(aSendingTask(), aSubmissionHook(QUEUED), LATER, STATING);
     const task = apply(heard, anUnknownOutcome(), SENDING_ENDS_AT, STATING);
     expect(task.submission?.state).toMatchObject({ kind: "unknown", askAt: SENDING_ENDS_AT });
     expect(nextStep(task, STATING, SENDING_ENDS_AT)).toMatchObject({ poll: { job: JOB } });
   });
 
-  it("after an unknown outcome, the job that a hook names is polled with the endpoint that the path of the submission states", () => {
+  it("after an unknown outcome, the job that a hook names is polled with the endpoint that the path of the submitted call states", () => {
     const endpoint = "fal-ai/flux";
     const submission = aSubmission({ endpoint, state: unknown() });
     const task = apply({ ...silent, submission }, aSubmissionHook(QUEUED), LATER, STATING);
@@ -339,7 +346,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     });
   });
 
-  it("a job of an unknown submission is polled again after 5 s, then twice as long up to 5 min, and just before the task fails", () => {
+  it("a job of a submission of unknown outcome is polled again after 5 s, then after twice as long up to 5 min, and just before the task fails", () => {
     let task = named;
     const waits: number[] = [];
     for (let at = LATER; at < FAILS_AT;) {
@@ -357,7 +364,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
   });
 
   it.each<[string, PollAnswer, number]>([
-    ["does not prove it", UNCLEAR, 5 * SECOND],
+    ["does not prove that it is the job of the submission", UNCLEAR, 5 * SECOND],
     ["is missing", UNANSWERED, 5 * SECOND],
     ["is missing for a named time", { kind: "unanswered", retryAfterMs: 10 * MINUTE }, 10 * MINUTE],
     ["refuses the key", UNAUTHORIZED, 5 * SECOND],
@@ -376,7 +383,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     },
   );
 
-  it("after an unknown outcome, a hook that says something new causes a poll at once and restarts the waits; a repeated hook does not", () => {
+  it("after an unknown outcome, a hook that says something new causes a poll at once, and the growing waits begin anew; a repeated hook does neither", () => {
     let task = named;
     for (let tries = 0; tries < 5; tries++) task = asked(task, UNCLEAR, LATER);
     const hook = aSubmissionHook(PROCESSING);
@@ -391,7 +398,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ["a success", aCompletion(), "completed"],
     ["a failure", anUpstreamFailure(), "failed"],
   ] as const)(
-    "after an unknown outcome, the task ends when the answer to the poll proves the job that a hook has named and states %s",
+    "after an unknown outcome, the task ends when a poll's answer proves that the job named by a hook is the submission's and states %s",
     (_what, news, status) => {
       const end = aPollEnd(newsAnswer(news), { purpose: "kept_job", askedAt: LATER });
       const ended = finished(transition(named, end, STATING, LATER));
@@ -408,7 +415,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ["runs", PROCESSING, { status: "processing" }],
     ["has succeeded without output", NO_OUTPUT, { status: "pending" }],
   ] as const)(
-    "after an unknown outcome, the job that a hook has named is attached when the poll's answer proves it and states that it %s",
+    "after an unknown outcome, the job that a hook has named is attached when a poll's answer proves that it is the submission's and states that it %s",
     (_what, news, expected) => {
       const task = asked(named, newsAnswer(news), LATER);
       expect(task).toMatchObject({
@@ -420,13 +427,13 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     },
   );
 
-  it("after an unknown outcome, the job that a hook has named is attached with the endpoint with which it was polled", () => {
+  it("after an unknown outcome, the job that a hook has named is attached together with the endpoint with which it was polled", () => {
     const job: Job = { id: JOB.id, endpoint: "fal-ai/flux" };
     const end = aPollEnd(newsAnswer(QUEUED), { purpose: "kept_job", job, askedAt: LATER });
     expect(apply(named, end, LATER, STATING)).toMatchObject({ upstream: { job } });
   });
 
-  it("the answer to a poll changes nothing when no stored hook of the present submission names the polled job", () => {
+  it("the answer to a poll changes nothing when no stored hook of the task's present submission names the polled job", () => {
     const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job", askedAt: LATER });
     for (const task of [silent, aSendingTask()]) expectUnchanged(task, end, LATER, STATING);
     expectUnchanged(named, { ...end, job: OTHER_JOB }, LATER, STATING);
@@ -456,12 +463,12 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     },
   );
 
-  it("after an unknown outcome, a hook causes a poll also when the provider's answers prove a job by naming the task", () => {
+  it("after an unknown outcome, a hook causes a poll also when the provider proves whose job it is by naming the task in its answers", () => {
     const naming = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]) });
     expect(nextStep(named, naming, LATER)).toMatchObject({ poll: { purpose: "kept_job" } });
   });
 
-  it("a pause of the relay delays the poll of a job of an unknown submission, but not the failure of the task", () => {
+  it("a pause of the relay delays the polls of a job of a submission of unknown outcome, but not the failure of the task", () => {
     const paused = stating({ pausedAt: LATER });
     expect(nextStep(named, paused, LATER)).toBeNull();
     expect(wakeAt(named, paused)).toBeGreaterThan(LATER);
@@ -470,7 +477,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(nextStep(named, STATING, LATER + MINUTE)).toMatchObject({ kind: "poll" });
   });
 
-  it("a job of an unknown submission is polled before its task fails, even when the connection's limit defers the poll for longer", () => {
+  it("a job of a submission of unknown outcome is polled before its task fails, even when the connection's limit defers the poll for longer", () => {
     const deferred = { kind: "deferred", waitMs: HOUR } as const;
     const end = aPollEnd(deferred, { purpose: "kept_job", askedAt: LATER });
     expectUnchanged(named, end, LATER, STATING);
@@ -483,7 +490,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(nextStep(last, policy, turnAt)).toEqual(LOST_STEP);
   });
 
-  it("after an unknown outcome, a hook is stored that comes after the deadline of its task and before the time at which the task fails", () => {
+  it("after an unknown outcome, a hook that comes after the deadline of its task but before the task fails is stored", () => {
     const task = { ...silent, deadlineAt: NOW + SECOND };
     const hook = aSubmissionHook(aCompletion());
     const heard = apply(task, hook, LATER, STATING);
@@ -491,7 +498,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expectUnchanged(task, hook, FAILS_AT, STATING, "ignored");
   });
 
-  it("after an unknown outcome, the deadline is extended when a poll proves only after the deadline that a hook's job is the submission's and runs", () => {
+  it("after an unknown outcome, the deadline is extended when a poll proves only after it that the job a hook has named is the submission's and still runs", () => {
     const late = apply(
       { ...silent, deadlineAt: NOW + SECOND },
       aSubmissionHook(aCompletion()),
@@ -503,7 +510,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(isOpen(task) && task.deadlineAt).toBeGreaterThan(LATER);
   });
 
-  it("after an unknown outcome, the output of a proved job is awaited for ten minutes, even if proved over six hours after the deadline", () => {
+  it("after an unknown outcome, the output of a successful job is awaited for ten minutes once it is proved to be the submission's, however late that is", () => {
     if (!isOpen(named)) throw new Error("the task has ended");
     const at = NOW + 7 * HOUR;
     const extended = { ...named.tracking, isExtended: true };
@@ -520,7 +527,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ],
     ["of another connection", aSubmissionHook(aCompletion(), { connection: "ark-2" })],
   ])(
-    "after an unknown outcome, a hook %s is refused as one about an unknown task, and nothing is polled for it",
+    "after an unknown outcome, a hook %s is refused with unknown_task, and nothing is polled for it",
     (_what, hook) => {
       expectRefused(silent, hook, "unknown_task", LATER);
     },
@@ -534,7 +541,7 @@ describe("a signed hook at the URL of a submission", () => {
   ] as const;
 
   it.each(states)(
-    "a signed hook attaches its job to the task while the submission is %s",
+    "a signed hook attaches its job to the task when the submission is %s",
     (_state, task) => {
       const hook = aSubmissionHook(QUEUED, { isSigned: true });
       expect(apply(task, hook, LATER)).toMatchObject({
@@ -545,7 +552,7 @@ describe("a signed hook at the URL of a submission", () => {
     },
   );
 
-  it("a signed hook attaches the job with the submission's endpoint, if polls of the connection need an endpoint", () => {
+  it("a signed hook attaches its job with the endpoint of the submission when the connection needs an endpoint for polls", () => {
     const endpoint = "fal-ai/flux";
     const submission = aSubmission({ endpoint });
     const needing = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, isIdEnough: false }]]) });
@@ -556,18 +563,21 @@ describe("a signed hook at the URL of a submission", () => {
     expect(other).toMatchObject({ upstream: { job: null }, submission: aSubmission() });
   });
 
-  it.each(states)("a signed result ends the task while the submission is %s", (_state, task) => {
-    const hook = aSubmissionHook(aCompletion(), { isSigned: true });
-    const ended = finished(transition(task, hook, POLICY, LATER));
-    expect(ended).toMatchObject({ status: "completed", submission: { state: knownOtherwise() } });
-  });
+  it.each(states)(
+    "a signed hook with the result ends the task when the submission is %s",
+    (_state, task) => {
+      const hook = aSubmissionHook(aCompletion(), { isSigned: true });
+      const ended = finished(transition(task, hook, POLICY, LATER));
+      expect(ended).toMatchObject({ status: "completed", submission: { state: knownOtherwise() } });
+    },
+  );
 });
 
 describe("what arrives after a task has failed with submit_unknown", () => {
   const at = FAILS_AT + MINUTE;
   const found = finished(transition(lost, anAcceptance(), STATING, at));
 
-  it("after a task failed with submit_unknown, an answer that accepts the submission attaches the job; the operator is told when a poll finds a success", () => {
+  it("after a task failed with submit_unknown, an answer that accepts the submission attaches the job, and if a poll finds a success the operator is sent an event", () => {
     expect(found).toEqual({
       ...lost,
       version: at,
@@ -589,7 +599,7 @@ describe("what arrives after a task has failed with submit_unknown", () => {
     });
   });
 
-  it("after a task failed with submit_unknown, an answer to the submission that is itself a success is reported to the operator at once", () => {
+  it("after a task failed with submit_unknown, an answer to the submission that contains a successful result is reported to the operator at once", () => {
     const policy = stating({ isOperatorNotified: true });
     const told = finished(transition(lost, aResultAtOnce(aCompletion()), policy, at));
     expect(told).toMatchObject({
@@ -600,7 +610,7 @@ describe("what arrives after a task has failed with submit_unknown", () => {
     });
   });
 
-  it("after a task failed with submit_unknown, an answer to the submission that is itself a failure is not reported to the operator", () => {
+  it("after a task failed with submit_unknown, an answer to the submission that contains the job's failure is not reported to the operator", () => {
     const policy = stating({ isOperatorNotified: true });
     const known = finished(transition(lost, aResultAtOnce(anUpstreamFailure()), policy, at));
     expect(known).toMatchObject({ late: null, notices: [], body: lost.body });
@@ -614,17 +624,17 @@ describe("what arrives after a task has failed with submit_unknown", () => {
     expectUnchanged(lost, event, at),
   );
 
-  it("after a task failed with submit_unknown, a second answer that accepts the submission changes nothing", () => {
+  it("after a task failed with submit_unknown, only the first answer that accepts the submission changes the task", () => {
     expectUnchanged(found, anAcceptance({ job: OTHER_JOB }), at + SECOND);
   });
 
-  it("after a task failed with submit_unknown, a signed hook that claims success is recorded as a late result", () => {
+  it("after a task failed with submit_unknown, a signed hook that claims success is stored as a late result", () => {
     const policy = stating({ isOperatorNotified: true });
     const hook = aSubmissionHook(aCompletion(), { isSigned: true });
     expect(apply(lost, hook, at, policy)).toMatchObject({ late: { resultAt: at } });
   });
 
-  it("after a task with an unknown submission was canceled, a late answer still attaches the job, which is not polled any more", () => {
+  it("when a task with a submission of unknown outcome was canceled, a late answer still attaches the job, but this job is not polled any more", () => {
     const canceled = apply(silent, { type: "cancel", isForced: false }, LATER);
     const known = finished(transition(canceled, anAcceptance(), STATING, at));
     expect(known).toMatchObject({ status: "failed", upstream: UPSTREAM });

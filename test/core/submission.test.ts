@@ -83,7 +83,7 @@ function viewOf(task: TaskRecord, reader: "operator" | "account" | "link") {
 }
 
 describe("the registration of a task that the relay submits itself", () => {
-  it("a registration with a submission creates a task whose submission is sending until SUBMIT_TIMEOUT_S and 10 s more have passed", () => {
+  it('a registration with a submission creates a task whose submission is "sending" until SUBMIT_TIMEOUT_S and 10 s more have passed', () => {
     const task = apply(null, aSubmittedRegistration());
     expect(task).toMatchObject({ status: "pending", submission: aSubmission() });
     expect(wakeAt(task, POLICY)).toBe(SENDING_ENDS_AT);
@@ -91,7 +91,7 @@ describe("the registration of a task that the relay submits itself", () => {
     expect(quick.submission?.state).toEqual({ kind: "sending", endsAt: NOW + 11 * SECOND });
   });
 
-  it("a repeated registration is refused with submission_running while the submission is sending, even if its own submission id is another", () => {
+  it('a registration that is sent again while its submission is "sending" is refused with submission_running, even under another submission id', () => {
     expectRefused(sending, aSubmittedRegistration(), "submission_running", LATER);
     const again = aSubmittedRegistration({}, { id: OTHER_SUBMISSION_ID });
     expectRefused(sending, again, "submission_running", LATER);
@@ -101,30 +101,36 @@ describe("the registration of a task that the relay submits itself", () => {
     ["accepted", attached],
     ["of an unknown outcome", anUnknownTask()],
     ["of a task that has ended", apply(sending, aResultAtOnce(aCompletion()))],
-  ])("a repeated registration changes nothing when the submission is %s", (_state, task) => {
-    const again = aSubmittedRegistration({}, { id: OTHER_SUBMISSION_ID });
-    expectUnchanged(task, again, LATER);
-  });
+  ])(
+    "a registration that is sent again changes nothing when its submission is %s",
+    (_state, task) => {
+      const again = aSubmittedRegistration({}, { id: OTHER_SUBMISSION_ID });
+      expectUnchanged(task, again, LATER);
+    },
+  );
 
   it.each<[string, TaskEvent]>([
     ["another request", aSubmittedRegistration({}, { requestDigest: "digest-2" })],
     ["another model", aSubmittedRegistration({ model: "other" })],
     ["another callback URL", aSubmittedRegistration({ callbackUrl: null })],
     ["no submission", aProvidedRegistration()],
-  ])("a registration with %s under the id of a submitted task is a conflict", (_what, event) => {
-    for (const task of [sending, attached, anUnknownTask()]) {
-      expectRefused(task, event, "task_exists", LATER);
-    }
-  });
+  ])(
+    "a registration that has %s under the id of a submitted task is refused as a conflict",
+    (_what, event) => {
+      for (const task of [sending, attached, anUnknownTask()]) {
+        expectRefused(task, event, "task_exists", LATER);
+      }
+    },
+  );
 
-  it("when a task was registered without a submission, a registration with a submission under its id is a conflict", () => {
+  it("when a task was registered without a submission, registering its id with a submission is refused as a conflict", () => {
     const task = apply(null, aRegistration({ provider: "ark" }));
     expectRefused(task, aSubmittedRegistration(), "task_exists", LATER);
   });
 });
 
 describe("the charge of a submission", () => {
-  it("a submission with a price is hidden while its price is charged, and its time for sending begins when it is charged", () => {
+  it("a submission is not shown while its price is being charged, and its time for sending begins only when the price is charged", () => {
     const task = apply(null, aPricedSubmission());
     expect(task).toMatchObject({ status: "charging", submission: aSubmission() });
     expect(nextStep(task, POLICY, NOW)).toMatchObject({ kind: "charge" });
@@ -167,7 +173,7 @@ describe("the charge of a submission", () => {
     },
   );
 
-  it("a submission that is given up while its price is charged is not sent; the charged price is returned, then the task is erased", () => {
+  it("a submission whose caller gives up while the price is being charged is not sent; the charged price is returned, and the task is erased", () => {
     const unsent = apply(aChargingSubmission(), NOT_SENT, LATER);
     expect(unsent.submission).toEqual(aSubmission({ state: { kind: "unsent" } }));
     expect(nextStep(unsent, POLICY, LATER)).toMatchObject({ kind: "charge" });
@@ -193,13 +199,13 @@ describe("the charge of a submission", () => {
     ["refused", aRefusal()],
     ["unknown", anUnknownOutcome()],
   ])(
-    "a submission whose price is being charged is not changed by a report that its outcome is %s, because it has not been sent",
+    "a report that the outcome of a submission is %s changes nothing while its price is being charged, because the submission has not been sent yet",
     (_outcome, event) => expectUnchanged(aChargingSubmission(), event, LATER),
   );
 });
 
 describe("a submission that the upstream has accepted", () => {
-  it("the answer that accepts a submission attaches its job, plans the polls, and is stored for repetitions of the call", () => {
+  it("an answer that accepts a submission attaches its job, makes the relay poll the job, and is stored for callers that repeat the call", () => {
     expect(attached).toEqual({
       ...sending,
       version: LATER,
@@ -211,7 +217,7 @@ describe("a submission that the upstream has accepted", () => {
     expect(hooked).toMatchObject({ tracking: { poll: { hookWaitMs: MINUTE } } });
   });
 
-  it("the job of an accepted submission gets those stored hooks that are about this job, and no others", () => {
+  it("when a submission is accepted, those stored hooks that are about its job take effect, and no others", () => {
     const kept = [aSubmissionHook(aCompletion(), { jobId: OTHER_JOB.id }), aSubmissionHook(QUEUED)];
     const named = kept.reduce<TaskRecord>((task, hook) => apply(task, hook, NOW + SECOND), sending);
     const hook = aSubmissionHook(PROCESSING);
@@ -221,14 +227,14 @@ describe("a submission that the upstream has accepted", () => {
     expect(heard).toMatchObject({ tracking: { poll: { hint: null } } });
   });
 
-  it("an answer that accepts a submission changes nothing when it is repeated", () => {
+  it("an answer that accepts a submission changes nothing when it is reported a second time", () => {
     expectUnchanged(attached, anAcceptance(), LATER + SECOND);
     expectUnchanged(attached, anAcceptance({ job: OTHER_JOB }), LATER + SECOND);
     const ended = apply(sending, aResultAtOnce(aCompletion()), LATER);
     expectUnchanged(ended, aResultAtOnce(aCompletion()), LATER + SECOND);
   });
 
-  it("the answer that accepts a submission keeps the plan of polls when a signed hook has attached the same job before", () => {
+  it("when a signed hook has already attached the job, the answer that accepts the submission leaves the times of its polls as they are", () => {
     const hook = aSubmissionHook(QUEUED, { isSigned: true });
     const proven = apply(sending, hook, NOW + SECOND);
     expect(proven).toMatchObject({ upstream: UPSTREAM, submission: { state: knownOtherwise() } });
@@ -239,19 +245,19 @@ describe("a submission that the upstream has accepted", () => {
     });
   });
 
-  it("the answer that accepts a submission attaches the job that it names in place of one that was attached before", () => {
+  it("an answer that accepts a submission attaches the job that it names in place of another job that was attached before", () => {
     const other = apply(sending, anAttachment(OTHER_JOB), NOW + SECOND);
     expect(apply(other, anAcceptance(), LATER)).toMatchObject({ upstream: UPSTREAM });
   });
 
   it.each(REFUSALS)(
-    "a submission that was accepted is not changed by a later report that it was %s",
+    "an accepted submission is not changed by a later report that it was %s",
     (_what, event) => {
       expectUnchanged(attached, event, LATER + SECOND);
     },
   );
 
-  it("a report that the outcome is unknown changes nothing once the job of the submission is known", () => {
+  it("a report that the outcome of a submission is unknown changes nothing once the submission's job is known", () => {
     expectUnchanged(attached, anUnknownOutcome(502), LATER + SECOND);
   });
 
@@ -260,7 +266,7 @@ describe("a submission that the upstream has accepted", () => {
     ["a failure", anUpstreamFailure(), "failed", "moderation"],
     ["a success without output", NO_OUTPUT, "failed", "provider"],
   ] as const)(
-    "when the upstream's answer to a submission is itself %s of the job, the task ends at once",
+    "when the upstream's answer to a submission already contains %s of the job, the task ends at once",
     (_what, news, status, category) => {
       const record = finished(transition(sending, aResultAtOnce(news), POLICY, LATER));
       expect(record).toMatchObject({
@@ -274,12 +280,12 @@ describe("a submission that the upstream has accepted", () => {
     },
   );
 
-  it("when the upstream's answer to a submission is itself the result and names no job, the task ends without a job", () => {
+  it("when the upstream's answer to a submission contains the result but names no job, the task ends without a job", () => {
     const ended = finished(transition(sending, aResultAtOnce(aCompletion(), null), POLICY, LATER));
     expect(ended).toMatchObject({ status: "completed", upstream: { job: null } });
   });
 
-  it("when the upstream's answer to a submission is itself a failure, the price is refunded before the callback is sent", () => {
+  it("when the upstream's answer to a submission already contains a failure, the price is refunded before the callback is sent", () => {
     const ended = finished(transition(priced, aResultAtOnce(anUpstreamFailure()), POLICY, LATER));
     expect(ended.credits).toEqual(credits(refunding(LATER)));
     expect(ended.callback?.state).toEqual({ kind: "held" });
@@ -298,7 +304,7 @@ describe("a submission that the upstream has accepted", () => {
     ["2 KB of the first four-byte character", "\u{10000}".repeat(512), true],
     ["2 KB of four-byte characters and a byte", `${"🦊".repeat(512)}x`, false],
   ])(
-    "an answer of the upstream that has %s is stored for repetitions of the call; that it is still stored after its task is settled is %s",
+    "the upstream's answer is stored for callers that repeat the submission; for one that has %s, it is still stored after the task is settled: %s",
     (_what, body, isKept) => {
       const answer = { ...ANSWER, body };
       const started = apply(sending, aResultAtOnce(aCompletion(), JOB, answer), LATER);
@@ -315,7 +321,7 @@ describe("a submission that the upstream has accepted", () => {
 
 describe("a submission that was refused, or not sent", () => {
   it.each(REFUSALS)(
-    "when a submission without a price was %s, its task is erased",
+    "a task without a price is erased when its submission was %s",
     (_what, event) => {
       expect(transition(sending, event, POLICY, LATER)).toEqual({
         kind: "erase",
@@ -333,7 +339,7 @@ describe("a submission that was refused, or not sent", () => {
   it.each(
     REFUSALS.flatMap(([what, event]) => CHARGES.map((by) => [what, by[0], by[1], event] as const)),
   )(
-    "a submission that was %s, with a price charged by %s, is hidden and refunded, and erased once the price is refunded",
+    "a submission that was %s, with a price charged by %s, is hidden while the price is refunded, and then erased",
     (_what, _by, chargeId, event) => {
       const hidden = apply(withPrice(sending, chargeId), event, LATER);
       expect(hidden).toMatchObject({ status: "charging", account: null, version: LATER });
@@ -351,7 +357,7 @@ describe("a submission that was refused, or not sent", () => {
     },
   );
 
-  it("the refund of an earlier submission under the same id does not count as the refund of the present submission", () => {
+  it("the ledger's answer to the refund of an earlier submission under the same id does not count as that of the present submission", () => {
     const hidden = apply(priced, aRefusal(), LATER);
     expectUnchanged(hidden, aRefundEnd(true, OTHER_SUBMISSION_ID), LATER);
     expectUnchanged(hidden, aRefundEnd(true), LATER);
@@ -365,7 +371,7 @@ describe("a submission that was refused, or not sent", () => {
     ["an erasure", { type: "erase" }],
     ["an order to write the index row", { type: "rewrite_index_row", isAlwaysDue: true }],
   ])(
-    "%s is refused as about an unknown task while the price of a refused submission is being returned",
+    "%s is refused with unknown_task while the price of a refused submission is being returned",
     (_what, event) => {
       expectRefused(apply(priced, aRefusal(), LATER), event, "unknown_task", LATER);
     },
@@ -375,7 +381,7 @@ describe("a submission that was refused, or not sent", () => {
     ["a report", aReport()],
     ["an attachment", anAttachment()],
   ])(
-    "%s is refused with charging while the price of a refused submission is being returned",
+    "%s is refused with the code charging while the price of a refused submission is being returned",
     (_what, event) => {
       expectRefused(apply(priced, aRefusal(), LATER), event, "charging", LATER);
     },
@@ -386,7 +392,7 @@ describe("a submission that was refused, or not sent", () => {
     ["accepted", anAcceptance()],
     ["unknown", anUnknownOutcome()],
   ])(
-    "a submission that was refused stays refused when it is reported as %s later",
+    "a submission that was refused stays refused when a later report says that it was %s",
     (_what, event) => {
       expectUnchanged(apply(priced, aRefusal(), LATER), event, LATER);
     },
@@ -409,7 +415,7 @@ it.each<[string, TaskRecord | null]>([
     aFinishedTask({ submission: aSubmission({ id: "later" }) }),
   ],
 ])(
-  "the report of the end of a submission is refused when the id belongs to %s",
+  "a report on how a submission has ended is refused when the id belongs to %s",
   (_what, record) => {
     for (const event of [anAcceptance(), aRefusal(), NOT_SENT, anUnknownOutcome()]) {
       expectRefused(record, event, "unknown_task", LATER);
@@ -418,14 +424,14 @@ it.each<[string, TaskRecord | null]>([
 );
 
 describe("other events about a submitted task", () => {
-  it("a task cannot be canceled while its submission is sending, because the upstream may be starting the job", () => {
+  it('a task cannot be canceled while its submission is "sending", because the upstream may be starting the job just then', () => {
     expectRefused(sending, { type: "cancel", isForced: false }, "submission_running", LATER);
   });
 
   it.each([
     ["accepted", attached],
     ["unknown", anUnknownTask()],
-  ])("a task whose submission is %s can be canceled", (_state, task) => {
+  ])("a task can be canceled when its submission is %s", (_state, task) => {
     const canceled = finished(transition(task, { type: "cancel", isForced: false }, POLICY, LATER));
     expect(canceled).toMatchObject({ status: "failed", failure: { category: "canceled" } });
     expect(canceled.submission?.state.kind).toBe(task.submission?.state.kind);
@@ -435,7 +441,7 @@ describe("other events about a submitted task", () => {
     ["sending", sending],
     ["unknown", anUnknownTask()],
   ])(
-    "a reported result ends a task whose submission is %s, and a later answer does not change it",
+    "an event that reports the result ends a task whose submission is %s, and a later answer of the upstream does not change the result",
     (_state, task) => {
       const ended = finished(transition(task, aReport(), POLICY, LATER));
       expect(ended).toMatchObject({ status: "completed", submission: { state: knownOtherwise() } });
@@ -448,19 +454,22 @@ describe("other events about a submitted task", () => {
   it.each([
     ["sending", sending],
     ["unknown", anUnknownTask()],
-  ])("an operator who attaches a job settles a submission that is %s", (_state, task) => {
-    const settled = apply(task, anAttachment(), LATER);
-    expect(settled).toMatchObject({
-      upstream: UPSTREAM,
-      submission: { state: accepted(null, null) },
-    });
-    expect(wakeAt(settled, POLICY)).toBeLessThan(LATER + MINUTE);
-    for (const event of [aRefusal(), NOT_SENT, anUnknownOutcome()]) {
-      expectUnchanged(settled, event, LATER + SECOND);
-    }
-  });
+  ])(
+    "when an operator attaches a job to a task whose submission is %s, the submission counts as accepted",
+    (_state, task) => {
+      const settled = apply(task, anAttachment(), LATER);
+      expect(settled).toMatchObject({
+        upstream: UPSTREAM,
+        submission: { state: accepted(null, null) },
+      });
+      expect(wakeAt(settled, POLICY)).toBeLessThan(LATER + MINUTE);
+      for (const event of [aRefusal(), NOT_SENT, anUnknownOutcome()]) {
+        expectUnchanged(settled, event, LATER + SECOND);
+      }
+    },
+  );
 
-  it("a report that the job runs settles a submission, and the task fails at its deadline unless its job becomes known", () => {
+  it("when an event reports that the job runs, its submission counts as accepted, and the task fails at its deadline unless its job becomes known", () => {
     const running = apply(sending, aReport(PROCESSING), LATER);
     expect(running).toMatchObject({
       status: "processing",
@@ -477,7 +486,7 @@ describe("other events about a submitted task", () => {
       aHook(PROCESSING, { submissionId: OTHER_SUBMISSION_ID }),
     ],
   ])(
-    "a hook to %s is refused as about an unknown task when the task was submitted, even if it is signed",
+    "a hook to %s is refused with unknown_task when the relay has submitted the task, even if the hook is signed",
     (_url, hook) => {
       for (const task of [sending, attached, anUnknownTask(), apply(sending, aReport())]) {
         expectRefused(task, { ...hook, isSigned: true }, "unknown_task", LATER);
@@ -485,11 +494,11 @@ describe("other events about a submitted task", () => {
     },
   );
 
-  it("a hook to the URL of a submission is refused as about an unknown task when the task was registered without one", () => {
+  it("a hook to the URL of a submission is refused with unknown_task when the task was registered without a submission", () => {
     expectRefused(anOpenTask({ upstream: UPSTREAM }), aSubmissionHook(PROCESSING), "unknown_task");
   });
 
-  it("while a submission is sending, hooks are stored, and none of the jobs that they name is polled", () => {
+  it('hooks that come while a submission is "sending" are stored, and the jobs that they name are not polled yet', () => {
     const deadlineAt = NOW + SECOND;
     const task = apply({ ...sending, deadlineAt }, aSubmissionHook(aCompletion()), LATER, STATING);
     expect(task).toMatchObject({
@@ -527,7 +536,7 @@ describe("the view of a submitted task", () => {
     ],
     ["unknown", apply(anUnknownTask(), { type: "cancel", isForced: false }, LATER), {}],
   ])(
-    "operator and account see that a submission is %s; a reader with the status link sees nothing of the submission",
+    "operator and account see that a submission is %s; a reader of the task's status link sees nothing of the submission",
     (state, task, more) => {
       const submission = { state, started_at: NOW_S, ...more };
       expect(viewOf(task, "operator")).toMatchObject({ submission });
@@ -537,7 +546,7 @@ describe("the view of a submitted task", () => {
     },
   );
 
-  it("no reader sees the id of a submission, the hash of its call or the stored answer", () => {
+  it("no reader of a task sees the id of its submission, the hash of its call or the stored answer of the upstream", () => {
     const { body } = ANSWER;
     for (const reader of ["operator", "account", "link"] as const) {
       const text = taskView(attached, reader);

@@ -51,7 +51,7 @@ it.each([
   ["connection", { connection: "fal" }, { connection: "fal" }, "Nothing is offered at fal."],
   ["path", { path: "/v2" }, { path: "/v2" }, "Nothing is offered at this path of ark."],
   [
-    "path, even if it only ends in a slash",
+    "path, even if the two differ only by a slash at the end",
     { path: `${PATH}/` },
     { path: `${PATH}/` },
     "Nothing is offered at this path of ark.",
@@ -63,7 +63,7 @@ it.each([
     "The model of the request is not offered at this path of ark.",
   ],
 ])(
-  "an account may submit a request only if an offer has the request's %s; the refusal says which of these no offer has",
+  "an account may submit a request only if an offer has the request's %s; the refusal says which value no offer has",
   (_, other, changes, detail) => {
     const own = { ...OFFER, path: PATH };
     expect(decideOffer(offersOf(own), aRequest())).toEqual(FREE);
@@ -72,7 +72,7 @@ it.each([
   },
 );
 
-it("an offer for customers' own keys permits only requests with such a key, and any other offer permits only requests without one", () => {
+it("an offer for customers' own keys permits only requests with such a key, and all other offers permit only requests without one", () => {
   const own = { ...OFFER, key: "customer", price: { credits: 1 } };
   const withOwnKey = aRequest({ keyOwner: "customer" });
   expect(decideOffer(offersOf(OFFER, own), withOwnKey)).toEqual(offeredFor(1));
@@ -97,7 +97,7 @@ it("an offer without a path permits every path of its connection", () => {
   expect(decideOffer(offersOf(OFFER), aRequest({ path: "/any" }))).toEqual(FREE);
 });
 
-it("a request without a model is permitted only by an offer for any model", () => {
+it("a request that names no model is permitted only by an offer for any model", () => {
   const request = aRequest({ model: null });
   const detail =
     "The request names no model, and only certain models are offered at this path of ark.";
@@ -108,7 +108,7 @@ it("a request without a model is permitted only by an offer for any model", () =
   expect(decideOffer(offersOf({ ...OFFER, models: ["m", "*"] }), request)).toEqual(FREE);
 });
 
-it("the first offer with the connection, path and model of a request decides, with its price and limits, even if a later one would permit the request", () => {
+it("the first offer that has connection, path and model of a request decides, with its price and limits, even if a later offer would permit the request", () => {
   const offers = offersOf(
     { ...OFFER, connection: "fal", price: { credits: 1 } },
     { ...OFFER, path: "/v2", price: { credits: 2 } },
@@ -124,7 +124,7 @@ it("the first offer with the connection, path and model of a request decides, wi
   });
 });
 
-it("the refusal of a request that breaks several limits names the first of them", () => {
+it("when a request breaks several limits of its offer, the refusal names the first of them", () => {
   const limits = { "/a": [1], "?b": [2], "/c": [3] };
   const decision = decideOffer(offersOf({ ...OFFER, limits }), aRequest({ body: { "/a": 1 } }));
   expect(decision).toMatchObject({
@@ -151,7 +151,7 @@ it.each([
   [[5, "6", true], 'one of 5, "6", true', [5, "6", true], ["5", 6, "true", 1, false, null]],
   [{ values: [0] }, "0", [0], ["0", false, "", null]],
 ] as const)(
-  "a member of the body is within the limit %j only if it is %s, of this type: %j are within, %j are outside",
+  "a member of the request body is within the limit %j only if it is %s, of this type: %j are within, %j are outside",
   (limit, rule, within, outside) => {
     for (const value of within) {
       expect([value, faultIn(limit, "/a", { body: { "/a": value } })]).toEqual([value, null]);
@@ -191,7 +191,7 @@ it.each([
   [["720p"], '"720p"', ["720p"], ["720P", "480p", ""]],
   [[5, true], "one of 5, true", ["5", "true"], ["05", "5.0", "TRUE", "1"]],
 ] as const)(
-  "a parameter of the query is within the limit %j only if it is %s, in the shortest spelling: %j are within, %j are outside",
+  "a parameter of the request's query is within the limit %j only if it is %s, in the shortest spelling: %j are within, %j are outside",
   (limit, rule, within, outside) => {
     const faultOf = (value: string) =>
       faultIn(limit, "?a", { query: new URLSearchParams({ a: value }).toString() });
@@ -203,7 +203,7 @@ it.each([
 );
 
 it.each(["/a/b", "?a/b"])(
-  "a value at %s that a limit names must be in the request unless the limit says that it is optional",
+  "a value at %s for which an offer has a limit must be in the request unless the limit says that the value is optional",
   (pointer) => {
     const fault = `${pointer} must be a number from 0 to 1, and is missing`;
     expect(faultIn({ max: 1 }, pointer, {})).toBe(fault);
@@ -212,7 +212,7 @@ it.each(["/a/b", "?a/b"])(
   },
 );
 
-it("a number too large for JavaScript, which is read as infinite, is outside every limit", () => {
+it("a number in a request that is too large for JavaScript, which reads it as infinite, is outside every limit", () => {
   for (const value of [Infinity, -Infinity]) {
     const body = { "/a": value };
     expect(faultIn({ min: 1 }, "/a", { body })).toBe("/a must be a number of at least 1");
@@ -220,7 +220,7 @@ it("a number too large for JavaScript, which is read as infinite, is outside eve
   }
 });
 
-it("a value that a limit calls optional must be within the limit when it is in the request", () => {
+it("a value of a request that a limit calls optional must be within the limit if the request has it", () => {
   const limit = { max: 1, optional: true };
   expect(faultIn(limit, "/a", { body: { "/a": 2 } })).toBe("/a must be a number from 0 to 1");
   expect(faultIn(limit, "/a", { body: { "/a": null } })).toBe("/a must be a number from 0 to 1");
@@ -228,7 +228,7 @@ it("a value that a limit calls optional must be within the limit when it is in t
 });
 
 it.each([[[{ b: 1 }]], ['{"b": 1}'], [null], [LONG]])(
-  "a request is refused when a value around a limited one is not an object, even if the limited one is optional: at %j",
+  "a request is refused when a value that should contain a limited one is not an object, even if the limited one is optional: at %j",
   (value) => {
     const limit = { max: 1, optional: true };
     const body = { "/a": {}, "/a/b": value };
@@ -237,14 +237,14 @@ it.each([[[{ b: 1 }]], ['{"b": 1}'], [null], [LONG]])(
   },
 );
 
-it("a query parameter that a limit names may be given only once, even if both values are within the limit", () => {
+it("a query parameter for which an offer has a limit may be given only once, even if both given values are within the limit", () => {
   expect(faultIn([1], "?a", { query: "a=1" })).toBe(null);
   for (const query of ["a=1&a=1", "a=1&b=2&a=2", "%61=1&a=1"]) {
     expect(faultIn({ max: 1, optional: true }, "?a", { query })).toBe("?a must not be given twice");
   }
 });
 
-it("a query parameter that no limit of the offer names is refused, unless it is the one for the hook URL", () => {
+it("a query parameter for which the offer has no limit is refused, unless it is the one that passes the hook URL", () => {
   expect(faultIn([1], "?a", { query: "a=1&b=2" })).toBe("?b must be left out");
   expect(faultIn([1], "?a", { query: "a=1&A=2" })).toBe("?A must be left out");
   expect(faultIn({ max: 1, optional: true }, "/b", { query: "b=1" })).toBe("?b must be left out");
@@ -256,7 +256,7 @@ it("a query parameter that no limit of the offer names is refused, unless it is 
   });
 });
 
-it("a limit of the body applies only to the body, and one of the query only to the query", () => {
+it("a limit of an offer for the body applies only to the body of a request, and one for the query only to the query", () => {
   expect(faultIn([1], "/a", { query: "a=1" })).toContain("/a must be 1, and is missing");
   expect(faultIn([1], "?a", { body: { "/a": 1, "?a": 1 } })).toContain("missing");
 });
@@ -281,7 +281,7 @@ it.each([
     "for any model with a limit of the query",
     { models: ["*"], limits: { "?a": { values: ["1"], optional: true } } },
   ],
-])("when the body of a request is multipart, the request %s an offer %s", (verb, _, changes) => {
+])("a request to submit a job with a multipart body %s an offer %s", (verb, _, changes) => {
   const isMatched = verb === "matches";
   const offers = offersOf({ ...OFFER, ...changes, price: { credits: 7 } });
   const detail = "No multipart body is offered at this path of ark.";
@@ -293,7 +293,7 @@ it.each([
   }
 });
 
-it("a multipart request is decided by the first offer that limits no body and has any model, and must be within this offer's limits of the query", () => {
+it("the first offer for any model that limits no body decides a multipart request, whose query must be within this offer's limits", () => {
   const any = { ...OFFER, models: ["*"] };
   const offers = offersOf(
     { ...OFFER, price: { credits: 1 } },
@@ -309,7 +309,7 @@ it("a multipart request is decided by the first offer that limits no body and ha
   });
 });
 
-it("the members of a body that are read for a connection are those that the connection's offers limit and the objects around them, each once", () => {
+it("of a request body, exactly the members that the connection's offers limit and the objects around them are read, each once", () => {
   const offers = offersOf(
     { ...OFFER, limits: { "/a/b/c~1d": [1], "?q/r": [1], "/e": [1] } },
     { ...OFFER, models: ["n"], path: "/v2", limits: { "/a/b/f": [1], "/e": [2] } },

@@ -22,19 +22,19 @@ import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "./store
 
 const TIMES = { attachedAt: NOW, hookAt: null, askedAt: NOW + SECOND };
 
-it("what taskFacts returns of an open task has no end, no times of the job and no callback", () => {
+it("taskFacts, which collects for the console what a task's view does not have, returns for an open task no end, no times of the job and no callback", () => {
   const facts = taskFacts(anOpenTask(), "operator", POLICY);
   expect(facts).toMatchObject({ finishedAt: null, upstreamTimes: null, callback: null });
 });
 
-it("what taskFacts returns of a finished task has the time of its end, and the times of its job only for the operator", () => {
+it("taskFacts returns for a finished task the time of its end, and only for the operator also the times of its job", () => {
   const task = aFinishedTask({ finishedAt: NOW + 7, upstreamTimes: TIMES });
   const ended = { finishedAt: NOW + 7, callback: { url: URL_A } };
   expect(taskFacts(task, "operator", POLICY)).toMatchObject({ ...ended, upstreamTimes: TIMES });
   expect(taskFacts(task, "account", POLICY)).toMatchObject({ ...ended, upstreamTimes: null });
 });
 
-it("taskFacts returns the deadline that the registration of a task stated, and null when it stated none or is not stored any more", () => {
+it("taskFacts returns the deadline that a task's registration stated, and null when the registration stated none or is not stored any more", () => {
   const { registration } = aRegistration();
   const stated = registration && { ...registration, deadlineAt: NOW + HOUR };
   const deadlines = [stated, registration && { ...registration, deadlineAt: null }, null].map(
@@ -55,7 +55,7 @@ it.each([
   ["accepted", anAccepted(NOW + SECOND), NOW + SECOND, 200, null],
   ["unknown", anUnknown(502), NOW + SECOND, 502, FAILS_AT],
 ] as const)(
-  "taskFacts returns, for an open task whose submission is %s, the time and status of the answer, and until when the task waits",
+  "taskFacts returns, for an open task whose submission is %s, the time and status of the upstream's answer, and until when the task waits",
   (state, submission, answeredAt, statusCode, waitsUntil) => {
     const facts = taskFacts(anOpenTask({ submission }), "operator", POLICY);
     expect(facts.submission).toMatchObject({ state, answeredAt, statusCode, waitsUntil });
@@ -64,7 +64,7 @@ it.each([
   },
 );
 
-it("taskFacts returns of a callback the values from which its message is made, and for each attempt the URL to which it went", () => {
+it("taskFacts returns for a callback the values from which its request is made, and for each attempt the URL to which it went", () => {
   const attempts = [anAttempt({ url: URL_A }), anAttempt({ number: 2, url: null })];
   const state = runningSince(NOW + HOUR, 3);
   const callback = aCallback({ url: URL_B, attempts, lastNumber: 3, state });

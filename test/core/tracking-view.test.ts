@@ -111,7 +111,7 @@ it.each([
   },
 );
 
-it("the member tracking of a task has paused: true only while the relay is paused and a poll would otherwise be made", () => {
+it("the member tracking in a task's view has paused: true only while the relay is paused and the task would otherwise be polled", () => {
   const pausedAt = NOW + MINUTE;
   const paused = aPolicy({ polledAt: NOW, pausedAt });
   expect(view(anAttachedTask(), paused).tracking).toEqual({
@@ -129,7 +129,7 @@ it("the member tracking of a task has paused: true only while the relay is pause
   expect(view(anAttachedTask(), paused, "account")).not.toHaveProperty("tracking");
 });
 
-it("the view of a finished task says whether its callback waits for a pause to end or the refund; only the operator sees the refund's next try", () => {
+it("the view of a finished task says whether its callback waits for a pause or the refund to end; only the operator sees the time of the next refund try", () => {
   const due = aCallback({ state: { kind: "due", nextAttemptAt: NOW } });
   const waiting = aFinishedTask({ callback: due });
   expect(view(waiting, aPolicy()).callback).not.toHaveProperty("paused");
@@ -147,7 +147,7 @@ it("the view of a finished task says whether its callback waits for a pause to e
   expect(view(refunding, aPolicy(), "account").credits).not.toHaveProperty("retry_at");
 });
 
-it("an open task's record stores refused hooks of its job's connection, at most three for each reason, without a new version", () => {
+it("an open task stores the refused hooks of its job's connection, at most three for each reason, without getting a new version", () => {
   const times = [1, 2, 3].map((minutes) => NOW + minutes * MINUTE);
   const task = anAttachedTask();
   const signed = times.reduce<TaskRecord>(
@@ -166,7 +166,7 @@ it("an open task's record stores refused hooks of its job's connection, at most 
   expectUnchanged(null, refused("bad_signature"), NOW);
 });
 
-it("the operator sees that the next poll of a job is made because the upstream has answered to its cancellation", () => {
+it("the operator sees that the next poll of a job comes so soon because the upstream has answered the call that cancels the job", () => {
   const task = aCancelingTask({ state: answeredAs("accepted") }, { deadlineAt: DEADLINE });
   const expected = next(NOW + SECOND, "cancel_answered");
   expect(view(task, aPolicy({ polledAt: NOW })).tracking).toMatchObject(expected);

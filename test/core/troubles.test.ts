@@ -37,7 +37,7 @@ it("a relay without faults has no entries in its list of problems", () => {
   expect(troublesOf({ ...QUIET, index: null })).toEqual([]);
 });
 
-it("a host with three failed callbacks is a problem, with its tasks, the time of the first failure and API requests to examine and repair it", () => {
+it("a host with three failed callbacks is a problem, listed with its tasks, its first failure and API requests to examine and repair it", () => {
   const index = indexOf({ failed: THREE, next: [aRepeat(2), aRepeat(1, { host: "other" })] });
   expect(troublesOf({ ...QUIET, index })).toEqual([
     {
@@ -246,7 +246,7 @@ it.each(
     return [what, kinds === "" ? "none" : kinds, facts, expected] as const;
   }),
 )(
-  "the list of problems has an entry for each present fault, but none for small or past ones: with %s, entries of these kinds: %s",
+  "the list of problems has an entry for each present fault, but none for small or past faults: with %s, it has entries of these types: %s",
   (_, _kinds, facts, expected) => {
     expect(troublesOf({ ...QUIET, ...facts })).toMatchObject(expected);
   },

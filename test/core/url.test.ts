@@ -6,9 +6,12 @@ it.each([
   ["http://cdn.example.com/video.mp4", true],
   ["ftp://cdn.example.com/video.mp4", false],
   ["cdn.example.com/video.mp4", false],
-])("isHttpUrl, which tells whether a text is an http(s) URL, returns for %s: %s", (text, isOne) => {
-  expect(isHttpUrl(text)).toBe(isOne);
-});
+])(
+  "isHttpUrl, which tells whether a text is an http(s) URL, returns for the text %s: %s",
+  (text, isOne) => {
+    expect(isHttpUrl(text)).toBe(isOne);
+  },
+);
 
 it("parseUrl accepts a host name of 512 characters, and refuses one of 513 without parsing it", () => {
   const texts = [512, 513].map((chars) => `https://${"a".repeat(chars)}/`);
@@ -16,7 +19,7 @@ it("parseUrl accepts a host name of 512 characters, and refuses one of 513 witho
 });
 
 it.each(["", "/", "//"])(
-  "a base URL that ends with the slashes '%s' is used without them, and slashes before its path stay",
+  "a base URL that ends with the slashes '%s' is used without these, and all slashes within its path stay",
   (slashes) => {
     const base = "https://relay.example.com//v1";
     expect(withoutSlash(base + slashes)).toBe(base);

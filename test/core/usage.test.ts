@@ -59,7 +59,7 @@ it.each<[string, object | null, TaskEvent, typeof attached | typeof kept]>([
   ],
   ["an event of the operator", null, aReport(), attached],
 ])(
-  "when a task ends by %s, its record has the usage of the job as %j, and its callback body has no usage",
+  "when a task ends by %s, its record has the job's usage as %j, and its callback body does not mention usage",
   (_what, usage, event, task) => {
     const policy = event.type === "hook" || event.type === "attach" ? NO_KEY : aPolicy();
     const record = finish(task, event, NOW, policy);
@@ -76,7 +76,7 @@ it("only the operator, and no account, sees what the upstream says that the job 
   expect(unknown).not.toHaveProperty("usage");
 });
 
-it("when a hook brings a failed task's late success, the job's usage is stored as a new version of the record and sent in task.late_result", () => {
+it("when a hook brings a success after the task has failed, the job's usage is stored as a new version of the record and sent in task.late_result", () => {
   const policy = aPolicy({ isOperatorNotified: true });
   const later = attached.deadlineAt + HOUR;
   const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);

@@ -37,12 +37,15 @@ describe.each(changes)("the version of a task: %s", (what, record, event) => {
     ["the time of the change", HOUR, NOW + HOUR],
     ["its earlier version plus 1, if the earlier change was in the same millisecond", 0, NOW + 1],
     ["its earlier version plus 1, if the clock was put back in between", -HOUR, NOW + 1],
-  ])(`after ${what}, the version of the task is %s`, (_when, afterMs, version) => {
-    expect(apply(record, event, NOW + afterMs).version).toBe(version);
-  });
+  ])(
+    `when a task's record is changed by ${what}, its new version number is %s`,
+    (_when, afterMs, version) => {
+      expect(apply(record, event, NOW + afterMs).version).toBe(version);
+    },
+  );
 });
 
-it("an event of a type that only a later release knows is refused with an error that says so", () => {
+it("a task object that gets an event of a type that only a later release knows refuses it with an error that says so", () => {
   expect(() => transition(anOpenTask(), laterEvent(), POLICY, NOW)).toThrow(
     "an event of a later release: split",
   );

@@ -196,7 +196,7 @@ describe("the view of a finished task", () => {
     );
   });
 
-  it("the view of a failed task shows the ids of the upstream's requests to the operator alone", () => {
+  it("only the operator sees, in the view of a failed task, the ids of the upstream's requests", () => {
     const failure = { category: "provider", retryable: true, requestIds: ["req_1"] } as const;
     const shownTo = (reader: "operator" | "account") =>
       JSON.parse(taskView(aFinishedTask({ failure }), reader)).failure;
@@ -231,14 +231,14 @@ describe("the view of a finished task", () => {
       [],
     ],
   ])(
-    "the view of a finished task shows, in addition to the time of an earlier delivery, %s",
+    "the view of a finished task shows, besides the time of an earlier delivery, %s",
     (_what, callback, status, attempts) => {
       const view = JSON.parse(taskView(aFinishedTask({ callback }), "operator"));
       expect(view.callback).toEqual({ url: URL_A, status, attempts, delivered_at: NOW_S });
     },
   );
 
-  it("the view of a finished task shows an attempt's cause and a redirect's host", () => {
+  it("the view of a finished task shows the cause of a failed callback attempt and the host to which a redirect led", () => {
     const answer = { contentType: null, locationHost: "b.example.com", retryAfter: null };
     const failed = { outcome: "unreachable", statusCode: 525, cause: "tls", answer } as const;
     const callback = aCallback({ attempts: [anAttempt(failed)] });
@@ -263,7 +263,7 @@ describe("the view of a task with a price", () => {
   const roles = ["operator", "account"] as const;
 
   it.each(roles)(
-    "an open task with a price is shown to the %s with the number of credits and their state, charged",
+    'an open task with a price is shown to the %s with the number of credits and the state "charged"',
     (role) => {
       const { registration } = aRegistration({ metadata: { order: 7 } });
       expect(taskView(aChargedTask({ registration, deadlineAt: NOW + HOUR }), role)).toBe(
@@ -275,7 +275,7 @@ describe("the view of a task with a price", () => {
   );
 
   it.each(roles)(
-    "while the callback of a failed task waits for the refund of the task's credits, the %s sees the callback with the status sending",
+    "while the refund of a failed task's credits is pending, the %s sees the task's callback as \"sending\"",
     (role) => {
       const failure = { category: "canceled", retryable: false } as const;
       const task = aRefundingTask({ failure });
@@ -307,7 +307,7 @@ describe("the view of a task with a price", () => {
     },
   );
 
-  it("a finished task with a price by usage shows its account what it costs, what decided this, and when the difference was released", () => {
+  it("a finished task with a price by usage shows its account what it costs, what decided the cost, and when the difference was released", () => {
     const final = { credits: 13, basis: "usage" } as const;
     const task = aFinishedTask({ credits: credits({ kind: "released", at: NOW }, { final }) });
     const { credits: shown } = JSON.parse(taskView(task, "account"));

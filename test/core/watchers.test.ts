@@ -11,7 +11,7 @@ function watched() {
   return { watchers: new Watchers(ctx), told, join, leave };
 }
 
-it("those who watch a task are sent each state once, even if the task is written several times with the same state", () => {
+it("those who watch a task are sent each state of it once, even if the record is written several times with this state", () => {
   const { watchers, told, join } = watched();
   join();
   for (const state of ["1.40", "1.40", "1.50"]) watchers.tell(() => state);
@@ -26,7 +26,7 @@ it("the state of a task is not computed while nobody watches it", () => {
   expect(told).toEqual([]);
 });
 
-it("a new watcher is sent a state although an earlier watcher, who has left, was already sent it", () => {
+it("a new watcher of a task is sent its state even if an earlier watcher, who has left, was already sent this state", () => {
   const { watchers, told, join, leave } = watched();
   join();
   watchers.tell(() => "1.40");

@@ -9,7 +9,7 @@ it("wellFormed, which makes a text fit for strict parsers, replaces each lone su
   expect(wellFormed("\0a\ud83d😀\ude00\u0001")).toBe("\ufffda\ufffd😀\ufffd\u0001");
 });
 
-it("isWellFormed tells for any text whether wellFormed leaves it as it is, and whether UTF-8 and Postgres can hold it", () => {
+it("isWellFormed tells for any text whether wellFormed leaves it as it is, and so whether UTF-8 and Postgres can hold it", () => {
   fc.assert(
     fc.property(
       fc.string({ unit: "binary" }),
@@ -33,6 +33,9 @@ it.each([
   ["a😀", 2, "a"],
   ["a😀", 3, "a😀"],
   ["a😀b", 3, "a😀"],
-])("firstChars cuts %j to %i UTF-16 units and leaves no half of a pair: %j", (text, max, cut) => {
-  expect(firstChars(text, max)).toBe(cut);
-});
+])(
+  "firstChars cuts the text %j to at most %i UTF-16 units without leaving half of a surrogate pair: it returns %j",
+  (text, max, cut) => {
+    expect(firstChars(text, max)).toBe(cut);
+  },
+);

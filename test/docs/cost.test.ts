@@ -54,13 +54,13 @@ it.each([
   expect(COST_PAGE).toContain(stated);
 });
 
-it("by scripts/cost, a stream of a task's events costs at most $2 per million, for tasks of 110 s and of 10 minutes", () => {
+it("by scripts/cost, a stream of a task's events costs at most $2 per million tasks, for tasks of 110 s and of 10 minutes", () => {
   for (const seconds of [110, 600]) {
     expect(billOf(streamUsage(seconds), MILLION).dollars).toBeLessThanOrEqual(2);
   }
 });
 
-it("by scripts/cost, each time that a stream of more than 15 minutes reopens costs one more request to the Worker and two more to objects", () => {
+it("by scripts/cost, each time that a stream is opened again after 15 minutes costs one more request to the Worker and two more to objects", () => {
   const [once, twice, often] = [900, 901, 2_701].map(streamUsage);
   expect(twice?.workerRequests).toBe((once?.workerRequests ?? NaN) + 1);
   expect(often?.workerRequests).toBe((once?.workerRequests ?? NaN) + 3);
@@ -68,13 +68,13 @@ it("by scripts/cost, each time that a stream of more than 15 minutes reopens cos
 });
 
 it.each(Object.entries(POLLED_ALONE))(
-  "by scripts/cost, a job of %s s without hooks takes as many polls as were counted on workerd",
+  "by scripts/cost, a job of %s s for which no hooks come takes as many polls as were counted on workerd",
   (seconds, { polls }) => {
     expect(pollsOf(Number(seconds), POLL_LATENESS.fallback)).toBe(polls);
   },
 );
 
-it("by scripts/cost, a job polled with a larger POLL_LATENESS uses less of everything that is billed, and no negative amount", () => {
+it("by scripts/cost, a larger POLL_LATENESS lets a job use less of everything that is billed, and never a negative amount", () => {
   for (const jobS of [30, 31, 110, 600, 7_200]) {
     const [near, far] = [7, 50].map((lateness) => polledAlone(jobS, lateness));
     expect(far?.objectRequests).toBeLessThan(near?.objectRequests ?? NaN);
@@ -82,7 +82,7 @@ it("by scripts/cost, a job polled with a larger POLL_LATENESS uses less of every
   }
 });
 
-it("scripts/cost has the default and the range of POLL_LATENESS and the default of TASK_DEADLINE_HOURS", () => {
+it("scripts/cost has the same default and range of POLL_LATENESS and the same default of TASK_DEADLINE_HOURS as the configuration", () => {
   const { POLL_LATENESS: lateness, TASK_DEADLINE_HOURS: hours } = VARIABLE_DESCRIPTIONS;
   const { fallback, ...range } = POLL_LATENESS;
   expect(lateness).toMatchObject({ fallback: `${fallback}`, values: range });
@@ -159,7 +159,7 @@ it.each<readonly [string, readonly number[], Job]>([
   },
 );
 
-it("the bill of scripts/cost for usage beyond the paid plan leaves out, for each kind of operation, what the plan includes", () => {
+it("by scripts/cost, the bill for usage beyond the paid plan charges each type of operation only above what the plan includes", () => {
   expect(
     billOf({ logLines: 2, queueOperations: 3, objectGbMonths: 0.000_001 }, 11 * MILLION),
   ).toEqual({
@@ -224,13 +224,13 @@ it.each([
   ["--output-days 0", '--output-days must be a whole number from 1 to 365, not "0"'],
   ["--output-reads x", '--output-reads must be a number from 0 to 10000, not "x"'],
   ["--polls -1", '--polls must be a whole number from 0 to 10000, not "-1"'],
-])("`npm run cost` refuses `%s` and names the option", (options, message) => {
+])("`npm run cost` refuses the option `%s` and names it", (options, message) => {
   expect(() => orderOf(...given(options))).toThrow(
     expect.objectContaining({ constructor: WrongOption, message }),
   );
 });
 
-it("by scripts/cost, each output costs its storage for OUTPUT_DAYS, a write, or one per part of 8 MiB and two more, and two calls per read", () => {
+it("by scripts/cost, each output costs its storage for OUTPUT_DAYS, one write, or a write for each part of 8 MiB and two more, and two calls per read", () => {
   const use = { outputs: 1, outputMb: 10, outputDays: 15, outputReads: 3, isChunked: false };
   const [one, chunked] = [use, { ...use, isChunked: true }].map(outputUsage);
   expect(one).toMatchObject({ r2ClassA: 1, r2ClassB: 6, r2GbMonths: 0.005, workerRequests: 3 });
@@ -240,7 +240,7 @@ it("by scripts/cost, each output costs its storage for OUTPUT_DAYS, a write, or 
   expect(outputUsage(small).r2ClassA).toBe(1);
 });
 
-it("`npm run cost` adds the cost of outputs only to the bill of the relay, and names them in its first line", () => {
+it("`npm run cost` adds the cost of outputs to the bill of the relay alone, not to those of other services, and describes the outputs in its first line", () => {
   const [plain, withOutputs] = ["", "--outputs 2 --output-mb 10"].map((options) =>
     report(orderOf(...given(options))).split("\n"),
   );
@@ -251,7 +251,7 @@ it("`npm run cost` adds the cost of outputs only to the bill of the relay, and n
   );
 });
 
-it("`npm run cost` says in its first line which readers, polls and accounts its bill contains", () => {
+it("`npm run cost` says in its first line for which readers, polls and accounts its bill is", () => {
   const [line] = report(
     orderOf(...given("--poll-lateness 20 --job-s 600 --watchers 2 --account")),
   ).split("\n");

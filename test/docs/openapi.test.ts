@@ -10,7 +10,7 @@ import { describedBodies } from "../description/document.ts";
 
 const document = z.record(z.string(), z.unknown()).parse(JSON.parse(OPENAPI_TEXT));
 
-it("openapi.json is what `npm run docs` generates from the route table, the schemas and the descriptions", () => {
+it("openapi.json is what `npm run docs` generates from the route table, the schemas and the descriptions of the API", () => {
   expect(OPENAPI_TEXT).toBe(openApiText());
 });
 

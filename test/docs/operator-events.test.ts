@@ -39,7 +39,7 @@ it.each([
     "host: a&amp;b.example.com:8443\nsince: 1\nfailed: 2",
   ],
 ])(
-  "a Slack message of a callback.failed %s has the characters of Slack's markup escaped",
+  "in a Slack message about failed callbacks %s, the characters of Slack's markup are escaped",
   (_, facts, lines) => {
     const event = { type: "callback.failed", ...facts } as const;
     const publicUrl = "https://relay.example.com/<&>";
@@ -49,7 +49,7 @@ it.each([
   },
 );
 
-it("a Slack message of upstream.unclear shows the unknown state escaped and on one line, and nothing of the result", () => {
+it("a Slack message of upstream.unclear shows the unknown word for a state escaped and on one line, and nothing of the result", () => {
   const event = {
     type: "upstream.unclear",
     taskId: "t",

@@ -54,7 +54,7 @@ it("README.md, self-host.md and scale.md state the same tasks per second for one
 });
 
 it.each([1, 10, 100, 300, 1_000, 2_500, 5_000, 10_000])(
-  "docs/scale.md states the rows, databases, log lines and price for this number of tasks per second, computed from the counts of one task: %i",
+  "docs/scale.md states rows, databases, log lines and price for %i tasks per second, computed from the counts of one task",
   (tasksPerS) => {
     const isQueued = tasksPerS >= QUEUE_FROM;
     const usage = usageOf(LIVES["Ark with hooks, index"], { receiverMs: 300, isQueued });
@@ -109,7 +109,7 @@ it.each([
   ["4,600", "1 TB of D1 in one account", PLATFORM.accountBytes / (DAY_S * ROW_BYTE_DAYS)],
   ["5,260", "5 billion log lines a day", PLATFORM.logLinesPerDay / DAY_S / 11],
 ])(
-  "docs/scale.md states from how many tasks per second (%s, as computed) this limit is reached: %s",
+  "docs/scale.md states from how many tasks per second on (%s, as computed) this limit is reached: %s",
   (from, limit, rate) => {
     const row = LINES.find((line) => line.startsWith(`| ${from} | ${limit}`)) ?? "";
     const stated = Number(/[\d,]+/.exec(row)?.[0].replaceAll(",", ""));

@@ -44,7 +44,7 @@ it("docs/api.md explains every outcome of an attempt, and no other", () => {
   expect(outcomes).toEqual(OUTCOMES);
 });
 
-it("docs/secrets.md says for how long a task can be open, and so how long an old RELAY_SECRET must stay", () => {
+it("docs/secrets.md says for how long a task can be open, and so for how long an old RELAY_SECRET must stay configured", () => {
   const byDefault = (POLICY.taskDeadlineMs / HOUR_MS) * (1 + DEADLINE_EXTENSION);
   const longest = Math.floor(refundableMs(0) / DAY_MS);
   expect(SECRETS_PAGE).toContain(`${byDefault} hours with \`TASK_DEADLINE_HOURS=72\``);

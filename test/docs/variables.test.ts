@@ -51,7 +51,7 @@ const ranges = described.flatMap(([name, { values }]) =>
 );
 
 it.each(ranges)(
-  "the variable %s accepts both ends of its documented range, and no number beyond",
+  "the variable %s accepts both ends of its documented range, and no number outside the range",
   (name, range) => {
     const { inside, beyond } = samples(range);
     expect(inside.filter((value) => isTaken(name, value) !== true)).toEqual([]);

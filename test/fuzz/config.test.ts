@@ -257,7 +257,7 @@ fuzz(
 );
 
 fuzz(
-  "any CONNECTIONS is accepted only if each base_url has its provider's host, or a public host if that has none; a refusal names the variable",
+  "any value of CONNECTIONS is accepted only if each base_url has its provider's host, or any public host where the provider has none; a refusal names the variable",
   {
     inputs: connections,
     subject: parseConnections,

@@ -88,7 +88,7 @@ function requireReadable(
 }
 
 fuzz(
-  "any declaration is refused with the places of its faults, or reads any answer without an exception and stays below its base URL",
+  "any declaration of an upstream is either refused with the places of its faults, or reads any answer without an exception and calls only its base URL",
   {
     inputs,
     subject: SUBJECT,

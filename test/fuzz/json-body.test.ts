@@ -166,7 +166,7 @@ const inSpiteOf =
   };
 
 fuzz(
-  "any bytes are read as the body of a submission exactly when JSON.parse reads a flat enough object, and with the same values",
+  "any bytes are accepted as the body of a submission exactly when JSON.parse reads an object of at most 256 levels from them, and have the same values",
   {
     inputs: bodies,
     subject: scanBody,
@@ -271,7 +271,7 @@ function apart(paths: readonly Path[]): readonly Path[] {
 }
 
 fuzz(
-  "setting members of the body of a submission changes these members as JSON.parse reads them, and no byte but those of the replaced values",
+  "setting members of a submission's body has the effect that JSON.parse sees, and changes no bytes of the body but those of the replaced values",
   {
     cases: 50_000,
     inputs: fc.tuple(
@@ -342,7 +342,7 @@ const ofList =
   };
 
 fuzz(
-  "a member of a body of a submission that is a short list has the values that JSON.parse reads, and no other member is a list",
+  "when a member of a submission's body is a short list, its values are those that JSON.parse reads, and no other member is read as a list",
   {
     inputs: bodies,
     subject: listIn,

@@ -301,7 +301,7 @@ const searches = (pattern: RegExp) => (length: number) => {
   return () => pattern.test(text);
 };
 
-it("the measurement of linear time lets a linear search pass and fails for a pattern that takes cubic time on the same texts", () => {
+it("the measurement of linear time lets a linear search pass, and fails for a pattern that takes cubic time on the same texts", () => {
   expectLinear(searches(/b/), 128);
   expect(() => expectLinear(searches(/a+a+b/), 128)).toThrow("less than");
 });

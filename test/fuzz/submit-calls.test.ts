@@ -68,7 +68,7 @@ function carelessly(url: string, prefix: string, decoded: boolean) {
 }
 
 fuzz(
-  "a submission is sent below the base URL to exactly the path and the query that its caller has written",
+  "the relay sends a submission to the connection's base URL followed by exactly the path and the query that its caller has written",
   {
     inputs: targets,
     subject: callTargetOf,
@@ -126,7 +126,7 @@ function isSendable(name: string, value: string): boolean {
 const CREDENTIALS = { Authorization: "Bearer key-of-the-connection" };
 
 fuzz(
-  "a submission is sent with an operator's headers but for keys, cookies, addresses and those of the connection, with an account's if listed",
+  "with a submission, the relay sends an operator's headers except keys, cookies, addresses and those of the connection, and of an account's only listed ones",
   {
     inputs: calls,
     subject: sentHeaders,

@@ -115,7 +115,7 @@ for (const { provider, submits } of EXAMPLES) {
   const target = adapter?.target(submits?.calls[0]?.path ?? "") ?? null;
   if (submits === undefined || adapter === undefined || target === null) continue;
   fuzz(
-    `the path of any POST to ${provider} either starts a job whose URL is the path unchanged, or is refused, without an exception`,
+    `any path of a POST to ${provider} either counts as a submission, which is sent to this path unchanged, or is refused, and never causes an exception`,
     {
       inputs: pathsOf(submits),
       subject: adapter,
@@ -142,7 +142,7 @@ for (const { provider, submits } of EXAMPLES) {
   );
 
   fuzz(
-    `reading any answer of ${provider} to a submission never throws, and returns a job that can be polled, a result or neither`,
+    `reading any answer of ${provider} to a submission never throws, and returns a job that can be polled, a result, or neither of the two`,
     {
       inputs: answersOf(submits),
       subject: adapter,

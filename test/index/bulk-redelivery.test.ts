@@ -61,14 +61,14 @@ const onePage = (matched: number, started: number, skipped_because = {}) => ({
 
 const apply = () => Promise.reject(new Error("Network connection lost."));
 
-it("a bulk redelivery with ?callback=delivered sends the delivered callback of each task once more", async () => {
+it("a bulk redelivery with ?callback=delivered sends each task's callback once more, although it was delivered before", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(3);
   expect(await redelivered("?callback=delivered", "again")).toEqual(onePage(3, 3));
   expect(await timesSent(received, ids)).toEqual([2, 2, 2]);
 });
 
-it("a bulk redelivery sends no callback twice when it is interrupted and repeated with the same Idempotency-Key", async () => {
+it("a bulk redelivery that is interrupted and repeated with the same Idempotency-Key sends no callback twice", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(5);
   const first = await redelivered("?limit=2", "run");
@@ -87,7 +87,7 @@ it("a bulk redelivery sends no callback twice when it is interrupted and repeate
   expect(await timesSent(received, ids)).toEqual([3, 3, 3, 3, 3]);
 });
 
-it("a repeated bulk redelivery with the same Idempotency-Key sends no callback twice, even after single redeliveries of its tasks in between", async () => {
+it("a bulk redelivery repeated with the same Idempotency-Key sends no callback twice, even if tasks were redelivered one by one in between", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(6);
   expect(await redelivered("", "run-1")).toEqual(onePage(6, 6));
@@ -101,7 +101,7 @@ it("a repeated bulk redelivery with the same Idempotency-Key sends no callback t
   expect(await timesSent(received, ids)).toEqual([3, 3, 3, 3, 3, 2]);
 });
 
-it("a bulk redelivery skips a task that was redelivered to another URL under the same Idempotency-Key, and names the reason", async () => {
+it("a bulk redelivery skips a task that was redelivered to another URL with the same Idempotency-Key, and the answer has the reason", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(2);
   const headers = { "Idempotency-Key": "run" };
@@ -113,7 +113,7 @@ it("a bulk redelivery skips a task that was redelivered to another URL under the
   expect(await timesSent(received, ids)).toEqual([2, 2]);
 });
 
-it("two simultaneous requests for a bulk redelivery with the same Idempotency-Key send each callback only once", async () => {
+it("two simultaneous requests for the same bulk redelivery with one Idempotency-Key send each callback only once", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(3);
   const answers = await Promise.all([redelivered("", "run"), redelivered("", "run")]);
@@ -137,7 +137,7 @@ it("a bulk redelivery skips tasks that are open, have no callback, are erased, o
   expect(await stored(gone)).toEqual(NOTHING);
 });
 
-it("a bulk redelivery with dry_run only counts and needs no Idempotency-Key", async () => {
+it("a bulk redelivery with dry_run only counts the tasks, sends nothing and needs no Idempotency-Key", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(2);
   const before = await Promise.all(ids.map((id) => stored(id)));
@@ -167,7 +167,7 @@ it("a bulk redelivery ordered with an account key reaches only tasks of that acc
   expect(await timesSent(received, foreign)).toEqual([1]);
 });
 
-it("a bulk redelivery skips a task redelivered with the same Idempotency-Key only if the same caller (account, or operator with any key) did so", async () => {
+it("of tasks that were redelivered before with the same Idempotency-Key, a bulk redelivery skips only those of its own caller; all operator keys are one caller", async () => {
   const received = aReceiver(status(200));
   const account = await anAccount();
   const { key } = await aKey(account);
@@ -188,7 +188,7 @@ it("a bulk redelivery skips a task redelivered with the same Idempotency-Key onl
   }
 });
 
-it("a request for a bulk redelivery covers 100 tasks by default, and as many as its limit says", async () => {
+it("a bulk redelivery covers 100 tasks by default, and as many as its parameter limit says", async () => {
   await insert(...Array.from({ length: 501 }, () => aRow()));
   expect(await redelivered("?dry_run=true", null)).toMatchObject({ matched: 100 });
   expect(await redelivered("?dry_run=true&limit=500", null)).toMatchObject({
@@ -214,7 +214,7 @@ it.each([
   },
 );
 
-it("repeating a bulk redelivery that failed at an unreachable task sends only the callbacks that were not sent before", async () => {
+it("a bulk redelivery that has failed at a task it could not reach and is repeated sends only the callbacks that were not sent before", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(4);
   const lost = ids[2] ?? "";

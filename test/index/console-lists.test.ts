@@ -14,7 +14,7 @@ async function listed(path: string, cookie: string): Promise<readonly string[]> 
   return Array.from(text.matchAll(/href="\/tasks\/([0-9a-f-]{36})"/g), ([, id = ""]) => id);
 }
 
-it("the console's list of tasks shows an account its own tasks only, in pages of 50, and the pages of hosts are refused to the account", async () => {
+it("in the console, an account sees a list of its own tasks only, 50 to a page, and gets no page about hosts", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const cookie = await logIn((await aKey(own)).key);
   const mine = Array.from({ length: 51 }, (_, n) => aRow({ account: own, createdAt: START - n }));
@@ -30,7 +30,7 @@ it("the console's list of tasks shows an account its own tasks only, in pages of
   expect((await submit("/hosts/client.example.net/one", { task: "x" }, cookie)).status).toBe(403);
 });
 
-it("the console's list of tasks with an invalid filter shows the form again, with the reason beside the filter", async () => {
+it("when a filter of the console's list of tasks is invalid, the page shows the form again, with the reason next to the filter", async () => {
   const response = await visit("/tasks?status_code=9&host=a.example", await logIn());
   expect(response.status).toBe(400);
   const text = await response.text();
@@ -38,7 +38,7 @@ it("the console's list of tasks with an invalid filter shows the form again, wit
   expect(text).toContain("must be a status code from 100 to 599");
 });
 
-it("a page of the console's task list on which no task matches says how far back the search has reached, and leads to older tasks", async () => {
+it("when no task on a page of the console's list matches the filter, the page says how far back it has searched, and links to older tasks", async () => {
   const rows = Array.from({ length: 10_001 }, (_, n) => aRow({ createdAt: START - n }));
   await insert(...rows.slice(0, -1), { ...aRow({ createdAt: START - 20_000 }), model: "rare" });
   const cookie = await logIn();
@@ -48,7 +48,7 @@ it("a page of the console's task list on which no task matches says how far back
   expect(await listed(further.replaceAll("&amp;", "&"), cookie)).toHaveLength(1);
 });
 
-it("a refused test or redelivery on a host's page in the console gets the refusal's status, and the page with the typed input and the fault", async () => {
+it("when a test or a redelivery on a host's page of the console is refused, the answer has the refusal's status and the page with the typed input and the fault", async () => {
   await insert(aRow({ callback: "failed", attempts: 3, lastOutcome: "rejected" }));
   const cookie = await logIn();
   const typed = { callback_url: "http://client.example.net/<hook>" };
@@ -67,7 +67,7 @@ it("a refused test or redelivery on a host's page in the console gets the refusa
   );
 });
 
-it("a bulk redelivery in the console counts first, uses one Idempotency-Key, continues only in the browser that began it, and repeats nothing", async () => {
+it("a bulk redelivery in the console first counts, has one Idempotency-Key, continues only in the browser that began it, and sends nothing twice", async () => {
   const received = aReceiver(status(200));
   for (let n = 0; n < 12; n++) {
     await indexedTask();

@@ -30,7 +30,7 @@ async function mainOf(response: Response): Promise<string> {
   return main.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 }
 
-it("the console's overview for an operator shows a failing host first, then the numbers and the hosts, once the cron has counted the tasks", async () => {
+it("once the cron has counted the tasks, the console's overview for an operator shows a failing host first, then the numbers and the hosts", async () => {
   const failures = [1, 2, 3].map((minutes) =>
     aRow({ ...FAILED, createdAt: START - minutes * 60_000 }),
   );
@@ -67,7 +67,7 @@ it.each([
   },
 );
 
-it("the operator's overview in the console explains how to register a first task while there are none, and then, before a first count, how often the cron counts", async () => {
+it("while there are no tasks, the operator's overview in the console explains how to register one, and before the first count how often the cron counts", async () => {
   const cookie = await logIn();
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");
   await insert(aRow());
@@ -112,7 +112,7 @@ async function partOf(cookie: string, shown?: string) {
 describe("the console's overview for an account whose newest task is open", () => {
   const waits = useHeldWaits();
 
-  it("in the console's overview for an account, a refresh is answered when the newest open task changes, with its state; no other task is watched", async () => {
+  it("a refresh of the console's overview for an account is answered when the account's newest open task changes, with its state; no other task is watched", async () => {
     const { cookie, ids } = await anAccountWithOpenTasks(3);
     const newest = ids.at(-1) ?? "";
     const { part, version, refreshS } = await partOf(cookie);
@@ -130,7 +130,7 @@ describe("the console's overview for an account whose newest task is open", () =
     expect([waits.pauses, watched.mock.calls.length]).toEqual([[25_000], 1]);
   });
 
-  it("a refresh of the console's overview for an account waits 25 s at most, and not at all for a task that has changed or belongs to another account", async () => {
+  it("a refresh of the console's overview for an account waits 25 s at most, but not at all for a task that has already changed or is another account's", async () => {
     const { cookie } = await anAccountWithOpenTasks(1);
     const other = await anAccountWithOpenTasks(1);
     const { version = "" } = await partOf(cookie);
@@ -143,7 +143,7 @@ describe("the console's overview for an account whose newest task is open", () =
     expect(waits.pauses).toEqual([25_000]);
   });
 
-  it("the console's overview for an account shows what the index has while the object of the account's newest open task cannot be reached", async () => {
+  it("while the object of the account's newest open task cannot be reached, the console's overview for the account shows what the index has", async () => {
     const { cookie, ids } = await anAccountWithOpenTasks(1);
     const { version } = await partOf(cookie);
     const fault = Object.assign(new Error("Network connection lost."), { retryable: true });
@@ -155,7 +155,7 @@ describe("the console's overview for an account whose newest task is open", () =
   });
 });
 
-it("the console's overview for an account without an open task is refreshed every 30 s, and asks no object of a task", async () => {
+it("the console's overview for an account that has no open task is refreshed every 30 s, without a request to a task's object", async () => {
   const account = await anAccount();
   await insert(aRow({ account }));
   const cookie = await logIn((await aKey(account)).key);
@@ -188,7 +188,7 @@ it("with SANDBOX=true and no tasks, a button of the console's overview registers
   expect([status, location]).toEqual([303, expect.stringMatching(/^\/tasks\/[0-9a-f-]{36}$/)]);
 });
 
-it("a search in the console leads to the task with the id typed, to an account that has this id, or else to the list of tasks of the model typed", async () => {
+it("a search in the console leads to the task that has the typed id, else to the account with this id, else to the list of tasks of the typed model", async () => {
   const account = await anAccount();
   const cookie = await logIn();
   const searches = [`msg_${ID}`, account, "no-such-account", " "].map(async (text) =>

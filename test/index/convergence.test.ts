@@ -68,7 +68,7 @@ const worlds = histories.chain((all) =>
   })),
 );
 
-it("rows written to the index repeatedly and in any order end at the last state of each task, and never return to an earlier state", async () => {
+it("when rows are written to the index repeatedly and in any order, each task's row ends at its last state and never returns to an earlier one", async () => {
   await fc.assert(
     fc.asyncProperty(worlds, async ({ truth, batches }) => {
       await db.prepare("DELETE FROM index_rows").run();
@@ -100,7 +100,7 @@ it("rows written to the index repeatedly and in any order end at the last state 
   );
 });
 
-it("a newer row of a task replaces every column of the older row in the index, even by null", async () => {
+it("a newer row of a task replaces every column of the older row in the index, even where the newer one has null", async () => {
   const found = { foundBy: "poll", foundLateMs: 1 } as const;
   const known = { account: "a", provider: "ark", job: "j", category: "timeout" } as const;
   const submitted = { submission: "unknown", refusal: "funds" } as const;
@@ -133,7 +133,7 @@ it.each([
   expect(await rowsOfTask(row.id)).toMatchObject([{ model }]);
 });
 
-it("the index stores no new and no changed row of a task that has expired", async () => {
+it("the index stores neither a new nor a changed row of a task whose retention has ended", async () => {
   const kept = aRow({ expiresAt: START + 1 });
   const known = aRow({ expiresAt: START + 1 });
   await insert(kept, known);
@@ -145,7 +145,7 @@ it("the index stores no new and no changed row of a task that has expired", asyn
   );
 });
 
-it("a row in the index is overwritten by a row of the same task and the same version that has other contents", async () => {
+it("a row in the index is overwritten by a row of the same task and version that has other contents", async () => {
   const row = aRow({ model: "wrong" });
   await insert(row);
   await insert({ ...row, model: "right" });

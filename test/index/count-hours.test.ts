@@ -111,7 +111,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-it("the hourly counts are exact in any order of index writes, repeats, erasures and counts; so are the totals of attempts if nothing is erased", async () => {
+it("hourly counts are exact whatever the order of index writes, repeats, erasures and counts; totals of attempts are exact if nothing is erased", async () => {
   await fc.assert(
     fc.asyncProperty(
       lives.chain((all) => {
@@ -146,7 +146,7 @@ it("the hourly counts are exact in any order of index writes, repeats, erasures 
   );
 });
 
-it("the hourly counts keep their counts after the index rows of the counted tasks have expired, also when tasks are kept for less than 48 hours", async () => {
+it("the counts of an hour stay the same after the index rows of its tasks have expired, even when tasks are kept for less than 48 hours", async () => {
   const RETENTION_DAYS = "1";
   const rows = [0, 1, 2, 3].map((hours) =>
     aRow({ createdAt: START + hours * HOUR, expiresAt: START + hours * HOUR + DAY }),
@@ -164,7 +164,7 @@ it("the hourly counts keep their counts after the index rows of the counted task
   expect(await counted(...OF_TASKS)).toEqual(countedFrom(rows));
 });
 
-it("the hourly counts leave out an hour that is so long ago that index rows of its tasks may already have expired", async () => {
+it("an hour so long ago that index rows of its tasks may already have expired is not counted", async () => {
   const RETENTION_DAYS = "4";
   const hour = START - (START % HOUR) - 4 * DAY;
   const rows = [hour, hour + HOUR].map((createdAt) => aRow({ createdAt, dueAt: START }));
@@ -210,7 +210,7 @@ it("the latency histograms count the time until a task's first callback attempt,
   );
 });
 
-it("the histograms of how late results were found are per provider and source, and computed again after a row of their hour was removed", async () => {
+it("the histograms of how late results were found are per provider and source, and an hour is computed again after one of its rows was removed", async () => {
   const polled = { provider: "ark", foundBy: "poll" } as const;
   const first = aRow({ ...polled, foundLateMs: 4_000 });
   await insert(

@@ -110,7 +110,7 @@ it("no statement of a count reads more than four rows for each row of a part, so
   expect(4 * PART_ROWS).toBeLessThanOrEqual(400_000);
 });
 
-it("a count in parts that finds the same numbers again writes no row of the hour's counts, of the sums by hour and day, and of the totals", async () => {
+it("counting an hour in parts again, with the same result, writes no row of the hour's counts, of the sums by hour and day, and of the totals", async () => {
   await insert(...mixedRows(10));
   await countIn(PART);
   await db.prepare("UPDATE index_rows SET version = version").run();
@@ -176,7 +176,7 @@ function failingAt(statement: RegExp, time: number, isStored: boolean): D1Databa
 }
 
 it.each(FAULTS)(
-  "when D1 %s, the hour keeps its earlier counts, and later runs complete the count, also of rows of counted parts that changed meanwhile",
+  "when D1 %s, the hour keeps its earlier counts, and later runs complete the count, including rows that changed after their part was counted",
   async (_, aFaultyDatabase) => {
     const rows = mixedRows(10);
     await insert(...rows.slice(0, 6));
@@ -195,14 +195,14 @@ it.each(FAULTS)(
   },
 );
 
-it("when D1 stores the counts of an hour and its answer is lost, the next run counts nothing", async () => {
+it("when D1 has stored the counts of an hour but its answer is lost, the next run counts nothing", async () => {
   await insert(...mixedRows(10));
   await expect(countIn(PART, failingAt(STORES_HOUR, 1, true))).rejects.toThrow("lost");
   expect(await countIn(PART)).toEqual({ hours: 0, left: 0 });
   expect(await shown()).toEqual(await shownAfterOnePart());
 });
 
-it("a count whose queries do not suffice for all parts of an hour continues in the next run with the part at which it stopped", async () => {
+it("when the queries of a run do not suffice for all parts of an hour, the next run continues with the part at which the count stopped", async () => {
   await insert(...mixedRows(10));
   const parts: number[] = [];
   let stored = 0;
@@ -252,7 +252,7 @@ it("a count in parts of an hour with 1,100 hosts counts 100 hosts by name, and t
   ]);
 });
 
-it("each part of a count stores at most 1,000 hosts by name, those with failures first, and the tasks of its other hosts together under the name *", async () => {
+it("each part of an hour's count stores at most 1,000 hosts by name, those with failures first, and the tasks of other hosts together under the name *", async () => {
   const hosts = Array.from({ length: 1_003 }, (_, n) => `h${n}.example.net`);
   await insert(
     ...hosts.map((host) => aRow({ createdAt: THIS_HOUR, host })),
@@ -271,7 +271,7 @@ it("each part of a count stores at most 1,000 hosts by name, those with failures
   expect(results).toContainEqual({ host: "zz.example.net", tasks: 1 });
 });
 
-it("hourly counts that are made in parts are exact in any order of index writes, erasures and short runs; the totals too, unless tasks are erased", async () => {
+it("hourly counts made in parts are exact whatever the order of index writes, erasures and short runs; totals are exact if no task is erased", async () => {
   const change = fc.record({
     row: fc.nat(11),
     kind: fc.constantFrom("write", "change", "erase", "count"),

@@ -88,7 +88,7 @@ it.each([
   ["all of them when one is in the sample that it checks", true, NOTHING, 2],
   ["none of them when none is in the sample that it checks", false, { alarm: null }, 0],
 ])(
-  "of expired tasks that lost their alarms, the cron erases %s",
+  "of expired tasks whose alarms were lost, the cron erases %s",
   async (_, isInSample, other, lost) => {
     const [first, second] = [anId(isInSample), anId(false)];
     await expiredWithoutAlarm(first, second);
@@ -104,7 +104,7 @@ it.each([
   },
 );
 
-it("the cron checks an expired task again an hour later when the task's object could not be reached", async () => {
+it("when the object of an expired task cannot be reached, the cron checks the task again an hour later", async () => {
   const id = anId(true);
   await expiredWithoutAlarm(id);
   await cron({ TASKS: { getByName: () => ({ expireIfDue: unreachable }) } });
@@ -114,7 +114,7 @@ it("the cron checks an expired task again an hour later when the task's object c
   expect(await stored(id)).toEqual(NOTHING);
 });
 
-it("the cron does not erase a task whose retention was extended after its index row had been removed", async () => {
+it("the cron does not erase a task whose retention was extended after the cron had removed its index row", async () => {
   const id = anId(true);
   await finish(id, { model: "m", callback_url: null });
   await indexed(id);
@@ -131,7 +131,7 @@ it("the cron does not erase a task whose retention was extended after its index 
   expect(await plannedChecks()).toBe(0);
 });
 
-it("for 14 days after a task was erased the index keeps its id in the table of erased tasks; then the cron removes it", async () => {
+it("the index keeps the id of an erased task for 14 days in the table of erased tasks; then the cron removes the id", async () => {
   const { id, createdAt } = aRow();
   await removeRows(db, [{ id, createdAt, version: START }]);
   pass(14 * DAY);
@@ -158,7 +158,7 @@ it("the cron wakes a task whose next callback attempt was due more than 10 minut
   expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
 });
 
-it("the cron updates an overdue index row that shows an earlier version of its task", async () => {
+it("the cron updates an index row that is overdue and shows an earlier version of its task", async () => {
   aReceiver();
   const id = await indexedTask();
   const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };
@@ -174,7 +174,7 @@ it("the cron updates an overdue index row that shows an earlier version of its t
   expect(await rowsOfTask(id)).toMatchObject([{ due_at: null, callback: "delivered" }]);
 });
 
-it("the cron removes an overdue index row whose task no longer exists", async () => {
+it("the cron removes an index row that is overdue and whose task no longer exists", async () => {
   const row = aRow({ dueAt: START, expiresAt: null });
   await insert(row);
   pass(TEN_MINUTES + 1);
@@ -197,7 +197,7 @@ it.each([
   ["the removal of expired index rows", /DELETE FROM index_rows[^;]*expires_at/],
   ["the counting of tasks for the hourly counts", STORES_HOUR],
   ["the search for overdue tasks", /ORDER BY random/],
-])("the cron does its other work when %s fails", async (part, statement) => {
+])("the cron does all its other work even when %s fails", async (part, statement) => {
   const gone = aRow({ dueAt: START - 1, expiresAt: null });
   const expired = expiringAt(START + 1);
   await insert(gone, expired, aRow());
@@ -241,7 +241,7 @@ it("the cron wakes overdue tasks first, before other steps can use up its time a
   expect(events).toEqual(steps.map((step) => `index.${step}`));
 });
 
-it("on the Free plan, whose queries suffice for one round of each step, the cron works in each run on another of several index databases", async () => {
+it("on the Free plan, whose queries suffice for one round of each step, each run of the cron works on the next of several index databases", async () => {
   const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
   await Promise.all(databases.map(clear));
   for (const each of databases) {
@@ -273,7 +273,7 @@ it("on the Free plan, whose queries suffice for one round of each step, the cron
   await Promise.all(databases.map(clear));
 });
 
-it("when a run may call no more Durable Objects, the check that expired tasks were erased returns the ids of the tasks that it could not check", async () => {
+it("when a run may call no more Durable Objects, the check whether expired tasks were erased returns the ids of the tasks that are still unchecked", async () => {
   const sampled = (): string => {
     const id = crypto.randomUUID();
     return isSampled(id) ? id : sampled();
@@ -285,7 +285,7 @@ it("when a run may call no more Durable Objects, the check that expired tasks we
   expect(expiryCheck.counts).toEqual({ asked: 1, lost: 0 });
 });
 
-it("on the Free plan, each run of the cron removes the rows of lost tasks from another of several databases, and logs how many it skipped", async () => {
+it("on the Free plan, each run of the cron removes the rows of lost tasks from the next of several databases, and logs how many databases it skipped", async () => {
   const lines = logLines();
   const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
   await Promise.all(databases.map(clear));
@@ -310,7 +310,7 @@ it("on the Free plan, each run of the cron removes the rows of lost tasks from a
   await Promise.all(databases.map(clear));
 });
 
-it("the cron logs the hours and index databases for which a run's queries do not suffice, and tells the operator when hours stay uncounted", async () => {
+it("the cron logs the hours and index databases for which the queries of a run do not suffice, and sends the operator an event when hours stay uncounted", async () => {
   const lines = logLines();
   const outside = receivers(200);
   await allowIndexAlert();
@@ -356,7 +356,7 @@ it.each([
   ["free", 50, 12],
   ["paid", 1_000, 120],
 ] as const)(
-  "with PLAN=%s a run of the cron makes at most %i queries of D1, whatever there is to do, and later runs do the rest",
+  "with PLAN=%s, a run of the cron makes at most %i queries to D1 however much there is to do, and later runs do the rest",
   async (PLAN, most, hours) => {
     const past = Array.from({ length: hours }, (_, n) => START - n * HOUR);
     await insert(
@@ -379,7 +379,7 @@ it.each([
   },
 );
 
-it("a count that D1 does not answer is given up and logged, after everything else was done", async () => {
+it("a count that D1 does not answer is given up and logged, after the run of the cron has done everything else", async () => {
   const warned = logLines("warn");
   const gone = aRow({ dueAt: START - 1, expiresAt: null });
   await insert(gone, expiringAt(START + 1), aRow());
@@ -404,7 +404,7 @@ it("all steps of a run of the cron end before the next run, which wrangler.toml 
   expect(longestMs).toBeLessThan(PERIOD_MS);
 });
 
-it("when an index database does not answer, the cron waits for it only for what earlier databases have left of the step's time", async () => {
+it("when an index database does not answer, the cron waits for it only as long as the databases before it have left of the step's time", async () => {
   const warned = logLines("warn");
   let calls = 0;
   const each = async () => {
@@ -459,7 +459,7 @@ it.each([
   ["51 of 51 with pauses", 51, 51, Array(51).fill(600)],
   ["5,000 of 5,001 with pauses", 5_001, 5_000, Array(5_000).fill(600)],
 ])(
-  "a run of the cron wakes at most 5,000 overdue tasks, and pauses 600 ms after each when there are more than 50: here %s",
+  "a run of the cron wakes at most 5,000 overdue tasks, and pauses 600 ms after each of them when there are more than 50: here %s",
   async (_, overdue, asked, pauses) => {
     const rewriteIndexRow = vi.fn(async () => START);
     expect(await cronOn(overdue, rewriteIndexRow)).toEqual(pauses);

@@ -41,7 +41,7 @@ it("DELETE /v1/accounts/{account} answers 409 with the id of an open task while 
   expect(await isListed(account)).toBe(false);
 });
 
-it("DELETE /v1/accounts/{account}?force=true deletes an account with an open task; a repeat without ?force=true is answered 202 again", async () => {
+it("DELETE /v1/accounts/{account}?force=true deletes an account that has an open task; a repetition without ?force=true is answered 202, too", async () => {
   const account = await anAccount(10);
   await indexed(await aCharged(account, 4));
   expect((await remove(account, "?force=true")).status).toBe(202);
@@ -60,7 +60,7 @@ it.each([
   ["right after the charge", 0],
   ["nine minutes after the charge", 9 * MINUTE_MS],
 ])(
-  "when a charged open task is not in the index yet, %s, DELETE /v1/accounts/{account} answers 409 with the id of the task",
+  "when a charged open task is missing in the index, %s, DELETE /v1/accounts/{account} answers 409 with the id of the task",
   async (_, ms) => {
     aReceiver();
     const account = await anAccount(10);
@@ -74,7 +74,7 @@ it.each([
   },
 );
 
-it("DELETE /v1/accounts/{account} answers 409 while the answer to the charge of a new task has not reached the task", async () => {
+it("while the ledger's answer to the charge of a new task has not reached the task, DELETE /v1/accounts/{account} answers 409", async () => {
   const account = await anAccount(10);
   const body = priced(account, 4);
   const heal = await breakLedger(account);
@@ -97,7 +97,7 @@ it("DELETE /v1/accounts/{account} answers 202 just after charged tasks have comp
   expect((await remove(account)).status).toBe(202);
 });
 
-it("DELETE /v1/accounts/{account} answers 409 when over 20 tasks were charged in the last 10 minutes, without asking these tasks", async () => {
+it("DELETE /v1/accounts/{account} answers 409 when more than 20 tasks were charged in the last 10 minutes, without a request to these tasks", async () => {
   aReceiver();
   const account = await anAccount(21);
   for (let count = 0; count < 21; count++) await finish(aCompletion(await aCharged(account, 1)));

@@ -70,7 +70,7 @@ it("when a task is erased while a message with its row is in INDEX_QUEUE, this m
   expect(await rowsOfTask(id)).toEqual([]);
 });
 
-it("an erased task leaves the index, and is indexed again when it is created again", async () => {
+it("an erased task leaves the index, and has an index row again when its id is created again", async () => {
   aReceiver();
   const id = await indexedTask();
   await erase(id);

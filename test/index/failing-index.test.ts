@@ -96,7 +96,7 @@ it.each(FAULTS)(
   },
 );
 
-it("an index write that gets no answer does not delay the callback of a task that ends meanwhile", async () => {
+it("an index write that gets no answer does not delay the callback of a task that ends during the write", async () => {
   const received = aReceiver();
   const { id, fault } = await withFault(hang);
   pass(30_000);
@@ -107,7 +107,7 @@ it("an index write that gets no answer does not delay the callback of a task tha
   expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
 });
 
-it("an index write that gets no answer does not delay a redelivery that is ordered meanwhile", async () => {
+it("an index write that gets no answer does not delay a redelivery that is ordered during the write", async () => {
   const received = aReceiver();
   const { id, fault } = await withFault(hang);
   await finish(id);
@@ -118,7 +118,7 @@ it("an index write that gets no answer does not delay a redelivery that is order
   await end();
 });
 
-it("an index write that succeeds only after its timeout is repeated after an eviction of the task's object; the repeat changes nothing", async () => {
+it("an index write that succeeds only after its timeout is repeated, even after the task's object was evicted, and the repetition changes nothing", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
   expect((await stored(id)).record).toMatchObject({ indexRow: { version: 0, hasFailed: true } });

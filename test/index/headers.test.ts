@@ -235,7 +235,7 @@ it.each(["<script>alert(1)</script>", "a b", '{"event":"x"}', "x".repeat(300)])(
 );
 
 it.each(["a-B_9=", "x".repeat(255)])(
-  "the answer to a request with the X-Request-Id %j has the same id",
+  "the answer to a request whose X-Request-Id %j is accepted has the same id",
   async (id) => {
     const { headers } = await call("/healthz", { headers: { "X-Request-Id": id } });
     expect(headers.get("X-Request-Id")).toBe(id);

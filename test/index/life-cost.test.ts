@@ -454,7 +454,7 @@ it.each(LIVES.map((life) => [life.kind, life] as const))(
   },
 );
 
-it("a task that the relay submits uses only this more than a registered and attached one: two requests to the object of its job, a row there, and three subrequests", () => {
+it("a task that the relay submits uses only this more than one that is registered and attached: two requests to its job's object, a row there and three subrequests", () => {
   const differences = Object.entries(plus(submitted, hooked, -1));
   expect(differences.filter(([, more]) => more > 0)).toEqual([
     ["objectRequests", 2],

@@ -21,7 +21,7 @@ it("GET /v1/tasks answers with an empty page when the index has no task", async 
   expect(response.headers.get("Cache-Control")).toBe("private, no-store");
 });
 
-it("without PUBLIC_URL, a page of GET /v1/tasks over a service binding has its next_cursor and no header Link", async () => {
+it("without PUBLIC_URL, a page of GET /v1/tasks that is asked for over a service binding has its next_cursor but no header Link", async () => {
   await insert(agedRow(60), agedRow(50));
   const isolate: unknown = await started({ ...env, PUBLIC_URL: "" });
   const request = new Request("https://relay/v1/tasks?limit=1");
@@ -206,7 +206,7 @@ it.each([
   ["status=failed&status=completed", "/status"],
   ["__proto__=1", "/__proto__"],
 ])(
-  "GET /v1/tasks refuses the query ?%s and names the faulty or missing parameter as %s",
+  "GET /v1/tasks refuses the query ?%s and names the parameter that is faulty or missing: %s",
   async (query, path) => {
     expect(await refusal(await call(`/v1/tasks?${query}`))).toEqual(invalid(path));
   },
@@ -214,7 +214,7 @@ it.each([
 
 const counted = async (query: string) => (await call(`/v1/tasks?count=true&${query}`)).json();
 
-it("GET /v1/tasks?count=true counts the matches among the newest 10,000 rows, and says whether there are rows that it has not read", async () => {
+it("GET /v1/tasks?count=true counts the matching tasks among the newest 10,000 rows, and says whether there are older rows that it has not read", async () => {
   const rows = Array.from({ length: 10_001 }, (_, age) => agedRow(age, { model: `m${age % 2}` }));
   await insert(...rows.slice(0, -1));
   expect(await counted("model=m0")).toEqual({ count: 5_000, is_capped: false });
@@ -284,7 +284,7 @@ async function aCursor(query = "?limit=1", key?: string): Promise<string> {
 const tasks = (length: number, fields: Parameters<typeof aRow>[0] = {}) =>
   Array.from({ length }, (_, i) => aRow({ createdAt: START - i, ...fields }));
 
-it("GET /v1/tasks refuses a cursor that was altered", async () => {
+it("GET /v1/tasks refuses a cursor in which a character was changed", async () => {
   await insert(...tasks(3));
   const cursor = await aCursor();
   const place = cursor.slice(0, cursor.lastIndexOf("_"));
@@ -294,7 +294,7 @@ it("GET /v1/tasks refuses a cursor that was altered", async () => {
   }
 });
 
-it("GET /v1/tasks refuses an account's cursor when another account or the operator sends it, and the operator's when an account sends it", async () => {
+it("GET /v1/tasks refuses a cursor that was given to an account when another account or the operator sends it, and the operator's when an account does", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const [{ key }, { key: otherKey }] = [await aKey(own), await aKey(other)];
   await insert(...tasks(3, { account: own }), ...tasks(3, { account: other }));
@@ -306,7 +306,7 @@ it("GET /v1/tasks refuses an account's cursor when another account or the operat
   expect(await refusal(operators)).toEqual(INVALID);
 });
 
-it("GET /v1/tasks accepts a cursor with another ?limit than the page before had, and after a rotation of RELAY_SECRET", async () => {
+it("GET /v1/tasks accepts a cursor with another ?limit than on the page before, and also after a rotation of RELAY_SECRET", async () => {
   const rows = tasks(4);
   await insert(...rows);
   const cursor = await aCursor();
@@ -321,7 +321,7 @@ it.each([
   ["", null],
   ["&account=a", "a"],
 ])(
-  "GET /v1/tasks lists 3,000 tasks once each, newest first, while other tasks arrive, with the query ?limit=200%s",
+  "GET /v1/tasks lists 3,000 tasks once each, newest first, with the query ?limit=200%s, while other tasks arrive",
   async (filter, account) => {
     // Several tasks are created in the same millisecond, as in a burst.
     const rows = Array.from({ length: TASKS }, (_, i) =>
@@ -348,7 +348,7 @@ it.each([
   },
 );
 
-it("GET /v1/tasks with a filter that few tasks match has pages with fewer tasks than the limit, which together list all matches", async () => {
+it("when few tasks match a filter, the pages of GET /v1/tasks may have fewer tasks than the limit, but together list all tasks that match", async () => {
   const many = tasks(MAX_SCANNED + 5);
   const fitting = [2, MAX_SCANNED - 1, MAX_SCANNED, MAX_SCANNED + 3];
   const rows = many.map((row, i) => (fitting.includes(i) ? { ...row, model: "rare" } : row));

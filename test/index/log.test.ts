@@ -64,7 +64,7 @@ async function logEverything(): Promise<void> {
 
 const Line = z.looseObject({ event: z.string() });
 
-it("the log of work on the index has one JSON object per line, with an event name such as index.write for each kind of work", () => {
+it("the log of work on the index has one JSON object per line, with an event name such as index.write for each type of work", () => {
   const events = new Set(lines.map((line) => Line.parse(JSON.parse(line)).event));
   for (const event of [
     "index.write",
@@ -81,7 +81,7 @@ it("the log of work on the index has one JSON object per line, with an event nam
   }
 });
 
-it("the log of work on the index and of notices to the operator has no payload, query string, URL, key or secret", () => {
+it("the log of work on the index and of events to the operator has no payload, query string, URL, key or secret", () => {
   const text = lines.join("\n");
   for (const word of [MARK, "?", "example", "whsec_", env.RELAY_SECRET, "operator-key", "v1,"]) {
     expect(text).not.toContain(word);

@@ -126,7 +126,7 @@ const SIZE = ["index_bytes", "Size of the largest database of the index."] as co
 const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;
 
 // The format is that of OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics).
-it("GET /metrics has every metric, with zeros or no samples, when the index is empty", async () => {
+it("GET /metrics has every metric, with the value 0 or without samples, when the index is empty", async () => {
   expect(await metrics()).toEqual([
     ...deployment(0),
     ...totals([0, 0, 0, 0]),

@@ -96,7 +96,7 @@ it("the operator event callback.failed is repeated with the same id until the op
   await operatorEvents({ ...outside, sentTo: () => sent.slice(-1) });
 });
 
-it("the request with the operator event callback.failed is aborted when a redelivery is ordered, so that the redelivery starts at once", async () => {
+it("when a redelivery is ordered, the request that sends the operator event callback.failed is aborted, so that the redelivery starts at once", async () => {
   const outside = receivers(500);
   // In this test only the order of the redelivery can end the notice's request, not its time limit.
   holdTimers(OPERATOR_TIMEOUT_MS);
@@ -126,7 +126,7 @@ it("the operator event callback.failed is neither stored nor sent when OPERATOR_
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("callback.failed is a Slack message with only its type, the task id, the host and PUBLIC_URL when OPERATOR_CALLBACK_FORMAT is slack", async () => {
+it("with OPERATOR_CALLBACK_FORMAT=slack, callback.failed is a Slack message with only its type, the task id, the host and PUBLIC_URL", async () => {
   const outside = receivers(500);
   const PUBLIC_URL = "https://relay.example.com";
   const id = await failedTask({
@@ -143,7 +143,7 @@ it("callback.failed is a Slack message with only its type, the task id, the host
   });
 });
 
-it("with OPERATOR_DIGEST_MINUTES, one callback.failed names a host's failed tasks, waits for a valid configuration, and is repeated with one id", async () => {
+it("with OPERATOR_DIGEST_MINUTES, one callback.failed names all failed tasks of a host, waits while the configuration is invalid, and is repeated under one id", async () => {
   const outside = receivers(500, 503);
   const callback_url = aCallbackUrl();
   const { host } = new URL(callback_url);
@@ -204,7 +204,7 @@ it("the operator event refund.delayed is sent once when the refund of a failed t
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
 
-it("the operator events price.unknown and price.above_hold have the completed task, what it costs, and the number that decided the price", async () => {
+it("the operator events price.unknown and price.above_hold contain the completed task, what it costs, and the number from which the price was decided", async () => {
   const outside = receivers(200);
   const account = await anAccount(400);
   const per = { usage: "seconds", units: 1, credits: 2 };
@@ -227,7 +227,7 @@ it("the operator events price.unknown and price.above_hold have the completed ta
   ]);
 });
 
-it("the operator event task.late_result has links and usage of a success that a poll finds an hour after the task failed at its deadline", async () => {
+it("the operator event task.late_result contains links and usage of a success that a poll finds an hour after the task failed at its deadline", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering("", 500));
   const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };

@@ -69,7 +69,7 @@ it("the operator event host.failing is sent with the tenth failed callback attem
   ]);
 });
 
-it("the operator event host.failing ignores successful attempts, and attempts that failed while OPERATOR_CALLBACK_URL was not set", async () => {
+it("the operator event host.failing counts neither successful attempts nor failures from the time when OPERATOR_CALLBACK_URL was not set", async () => {
   const outside = receivers(200);
   const host = `${crypto.randomUUID()}.example.net`;
   for (let n = 0; n < 10; n++) await failedOnce(host, {});
@@ -110,7 +110,7 @@ async function polledTask(outside: ReturnType<typeof receivers>): Promise<void> 
   while (outside.sentTo("https://ark.").length === polls) await wake(task.id);
 }
 
-it("the object that counts the failures of a host erases itself when they are too old for an alert", async () => {
+it("the object that counts the failures of a host erases itself when its failures are too old for an operator event", async () => {
   const object = hostObject(env, crypto.randomUUID());
   await object.noteFailure();
   const keys = () => runInDurableObject(object, (_, { storage }) => [...storage.kv.list()].length);
@@ -185,7 +185,7 @@ it.each([
   ["provider.funds", "funds_refused", 400, "You do not have enough credits to run this task."],
   ["provider.unauthorized", "key_refused", 401, "The API key is not valid."],
 ])(
-  "the operator event %s is sent and the problem %s listed at once when a submission is refused so, once an hour for a connection",
+  "the operator event %s is sent and the problem %s listed when a submission is refused for this reason, at once but at most hourly for a connection",
   async (type, kind, status, error) => {
     const outside = receivers(200);
     outside.on("https://api.dev.runwayml.com", answering({ error }, status));
@@ -300,7 +300,7 @@ it.each([
   },
 );
 
-it("during a pause the cron wakes no overdue task and sends no index.lagging, because callbacks wait on purpose", async () => {
+it("during a pause of the relay the cron wakes no overdue task and sends no event index.lagging, because callbacks wait on purpose", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   await insert(aRow({ dueAt: Date.now() - 11 * MINUTE, expiresAt: null }));
@@ -315,7 +315,7 @@ it("the operator event index.lagging is not sent when OPERATOR_CALLBACK_URL is n
   expect(outside.sentTo("")).toEqual([]);
 });
 
-it("a digest of failed callbacks is dropped, with a log line, when OPERATOR_CALLBACK_URL has been removed", async () => {
+it("failed callbacks that wait to be reported to the operator together are dropped, with a log line, when OPERATOR_CALLBACK_URL has been removed", async () => {
   const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const outside = receivers(500);
   const host = `${crypto.randomUUID()}.example.net`;
@@ -330,7 +330,7 @@ it("a digest of failed callbacks is dropped, with a log line, when OPERATOR_CALL
   expect(await runDurableObjectAlarm(digest)).toBe(false);
 });
 
-it("when the callbacks of 50 tasks to one host fail at the same time, two calls store them in the host's digest for the operator", async () => {
+it("when the callbacks of 50 tasks to one host fail at the same time, only two calls store them for the common report to the operator", async () => {
   const host = `${crypto.randomUUID()}.example.net`;
   const ids = Array.from({ length: 50 }, () => crypto.randomUUID());
   const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");
@@ -347,7 +347,7 @@ it("when the callbacks of 50 tasks to one host fail at the same time, two calls 
   expect(digest).toMatchObject({ failed: 50, tasks: expect.arrayContaining(ids) });
 });
 
-it("when failed callbacks cannot be stored in their host's digest, they are stored when one of their tasks repeats its notice", async () => {
+it("failed callbacks that could not be stored for their host's common report are stored when one of their tasks sends its operator event again", async () => {
   const host = `${crypto.randomUUID()}.example.net`;
   const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");

@@ -52,7 +52,7 @@ it("GET /v1/stats counts the kept outputs, their bytes and the lost outputs of t
   });
 });
 
-it("D1 bills one written row when a task's index row is written again after its copies have ended, and two when the first lost output is among them", async () => {
+it("D1 bills one written row when a task's index row is written again after its copies have ended, and two if this shows the task's first lost output", async () => {
   const settled = [aRow(), aRow()] as const;
   await insert(...settled);
   const { rows, INDEX_DB } = metered(db);

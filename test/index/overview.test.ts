@@ -59,7 +59,7 @@ async function anOutage(): Promise<void> {
 }
 
 it.each(["before", "after"])(
-  "GET /v1/hosts and /v1/hosts/{host} show the outage of a host %s the cron has counted the host's tasks",
+  "GET /v1/hosts and /v1/hosts/{host} show that a host fails %s the cron has counted the host's tasks",
   async (when) => {
     await anOutage();
     if (when === "after") await cron();
@@ -129,7 +129,7 @@ it("GET /v1/problems lists a failing host, a refused API key, an account without
   });
 });
 
-it("GET /v1/problems without an index lists the problems of the configuration, and has null in place of the numbers of tasks", async () => {
+it("without an index, GET /v1/problems lists the problems of the configuration, and has null instead of the numbers of tasks", async () => {
   const answer = await answerOf("/v1/problems", { INDEX_DB: undefined, PAUSED: "true" });
   expect(answer).toMatchObject({ now: null, data: [{ kind: "paused" }] });
 });
@@ -145,7 +145,7 @@ it.each(["/v1/hosts", `/v1/hosts/${HOST}`, "/v1/problems", "/v1/stats/series"])(
   },
 );
 
-it("GET /v1/hosts, /v1/problems and /v1/stats/series join the counts and tasks of all databases of the index", async () => {
+it("GET /v1/hosts, /v1/problems and /v1/stats/series add up the counts and list the tasks of all databases of the index", async () => {
   const { SHARD_1: second } = env;
   if (second === undefined) throw new Error("this test needs two databases");
   await ready(second);
@@ -217,7 +217,7 @@ async function aMillionTasks(): Promise<void> {
   await cron();
 }
 
-it("with a million tasks, the operator's overview of each range reads at most 20,000 rows in D1 when opened and 1,000 when refreshed", async () => {
+it("with a million tasks, the operator's overview reads at most 20,000 rows of D1 when it is opened and 1,000 when refreshed, whatever its time range", async () => {
   await aMillionTasks();
   for (const range of ["24h", "7d", "30d"]) {
     const { rows, INDEX_DB } = metered(db);

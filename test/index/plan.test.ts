@@ -84,7 +84,7 @@ const LISTS: readonly [string, Partial<Filters>, string][] = [
 ];
 
 it.each(LISTS)(
-  "the D1 query for the tasks %s uses an SQL index or the primary key of the table and needs no sorting",
+  "the D1 query for the tasks %s uses an SQL index or the table's primary key, and needs no sorting",
   async (_, filters, index) => {
     for (const after of [null, AFTER]) {
       const plans = await page(filters, after);
@@ -144,7 +144,7 @@ const OTHERS: readonly [string, () => Promise<unknown>][] = [
   ["removing expired rows and finding overdue tasks in a run of the cron", () => cron()],
 ];
 
-it.each(OTHERS)("the D1 queries for %s scan no whole table", async (_, work) => {
+it.each(OTHERS)("the D1 queries for %s never scan a whole table", async (_, work) => {
   const plans = await plansOf(work);
   expect(plans.length).toBeGreaterThan(0);
   for (const plan of plans)

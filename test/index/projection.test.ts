@@ -77,7 +77,7 @@ describe("the schema of the index in D1", () => {
     expect(names.toSorted()).toEqual([...TABLES, "relay_schema"].toSorted());
   });
 
-  it("the index schema in D1 is read only when a statement finds no table; an isolate's first write to a complete database is one statement", async () => {
+  it("the index schema in D1 is read only when a statement finds no table, so that an isolate's first write to a complete database is one statement", async () => {
     const statements: string[] = [];
     const counting = () => gated(db, async (sql) => statements.push(sql));
     const row = aRow();
@@ -93,7 +93,7 @@ describe("the schema of the index in D1", () => {
     expect(statements).toHaveLength(1);
   });
 
-  it("the index schema of a later release is applied by the first statement that needs it, even from two isolates, and rows keep their values", async () => {
+  it("the index schema of a later release is applied by the first statement that needs it, even when two isolates do so at once, and rows keep their values", async () => {
     const row = aRow();
     await writeRows(unknown(), [row], START);
     const isolates = [unknown(), unknown()];
@@ -102,7 +102,7 @@ describe("the schema of the index in D1", () => {
     expect(await appliedSteps()).toEqual(LATER.map((_, index) => FIRST_VERSION + index));
   });
 
-  it("an index schema that a later release has extended is used by this release, and stays extended", async () => {
+  it("an index schema that a later release has extended can be used by this release, which leaves it extended", async () => {
     await ready(unknown(), LATER);
     const row = aRow();
     await writeRows(unknown(), [row], START);
@@ -112,7 +112,7 @@ describe("the schema of the index in D1", () => {
     ]);
   });
 
-  it("when the database is too full for a new column, expired index rows are still removed and overdue tasks found", async () => {
+  it("when the database is too full for a new column, expired index rows are still removed, and overdue tasks are still found", async () => {
     await ready(unknown());
     await insert(aRow({ createdAt: START - DAY, settledAt: START - DAY, expiresAt: START + 1 }));
     await insert(aRow({ createdAt: START - DAY, dueAt: START }));
@@ -166,7 +166,7 @@ describe("a database in which an earlier build has stored the index", () => {
     "/v1/accounts",
     "/metrics",
   ])(
-    "an index that an earlier build has stored is not read by GET %s, which answers 503 stored_by_earlier_build with the cure",
+    "GET %s reads no index that an earlier build has stored, and answers 503 stored_by_earlier_build with what to do",
     async (path) => {
       const response = await callWith({ INDEX_DB: unknown() }, path);
       expect(response.status).toBe(503);

@@ -28,7 +28,7 @@ it("the consumer of INDEX_QUEUE writes a batch of index rows in one SQL statemen
   expect(await allRows()).toHaveLength(101);
 });
 
-it("the consumer of INDEX_QUEUE keeps the newest version of a row among repeated and reordered messages, in one batch or several", async () => {
+it("the consumer of INDEX_QUEUE keeps the newest version of a task's row when messages are repeated or out of order, in one batch or several", async () => {
   const old = aRow({ status: "processing" });
   const row = { ...old, version: old.version + 5, status: "completed" } as const;
   expect(await consumed([row, old, row, old])).toMatchObject({ acked: ["0", "1", "2", "3"] });
@@ -36,7 +36,7 @@ it("the consumer of INDEX_QUEUE keeps the newest version of a row among repeated
   expect(await rowsOfTask(row.id)).toMatchObject([{ version: row.version, status: "completed" }]);
 });
 
-it("the consumer of INDEX_QUEUE asks for another delivery of messages that are no valid index rows, and writes the others", async () => {
+it("the consumer of INDEX_QUEUE asks for another delivery of messages that are not valid index rows, and writes the rows in all others", async () => {
   const row = aRow();
   const { version: _, ...without } = aRow();
   const poison = [
@@ -79,7 +79,7 @@ it("the consumer of INDEX_QUEUE acknowledges the index row of an expired task wi
   expect(await allRows()).toEqual([]);
 });
 
-it("a task sends its row to INDEX_QUEUE, whose consumer writes the same row as the task does without a queue", async () => {
+it("a task sends its row to INDEX_QUEUE, whose consumer writes the same row that the task would write without a queue", async () => {
   aReceiver();
   const direct = await register();
   await finish(direct);
@@ -102,7 +102,7 @@ it("a task sends its row to INDEX_QUEUE, whose consumer writes the same row as t
   expect({ ...row, id, ...same, indexed_at: 0 }).toEqual({ ...own, id, ...same, indexed_at: 0 });
 });
 
-it("a task sends its row to INDEX_QUEUE again by alarm when the queue fails, which does not affect its callback", async () => {
+it("when INDEX_QUEUE fails, a task sends its row again at an alarm, and its callback is not affected", async () => {
   const received = aReceiver();
   const id = await register();
   const queue = { isDown: true };

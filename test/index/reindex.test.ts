@@ -26,7 +26,7 @@ async function oneOfEachKind(): Promise<readonly string[]> {
   return [...ids, processing];
 }
 
-it("POST /v1/reindex writes the same index rows again after the index was lost", async () => {
+it("after the index was lost, POST /v1/reindex makes the tasks write the same index rows again", async () => {
   const ids = await oneOfEachKind();
   for (const id of ids) await indexed(id);
   pass(60_000);

@@ -41,7 +41,7 @@ const FAILED = {
   latency: { first_attempt: buckets({ 1: 1 }), settled: buckets({ 17: 1 }) },
 };
 
-it("GET /v1/stats/series has a step for each of the last 25 hours, with the tasks created in it", async () => {
+it("GET /v1/stats/series has one step for each of the last 25 hours, with the number of tasks created in this hour", async () => {
   await tasksOfThreeHours();
   const { steps, ...head } = await answerOf("/v1/stats/series");
   expect(head).toEqual({
@@ -68,7 +68,7 @@ it("GET /v1/stats/series has a step for each of the last 25 hours, with the task
   expect(steps).toEqual(expected);
 });
 
-it("GET /v1/stats/series sums whole days with ?step=86400, and covers the time range from ?since to ?until", async () => {
+it("with ?step=86400, GET /v1/stats/series has one step for each whole day, and covers the time range from ?since to ?until", async () => {
   await tasksOfThreeHours();
   const days = await answerOf("/v1/stats/series?step=86400");
   expect(days).toMatchObject({ step_s: 86_400 });

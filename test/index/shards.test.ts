@@ -139,7 +139,7 @@ describe("an index of three databases", () => {
     expect(asked.size).toBe(1);
   });
 
-  it("GET /v1/tasks on an index that is divided into databases by time reads at most four time spans for a page; the next page begins at the fifth", async () => {
+  it("with an index that is divided into databases by time, GET /v1/tasks reads at most four time spans for a page, and the next page begins at the fifth", async () => {
     const many = new Shards([...DATABASES, ...DATABASES], SPAN);
     const row = await write({ createdAt: BORDER - 5 * SPAN });
     const first = await listShards(many, ANY_TASK, null, 5, START);
@@ -148,7 +148,7 @@ describe("an index of three databases", () => {
     expect(second.tasks).toMatchObject([{ id: row.id }]);
   });
 
-  it("a task writes its index row to the database for the time at which it was created, and its erasure removes the row there", async () => {
+  it("a task writes its index row to the database for its creation time, and when the task is erased the row is removed there", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     await restartWith(id, BINDINGS);
@@ -163,7 +163,7 @@ describe("an index of three databases", () => {
     expect((await ids()).flat()).toEqual([]);
   });
 
-  it("the consumer of INDEX_QUEUE writes each row to the database for its task's creation time, and retries only rows of a failing database", async () => {
+  it("the consumer of INDEX_QUEUE writes each row to the database for its task's creation time, and retries only rows for a database that fails", async () => {
     const rows = [0, 1, 2].map((span) => aRow({ createdAt: BORDER - span * SPAN + 1 }));
     const broken = SHARDS.at(BORDER - SPAN + 1);
     const names = ["INDEX_DB", "INDEX_DB_1", "INDEX_DB_2"];
@@ -190,7 +190,7 @@ describe("an index of three databases", () => {
     expect(metrics).toContain("task_relay_overdue_tasks 1");
   });
 
-  it("the cron removes expired rows from several index databases, and moves an open task's row to the database for its creation time", async () => {
+  it("the cron removes expired rows from several index databases, and moves an open task's row to the database for the task's creation time", async () => {
     for (const span of [0, 1, 2]) {
       const createdAt = BORDER - (3 + span) * SPAN;
       await write({ createdAt, expiresAt: START + 1 });
@@ -210,7 +210,7 @@ describe("an index of three databases", () => {
     );
   });
 
-  it("DELETE /v1/accounts/{account} is refused with 409 because of an open task whose row is in any of several index databases", async () => {
+  it("DELETE /v1/accounts/{account} is refused with 409 when any of several index databases has the row of an open task of the account", async () => {
     for (const span of [0, 1, 2]) {
       const account = await anAccount();
       const open = { status: "pending", dueAt: START + DAY, expiresAt: null } as const;

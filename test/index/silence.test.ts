@@ -19,7 +19,7 @@ useIndex();
 
 const MINUTE = 60_000;
 
-it("the operator event events.silent is sent, at most hourly, when no task has ended for SILENCE_MINUTES, whether ends were counted yet or not", async () => {
+it("the operator event events.silent is sent, at most hourly, when no task has ended for SILENCE_MINUTES, whether or not ends were counted before", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const bindings = { ...OPERATOR_BINDINGS, SILENCE_MINUTES: "90" };
@@ -79,7 +79,7 @@ it("on the Free plan, whose queries suffice for four index databases, events.sil
   ]);
 });
 
-it("when the queries of a run suffice for four of five index databases, the cron logs that one was skipped, and not for how long no task has ended", async () => {
+it("when the queries of a run suffice for four of five index databases, the cron logs that it skipped one database, but not for how long no task has ended", async () => {
   const lines = logLines();
   const outside = receivers(200);
   await allowIndexAlert();
@@ -123,7 +123,7 @@ async function insertOpen(): Promise<void> {
     .run();
 }
 
-it("with 10,000 new tasks in each run of the cron, events.silent is sent once a count has found no end for SILENCE_MINUTES=10, and not before", async () => {
+it("with 10,000 new tasks in each run of the cron and SILENCE_MINUTES=10, events.silent is sent once a count finds no end in 10 minutes, and not before", async () => {
   const lines = logLines();
   const outside = receivers(200);
   await allowIndexAlert();

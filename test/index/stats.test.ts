@@ -96,7 +96,7 @@ it("GET /v1/stats estimates the quantiles of latencies by interpolation within h
 const late = (provider: string | null, foundBy: IndexRow["foundBy"], foundLateMs: number | null) =>
   aRow({ provider, foundBy, foundLateMs });
 
-it("GET /v1/stats says how late the relay found results, by provider and by source (hook, poll or event)", async () => {
+it("GET /v1/stats says how late the relay has found results, for each provider and each source (hook, poll or event)", async () => {
   await insert(
     ...[4_000, 4_500, 5_000].map((ms) => late("ark", "poll", ms)),
     late("ark", "hook", 80),
@@ -132,7 +132,7 @@ it("GET /v1/stats names the ten hosts with the most failed callbacks", async () 
   );
 });
 
-it("GET /v1/stats counts the tasks that are not settled, and the overdue among them, at the time of the request, not of the cron", async () => {
+it("GET /v1/stats counts the tasks that are not settled, and the overdue ones among them, as they are when it is asked, not when the cron last counted", async () => {
   await insert(
     aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
     aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),
@@ -148,7 +148,7 @@ it("GET /v1/stats counts the tasks that are not settled, and the overdue among t
   });
 });
 
-it("GET /v1/stats widens the time range from ?since to ?until to whole hours and leaves out the hour that begins at its end", async () => {
+it("GET /v1/stats widens the time range from ?since to ?until to whole hours, and leaves out an hour that begins exactly at the end of the range", async () => {
   const hour = START_S - (START_S % HOUR_S);
   for (const [n, model] of ["a", "b", "c"].entries()) {
     await insert(aRow({ createdAt: (hour + (n - 2) * HOUR_S) * 1000, model }));
@@ -197,7 +197,7 @@ it.each([
     5,
   ],
 ])(
-  "quantile() interpolates between the bounds of the histogram bucket that contains the quantile: the quantile %s",
+  "quantile() interpolates between the bounds of the histogram bucket in which the quantile lies: the quantile %s",
   (_, at, q, expected) => {
     expect(quantile(counts(at), q)).toBe(expected);
   },

@@ -53,7 +53,7 @@ it("the index row of a submitted task has the state of its submission: sending, 
   expect(await indexed(task.id)).toMatchObject({ submission: "accepted", job: "cgt-1" });
 });
 
-it("GET /v1/tasks shows the state of the submission to the operator and to the account, and no submission where the relay has not submitted the job", async () => {
+it("GET /v1/tasks shows operator and account the state of a task's submission, and no submission when the relay has not submitted the job", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   await insert(anUnknown(2, { account }), aRow({ account, createdAt: START - HOUR }));
@@ -79,7 +79,7 @@ it("GET /v1/tasks?submission=unknown finds in one page a task behind 10,000 newe
   expect(rows.read).toBeLessThan(20);
 });
 
-it("GET /v1/problems counts the open tasks with an unknown submission in all databases of the index and names the oldest, but no task that has ended", async () => {
+it("GET /v1/problems counts the open tasks with a submission of unknown outcome in all databases of the index and names the oldest", async () => {
   const { SHARD_1: second } = env;
   if (second === undefined) throw new Error("this test needs two databases");
   await ready(second);
@@ -103,7 +103,7 @@ it("GET /v1/problems counts the open tasks with an unknown submission in all dat
   });
 });
 
-it("GET /v1/problems reads at most 50 rows for the tasks with an unknown submission, and says that there may be more", async () => {
+it("GET /v1/problems reads at most 50 rows of tasks with a submission of unknown outcome, and says when there may be more", async () => {
   const { rows, INDEX_DB } = metered(db, (sql) => sql.includes("tasks_submit_unknown"));
   await insert(...Array.from({ length: 60 }, (_, n) => anUnknown(n + 1)));
   const response = await callWith({ INDEX_DB }, "/v1/problems");

@@ -32,7 +32,7 @@ async function counted(): Promise<readonly unknown[]> {
   return results;
 }
 
-it("the counting of tasks per hour reads the rows of an hour with changed tasks at most eight times altogether, and no row of other hours", async () => {
+it("the count of tasks by hour reads the rows of an hour with changed tasks at most eight times in all, and no row of other hours", async () => {
   await insert(...Array.from({ length: 2_000 }, (_, i) => aRow({ host: `h${i % 5}.example.net` })));
   expect((await rowsOfCount()).read).toBeLessThanOrEqual(8 * 2_000 + 400);
   const unchanged = await rowsOfCount();
@@ -43,7 +43,7 @@ it("the counting of tasks per hour reads the rows of an hour with changed tasks 
   expect(await counted()).toHaveLength(6);
 });
 
-it("the hourly count writes only changed counts, risen totals, the sums of the hour and of its day, and 2 rows for the hour in the list of hours to count", async () => {
+it("after one new task, the next hourly count writes 11 rows: changed counts, increased totals, the sums of hour and day, and the hour's entry in the list of hours to count", async () => {
   await insert(...manyRows(20, { host: "x.example.net" }));
   await countNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
@@ -62,24 +62,21 @@ it.each([
     async () => insert(aRow({ host: "y.example.net" })),
   ],
   ["when the count was interrupted", () => Promise.reject(new Error("the isolate was stopped"))],
-])(
-  "the next run of the counting of tasks per hour counts an hour again %s",
-  async (_, meanwhile) => {
-    await insert(aRow({ host: "x.example.net" }));
-    let isFirst = true;
-    const interrupted = gated(db, async (sql) => {
-      if (!isFirst || !STORES_HOUR.test(sql)) return;
-      isFirst = false;
-      await meanwhile();
-    });
-    await countNow(interrupted).catch(() => undefined);
-    await countNow();
-    const hosts = (await allRows()).map(({ host }) => String(host)).toSorted();
-    expect(await counted()).toEqual(hosts.map((host) => ({ host, tasks: 1 })));
-  },
-);
+])("the next run of the count of tasks by hour counts an hour again %s", async (_, meanwhile) => {
+  await insert(aRow({ host: "x.example.net" }));
+  let isFirst = true;
+  const interrupted = gated(db, async (sql) => {
+    if (!isFirst || !STORES_HOUR.test(sql)) return;
+    isFirst = false;
+    await meanwhile();
+  });
+  await countNow(interrupted).catch(() => undefined);
+  await countNow();
+  const hosts = (await allRows()).map(({ host }) => String(host)).toSorted();
+  expect(await counted()).toEqual(hosts.map((host) => ({ host, tasks: 1 })));
+});
 
-it("a run of the counting of tasks per hour writes nothing for an hour that a later run has counted meanwhile", async () => {
+it("a run of the count of tasks by hour writes nothing for an hour that a later run has meanwhile counted", async () => {
   await insert(aRow({ host: "x.example.net" }));
   let isFirst = true;
   const overtaken = gated(db, async (sql) => {
@@ -92,7 +89,7 @@ it("a run of the counting of tasks per hour writes nothing for an hour that a la
   expect(await counted()).toEqual([{ host: "x.example.net", tasks: 2 }]);
 });
 
-it("the counting of tasks per hour begins no further hour once its time budget is spent", async () => {
+it("the count of tasks by hour begins no further hour once its time is used up", async () => {
   await insert(aRow({ createdAt: NOON - HOUR }), aRow({ createdAt: NOON }));
   const slow = gated(db, async (sql) => {
     if (STORES_HOUR.test(sql)) pass(HOUR);
@@ -103,7 +100,7 @@ it("the counting of tasks per hour begins no further hour once its time budget i
   expect(await counted()).toHaveLength(2);
 });
 
-it("a count that the cron makes in an hour's first ten minutes covers all hours with changed tasks; a later count only the present quarter of the day", async () => {
+it("a count that the cron makes in the first ten minutes of an hour covers all hours with changed tasks; a later one only the present quarter of the day", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await countHours(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);
@@ -111,7 +108,7 @@ it("a count that the cron makes in an hour's first ten minutes covers all hours 
   expect(await counted()).toHaveLength(2);
 });
 
-it("the counting of tasks per hour counts 100 hosts by name, hosts with failures first, and all other hosts together under one name", async () => {
+it("the count of tasks by hour counts 100 hosts by name, those with failures first, and all other hosts together under one name", async () => {
   const hosts = Array.from({ length: 130 }, (_, i) => `h${i}.example.net`);
   await insert(
     ...hosts.map((host) => aRow({ host })),
@@ -124,7 +121,7 @@ it("the counting of tasks per hour counts 100 hosts by name, hosts with failures
   expect(rows).toContainEqual({ host: "zz-failing.example.net", tasks: 1 });
 });
 
-it("the removal of expired index rows ends after a round of 5,000 rows once its time budget is spent, and the next removal continues from there", async () => {
+it("when its time is used up, the removal of expired index rows ends after a round of 5,000 rows, and the next removal continues from there", async () => {
   const createdAt = START - 8 * DAY;
   await insert(
     ...manyRows(500, { createdAt: createdAt - 1, expiresAt: START + 1 }),
@@ -144,7 +141,7 @@ it("the removal of expired index rows ends after a round of 5,000 rows once its 
   ).toBe(500);
 });
 
-it("the removal of expired index rows reads the rows of failed callbacks and of open tasks, which are kept longer, only once a day", async () => {
+it("the removal of expired index rows reads the rows that are kept longer, of failed callbacks and of open tasks, only once a day", async () => {
   const createdAt = START - 9 * DAY;
   const kept = manyRows(2_000, { createdAt, callback: "failed" });
   const open = { createdAt: START - 40 * DAY, expiresAt: null, dueAt: START + DAY };

@@ -84,7 +84,7 @@ it("POST /v1/wake erases an expired task whose alarm was lost", async () => {
   await until(async () => (await stored(id)).record === undefined);
 });
 
-it('POST /v1/wake with "all": true wakes all tasks with a due time page by page, the longest overdue first, and logs the name of the key', async () => {
+it('POST /v1/wake with "all": true wakes all tasks with a due time page by page, the longest overdue first, and logs the name of the caller\'s key', async () => {
   const received = aReceiver(status(500), status(200));
   const due = await indexedTask();
   const later = Array.from({ length: 500 }, (_, n) => aRow({ dueAt: START + 200_000 + n }));
@@ -134,19 +134,19 @@ it('repeated requests POST /v1/wake with "all": true reach every task when each 
   ]);
 });
 
-it('POST /v1/wake with "all": true answers with a cursor that begins at the first task when the platform lets the request call no Durable Object', async () => {
+it('when the platform lets the request call no Durable Object, POST /v1/wake with "all": true answers with a cursor that begins at the first task', async () => {
   await insert(aRow({ dueAt: START }));
   const { next_cursor: cursor } = Page.parse(await wake({ all: true }, withCalls(0)));
   const counts = { woken: 0, unknown: 1, failed: 0 };
   expect(await wake({ all: true, cursor })).toEqual({ ...counts, next_cursor: null });
 });
 
-it("POST /v1/wake with a list of ids counts tasks as failed when the platform lets the request call no further Durable Object", async () => {
+it("when the platform lets the request call no further Durable Object, POST /v1/wake with a list of ids counts the tasks that are left as failed", async () => {
   const ids = Array.from({ length: 3 }, () => crypto.randomUUID());
   expect(await wake({ ids }, withCalls(2))).toMatchObject({ unknown: 2, failed: 1 });
 });
 
-it("POST /v1/wake makes a task without an index row write its row at once", async () => {
+it("POST /v1/wake makes a task that has no index row write its row at once", async () => {
   const id = await register();
   const INDEX_DB = gated(db, fail);
   await restartWith(id, { INDEX_DB });

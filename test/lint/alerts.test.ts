@@ -170,7 +170,7 @@ describe.skipIf(isMissing)(`promtool${skipped}`, () => {
     expect(run("check", "config", config)).toMatch(/^SUCCESS: .* is valid/);
   });
 
-  it(`promtool test rules finds that each alert of ops/alerts.yml fires only for its own fault, and none for a healthy relay${skipped}`, () => {
+  it(`promtool test rules finds that each alert of ops/alerts.yml fires only for its own fault, and that none fires for a healthy relay${skipped}`, () => {
     const tests = TROUBLES.map(([name, changes, expected]) => testOf(name, changes, expected));
     const text = JSON.stringify({ rule_files: [RULES], evaluation_interval: "5m", tests });
     expect(run("test", "rules", text)).toBe("SUCCESS");

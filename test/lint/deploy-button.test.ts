@@ -75,7 +75,7 @@ it("the deploy button's commands, the scripts build and deploy, need no file of 
   expect(build).toBe("wrangler deploy -c wrangler.toml --env= --dry-run --outdir dist");
 });
 
-it("the part of README.md between the marks dash-content, which the dashboard of Cloudflare shows, has neither shell commands nor relative links", () => {
+it("the part of README.md that Cloudflare's dashboard shows (between the marks dash-content) has neither shell commands nor relative links", () => {
   const [, shown = "", ...more] = read("README.md").split(/<!-- dash-content-(?:start|end) -->\n/);
   expect(more).toHaveLength(1);
   expect(shown).toMatch(/^\n*Video and image APIs/);

@@ -34,7 +34,7 @@ it.each([
     all(INDEX_PAGE.split("## Operator events")[1] ?? "", /^\| `([\w.]+)` \|/gm),
   ],
   [
-    "kind of problem of GET /v1/problems",
+    "type of problem of GET /v1/problems",
     "problem",
     all(/^const RULES = \{$([^]*?)^\}/m.exec(SOURCES)?.[1] ?? "", /^ {2}(\w+)/gm),
   ],
@@ -46,7 +46,7 @@ it.each([
   },
 );
 
-it("each event name of the log, and no other, is in docs/operate.md, among either the signs of a fault or the lines that need no action", () => {
+it("each event name of the log, and no other, is in docs/operate.md, among the signs of a fault or the lines that need no action", () => {
   const literal = all(SOURCES, /\bevent: "([a-z_]+\.[a-z_]+)"/g);
   const ofCron = all(SOURCES, /\bname: "(\w+)",\s+maxMs:/g).map((part) => `index.${part}`);
   const dynamic = ["hook.refused", "hook.ignored", ...ofCron];

@@ -24,11 +24,11 @@ it("each text that a planted bug changes occurs once in its source file, so that
 describe.each(PARTS)("the planted bugs of the shell in %s", (part) => {
   const bugs = bugsOf(part);
 
-  it(`the bugs that tests plant outside src/core, in the part ${part}, change texts that occur once in their source files`, () => {
+  it(`the bugs that tests plant outside src/core, in the part ${part} of their list, change texts that occur once in their source files`, () => {
     expect(misplaced(bugs)).toEqual([]);
   });
 
-  it(`the bugs that tests plant outside src/core, in the part ${part}, have names of their own, and name test files that exist`, () => {
+  it(`the bugs that tests plant outside src/core, in the part ${part} of their list, have names of their own and name test files that exist`, () => {
     expect(new Set(bugs.map(({ what }) => what)).size).toBe(bugs.length);
     const files = bugs.flatMap(({ tests }) => tests);
     expect(bugs.filter(({ tests }) => tests.length === 0)).toEqual([]);

@@ -31,7 +31,7 @@ it("each file that the table of questions in CONTRIBUTING.md names exists", () =
 });
 
 it.each(WALKS)(
-  "each file of the walk %j in CONTRIBUTING.md is imported by the file of an earlier step, directly or by way of one other file",
+  "each file of the walk %j in CONTRIBUTING.md is imported by the file of an earlier step, directly or through one other file",
   (_name, steps) => {
     const reached = new Set<string>();
     for (const [at, files] of steps.entries()) {

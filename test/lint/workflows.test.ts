@@ -78,7 +78,7 @@ it("a tag publishes the packed client with provenance, after CI and the check of
   ]);
 });
 
-it("the workflows may only read the repository; only the job that publishes gets an identity token, and only its last step the token of npm", () => {
+it("the workflows may only read the repository; only the publishing job gets an identity token, and only its last step the token for npm", () => {
   const workflows = filesIn("workflows").map((file) => Workflow.parse(read(file)));
   expect(workflows).toHaveLength(2);
   expect(workflows.map(({ permissions }) => permissions)).toEqual([
@@ -96,7 +96,7 @@ it("the workflows may only read the repository; only the job that publishes gets
   ]);
 });
 
-it("each action that a workflow uses is named by the hash of a commit, which nobody can move", () => {
+it("each action that a workflow uses is named by the hash of a commit, so that nobody can change what runs", () => {
   const workflows = filesIn("workflows").map((file) => Workflow.parse(read(file)));
   const steps = workflows.flatMap(({ jobs }) => Object.values(jobs).flatMap((job) => job.steps));
   const used = steps.flatMap(({ uses = [] }) => uses);

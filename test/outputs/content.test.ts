@@ -70,7 +70,7 @@ async function aVideo(
   };
 }
 
-it("the content of a video that has ended is what the upstream sends, asked with the connection's key", async () => {
+it("GET /v1/videos/{id}/content of a completed video answers with what the upstream sends to a request with the connection's key", async () => {
   const { upstream, there, poll, content } = await aVideo(completed);
   expect(await poll()).toMatchObject({ status: "completed" });
   const response = await content();
@@ -81,7 +81,7 @@ it("the content of a video that has ended is what the upstream sends, asked with
   expect(asked?.headers["authorization"]).toBe(`Bearer ${KEY}`);
 });
 
-it("the content is asked for right after the read that says completed, before the relay has applied it: the call waits, and gets the file", async () => {
+it("GET /v1/videos/{id}/content right after the relay has read the job as completed waits until the task has this result, and then answers with the file", async () => {
   const isAsked = Promise.withResolvers<void>();
   const file: Site = async (sent, signal) => {
     if (sent.headers["range"] === "bytes=0-0") await isAsked.promise;
@@ -97,7 +97,7 @@ it("the content is asked for right after the read that says completed, before th
   expect(await bytesIn(await answer)).toEqual(VIDEO_BYTES);
 });
 
-it("a range of the content is passed on to the upstream, and answered with 206", async () => {
+it("a Range in GET /v1/videos/{id}/content is passed on to the upstream, and answered with 206", async () => {
   const part = VIDEO_BYTES.slice(100, 200);
   const site: Site = ({ headers }) => {
     if (headers["range"] !== "bytes=100-199") return new Response(VIDEO_BYTES);
@@ -115,7 +115,7 @@ it("a range of the content is passed on to the upstream, and answered with 206",
   expect(await bytesIn(response)).toEqual(part);
 });
 
-it("the content is the relay's copy where there is one, without a request to the upstream", async () => {
+it("when the relay has a copy of a video, GET /v1/videos/{id}/content answers with the copy, without a request to the upstream", async () => {
   const { taskId, upstream, poll, content } = await aVideo(found, KEEPING);
   upstream.on(FOUND, received(sending(VIDEO_BYTES)));
   await poll();
@@ -129,7 +129,7 @@ it("the content is the relay's copy where there is one, without a request to the
   expect(upstream.sentTo("https://")).toHaveLength(before);
 });
 
-it("the content redirects to a link of the upstream that everybody can open, which gets no key", async () => {
+it("when the upstream's link to a video is open for everybody, GET /v1/videos/{id}/content redirects to it, and the relay sends no key there", async () => {
   const { upstream, poll, content } = await aVideo(found);
   await poll();
   const response = await content();
@@ -137,7 +137,7 @@ it("the content redirects to a link of the upstream that everybody can open, whi
   expect(upstream.sentTo(FOUND)).toEqual([]);
 });
 
-it("with the relay's key in a header that clients take along, the relay follows the link of the upstream itself, without any key", async () => {
+it("when GET /v1/videos/{id}/content has the relay's key in Relay-Key, the relay does not redirect but fetches the upstream's link itself, without any key", async () => {
   const { upstream, poll, content } = await aVideo(found);
   upstream.on(FOUND, received(sending(VIDEO_BYTES)));
   await poll();
@@ -148,7 +148,7 @@ it("with the relay's key in a header that clients take along, the relay follows 
   expect(JSON.stringify(asked?.headers)).not.toContain(OPERATOR_KEY);
 });
 
-it("a link that somebody has reported is not asked with the key: the content comes from the upstream's call for this job", async () => {
+it("GET /v1/videos/{id}/content sends the connection's key only to the upstream's own path for this job, not to a link that an event has reported", async () => {
   const { taskId, upstream, there, content } = await aVideo(() => ({ status: "in_progress" }));
   const reported = `${VIDEOS}/video_of_another/content`;
   const result = { id: taskId, status: "completed", output: { urls: [reported] } };
@@ -158,13 +158,13 @@ it("a link that somebody has reported is not asked with the key: the content com
   expect(upstream.sentTo(reported)).toEqual([]);
 });
 
-it("a relay that can give no link to an output that opens only with a key has no content for it", async () => {
+it("GET /v1/videos/{id}/content answers 404 when the video opens only with a key and the relay can give no link to it", async () => {
   const { poll, content } = await aVideo(completed, UNLINKING);
   await poll();
   expect((await content()).status).toBe(404);
 });
 
-it("the content of a video that runs or has failed is 404 in the upstream's form, without a request", async () => {
+it("GET /v1/videos/{id}/content of a video that is still being made or has failed answers 404 in the upstream's form, without a request to it", async () => {
   for (const status of ["in_progress", "failed"]) {
     const { upstream, there, poll, content } = await aVideo(() => ({ status }));
     await poll();
@@ -175,7 +175,7 @@ it("the content of a video that runs or has failed is 404 in the upstream's form
   }
 });
 
-it("a file that the upstream does not have any more is 410 in the upstream's form", async () => {
+it("GET /v1/videos/{id}/content answers 410 in the upstream's form when the upstream does not have the file any more", async () => {
   const { poll, content, upstream, there } = await aVideo(completed);
   await poll();
   await content();
@@ -185,7 +185,7 @@ it("a file that the upstream does not have any more is 410 in the upstream's for
   expect(await response.json()).toMatchObject({ error: { message: expect.any(String) } });
 });
 
-it("another account, and one for a video of the operator, take no content: 404 in the upstream's form, without a request", async () => {
+it("GET /v1/videos/{id}/content answers 400 or 404, without a request to the upstream, for another account's video, an unknown video and a wrong path", async () => {
   const { key } = await aKey(await anAccount());
   const { key: foreign } = await aKey(await anAccount());
   const { upstream, there, path, poll } = await aVideo(completed, LINKING, key);
@@ -208,7 +208,7 @@ it("another account, and one for a video of the operator, take no content: 404 i
   expect(await bytesIn(own)).toEqual(VIDEO_BYTES);
 });
 
-it("the content counts in LIMIT_LINKS as the link to the output does, and one request too many is 429 in the upstream's form", async () => {
+it("GET /v1/videos/{id}/content counts in LIMIT_LINKS, and a request beyond the limit is answered 429 in the upstream's form", async () => {
   const limited = { ...LINKING, LIMIT_LINKS: aRateLimit(1) };
   const { there, upstream, poll, content } = await aVideo(completed, limited);
   await poll();
@@ -221,7 +221,7 @@ it("the content counts in LIMIT_LINKS as the link to the output does, and one re
   expect(upstream.sentTo(there)).toHaveLength(before);
 });
 
-it("HEAD of the content has its headers and no body, and ends the request to the upstream", async () => {
+it("HEAD /v1/videos/{id}/content has the headers of GET and no body, and ends the request to the upstream", async () => {
   const { path, poll } = await aVideo(completed);
   await poll();
   const response = await callJob("openai-videos", path, { method: "HEAD" }, LINKING);

@@ -62,7 +62,7 @@ async function storedBytes(id: string): Promise<Uint8Array> {
   return new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer(0));
 }
 
-it("an output is copied when its task has completed, and GET of the task shows the copy's size and type and until when it is kept", async () => {
+it("an output is copied once its task has completed, and GET of the task shows size and type of the copy and until when it is kept", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   const before = await readCopied(id);
@@ -90,7 +90,7 @@ it.each([
   ["a few bytes in one piece", [bytesOf("fLaC")], "audio/flac"],
   ["its first bytes one by one", pieces(bytesOf("GIF89a")), "image/gif"],
 ])(
-  "an output that comes as %s, without a stated length, is copied with the media type of its first bytes",
+  "an output whose length the upstream does not state and that comes as %s is copied with the media type that its first bytes have",
   async (_, chunks, type) => {
     anUpstream(streaming(...chunks));
     const id = await completedWith([SOURCE]);
@@ -122,7 +122,7 @@ it.each([
   },
 );
 
-it("an output is stored whole when its answer was compressed and has the length of the compressed bytes", async () => {
+it("an output is stored whole when the upstream's answer was compressed and has a Content-Length of the compressed bytes", async () => {
   anUpstream(sending(VIDEO_BYTES, { "Content-Encoding": "gzip", "Content-Length": "10" }));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -149,7 +149,7 @@ it.each([
   [307, "//media.example.net/a.mp4"],
   [308, "https://media.example.net/a.mp4"],
 ])(
-  "an output whose link answers with the redirect %i to %s is copied from there",
+  "an output whose link answers with a redirect %i to %s is copied from where the redirect leads",
   async (status, location) => {
     const { on, sentTo } = anUpstream(answering(null, status, { Location: location }));
     on("https://media.example.net/", sending(VIDEO_BYTES));
@@ -169,7 +169,7 @@ it.each([
   ["the relay", "https://relay.example.com/v1/tasks"],
   ["another scheme", "file:///etc/passwd"],
 ])(
-  "an output that redirects to %s is not copied, and nothing is requested there",
+  "an output whose link redirects to %s is not copied, and the relay sends no request there",
   async (_, location) => {
     const { on, sentTo } = anUpstream(answering(null, 302, { Location: location }));
     on("http", sending(VIDEO_BYTES));
@@ -185,7 +185,7 @@ it.each([
   },
 );
 
-it("an output that redirects again and again is requested at most six times at each try to copy it", async () => {
+it("an output whose link redirects again and again is requested at most six times at each try to copy it", async () => {
   const { sentTo } = anUpstream(answering(null, 302, { Location: SOURCE }));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -200,7 +200,7 @@ it.each([
     streaming(...Array.from({ length: 22 }, () => new Uint8Array(MIB))),
   ],
 ])(
-  "when an output %s, its copying is given up at once and leaves nothing in the bucket",
+  "when an output %s, the relay gives up copying it at once and leaves nothing in the bucket",
   async (_, site) => {
     anUpstream(site);
     const id = await completedWith([SOURCE]);
@@ -210,7 +210,7 @@ it.each([
   },
 );
 
-it("the copying of an endless output is given up at MAX_OUTPUT_MB", async () => {
+it("the relay gives up copying an endless output when MAX_OUTPUT_MB is reached", async () => {
   anUpstream(() => new Response(new ReadableStream({ pull: addMore })));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -244,7 +244,7 @@ it.each([
     () => new Response(brokenStream(...pieces(longVideo(9 * MIB)))),
   ],
 ] as const)(
-  "when the upstream of an output %s, copying is tried again while the upstream's link lives, and then given up as %s",
+  "when the upstream of an output %s, the relay tries to copy the output again until the upstream's link expires, and then gives up as %s",
   async (_, reason, site) => {
     const { sentTo } = anUpstream(site);
     const id = await completedWith([SOURCE]);
@@ -300,7 +300,7 @@ function stopping(): Site {
   };
 }
 
-it("a try to copy an output is given up when the upstream sends no byte for 30 seconds", async () => {
+it("the relay gives up a try to copy an output when the upstream has sent no byte for 30 seconds", async () => {
   const { on } = anUpstream(stopping());
   const id = await completedWith([SOURCE]);
   const copied = copy(id);
@@ -312,7 +312,7 @@ it("a try to copy an output is given up when the upstream sends no byte for 30 s
   expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
 });
 
-it("a try to copy an output is given up after 12 minutes even if bytes still come, because the platform ends an alarm after 15", async () => {
+it("the relay gives up a try to copy an output after 12 minutes even if bytes still come, because the platform ends an alarm after 15", async () => {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
   const send = async () => {
@@ -331,7 +331,7 @@ it("a try to copy an output is given up after 12 minutes even if bytes still com
   expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
 });
 
-it("reporting the same result again, and ordering the copy again, makes no second copy", async () => {
+it("when the same result is reported again, or the copy is ordered again, no second copy of an output is made", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -343,7 +343,7 @@ it("reporting the same result again, and ordering the copy again, makes no secon
   expect(await copiesOf(id)).toHaveLength(1);
 });
 
-it("each output has a copy of its own, and one that cannot be copied does not affect the others", async () => {
+it("each output of a task has a copy of its own, and an output that cannot be copied does not affect the copies of the others", async () => {
   const { on } = anUpstream(sending(VIDEO_BYTES));
   const second = "https://cdn.example.net/second.png";
   on(second, answering(null, 302, { Location: "https://127.0.0.1/" }));
@@ -377,7 +377,7 @@ it("when a task is erased, its copies are deleted, and an order to copy that arr
   expect(await storedCopies(id)).toBeUndefined();
 });
 
-it("copies are deleted when their end is reported to a task that does not exist any more", async () => {
+it("when the end of copies is reported to a task that no longer exists, the copies are deleted", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAll());
@@ -386,7 +386,7 @@ it("copies are deleted when their end is reported to a task that does not exist 
   expect(await copiesOf(id)).toEqual([]);
 });
 
-it("when a task is erased while its output is being copied, the copying stops first, and nothing is left", async () => {
+it("when a task is erased while its output is being copied, the copying stops before the erasure, and nothing is left in the bucket", async () => {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   let isAborted = false;
   anUpstream((_, signal) => {
@@ -415,7 +415,7 @@ it("when a task is erased while its output is being copied, the copying stops fi
   expect(await copiesOf(id)).toEqual([]);
 });
 
-it("copies are deleted when the relay's links to them end, and then the object of the outputs stores nothing", async () => {
+it("when the relay's links to copies expire, the copies are deleted, and the object that has made them stores nothing any more", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -449,7 +449,7 @@ it.each([
   ["erasing the task", (copier: OutputObject, id: string) => copier.delete(anOrder(id))],
   ["deleting the output", (copier: OutputObject, id: string) => copier.deleteOne(anOrder(id), 1)],
 ])(
-  "%s, repeated after a crash in it, aborts the multipart upload that the crash has left",
+  "when a crash interrupts %s, its repetition aborts the multipart upload that the crash has left",
   async (_, act) => {
     const repeat = (taskId: string) =>
       runInDurableObject(copierOf(taskId), (copier: OutputObject) =>
@@ -500,7 +500,7 @@ it("the report that copies have ended is repeated until the task's object takes 
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("the id of a multipart upload is stored before its first part, so that the next try can abort what a failing bucket has left", async () => {
+it("the id of a multipart upload is stored before its first part is sent, so that the next try can abort what a failing bucket has left", async () => {
   const { on } = anUpstream(streaming(...pieces(longVideo(9 * MIB))));
   const id = await completedWith([SOURCE]);
   const probe = await bucket().createMultipartUpload("outputs/probe");
@@ -545,7 +545,7 @@ it("an isolate copies two outputs at a time, and a third begins within 5 seconds
   expect((await readCopied(waiting)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("the operator gets the event output.lost for an output whose copying was given up", async () => {
+it("the operator is sent the event output.lost when the relay has given up copying an output", async () => {
   const url = "https://operator.example.net/events";
   const { on, sentTo } = anUpstream(sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
   on(url, () => new Response());
@@ -559,7 +559,7 @@ it("the operator gets the event output.lost for an output whose copying was give
   expect(event).toMatchObject({ type: "output.lost", data: { task: { id }, outputs } });
 });
 
-it("an output whose copying was given up is logged without its link", async () => {
+it("the log line about an output that the relay has given up copying does not contain the output's link", async () => {
   const lines = vi.spyOn(console, "warn");
   anUpstream(answering(null, 302, { Location: "https://127.0.0.1/" }));
   const id = await completedWith([`${SOURCE}?signature=secret`]);

@@ -69,7 +69,7 @@ async function lifeOf(site: Site, count: number) {
 }
 
 it.each([1, 3])(
-  "docs/cost.md and `npm run cost` state how many requests and rows it takes to copy %i outputs of a task, report the end and delete the copies",
+  "docs/cost.md and `npm run cost` state how many requests and rows it takes to copy %i outputs of a task, to report this and to delete the copies",
   async (count) => {
     expect(await lifeOf(sending(VIDEO_BYTES), count)).toEqual({
       objectRequests: COPYING.task.objectRequests,
@@ -78,7 +78,7 @@ it.each([1, 3])(
   },
 );
 
-it("docs/cost.md and `npm run cost` state that an output that is stored in parts takes one more row", async () => {
+it("docs/cost.md and `npm run cost` state that copying an output in parts takes one more row", async () => {
   const { rowsWritten } = await lifeOf(streaming(...TEN_MIB), 1);
   const { task, output, chunkedOutput } = COPYING;
   expect(rowsWritten).toBe(task.rowsWritten + output.rowsWritten + chunkedOutput.rowsWritten);
@@ -110,7 +110,7 @@ it.each([
     { outputMb: 10 * (MIB / 1e6), isChunked: true },
   ],
 ])(
-  "docs/cost.md and `npm run cost` state how many calls of the bucket it takes to store an output with %s, and to answer a request for a part of it",
+  "docs/cost.md and `npm run cost` state how many calls to the bucket it takes to store an output with %s, and to answer a request for a part of it",
   async (_, site, size) => {
     anUpstream(site);
     const id = await register();

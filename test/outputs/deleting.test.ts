@@ -30,7 +30,7 @@ async function expectDeleted(response: Response): Promise<void> {
   expect(await response.json()).toMatchObject({ code: "output_gone", reason: "deleted" });
 }
 
-it("after DELETE of an output its link opens nothing and its copy is deleted; the other outputs and the task stay", async () => {
+it("after DELETE of an output, its link opens nothing and its copy is deleted; the task and its other outputs stay as they are", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE, SOURCE]);
   await copy(id);
@@ -76,7 +76,7 @@ it("when an output is deleted while it is being copied, the copying ends, and th
   expect((await copiesOf(id)).map(([key]) => key)).toEqual([keyOf(id, 2)]);
 });
 
-it("an order to copy that comes after the deletion of an output does not copy this output", async () => {
+it("an order to copy outputs that comes after an output was deleted does not copy this output", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   expect((await deleteOutput(id)).status).toBe(204);
@@ -88,7 +88,7 @@ it("an order to copy that comes after the deletion of an output does not copy th
   expect(await bucket().head(keyOf(id))).toBeNull();
 });
 
-it("in a relay without a bucket, an output that is deleted is not passed on any more", async () => {
+it("in a relay without a bucket, an output that the operator has deleted is not passed on to readers any more", async () => {
   const { id, link } = await aKeyedTask(sending(VIDEO_BYTES));
   const path = `/v1/tasks/${id}/outputs/1`;
   expect((await callWith(WITHOUT_BUCKET, path, { method: "DELETE" })).status).toBe(204);
@@ -96,7 +96,7 @@ it("in a relay without a bucket, an output that is deleted is not passed on any 
 });
 
 it.each([["3"], ["0"], ["01"], ["x"], ["99999"]])(
-  "the deletion of output %s, which the task does not have, is refused",
+  "DELETE of the output %s, which the task does not have, is refused",
   async (number) => {
     anUpstream(sending(VIDEO_BYTES));
     const id = await completedWith([SOURCE, "http://cdn.example.net/plain.mp4"]);
@@ -106,7 +106,7 @@ it.each([["3"], ["0"], ["01"], ["x"], ["99999"]])(
   },
 );
 
-it("only the operator may delete outputs, and only of tasks that have ended", async () => {
+it("only the operator may delete outputs, and only those of a task that has ended", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const account = await anAccount();
   const { key } = await aKey(account);

@@ -59,7 +59,7 @@ async function listed(query: string): Promise<readonly string[]> {
   return data.map(({ id }) => id);
 }
 
-it("when the copying of a task's outputs ends, its index row is written again with the numbers of kept and lost outputs, and ?outputs=lost finds the task", async () => {
+it("once the outputs of a task are copied, its index row is written again with the numbers of kept and lost outputs, and ?outputs=lost finds the task", async () => {
   await ready(index());
   const { on } = anUpstream(sending(VIDEO_BYTES));
   on(SECOND_SOURCE, answering(null, 404));

@@ -42,7 +42,7 @@ it.each([
   ["a data: URL", `data:video/mp4;base64,${FILE}`],
   ["base64 with line breaks", FILE.replaceAll(/.{76}/g, "$&\r\n")],
 ])(
-  "when an upstream's answer contains an output as %s, the relay's link opens the file, read with the connection's key",
+  "when an upstream's answer contains an output as %s, the relay's link opens the file, for which the relay asks with the connection's key",
   async (_, data) => {
     const { response, sent } = await opened(answering(data));
     expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "video/mp4"]);
@@ -53,7 +53,7 @@ it.each([
   },
 );
 
-it("when an upstream's answer contains an output as a data: URL without base64, the relay's link opens the file", async () => {
+it("when an upstream's answer contains an output as a data: URL without base64, the relay's link opens the file in it", async () => {
   const { response } = await opened(answering("data:image/svg+xml,%3Csvg%2F%3E"));
   const text = new TextDecoder().decode(await response.arrayBuffer());
   expect([response.status, text]).toEqual([200, "<svg/>"]);
@@ -65,10 +65,10 @@ it.each<[string, Site, number]>([
   ["that the upstream has not ready", answering(FILE, 202), 503],
   ["that is no percent-encoded data: URL", answering("data:text/plain,%zz"), 503],
   ["that is no base64", answering("not base64!"), 503],
-  ["at whose place is no text", answering({}), 503],
-  ["at whose place is nothing", () => Response.json({ status: "COMPLETED" }), 503],
+  ["that has no text where the link points", answering({}), 503],
+  ["that has nothing where the link points", () => Response.json({ status: "COMPLETED" }), 503],
 ])(
-  "the relay's link to an output in an upstream's answer %s is answered with an error",
+  "the relay's link to an output inside an upstream's answer %s is answered with an error",
   async (_, site, status) => {
     const { response } = await opened(site);
     expect(response.status).toBe(status);
@@ -96,7 +96,7 @@ async function submittedToFal(query: string, callback: Readonly<Record<string, s
   return { id, url: fal.sentTo(`${FAL}/dev`)[0]?.url };
 }
 
-it("a submission that asks for the output itself is sent without a hook URL where outputs are kept, and the relay's link opens the output", async () => {
+it("in a relay that keeps outputs, a submission that asks for the output inside the answer is sent without a hook URL, and the relay's link opens the output", async () => {
   const { id, url } = await submittedToFal("", { "Relay-Callback-Url": CALLBACK_URL });
   expect(url).toBe(`${FAL}/dev`);
   await wake(id, FIRST_POLL_MS);
@@ -106,12 +106,12 @@ it("a submission that asks for the output itself is sent without a hook URL wher
   expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO_BYTES);
 });
 
-it("when a submission asks for the output itself, its hook URL is replaced by the relay's, because the upstream would call it", async () => {
+it("when a submission asks for the output inside the answer, the hook URL that it states is replaced by the relay's, because the upstream would call it", async () => {
   const { id, url } = await submittedToFal(`?fal_webhook=${encodeURIComponent(CALLBACK_URL)}`, {});
   expect(new URL(url ?? "").searchParams.get("fal_webhook")).toContain(`/hooks/fal/${id}/`);
 });
 
-it("a submission that asks for the output itself is refused also where outputs are kept when its upstream is polled by POST", async () => {
+it("a submission that asks for the output inside the answer is refused even where outputs are kept when its upstream is polled by POST", async () => {
   const bindings = { ...env, CONNECTIONS: connectionsWith("runware", { key: "test-only-key" }) };
   const call = { taskUUID: crypto.randomUUID(), model: "m", outputType: "dataURI" };
   const response = await submit({

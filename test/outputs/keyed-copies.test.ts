@@ -34,7 +34,7 @@ async function bindGateway(id: string) {
   return value;
 }
 
-it("an output that opens only with the key of its gateway is copied with this key, which is not sent to where the link redirects", async () => {
+it("an output that opens only with its gateway's key is copied with this key, which is not sent to where the output's link redirects", async () => {
   const { id, link, upstream } = await aKeyedTask(
     answering(null, 302, { Location: MEDIA }),
     WITH_BUCKET,
@@ -58,7 +58,7 @@ it.each([
   ["on another host", `https://cdn.example.org/v1/videos/video_1/content`, {}, undefined],
   ["on the gateway, which others have reported", KEYED, { isUnproven: true }, undefined],
 ] as const)(
-  "the output %s, of a job submitted with a customer's key, is fetched with this key only if the gateway's own answer proves it",
+  "the output %s, of a job submitted with a customer's key, is fetched with this key only if the gateway's own answer proves that the output is the job's",
   async (_, source, proof, authorization) => {
     const upstream = anUpstream(sending(VIDEO_BYTES));
     upstream.on(source, sending(VIDEO_BYTES));
@@ -93,7 +93,7 @@ describe("a link to the gateway that opens only with the gateway's key, and that
     ["with a bucket", WITH_BUCKET],
     ["without a bucket", WITHOUT_BUCKET],
   ])(
-    "when only an event has reported a gateway's keyed link, the link is not fetched, and a relay %s shows it to clients unchanged",
+    "when only an event has reported a link that opens only with a gateway's key, the relay does not fetch it, and a relay %s shows it to clients unchanged",
     async (_, bindings) => {
       const upstream = anUpstream(sending(VIDEO_BYTES));
       upstream.on(GATEWAY, sending(VIDEO_BYTES));
@@ -108,7 +108,7 @@ describe("a link to the gateway that opens only with the gateway's key, and that
     },
   );
 
-  it("an output whose gateway was configured only after the result has a relay link that redirects to its source, and is not fetched", async () => {
+  it("when the gateway of an output is configured only after the result came, the relay's link redirects to the output's source, which the relay does not fetch", async () => {
     const upstream = anUpstream(sending(VIDEO_BYTES));
     upstream.on(GATEWAY, sending(VIDEO_BYTES));
     const elsewhere = { ...WITH_BUCKET, OPENAI_VIDEOS_BASE_URL: "https://videos.example.com" };

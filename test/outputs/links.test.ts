@@ -113,7 +113,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     expect((await open(link, { ...ranged, "If-Range": '"another"' })).status).toBe(200);
   });
 
-  it("the relay's link to a copied output is answered with 304, 412 or 416 without a body when conditions or the Range demand it", async () => {
+  it("the relay's link to a copied output is answered with 304, 412 or 416 and no body when the request's conditions or its Range demand it", async () => {
     const { link } = await copied();
     const etag = (await open(link)).headers.get("ETag") ?? "";
     for (const [status, headers] of [
@@ -144,7 +144,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     },
   );
 
-  it("the relay's link to a copied output is answered with 410 and the reason after the link has expired", async () => {
+  it("the relay's link to a copied output is answered with 410 and the reason once the link has expired", async () => {
     const { link } = await copied();
     pass(7 * DAY_MS);
     const response = await open(link);
@@ -158,7 +158,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     expect(await refusal(await open(link))).toEqual({ status: 404, code: "not_found" });
   });
 
-  it("the relay's link to a copied output opens at the host of OUTPUTS_URL alone; other hosts redirect there, and this host serves nothing else", async () => {
+  it("the relay's link to a copied output opens only at the host of OUTPUTS_URL; other hosts redirect there, and this host serves nothing else", async () => {
     const { link } = await copied();
     const { pathname } = new URL(link);
     const bindings = { ...env, OUTPUTS_URL: "https://outputs.example.org" };
@@ -194,7 +194,7 @@ describe("the relay's link to an output that the relay has not copied", () => {
     });
   });
 
-  it("when the copying of an output was given up, the relay's link redirects to the upstream's own link until that expires", async () => {
+  it("when the relay has given up copying an output, its link redirects to the upstream's own link until that one expires", async () => {
     const { link, id, on } = await linked();
     on(SOURCE, answering(null, 302, { Location: "https://127.0.0.1/" }));
     await copy(id);
@@ -217,14 +217,14 @@ describe("a link to an output that the relay has not made", () => {
     ["another extension", (link: string) => link.replace(/mp4$/, "html")],
     ["no token", (link: string) => link.replace(/\/[^/]+$/, "/x.mp4")],
   ])(
-    "a forged link to an output that names %s gets the same answer as a link to an output of an unknown task",
+    "a forged link to an output that names %s gets the same answer as a link to an output of a task that does not exist",
     async (_, change) => {
       const { link } = await copied();
       expect(await refusal(await open(change(link)))).toEqual({ status: 404, code: "not_found" });
     },
   );
 
-  it("a forged link to an output counts as a failed credential, while a genuine link counts against LIMIT_LINKS", async () => {
+  it("a forged link to an output counts as a wrong credential, and a genuine one counts in LIMIT_LINKS", async () => {
     const { link } = await copied();
     const limited = { ...env, LIMIT_REFUSALS: aRateLimit(0), LIMIT_LINKS: aRateLimit(0) };
     const from = (path: string) => sendFrom("192.0.2.1", limited, { path, key: null });
@@ -235,7 +235,7 @@ describe("a link to an output that the relay has not made", () => {
   });
 
   it.each(["POST", "PUT", "DELETE"])(
-    "a link to an output is refused for the method %s",
+    "a request to a link to an output is refused when its method is %s",
     async (method) => {
       const { link } = await copied();
       const response = await open(link, {}, method);

@@ -47,7 +47,7 @@ function notesIn(item = ""): readonly string[] {
   return Array.from(notes, ([, note = ""]) => note.replaceAll(/<[^>]*>|&#39;/g, ""));
 }
 
-it("the console's page of a task shows a kept video, and says why an output has no copy, with the upstream's own link", async () => {
+it("the console's page of a task shows a kept video, and for an output without a copy the reason and the upstream's own link", async () => {
   const { on } = anUpstream(sending(VIDEO_BYTES));
   on(`${CDN}/page.html`, sending(bytesOf("<!doctype html><script></script>")));
   on(`${CDN}/large.mp4`, sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
@@ -94,7 +94,7 @@ it("the console's page of a task shows a kept video, and says why an output has 
   expect(notesIn(expired.items[0])[0]).toBe("has expired");
 });
 
-it("the console's page of a task shows an output under the present OUTPUTS_URL even if its link has an earlier one", async () => {
+it("the console's page of a task shows an output at the present OUTPUTS_URL even if its link was made with an earlier one", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const { id, links } = await aTask(SOURCE);
   const [link = ""] = links;

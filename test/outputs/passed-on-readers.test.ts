@@ -36,7 +36,7 @@ async function readerOf(link: string): Promise<() => Promise<void>> {
   return async () => reader?.cancel();
 }
 
-it("a reader that leaves a piece of an output unread for a minute ends the request to the upstream", async () => {
+it("when a reader leaves a piece of a passed-on output unread for a minute, the request to the upstream ends", async () => {
   const { link } = await aKeyedTask(endless);
   const wait = globalThis.setTimeout;
   vi.stubGlobal("setTimeout", (run: () => void, ms?: number) =>
@@ -51,7 +51,7 @@ it("a reader that leaves a piece of an output unread for a minute ends the reque
   await expect(readOn()).rejects.toThrow();
 });
 
-it("the 17th reader of one output gets 429 until one of the others has gone, while another output is passed on", async () => {
+it("the 17th simultaneous reader of one output gets 429 until one of the 16 has gone; another output can be read meanwhile", async () => {
   const { link } = await aKeyedTask(endless);
   const { link: other } = await aKeyedTask(endless);
   const leave = await Promise.all(Array.from({ length: 16 }, () => readerOf(link)));
@@ -66,7 +66,7 @@ it("the 17th reader of one output gets 429 until one of the others has gone, whi
   await until(() => open.size === 0);
 });
 
-it("an isolate passes 48 outputs on at the same time, and answers 503 to a further reader", async () => {
+it("an isolate passes on outputs to 48 readers at the same time, and answers 503 to a further reader", async () => {
   const links = await Promise.all(
     Array.from({ length: 3 }, async () => (await aKeyedTask(endless)).link),
   );
@@ -92,7 +92,7 @@ it.each([
   ["finds no answer of the upstream", () => new Response(null, { status: 500 }), "GET", 503],
   ["asks for the headers alone", () => new Response(VIDEO_BYTES), "HEAD", 200],
 ] as const)(
-  "when an output opens only with a key, a request for it that %s takes no place from later readers",
+  "a request for a keyed output that %s no longer counts as a reader once it is answered, so that later readers are not refused",
   async (_, answer, method, status) => {
     const { link } = await aKeyedTask(answer);
     for (let i = 0; i < 17; i++) {

@@ -58,7 +58,7 @@ it("pages of all sites may request parts of an output", async () => {
   expect((await open(link, {}, "POST")).status).toBe(405);
 });
 
-it("a link to an output gets the same refusal whether the relay never made it, its task was erased, or it is of an earlier task with the same id", async () => {
+it("a link to an output is refused alike when the relay never made it, when its task was erased, and when it is of an earlier task with the same id", async () => {
   const { id, link, upstream } = await aCopy();
   const wrong = link.replace(/_.{43}\./, `_${"A".repeat(43)}.`);
   const forged = await answerTo(wrong);
@@ -76,7 +76,7 @@ it("a link to an output gets the same refusal whether the relay never made it, i
   expect(upstream.sentTo(SOURCE)).toHaveLength(1);
 });
 
-it("a link to an output is answered with 410 after it has expired, also while the copy is still there", async () => {
+it("a link to an output is answered with 410 once it has expired, even while the copy still exists", async () => {
   const { id, link } = await aCopy();
   pass(7 * DAY_MS - 251);
   expect((await open(link)).status).toBe(200);
@@ -86,7 +86,7 @@ it("a link to an output is answered with 410 after it has expired, also while th
   expect(await copiesOf(id)).toHaveLength(1);
 });
 
-it("when its copy has disappeared from the bucket, an output's link redirects to the upstream's link until that ends, then gets 410", async () => {
+it("when the copy of an output has disappeared from the bucket, its link redirects to the upstream's link, and gets 410 once that one has expired", async () => {
   const { id, link } = await aCopy();
   await bucket().delete(keyOf(id));
   expect((await open(link)).status).toBe(302);
@@ -103,7 +103,7 @@ it("a link to an output is answered with 503 when the bucket fails, and the log 
   expect(JSON.stringify(lines.mock.calls)).toContain("R2 is down");
 });
 
-it("LIMIT_LINKS counts the requests for the outputs of a task from one address, and wrong links count as wrong credentials", async () => {
+it("LIMIT_LINKS counts an address's requests for the outputs of one task, and a wrong link counts as a wrong credential", async () => {
   const { link } = await aCopy();
   const limited = { ...env, LIMIT_LINKS: aRateLimit(2), LIMIT_REFUSALS: aRateLimit(1) };
   const from = (address: string, path = link) => sendFrom(address, limited, { path, key: null });

@@ -55,7 +55,7 @@ it("while an output is not copied yet, its link redirects to the upstream's own 
   expect((await open(await linkOf(id), {}, "HEAD")).status).toBe(302);
 });
 
-it("when an output could not be copied, its link redirects to the upstream's own link while that lives, then gets 410 with the reason", async () => {
+it("when an output could not be copied, its link redirects to the upstream's own link, and gets 410 with the reason once that one has expired", async () => {
   anUpstream(sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -68,8 +68,8 @@ it("when an output could not be copied, its link redirects to the upstream's own
 });
 
 it.each([
-  ["without a bucket", WITHOUT_BUCKET],
-  ["with a bucket while it is not copied yet", WITH_BUCKET],
+  ["by a relay without a bucket", WITHOUT_BUCKET],
+  ["by a relay with a bucket while the output is not copied yet", WITH_BUCKET],
 ])(
   "an output that opens only with a key is passed on %s, with the headers that a copy would have",
   async (_, bindings) => {
@@ -95,14 +95,14 @@ it.each([
 it.each([
   ["of a stated length", { "Content-Length": "3000000" }],
   ["without a stated length", {}],
-])("a long output %s is passed on byte by byte", async (_, headers) => {
+])("a long output %s is passed on byte by byte, without being changed", async (_, headers) => {
   const bytes = Uint8Array.from({ length: 3_000_000 }, (__, index) => (index / 1_000) % 251);
   const { link } = await aKeyedTask(() => new Response(bytes, { headers }));
   const passedOn = await bytesIn(await openWith(WITHOUT_BUCKET, link));
   expect(Buffer.compare(passedOn, bytes)).toBe(0);
 });
 
-it("in a relay without a bucket, a task shows that its keyed output is not copied, and an open output keeps the upstream's own link", async () => {
+it("in a relay without a bucket, a task shows that its output that needs a key is not copied, and an open output has the upstream's own link", async () => {
   const { id } = await aKeyedTask(sending(VIDEO_BYTES));
   const task = await (await callWith(WITHOUT_BUCKET, `/v1/tasks/${id}`)).json();
   expect(task).toMatchObject({
@@ -114,7 +114,7 @@ it("in a relay without a bucket, a task shows that its keyed output is not copie
   });
 });
 
-it("the key of a gateway is sent to the gateway alone, and not to where its link to an output redirects", async () => {
+it("the key of a gateway is sent only to the gateway, and not to where the gateway's link to an output redirects", async () => {
   const { link, upstream } = await aKeyedTask(
     answering(null, 302, { Location: "https://media.example.net/a.mp4" }),
   );
@@ -132,7 +132,7 @@ it.each([
   ["http://169.254.169.254/latest/meta-data/"],
   ["https://relay.example.com/v1/tasks"],
 ])(
-  "when the upstream's own link to an output redirects to %s, the relay's link gets 410, and nothing is requested there",
+  "when the upstream's own link to an output redirects to %s, the relay answers its link with 410 and sends no request there",
   async (location) => {
     const { link, upstream } = await aKeyedTask(answering(null, 302, { Location: location }));
     upstream.on(location, sending(VIDEO_BYTES));
@@ -141,7 +141,7 @@ it.each([
   },
 );
 
-it("an output's link to this machine is followed only with ALLOW_LOCAL_CALLBACKS; without it the output gets 410", async () => {
+it("only with ALLOW_LOCAL_CALLBACKS does the relay follow an output's link to this machine; without it, the relay answers 410", async () => {
   const local = "http://127.0.0.1:8080/video.mp4";
   const isLocalAllowed = { ...WITH_BUCKET, ALLOW_LOCAL_CALLBACKS: "true" };
   const { link } = await aKeyedTask(sending(VIDEO_BYTES), isLocalAllowed, local);
@@ -158,7 +158,7 @@ it.each([
   ["bytes=100-199", 100, 100],
   ["bytes=1000-", 1_000, LENGTH - 1_000],
 ])(
-  "a request for the range %s of a passed-on output asks the upstream for that range, and the answer has the media type of the whole output",
+  "a request for the range %s of a passed-on output asks the upstream for this range, and the answer has the media type of the whole output",
   async (range, offset, length) => {
     const { link, upstream } = await aKeyedTask(withRanges);
     const response = await openWith(WITHOUT_BUCKET, link, { Range: range });
@@ -178,7 +178,7 @@ it.each([
   },
 );
 
-it("a range behind the end of a passed-on output gets the upstream's 416; with If-Range the whole output is sent", async () => {
+it("a request for a range beyond the end of a passed-on output gets the upstream's 416, and with If-Range the whole output", async () => {
   const { link } = await aKeyedTask(withRanges);
   const behind = await openWith(WITHOUT_BUCKET, link, { Range: `bytes=${LENGTH}-` });
   expect(behind.status).toBe(416);
@@ -186,7 +186,7 @@ it("a range behind the end of a passed-on output gets the upstream's 416; with I
   expect((await openWith(WITHOUT_BUCKET, link, etag)).status).toBe(200);
 });
 
-it("an output is passed on whole when the upstream ignores the range, and not at all when the upstream sends another part", async () => {
+it("a passed-on output is sent whole when the upstream ignores the requested range, and not at all when the upstream sends another range", async () => {
   const { link, upstream } = await aKeyedTask(sending(VIDEO_BYTES));
   const whole = await openWith(WITHOUT_BUCKET, link, { Range: "bytes=100-199" });
   expect([whole.status, await bytesIn(whole)]).toEqual([200, VIDEO_BYTES]);
@@ -198,7 +198,7 @@ it("an output is passed on whole when the upstream ignores the range, and not at
   expect(await refusal(await openWith(WITHOUT_BUCKET, link))).toEqual(UNAVAILABLE);
 });
 
-it("HEAD of an output that is passed on has the headers of GET, and reads no more than the output's first bytes", async () => {
+it("HEAD of a passed-on output has the headers of GET, and reads only the first bytes of the output from the upstream", async () => {
   let isCanceled = false;
   const endless: Site = () =>
     new Response(
@@ -257,7 +257,7 @@ it.each([404, 410])(
   },
 );
 
-it("when the upstream sends no byte of an output for 30 seconds, the request ends and the answer is 503", async () => {
+it("when the upstream has sent no byte of an output for 30 seconds, the relay ends the request to it and answers 503", async () => {
   let isAborted = false;
   const { link } = await aKeyedTask((_, signal) => {
     signal.addEventListener("abort", () => {
@@ -301,7 +301,7 @@ function broken(...pieces: readonly Uint8Array[]): ReadableStream {
   });
 }
 
-it("when a client goes away, the request to the upstream for an endless output ends", async () => {
+it("when a client goes away, the relay ends its request to the upstream for an endless output", async () => {
   let isCanceled = false;
   const endless: Site = () =>
     new Response(
@@ -319,7 +319,7 @@ it("when a client goes away, the request to the upstream for an endless output e
   await until(() => isCanceled);
 });
 
-it("when a client goes away while the upstream sends nothing, the request to the upstream ends", async () => {
+it("when a client goes away while the upstream sends nothing, the relay ends its request to the upstream", async () => {
   let isAborted = false;
   const { link } = await aKeyedTask(
     stalling(() => {
@@ -332,7 +332,7 @@ it("when a client goes away while the upstream sends nothing, the request to the
   await until(() => isAborted);
 });
 
-it("when the upstream stops sending an output, the client's answer breaks off after 30 seconds", async () => {
+it("when the upstream stops in the middle of an output, the answer to the client breaks off after 30 seconds", async () => {
   let isAborted = false;
   const { link } = await aKeyedTask(
     stalling(() => {

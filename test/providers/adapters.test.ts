@@ -43,7 +43,7 @@ it("a poll of Kling with a classic key sends a JSON Web Token for 30 minutes, si
 });
 
 it.each(["key-0001", "a:b:c", ":secret", "access:"])(
-  "a poll of Kling sends the key %j unchanged, because it does not have the form access:secret",
+  "a poll of Kling sends the API key %j unchanged, because this key does not have the form access:secret",
   async (key) => {
     expect(await tokenFor(key)).toBe(key);
   },
@@ -73,7 +73,7 @@ it.each<[string, object, number | undefined]>([
   ["newapi", { progress: "soon" }, undefined],
   ["openai-videos", { progress: 42 }, 42],
 ])(
-  "the progress of a job in percent that the relay reads from an answer of %s with the fields %j (undefined if unknown) is %j",
+  "from an answer of %s with the fields %j, the relay reads as the job's progress in percent (undefined if unknown): %j",
   (name, fields, progress) => {
     const body = { id: "1", status: "processing", ...fields };
     const reading = PROVIDERS.get(name)?.polls.read(
@@ -90,7 +90,7 @@ it.each([
   ["beside a task id", { challenge: "abc", task_id: "1" }, '{"challenge":"abc"}'],
   ["of 512 characters", { challenge: "x".repeat(512) }, `{"challenge":"${"x".repeat(512)}"}`],
 ])(
-  "a hook of MiniMax that contains a challenge %s is answered with JSON that contains the challenge alone",
+  "a hook of MiniMax that asks for the echo of a challenge %s is answered with JSON that contains the challenge alone",
   (_, body, answer) => {
     expect(minimax.hooks?.preflight?.(body)).toBe(answer);
   },
@@ -107,7 +107,7 @@ it.each([
   [null],
   [undefined],
 ])(
-  "a hook of MiniMax with the body %j is answered with no challenge, because it has none that is a text of 1 to 512 characters",
+  "a hook of MiniMax with the body %j is answered with no challenge, because the body has none that is a text of 1 to 512 characters",
   (body) => {
     expect(minimax.hooks?.preflight?.(body)).toBeNull();
   },

@@ -8,7 +8,7 @@ const CANCELING = EXAMPLES.flatMap(({ provider, cancels }) =>
   cancels === undefined ? [] : [{ provider, ...cancels }],
 );
 
-it("exactly the providers whose adapters describe a call that cancels a job have an example of this call in the tests", () => {
+it("the tests have an example of the call that cancels a job for exactly those providers whose adapters describe such a call", () => {
   const described = [...ADAPTERS].filter(([, { cancels }]) => cancels !== undefined);
   expect(CANCELING.map(({ provider }) => provider).toSorted()).toEqual(
     described.map(([name]) => name).toSorted(),
@@ -24,7 +24,7 @@ describe.each(CANCELING)(
       expect(adapter.request(job)).toEqual(request);
     });
 
-    it(`the call that cancels a job of ${provider} escapes a job id with characters of URLs, so that it stays in one segment of the path`, () => {
+    it(`the call that cancels a job of ${provider} escapes a job id that has characters such as / and ?, so that the id stays in one segment of the path`, () => {
       const path = adapter.request({ ...job, id: "a/../b?c#d" })?.path;
       expect(path).toBe(request.path.replace(job.id, "a%2F..%2Fb%3Fc%23d"));
     });
@@ -35,7 +35,7 @@ describe.each(CANCELING)(
     });
 
     it.each(answers)(
-      `the call that cancels a job of ${provider} has the documented answer: %s (%i, %j), read as %s`,
+      `an answer to the call that cancels a job of ${provider}, as it is documented, is read right: %s (HTTP %i, %j) as %s`,
       (_, status, body, means) => {
         expect(adapter.read(anAnswer({ status, body }))).toBe(means);
       },
@@ -43,7 +43,7 @@ describe.each(CANCELING)(
   },
 );
 
-it("no call cancels a job of MiniMax's API v1, which documents none", () => {
+it("for jobs of MiniMax's API v1 the adapter makes no call that cancels, because none is documented", () => {
   const { request } = adapterOf("minimax");
   expect(request({ id: "106916112212032", endpoint: null })).toBeNull();
   expect(request({ id: "106916112212032", endpoint: "v1" })).toBeNull();

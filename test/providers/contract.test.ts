@@ -20,7 +20,7 @@ import { anAnswer } from "./answer.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 
-it("every provider is registered under its own name and has example answers in the tests, and so has each declared upstream in the documents", () => {
+it("every provider is registered under its own name, and the tests have example answers of it, as of each declared upstream in the documents", () => {
   const names = [...PROVIDERS.values()].map(({ name }) => name);
   const named = EXAMPLES.map((examples) => examples.provider);
   expect(names).toEqual([...PROVIDERS.keys()]);
@@ -54,7 +54,7 @@ describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
   );
 
   it.each(polls.map((example) => [example.name, wordsFor(example.means), example] as const))(
-    `an example answer of ${name} to a poll (%s) is read as %s`,
+    `an example answer of ${name} to a poll (%s) is read as this report on its job: %s`,
     (_name, _kind, example) => {
       expect(meaningOfPoll(provider, example)).toEqual(example.means);
     },
@@ -64,7 +64,7 @@ describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
     ["an answer to a poll", examples.polls],
     ["a hook", examples.hooks],
   ])(
-    `%s of ${name} is read as the state after which its example is named, e.g. success; a state without an example has a reason`,
+    `the example of %s of ${name} for each state (success, say) is read as this state, and where a state has no example, the reason is given`,
     (_, reports) => {
       const { others: _others, ...named } = reports ?? { others: [] };
       const kinds = Object.entries(named).map(([kind, example]) => [
@@ -98,7 +98,7 @@ describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
     expect([...answers, ...reports].filter(isNews)).toEqual([]);
   });
 
-  it(`any JSON in an answer of ${name} to a poll is read without an exception, as a valid report on the job or as none`, () => {
+  it(`reading any JSON as an answer of ${name} to a poll never throws, and gives a valid report on the job or none`, () => {
     const answers = fc.record({
       status: fc.constantFrom(200, 202, 302, 400, 403, 404, 422, 429, 499, 503),
       body: fc.oneof(hostileValue, mutated(bodiesOf(polls))),
@@ -121,7 +121,7 @@ describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
 
   describe.runIf(adapter !== null)("for hooks", () => {
     it.each(hooks.map((example) => [example.name, wordsFor(example.means), example] as const))(
-      `an example hook of ${name} (%s) is read as %s`,
+      `an example hook of ${name} (%s) is read as this report on its job: %s`,
       (_name, _kind, example) => {
         const observation = readHook(provider, example);
         expect(observation?.jobId ?? null).toBe(example.jobId);
@@ -131,7 +131,7 @@ describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
       },
     );
 
-    it(`no example hook of ${name} is taken for a handshake, whose challenge the relay would have to echo`, () => {
+    it(`no example hook of ${name} is taken for a handshake, a request whose challenge the relay would have to echo`, () => {
       const answers = hooks.map(({ body }) => adapter?.preflight?.(parseJson(body)) ?? null);
       expect(answers.filter((answer) => answer !== null)).toEqual([]);
     });

@@ -24,7 +24,7 @@ function faultsOf(entry: unknown, vars: object = {}): readonly string[] {
   });
 }
 
-it("a connection of CONNECTIONS with its own declaration of an upstream has the name, the base URL, the key and the rate of its entry", () => {
+it("a connection in CONNECTIONS with a declaration of its upstream has the name, base URL, key and polls_per_minute of its entry", () => {
   const entry = { ...runpod, key: "k", polls_per_minute: 60, base_url: "https://a.example/v2/x/" };
   expect(valid(connections({ gpu: entry })).connections.get("gpu")).toMatchObject({
     name: "gpu",
@@ -35,7 +35,7 @@ it("a connection of CONNECTIONS with its own declaration of an upstream has the 
   });
 });
 
-it("a declaration that is not valid disables only its own connection, and the message has the place of each fault", () => {
+it("a faulty declaration of an upstream disables only its own connection, and the message says where each fault is", () => {
   expect(faultsOf(runpod)).toEqual([]);
   const poll = { ...runpod.poll, state: MARK };
   expect(faultsOf({ ...runpod, poll, retries: 3 }).toSorted()).toEqual([
@@ -50,7 +50,7 @@ it("a declaration that is not valid disables only its own connection, and the me
   expect(faultsOf({ ...runpod, key: `${MARK} ü` })).toEqual(["CONNECTIONS.gpu.key"]);
 });
 
-it("a fault of a declaration in CONNECTIONS_2 is reported there, and an unknown provider in the same variable still refuses the configuration", () => {
+it("a fault in a declaration of CONNECTIONS_2 is reported with this variable, and an unknown provider there still makes the configuration invalid", () => {
   const second = { CONNECTIONS_2: JSON.stringify({ gpu: { ...runpod, submit: {} } }) };
   const config = valid({ ...connections({ "ark-2": ARK }), ...second });
   expect(config.disabledConnections[0]?.issues.map(({ path }) => path)).toEqual([
@@ -61,7 +61,7 @@ it("a fault of a declaration in CONNECTIONS_2 is reported there, and an unknown 
   expect(unknown).toMatchObject({ ok: false, error: [{ path: "CONNECTIONS" }] });
 });
 
-it("a declaration with a member twice disables its connection, because JSON would keep only the last", () => {
+it("a declaration of an upstream that has one member twice disables its connection, because reading the JSON would keep only the last", () => {
   const text = JSON.stringify({ gpu: runpod });
   const twice = text.replace('"words":{', '"words":{"FAILED":"completed",');
   const config = valid({ CONNECTIONS: twice });
@@ -86,7 +86,7 @@ it.each<[string, object, boolean]>([
   ["https://gpu.example.com?a=b", {}, false],
   ["not a url", {}, false],
 ])(
-  "the base URL %s of a declared connection is, with %j, allowed: %s",
+  "the base URL %s of a connection with a declared upstream is allowed under the settings %j: %s",
   (base_url, vars, isAllowed) => {
     expect(faultsOf({ ...runpod, base_url }, vars)).toEqual(
       isAllowed ? [] : ["CONNECTIONS.gpu.base_url"],
@@ -94,14 +94,14 @@ it.each<[string, object, boolean]>([
   },
 );
 
-it("a declared connection without a key is polled only if its declaration says that the upstream takes none", () => {
+it("a connection with a declared upstream and without a key is polled only if its declaration says that the upstream needs no key", () => {
   const { key: _key, auth: _auth, ...open } = runpod;
   expect([...valid(connections({ gpu: open })).polls.keys()]).toEqual(["gpu"]);
   const { key: _, ...keyless } = runpod;
   expect([...valid(connections({ gpu: keyless })).polls.keys()]).toEqual([]);
 });
 
-it("a declared connection cannot have the name of a provider", () => {
+it("a connection with a declared upstream must not have the name of a provider that the relay knows", () => {
   for (const name of ["ark", "sandbox", "generic"]) {
     const config = valid(connections({ [name]: runpod }));
     expect(config.disabledConnections.map((each) => each.name)).toEqual([name]);
@@ -109,7 +109,7 @@ it("a declared connection cannot have the name of a provider", () => {
   }
 });
 
-it("an offer of a disabled connection does not make the configuration invalid", () => {
+it("an offer that names a disabled connection does not make the configuration invalid", () => {
   const OFFERS = JSON.stringify([{ connection: "gpu", models: ["*"] }]);
   expect(faultsOf({ ...runpod, poll: null }, { OFFERS })).toEqual(["CONNECTIONS.gpu.poll"]);
   expect(configuredWith({ OFFERS })).toMatchObject({ ok: false, error: [{ path: "OFFERS" }] });

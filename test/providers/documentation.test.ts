@@ -37,11 +37,11 @@ function codes(text: string): readonly string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 }
 
-it("docs/providers.md has the table of all providers that npm run docs makes of their adapters and the titles of their pages", () => {
+it("the table of all providers in docs/providers.md is the one that npm run docs makes from their adapters and the titles of their pages", () => {
   expect(providersDoc(PROVIDERS_PAGE, titleOf)).toBe(PROVIDERS_PAGE);
 });
 
-it("each provider, the sandbox and each declared upstream has a folder with a page", () => {
+it("each provider, the sandbox and each declared upstream in the documentation has a folder with a page", () => {
   const declarations = Object.keys({ ...DECLARATIONS, ...OWN_DECLARATIONS });
   const names = [...providers.map(({ name }) => name), "sandbox", "generic", ...declarations];
   expect([...PAGES.keys()].toSorted()).toEqual(names.toSorted());
@@ -74,7 +74,7 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       expect(codes(factOf(page, "variables"))).toEqual(variablesOf(provider));
     });
 
-    it(`the page of ${name} says how its hooks are authenticated`, () => {
+    it(`the page of ${name} says how the relay knows that a hook is really from the provider`, () => {
       const text = factOf(page, "its hooks are authenticated by");
       expect(text).toMatch(wordingOf(provider));
       const secret = provider.variables.webhookSecret;
@@ -85,7 +85,7 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       expect(factOf(page, "polling needs").includes("endpoint")).toBe(polls.endpoint !== null);
     });
 
-    it(`the page of ${name} lists the words for states that the examples of its hooks and answers to polls have`, () => {
+    it(`the page of ${name} lists each word for a state that occurs in its example hooks and example answers to polls`, () => {
       const words = observed.flatMap((observation) => {
         const phase = phaseIn(observation);
         return phase === null || observation.state === null
@@ -98,7 +98,7 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       expect(stated.toSorted()).toEqual([...new Set(words)].toSorted());
     });
 
-    it(`the page of ${name} says how the end of a job is found, and whether hooks and answers to polls state its time`, () => {
+    it(`the page of ${name} says how the relay finds the time at which a job ended, and whether hooks and answers to polls state it`, () => {
       expect(factOf(page, "the end of a job is found")).toBe(findingOf(provider));
       expect(factOf(page, "the time of the end is stated in")).toBe(
         sourcesOf(hookExamples.some(isTimed), pollExamples.some(isTimed)) || "nothing",
@@ -171,7 +171,7 @@ it("the page of the sandbox, which is a simulated provider, names every model", 
 });
 
 it.each(Object.entries({ ...DECLARATIONS, ...OWN_DECLARATIONS }))(
-  "the page of the declared upstream %s prints its valid declaration, ready to paste, and a call at a path that starts a job",
+  "the page of the declared upstream %s shows its valid declaration, ready to paste, and a call to a path that starts a job",
   (name, declaration) => {
     const page = pageOf(name);
     const [, json = ""] = /^```json\n(.*?)^```$/ms.exec(page) ?? [];
@@ -184,7 +184,7 @@ it.each(Object.entries({ ...DECLARATIONS, ...OWN_DECLARATIONS }))(
   },
 );
 
-it("src/providers/generic/README.md describes every member of a declaration", () => {
+it("src/providers/generic/README.md describes every member of the declaration of an upstream", () => {
   const text = pageOf("generic").replaceAll(/^```.*?^```$/gms, "");
   const known = codes(text).flatMap((code) => [code, ...(code.match(/\w+(?=":)/g) ?? [])]);
   const described = known.flatMap((code) => [code, code.split(".").at(-1)]);

@@ -10,7 +10,7 @@ const outputsOf = (main: readonly unknown[], baseUrl: string | null = BASE, part
   gatewayOutputs({ main, part }, { id: "7", baseUrl });
 
 describe("a link that opens only with the key of its gateway", () => {
-  it("a link that opens only with the gateway's key is an output and is marked so, also when the answer has a picture that everybody can open", () => {
+  it("a link that opens only with the gateway's key is an output and is marked as such, even when the answer also has a picture that everybody can open", () => {
     const outputs = outputsOf([KEYED], BASE, { last_frame_url: "https://cdn.example.com/7.png" });
     const urls = [KEYED, "https://cdn.example.com/7.png"];
     const known = { keyedUrls: [KEYED], contentUrl: KEYED, areOpenUrlsPictures: true };
@@ -18,11 +18,11 @@ describe("a link that opens only with the key of its gateway", () => {
   });
 
   it.each([
-    ["at a documented place", [KEYED, "https://cdn.example.com/7"], undefined],
+    ["where outputs are documented", [KEYED, "https://cdn.example.com/7"], undefined],
     ["with the name of a video", [KEYED], { result: { video_link: "https://cdn.example.com/7" } }],
     ["with the extension of a video", [KEYED], ["https://cdn.example.com/7.mp4?a=1"]],
   ])(
-    "a link that opens only with the gateway's key is left out when the answer has the same file as an open link %s",
+    "a link that opens only with the gateway's key is left out when the answer also has the file as a link that everybody can open, %s",
     (_, main, part) => {
       const { urls, keyedUrls } = outputsOf(main, BASE, part);
       expect(urls).toEqual([expect.stringContaining("https://cdn.example.com/7")]);
@@ -47,10 +47,13 @@ describe("a link that opens only with the key of its gateway", () => {
       "http://gateway.example.com/v1/videos/7/content?variant=video",
       `${BASE}/v1/videos/7/content?variant=video`,
     ],
-  ])("a link that opens only with the gateway's key is read from %s", (_, text, link) => {
-    expect(outputsOf([text]).urls).toEqual([link]);
-    expect(outputsOf([text]).keyedUrls).toEqual([link]);
-  });
+  ])(
+    "a link that opens only with the gateway's key is found in a gateway's answer when the answer has %s",
+    (_, text, link) => {
+      expect(outputsOf([text]).urls).toEqual([link]);
+      expect(outputsOf([text]).keyedUrls).toEqual([link]);
+    },
+  );
 
   it.each([
     ["another job elsewhere", "https://other.example.com/v1/videos/8/content", BASE],
@@ -61,13 +64,13 @@ describe("a link that opens only with the key of its gateway", () => {
       BASE,
     ],
   ])(
-    "a link that opens only with the gateway's key is not used when it leads to %s",
+    "a link that opens only with a key is not an output when it leads to %s",
     (_, link, baseUrl) => {
       expect(outputsOf([link], baseUrl).urls).toEqual([]);
     },
   );
 
-  it("a link to a gateway's content path opens for everybody when its query has a signature", () => {
+  it("a link to a path at which a gateway serves files only with its key is open for everybody when the link's query has a signature", () => {
     const link = `${KEYED}?signature=1`;
     expect(outputsOf([link, "/files/9.mp4", 7, null])).toMatchObject({
       urls: [link, `${ORIGIN}/files/9.mp4`],
@@ -75,13 +78,13 @@ describe("a link that opens only with the key of its gateway", () => {
     });
   });
 
-  it("when a gateway's answer has no link, the link that opens only with the gateway's key is the content path of the job", () => {
+  it("when a gateway's answer has no link, the relay expects the file at the job's content path, which opens only with the gateway's key", () => {
     const contentUrl = `${BASE}/v1/videos/7/content`;
     expect(outputsOf([])).toEqual({ urls: [], keyedUrls: [], contentUrl });
   });
 
   it.each(["/v1/videos/7/content", "/v1/video/generations/7/content/", "/api/v1/tasks/7/content"])(
-    "a link that opens only with the gateway's key is recognised by its path %s",
+    "the relay knows by the path %s that a link opens only with the gateway's key",
     (path) => {
       expect(needsKey(new URL(path, BASE))).toBe(true);
     },
@@ -94,18 +97,18 @@ describe("a link in place of the id of the remixed video", () => {
   const part = { remixed_from_video_id: former };
 
   it.each([
-    ["is the output where the answer has no other", [], part, [former]],
-    ["is the output beside a link that opens only with the key", [KEYED], part, [former]],
-    ["is left out beside a link at a documented place", [own], part, [own]],
-    ["is left out beside another video", [], { ...part, video: own }, [own]],
+    ["is the output when the answer has no other link", [], part, [former]],
+    ["is the output when the other link opens only with the key", [KEYED], part, [former]],
+    ["is left out when the answer has a link where outputs are documented", [own], part, [own]],
+    ["is left out when the answer has another video", [], { ...part, video: own }, [own]],
     [
-      "is the output beside a file that is no video",
+      "is an output when the answer's other file is not a video",
       [],
       { ...part, sound: "https://cdn.example.com/s.mp3" },
       [former, "https://cdn.example.com/s.mp3"],
     ],
   ])(
-    "when a gateway's answer has a link where the id of the remixed video belongs, this link %s",
+    "when a gateway's answer has a link where the id of a remixed video belongs, this link %s",
     (_, main, members, urls) => {
       expect(outputsOf(main, BASE, members).urls).toEqual(urls);
     },
@@ -117,12 +120,12 @@ describe("a report on a job with a link that opens only with the key", () => {
   const keyed = { ...report, urls: [KEYED], keyedUrls: [KEYED] };
   const rules = { isGeneric: false, secrets: [] };
 
-  it("a report whose link opens only with the key is a success if the relay gives clients links of its own, else one without output", () => {
+  it("a report whose link opens only with the gateway's key is a success if the relay gives clients links of its own, and otherwise one without output", () => {
     expect(toNews(keyed, { ...rules, areKeyedLinksServed: true })).toEqual(completed([KEYED]));
     expect(toNews(keyed, rules)).toEqual({ status: "no_output" });
   });
 
-  it("when the relay gives clients no links of its own, a report keeps only those of its links that open without the key", () => {
+  it("when the relay gives clients no links of its own, a report keeps only those links that open without the gateway's key", () => {
     const open = "https://cdn.example.com/7.png";
     const both = { ...keyed, urls: [KEYED, open] };
     expect(toNews(both, { ...rules, areKeyedLinksServed: true })).toEqual(completed([KEYED, open]));
@@ -132,7 +135,7 @@ describe("a report on a job with a link that opens only with the key", () => {
   const unserved = (main: string, part: object) =>
     toNews({ ...report, ...outputsOf([main], BASE, part) }, rules);
 
-  it("when the relay gives clients no links of its own, an answer with open links and one that needs the key has the open links as outputs", () => {
+  it("when the relay gives clients no links of its own, the outputs of an answer are its open links, without the one that needs the gateway's key", () => {
     const open = "https://cdn.example.com/7.mp3";
     expect(unserved(KEYED, { sound: open })).toEqual(completed([open]));
   });
@@ -141,19 +144,19 @@ describe("a report on a job with a link that opens only with the key", () => {
     ["with the extension of a picture", { output: "https://cdn.example.com/7.png" }],
     ["with the name of a picture", { last_frame_url: "https://cdn.example.com/7" }],
   ])(
-    "when no client can open the main link of a report, and the only other link is one %s, the report has no output",
+    "when no client can open the main link of a report, and its only other link is one %s, the report has no output",
     (_, part) => {
       expect(unserved(KEYED, part)).toEqual({ status: "no_output" });
     },
   );
 
-  it("a picture beside a link that needs the key is an output when the path of that link does not say that it is a video", () => {
+  it("when a link needs the gateway's key and its path does not say that it is a video, a picture next to it is an output", () => {
     const open = "https://cdn.example.com/7.png";
     const main = `${ORIGIN}/v1/tasks/7/artifacts/0/content`;
     expect(unserved(main, { output: open })).toEqual(completed([open]));
   });
 
-  it("a report with a link that opens only with the key is no success while it is not known whether the link opens", () => {
+  it("a report with a link that opens only with the gateway's key is no success until the relay knows that the link opens", () => {
     const asked = { ...keyed, contentUrl: KEYED };
     expect(toNews(asked, { ...rules, areKeyedLinksServed: true })).toEqual({ status: "no_output" });
   });

@@ -54,7 +54,7 @@ async function polled(
   return answered === null ? null : pollAnswer(answered.reading, answered.head, rules);
 }
 
-it("a file in the answer to a poll becomes a link to this answer with the place of the file, which leads back to the place", async () => {
+it("for a file inside the answer to a poll, the output's URL is that of the poll with a JSON Pointer to the file as its fragment, and the pointer can be read back", async () => {
   const body = { id: "job-1", status: "succeeded", output: { "a/b~ #é": [DATA_URL] } };
   const answer = await polled(named("replicate"), [body], KEPT);
   const url = `${BASE}/v1/predictions/job-1#/output/a~1b~0%20%23%C3%A9/0`;
@@ -62,7 +62,7 @@ it("a file in the answer to a poll becomes a link to this answer with the place 
   expect(inlinePointer(new URL(url))).toBe("/output/a~1b~0 #é/0");
 });
 
-it("a JPEG in base64 at a declared place is a file in the answer, and no path on the host although it begins with a slash", async () => {
+it("a JPEG in base64 at a place that the declaration names is read as a file, not as a path on the upstream's host, although its base64 begins with a slash", async () => {
   const { runpod } = DECLARATIONS;
   const poll = { ...runpod.poll, outputs: ["/output"], outputs_in: null };
   const provider = declared("gpu", { ...runpod, poll, key: "k" });
@@ -73,14 +73,14 @@ it("a JPEG in base64 at a declared place is a file in the answer, and no path on
   });
 });
 
-it("a file in the second answer of a poll becomes a link to the second answer", async () => {
+it("when a poll takes two requests and the answer to the second contains a file, the output's URL is that of the second request", async () => {
   const bodies = [{ status: "COMPLETED" }, { images: [{ url: DATA_URL }], seed: 1 }];
   expect(await polled(named("fal"), bodies, KEPT)).toMatchObject({
     news: { urls: [`${BASE}/fal-ai/flux/requests/job-1#/images/0/url`] },
   });
 });
 
-it("a file in an answer fails the task at once where the relay keeps no outputs", async () => {
+it("a poll whose answer contains the output as a file fails the task at once when the relay keeps no outputs", async () => {
   const body = { id: "job-1", status: "succeeded", output: DATA_URL };
   expect(await polled(named("replicate"), [body], RULES)).toMatchObject({
     news: {
@@ -96,7 +96,7 @@ it.each<[string, object, unknown]>([
   ["that has it within a JSON text", { path: "/q/{id}" }, JSON.stringify({ image: DATA_URL })],
   ["under a name with half of a character", { path: "/q/{id}" }, { "\ud800": DATA_URL }],
 ])(
-  "a file in an answer %s cannot be found again, and fails the task also where outputs are kept",
+  "a file in an answer %s cannot be found again, and so fails the task even when the relay keeps outputs",
   async (_, poll, output) => {
     const provider = declared("a", {
       provider: "generic",
@@ -113,7 +113,7 @@ it.each<[string, object, unknown]>([
   },
 );
 
-it("text as the only output fails the task at once, because it is no file, whether outputs are kept or not", async () => {
+it("when the only output of a job is text, the task fails at once, whether the relay keeps outputs or not, because text is not a file", async () => {
   const body = { id: "job-1", status: "succeeded", output: ["Hello", ", world"] };
   const failed = { error: { code: "output_not_a_file" }, failure: { retryable: false } };
   expect(await polled(named("replicate"), [body], RULES)).toMatchObject({ news: failed });
@@ -121,14 +121,14 @@ it("text as the only output fails the task at once, because it is no file, wheth
 });
 
 it.each(["processing", "failed"])(
-  "a file in the answer about a job that is %s is no output",
+  "a file in the answer to a poll is not taken for an output when the job is %s",
   async (status) => {
     const body = { id: "job-1", status, output: DATA_URL };
     expect(await polled(named("replicate"), [body], KEPT)).toMatchObject({ news: { status } });
   },
 );
 
-it("a file in an answer that also has a link is not delivered, because the link is the output", async () => {
+it("when the answer to a poll has both a link and a file, only the link is an output", async () => {
   const url = "https://cdn.example.net/1.mp4";
   const body = { id: "job-1", status: "succeeded", output: [url, DATA_URL] };
   expect(await polled(named("replicate"), [body], KEPT)).toMatchObject({ news: { urls: [url] } });
@@ -136,16 +136,16 @@ it("a file in an answer that also has a link is not delivered, because the link 
 
 it.each<[string, boolean, object]>([
   [
-    "is left to a poll, which finds it again, where outputs are kept",
+    "when the relay keeps outputs is left to a poll, which finds the file again",
     true,
     { status: "no_output" },
   ],
   [
-    "fails the task at once where they are not",
+    "when the relay keeps no outputs fails the task at once",
     false,
     { status: "failed", error: { code: "output_needs_store" } },
   ],
-])("a file in a hook %s", (_, areOutputsKept, news) => {
+])("a hook that contains the output as a file %s", (_, areOutputsKept, news) => {
   const provider = named("replicate");
   if (provider.hooks === null) throw new Error("replicate sends hooks");
   const target = { adapter: provider.hooks, connection: connectionOf(provider) };
@@ -156,7 +156,7 @@ it.each<[string, boolean, object]>([
   expect(hookEvent({ ...target, ...task }, body, hook, true, config)).toMatchObject({ news });
 });
 
-it("a link of the upstream to its own host loses a fragment that would make the relay fetch an answer with its key", () => {
+it("when an upstream's link to its own host has a JSON Pointer as its fragment, the fragment is removed, so that the relay fetches no answer with its key", () => {
   const links = [`${BASE}/other#/a`, `${BASE}/page#top`, "https://cdn.example.com/a#/b"];
   const plain = [`${BASE}/other`, `${BASE}/page#top`, "https://cdn.example.com/a#/b"];
   const observation: Observation = {
@@ -176,7 +176,7 @@ it.each<[ContentAnswer["kind"] & ("opens" | "closed"), readonly string[]]>([
   ["opens", [`${BASE}/v1/videos/job-1/content`, `${BASE}/v1/videos/job-1#/last_frame`]],
   ["closed", [`${BASE}/v1/videos/job-1#/last_frame`]],
 ])(
-  "a picture in an answer stands after the file at the job's content path when the check of that path finds it %s",
+  "a picture inside an answer is listed after the file at the job's content path, when a check of that path finds it %s",
   async (kind, urls) => {
     const provider = named("openai-videos");
     const body = { id: "job-1", object: "video", status: "completed", last_frame: DATA_URL };

@@ -251,7 +251,7 @@ const SUBMITTING: ReadonlyMap<string, UpstreamProvider> = new Map(
   [...ADAPTERS, ...OWN].filter(([, { submits }]) => submits !== undefined),
 );
 
-it("exactly the providers to which jobs can be submitted have documented calls that read jobs", () => {
+it("exactly the providers to which jobs can be submitted have examples of the documented calls that read a job", () => {
   expect(DOCUMENTED.map(({ provider }) => provider).toSorted()).toEqual(
     [...SUBMITTING.keys()].toSorted(),
   );
@@ -261,7 +261,7 @@ describe.each(DOCUMENTED)("a GET that reads a job of $provider", ({ provider, jo
   const { jobCalls, polls } = adapterOf(provider);
 
   it.each(jobs.flatMap(({ job, read }) => read.map((target) => [target, job] as const)))(
-    "names the job, its endpoint where the path has one, and the call to the upstream: %s",
+    `the relay finds in a documented GET that reads a job of ${provider} the job, its endpoint if the path has one, and the call to send: %s`,
     (target, { id, endpoint }) => {
       const call = callAt(jobCalls, target);
       expect(call).toMatchObject({ kind: "read", jobId: id });
@@ -271,29 +271,35 @@ describe.each(DOCUMENTED)("a GET that reads a job of $provider", ({ provider, jo
   );
 
   it.each(jobs)(
-    "is in one form the call with which the relay polls the job: $job",
+    `one of the documented GETs that read a job of ${provider} is the call with which the relay itself polls the job: $job`,
     ({ job, read }) => {
       const targets = read.map((target) => callAt(jobCalls, target)?.target);
       expect(targets).toContain(polls.path(job));
     },
   );
 
-  it.each(other)("is none at a path of something else: %s", (target) => {
-    expect(callAt(jobCalls, target)).toBeNull();
-  });
+  it.each(other)(
+    `a GET to ${provider} at a path that is not that of a job does not count as the reading of a job: %s`,
+    (target) => {
+      expect(callAt(jobCalls, target)).toBeNull();
+    },
+  );
 
   it.each(
     jobs.flatMap(({ job, read }) =>
       read.flatMap((target) => damaged(target, job.id).map((each) => [each, job] as const)),
     ),
-  )("does not read its job at a damaged path: %j", (target, { id, endpoint }) => {
-    const call = callAt(jobCalls, target);
-    const isOfJob =
-      call?.jobId === id && `${endpoint}/`.startsWith(`${call.endpoint ?? endpoint}/`);
-    expect(isOfJob).toBe(false);
-  });
+  )(
+    `a GET to ${provider} at a damaged path does not read the job to which the intact path leads: %j`,
+    (target, { id, endpoint }) => {
+      const call = callAt(jobCalls, target);
+      const isOfJob =
+        call?.jobId === id && `${endpoint}/`.startsWith(`${call.endpoint ?? endpoint}/`);
+      expect(isOfJob).toBe(false);
+    },
+  );
 
-  it("has errors in a form from which the SDK takes the text", () => {
+  it(`the relay's own error about a job of ${provider} contains the text of the error, as the errors of ${provider} do`, () => {
     for (const status of [404, 429, 504]) {
       expect(JSON.stringify(jobCalls.errorBody(status, "There is no such job."))).toContain(
         "There is no such job.",
@@ -303,7 +309,7 @@ describe.each(DOCUMENTED)("a GET that reads a job of $provider", ({ provider, jo
 });
 
 it.each(["runware", "runninghub"])(
-  "no GET reads a job of %s, whose clients ask by POST, as the relay does",
+  "no GET counts as the reading of a job of %s, because its clients, like the relay, ask for a job by POST",
   (provider) => {
     const { jobCalls, polls } = adapterOf(provider);
     expect(jobCalls.read).toEqual([]);
@@ -355,7 +361,7 @@ const SENT_ERRORS: readonly (readonly [
 ];
 
 it.each(SENT_ERRORS)(
-  "an error of the relay about a job of %s with the status %i has the form of the upstream's own: %j",
+  "the relay's own error about a job of %s with the HTTP status %i has the form of the upstream's errors: %j",
   (provider, status, text, body) => {
     expect(adapterOf(provider).jobCalls.errorBody(status, text)).toMatchObject(body);
   },
@@ -368,10 +374,13 @@ describe("a template of a path", () => {
     ["/ask?full=1&job={id}", "/ask?job=a%2Fb&x=1", "a/b", "/ask?full=1&job=a%2Fb"],
     ["/ask?full=1&job={id}", "/ask?full=1&job=a", "a", "/ask?full=1&job=a"],
     ["/{endpoint}/jobs/{id}", "/acme/fox/jobs/a", "a", "/acme/fox/jobs/a"],
-  ] as const)("%s is that of GET %s of the job %s, sent as %s", (path, target, jobId, sent) => {
-    const adapter = { read: [path], errorBody: () => ({}) };
-    expect(callAt(adapter, target)).toMatchObject({ jobId, target: sent });
-  });
+  ] as const)(
+    "the path template %s fits the call GET %s, finds in it the job %s, and gives the path %s for the upstream",
+    (path, target, jobId, sent) => {
+      const adapter = { read: [path], errorBody: () => ({}) };
+      expect(callAt(adapter, target)).toMatchObject({ jobId, target: sent });
+    },
+  );
 
   it.each([
     ["/jobs/{id}.json", "/jobs/.json"],
@@ -384,7 +393,7 @@ describe("a template of a path", () => {
     ["/{endpoint}/jobs/{id}", "/acme/../jobs/a"],
     ["/{endpoint}/jobs/{id}", "/acme//jobs/a"],
     ["/jobs/{id}", `/jobs/${"a".repeat(513)}`],
-  ] as const)("%s is not that of GET %s", (path, target) => {
+  ] as const)("the path template %s does not fit the call GET %s", (path, target) => {
     expect(callAt({ read: [path], errorBody: () => ({}) }, target)).toBeNull();
   });
 });

@@ -13,7 +13,7 @@ const CANCELING = EXAMPLES.flatMap(({ provider, cancels }) =>
   cancels === undefined ? [] : [{ provider, ...cancels }],
 );
 
-it("exactly the providers with a documented call that cancels or deletes a job have one that clients can make", () => {
+it("exactly the providers that document a call to cancel or delete a job let clients make such a call through the relay", () => {
   const described = [...ADAPTERS].filter(([, { jobCalls }]) => jobCalls?.cancel !== undefined);
   const documented = [...CANCELING.map(({ provider }) => provider), ...Object.keys(DELETING)];
   expect(described.map(([name]) => name).toSorted()).toEqual(documented.toSorted());
@@ -24,11 +24,11 @@ describe.each(CANCELING)("a client's call that cancels a job of $provider", (exa
   const { jobCalls, cancels } = adapterOf(provider);
   const call = jobCallOf(jobCalls, request.method, request.path, "");
 
-  it("is the one that the provider documents, and names the job", () => {
+  it(`the call that ${provider} documents for canceling a job is taken for one when a client makes it, and names the job`, () => {
     expect(call).toMatchObject({ kind: "cancel", jobId: job.id });
   });
 
-  it("is none with another method, or with a segment more or less", () => {
+  it(`a client's call cancels no job of ${provider} when its method is another than documented, or its path has a segment more or less`, () => {
     const methods = (["POST", "PUT", "DELETE"] as const).filter((each) => each !== request.method);
     for (const method of methods) {
       expect(jobCallOf(jobCalls, method, request.path, "")).toBeNull();
@@ -38,7 +38,7 @@ describe.each(CANCELING)("a client's call that cancels a job of $provider", (exa
     }
   });
 
-  it("is answered with what the relay itself, as a client of the provider, would read as taken, ended or refused", () => {
+  it(`the relay answers a client that cancels a job of ${provider} with what it would itself read, from ${provider}, as accepted, ended or refused`, () => {
     if (call?.kind !== "cancel" || "read" in call.answer) return;
     const { done, ended, refused } = call.answer;
     expect(["canceled", "accepted"]).toContain(meaningOf(done(job.id)));
@@ -56,7 +56,7 @@ describe.each(CANCELING)("a client's call that cancels a job of $provider", (exa
   }
 });
 
-it.each(Object.entries(DELETING))("%s deletes a job by %s", (name, line) => {
+it.each(Object.entries(DELETING))("a client deletes a job of %s by the call %s", (name, line) => {
   const [method, path = ""] = line.split(" ");
   const { jobCalls } = adapterOf(name);
   expect(method).toBe("DELETE");
@@ -67,11 +67,14 @@ it.each([
   ["replicate", "/v1/predictions/p1", "POST /v1/predictions/p1/cancel"],
   ["gemini", "/v1beta/interactions/i1", "POST /v1beta/interactions/i1/cancel"],
   ["gemini", "/v1beta/interactions/i1", "POST /v1/interactions/i1/cancel"],
-])("%s answers a cancellation with the job, which is read at %s after %s", (name, read, line) => {
-  const [, path = ""] = line.split(" ");
-  const call = jobCallOf(adapterOf(name).jobCalls, "POST", path, "");
-  expect(call).toMatchObject({ kind: "cancel", answer: { read } });
-});
+])(
+  "a client that cancels a job of %s is answered with the job, which the relay reads at %s after the call %s",
+  (name, read, line) => {
+    const [, path = ""] = line.split(" ");
+    const call = jobCallOf(adapterOf(name).jobCalls, "POST", path, "");
+    expect(call).toMatchObject({ kind: "cancel", answer: { read } });
+  },
+);
 
 it.each([
   ["openai-videos", "/v1/videos/video_1/content", "", 1, "/v1/videos/video_1/content"],
@@ -80,17 +83,20 @@ it.each([
   ["openrouter", "/api/v1/videos/v1/content", "", 1, "/api/v1/videos/v1/content"],
   ["openrouter", "/api/v1/videos/v1/content", "index=1", 2, "/api/v1/videos/v1/content?index=1"],
 ] as const)(
-  "%s has an output at GET %s?%s: number %i, asked at %s",
+  "for %s, the call GET %s?%s asks for the output number %i, which the upstream has at %s",
   (name, path, query, number, target) => {
     const call = jobCallOf(adapterOf(name).jobCalls, "GET", path, query);
     expect(call).toMatchObject({ kind: "content", number, target });
   },
 );
 
-it.each(["-1", "1.5", "100", "a", ""])("no output of openrouter has the index %j", (index) => {
-  const { jobCalls } = adapterOf("openrouter");
-  expect(jobCallOf(jobCalls, "GET", "/api/v1/videos/v1/content", `index=${index}`)).toBeNull();
-});
+it.each(["-1", "1.5", "100", "a", ""])(
+  "a call for the content of a video of openrouter asks for no output when its index is %j",
+  (index) => {
+    const { jobCalls } = adapterOf("openrouter");
+    expect(jobCallOf(jobCalls, "GET", "/api/v1/videos/v1/content", `index=${index}`)).toBeNull();
+  },
+);
 
 /** Sources: the pages and SDKs that the adapters name at `uploads`. */
 const UPLOADS = {
@@ -107,7 +113,7 @@ const UPLOADS = {
   wavespeed: ["/api/v3/upload", "/api/v3/media/upload/binary"],
 };
 
-it("uploads are the calls that the documents and SDKs of these providers have, each a POST to exactly its path", () => {
+it("a client's call counts as an upload only if it is a POST to exactly a path that the provider's documents or SDK have for uploads", () => {
   const found = [...ADAPTERS].flatMap(([name, { jobCalls }]) =>
     jobCalls?.uploads === undefined ? [] : [[name, jobCalls.uploads]],
   );
@@ -146,12 +152,12 @@ describe("a declared upstream", () => {
       "",
     );
 
-  it("is canceled by clients at its declared path, and answers with the poll", () => {
+  it("a client cancels a job of a declared upstream at the declared path, and is answered with what a poll of the job brings", () => {
     const answer = { read: "/status/j1" };
     expect(cancel({ path: "/cancel/{id}" })).toMatchObject({ kind: "cancel", jobId: "j1", answer });
   });
 
-  it("has no call that cancels for clients where the id is in the body, or polls are POST", () => {
+  it("a client cannot cancel a job of a declared upstream when the job's id belongs in the body of the call, or jobs are polled by POST", () => {
     expect(cancel({ path: "/cancel", body: { id: "{id}" } })).toBeNull();
     const poll = { path: "/status", method: "POST", body: { id: "{id}" } };
     expect(cancel({ path: "/cancel/{id}" }, poll)).toBeNull();

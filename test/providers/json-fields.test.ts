@@ -35,7 +35,7 @@ it.each([
   [{ a: null }, ["a", "b"], undefined],
   [[], ["a", "b"], undefined],
 ])(
-  "at(), which follows a path of own properties, finds in %j at the path %j: %j",
+  "at(), which reads a value in JSON by a path of member names, finds in %j at the path %j the value %j",
   (value, path, found) => {
     expect(at(value, ...path)).toBe(found);
   },
@@ -108,7 +108,7 @@ it("firstAt, which reads a field that has several names, returns the value of th
   expect(values.map((value) => firstAt(value, names, numberAt))).toEqual([2, 0, 3, null]);
 });
 
-it("listAt, which reads a field as a list, reads a single value as a list of one, and an absent field as an empty list", () => {
+it("listAt, which reads a field as a list, returns a list of one for a value that is not a list, and an empty list for a missing field", () => {
   const values = [{ a: [1, 2] }, { a: "x" }, { a: null }, {}];
   expect(values.map((value) => listAt(value, "a"))).toEqual([[1, 2], ["x"], [], []]);
 });
@@ -162,7 +162,7 @@ it.each<[string, string | null, number | null]>([
   ["2026-01-01", "Z", null],
   ["5", "Z", null],
 ])(
-  "isoMsOf, which reads a time, reads %j with the declared zone %j as %j: no zone means no time",
+  "isoMsOf, which reads a time, returns for %j with the declared time zone %j the time %j: without a zone there is no time",
   (text, zone, ms) => {
     expect(isoMsOf(text, zone)).toBe(ms);
   },

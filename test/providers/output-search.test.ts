@@ -10,7 +10,7 @@ const wordsIn = (...lines: readonly string[]) => lines.flatMap((line) => line.sp
 const isCover = (name: string, owner: object) => name === "image_url" && "a" in owner;
 
 describe("the search for outputs in an answer", () => {
-  it("the search for outputs finds the documented places first, then every other link in the order of the answer, each once", () => {
+  it("the search for outputs finds links where the provider documents outputs first, then all other links in the order of the answer, each link once", () => {
     const part = { sound: C, frames: [{ url: B }, { url: A }], deep: { er: [[{ file: B }]] } };
     expect(outputLinks({ main: [undefined, null, [A]], part })).toEqual([A, C, B]);
     expect(outputLinks({ main: [], part })).toEqual([C, B, A]);
@@ -23,11 +23,11 @@ describe("the search for outputs in an answer", () => {
     ["links with commas between them", `${A},${B}`],
     ["links with commas and blanks between them", `${A}, ${B}`],
     ["links in lines", `${A}\n${B}\n`],
-  ])("the search for outputs in an answer reads a text that is %s", (_, text) => {
+  ])("the search for outputs finds both links in an answer whose text is %s", (_, text) => {
     expect(outputLinks({ main: [], part: { result: text } })).toEqual([A, B]);
   });
 
-  it("the search for outputs leaves out a rendered picture that accompanies a 3D model, and no other rendered picture", () => {
+  it("the search for outputs leaves out a rendered picture that comes with a 3D model, but no other rendered picture", () => {
     for (const name of ["rendered_image", "renderImageUrl", "rendered_video"]) {
       const render = name.endsWith("Url") ? B : { url: B };
       expect(outputLinks({ main: [], part: { [name]: render, pbr_model: { url: C } } })).toEqual([
@@ -44,7 +44,7 @@ describe("the search for outputs in an answer", () => {
     ["a path without a scheme", "//cdn.example.com/b.png"],
     ["another scheme", "s3://bucket/b.png"],
     ["broken JSON", `["${B}"`],
-  ])("the search for outputs in an answer takes no output from %s", (_, text) => {
+  ])("the search for outputs in an answer finds no output in %s", (_, text) => {
     expect(outputLinks({ main: [], part: { a: text, b: A } })).toEqual([A]);
   });
 
@@ -57,13 +57,10 @@ describe("the search for outputs in an answer", () => {
       "callBackUrl callback_url self response_url docs_url documentation error nodeErrors logs",
       "user",
     ),
-  )(
-    "the search for outputs in an answer leaves out the member %s, with all that is in it",
-    (name) => {
-      const part = { [name]: B, inner: { [name]: { url: B }, a: A }, list: [{ [name]: [B] }] };
-      expect(outputLinks({ main: [], part })).toEqual([A]);
-    },
-  );
+  )("the search for outputs in an answer leaves out the member %s and everything in it", (name) => {
+    const part = { [name]: B, inner: { [name]: { url: B }, a: A }, list: [{ [name]: [B] }] };
+    expect(outputLinks({ main: [], part })).toEqual([A]);
+  });
 
   it.each(
     wordsIn(
@@ -72,14 +69,14 @@ describe("the search for outputs in an answer", () => {
       "streamAudioUrl base_color 封面图",
     ),
   )(
-    "the search for outputs in an answer takes the member %s, whose name does not say that it is no output",
+    "the search for outputs takes links from the member %s of an answer, whose name does not say that it is something else than an output",
     (name) => {
       expect(outputLinks({ main: [], part: { [name]: B } })).toEqual([B]);
     },
   );
 
   it.each(["preview", "THUMBNAIL", "temp", "input", "user_input", "cover_image", "reference"])(
-    "the search for outputs in an answer leaves out an object that says by its type or role that it is %s",
+    "the search for outputs in an answer leaves out an object whose type or role says that it is %s",
     (kind) => {
       const part = {
         files: [
@@ -92,7 +89,7 @@ describe("the search for outputs in an answer", () => {
     },
   );
 
-  it("the search for outputs takes a member that is named like a state only if it is an object, and an object's link only if its relation allows it", () => {
+  it("the search for outputs takes a member named like a state only if it is an object, and the link of an object only if the object's rel allows it", () => {
     const status = { phase: "done", files: [{ url: B }] };
     const links = [
       { rel: "self", href: C },
@@ -105,12 +102,12 @@ describe("the search for outputs in an answer", () => {
     ).toEqual([A]);
   });
 
-  it("the search for outputs takes no link from an object that also has links named as calls, e.g. to get and to cancel a job", () => {
+  it("the search for outputs takes no link from an object that also has links named like calls, e.g. to get and to cancel a job", () => {
     const part = { urls: { get: B, cancel: B, web: C }, result: { url: A, status: "done" } };
     expect(outputLinks({ main: [], part })).toEqual([A]);
   });
 
-  it("the search for outputs takes a documented place whatever its name, and a member of any name unless the adapter excludes it", () => {
+  it("the search for outputs takes links where the provider documents outputs, whatever the name, and members of any name that the adapter does not exclude", () => {
     const part = { cover: B, image_url: C, a: A };
     expect(outputLinks({ main: [part.cover], part, isLeftOut: isCover })).toEqual([B, A]);
   });

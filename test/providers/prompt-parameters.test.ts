@@ -29,7 +29,7 @@ it.each([...LONG, ...SHORT])(
 );
 
 it.each([...LONG, ...SHORT])(
-  "the parameter --%s of a Seedance prompt is found however JSON escapes its characters",
+  "the parameter --%s of a Seedance prompt is found however its characters are escaped in the JSON of the request",
   (name) => {
     const spelling = fc.tuple(
       fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }),
@@ -63,7 +63,7 @@ it.each([
   expect(hasPromptParameters(escaped(prompt, () => true))).toBe(false);
 });
 
-it("the pattern for parameters of a prompt gives the same answer each time it is applied to a text", () => {
+it("the pattern that finds parameters in a prompt gives the same result each time it is applied to a text", () => {
   const bodies = [request("a fox --dur 5"), request("a fox --dur 5"), request("a fox")];
   expect(bodies.map((body) => hasPromptParameters(body))).toEqual([true, true, false]);
 });
@@ -73,7 +73,7 @@ it.each([
   ["escaped", () => true],
   ["half escaped", (i: number) => i % 2 === 0],
 ] as const)(
-  "a parameter of a prompt, %s, is found at every place of a long text, and a longer word that begins like it is not",
+  "in a prompt, the parameter %s is found at every place of a long text, and a longer word that begins like it is not",
   (_, isEscaped) => {
     const parameter = escaped("--framespersecond", isEscaped);
     const word = escaped("--framespersecondly", isEscaped);

@@ -127,7 +127,7 @@ it.each([
   },
 );
 
-it("publicText examines only the first part of a provider's text, and leaves out a character that the end of this part cuts in two", () => {
+it("publicText, which makes a provider's text safe to show, examines only the text's first part, and leaves out a character that the end of this part cuts in two", () => {
   const url = "https://a.example/?".padEnd(8190, "q");
   expect(publicText(`${url} 🦊🦊`, [])).toBe("https://a.example/");
 });

@@ -15,15 +15,18 @@ it.each<[string, readonly string[]]>([
   ],
   ["Request id: 02174, trace id 0217, log id 404", ["02174", "0217"]],
   [`request id: 1${"x".repeat(200)}`, [`1${"x".repeat(127)}`]],
-])("requestIdsIn finds the ids of an upstream's requests in %j", (text, ids) => {
-  expect(requestIdsIn(text)).toEqual(ids);
-});
+])(
+  "requestIdsIn, which finds the ids of an upstream's requests in a text, finds them in %j",
+  (text, ids) => {
+    expect(requestIdsIn(text)).toEqual(ids);
+  },
+);
 
 it.each([
   ["upstream", ALL, "Blocked by the safety filter"],
   ["generic", { ...ALL, isGeneric: true }, "The upstream reported a failure."],
 ])(
-  "with ERROR_TEXT=%s, the ids of the upstream's requests are taken out of a failure's text and stored beside it",
+  "with ERROR_TEXT=%s, the ids of the upstream's requests are removed from a failure's text and stored separately",
   (_, errorText, message) => {
     const text = "Blocked by the safety filter (request id: 20260619225120)";
     expect(failureOf("failed", { code: null, text }, errorText)).toEqual({

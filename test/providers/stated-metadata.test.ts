@@ -43,7 +43,7 @@ it.each<[string, unknown, object]>([
   },
 );
 
-it("statedMetadata and firstStated take each field from the first object that states it", () => {
+it("statedMetadata and firstStated, which read output metadata from several objects, take each field from the first object that states it", () => {
   const [made, asked] = [{ duration: 10 }, { duration: 4, seed: 7 }];
   expect(statedMetadata({ size: "720p" }, { ratio: "adaptive" }, { ratio: "9:16" })).toEqual({
     ...NOTHING,
@@ -67,7 +67,7 @@ it.each([
   ["an answer of Kling", { data: { data: { task_result: { videos: [{ duration: "10" }] } } } }],
   ["a creation of Vidu", { data: { id: "914", duration: 4, creations: [{ duration: 10 }] } }],
 ])(
-  "a new-api video has the duration 10, although 4 seconds were asked for, when %s says so",
+  "a video of a new-api gateway has the duration 10, although 4 seconds were asked for, when %s says so",
   (_what, made) => {
     expect(durationOf(newapi, { code: "success", data: { ...JOB, ...made } })).toBe(10);
   },
@@ -84,7 +84,7 @@ it.each([
   },
 );
 
-it("the units of a Kling job are the sum of its billing in units, without a rounding error, and no money", () => {
+it("the usage of a Kling job is the sum of its charges in units, without a rounding error, and leaves out charges in money", () => {
   const billing = [
     { charge_type: "unit", amount: "0.1" },
     { charge_type: "unit", amount: "0.2" },

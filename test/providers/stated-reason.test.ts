@@ -16,7 +16,7 @@ it.each([
     "ValueError: no face, see the docs for more info",
   ],
 ])(
-  "a failed job without another reason has the last line of the log %j as its reason: %s",
+  "a failed job that states no other reason has the last line of the log %j as its reason: %s",
   (logs, reason) => {
     expect(reasonOf({ status: "failed", logs })).toBe(reason);
   },
@@ -35,7 +35,7 @@ it.each<[string, unknown]>([
   expect(reasonOf({ status: "failed", logs })).toBeNull();
 });
 
-it("a reason or a code that a report states elsewhere counts in place of its log", () => {
+it("a reason or code that a failed job states outside of its log counts instead of the log", () => {
   const logs = "ValueError: no face";
   expect(reasonOf({ logs, detail: { message: "out of memory" } })).toBe("out of memory");
   expect(reasonOf({ logs }, { code: "E7", text: null })).toBeNull();

@@ -26,7 +26,7 @@ const SUBMITTING = EXAMPLES.flatMap(({ provider, submits }) =>
   submits === undefined ? [] : [{ provider, submits }],
 );
 
-it("exactly the providers whose adapters describe calls that start jobs have examples of such calls in the tests", () => {
+it("the tests have examples of the calls that start jobs for exactly those providers whose adapters describe such calls", () => {
   const described = [...ADAPTERS].filter(([, { submits }]) => submits !== undefined);
   const named = SUBMITTING.map(({ provider }) => provider);
   expect(named.toSorted()).toEqual(described.map(([name]) => name).toSorted());
@@ -38,7 +38,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
   const form = ADAPTERS.get(provider)?.jobCalls?.errorBody;
 
   it.each(submits.calls.map((call) => [call.path, call] as const))(
-    `the model, the endpoint and the parameters of a documented call of ${provider} are read from where it states them: POST %s`,
+    `the model, the endpoint and the parameters of a documented call of ${provider} are read from where the call states them: POST %s`,
     (path, call) => {
       const target = adapter.target(path);
       expect(target).toMatchObject({ endpoint: call.endpoint, answer: call.answer });
@@ -50,7 +50,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     },
   );
 
-  it(`where ${provider} takes a multipart body, the path names no model and the query has no hook URL, because such a body is not read`, () => {
+  it(`where ${provider} takes a multipart body, which the relay does not read, the path names no model and the query has no hook URL`, () => {
     const targets = submits.calls.map(({ path }) => adapter.target(path));
     const multipart = targets.filter((target) => target?.takesMultipart === true);
     const hookField = ADAPTERS.get(provider)?.hooks?.parameter ?? "";
@@ -59,14 +59,14 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
   });
 
   it.each(submits.calls.flatMap(({ path }) => damaged(path)))(
-    `a POST to ${provider} at a damaged path is no submission: %j`,
+    `a POST to ${provider} at a damaged path does not count as a submission: %j`,
     (path) => {
       expect(adapter.target(path)).toBeNull();
     },
   );
 
   it.each(submits.otherPaths)(
-    `a POST to ${provider} at a path that starts no job is no submission: %s`,
+    `a POST to ${provider} at a path that starts no job does not count as a submission: %s`,
     (path) => {
       expect(adapter.target(path)).toBeNull();
     },
@@ -87,13 +87,13 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
   );
 
   it.each(submits.calls.map(({ path }) => path))(
-    `an HTML page as the answer of ${provider} to a submission is not read as a job: POST %s`,
+    `an HTML page that ${provider} sends as the answer to a submission is not read as a job: POST %s`,
     (path) => {
       expect(meaningOf(adapter, path, 200, undefined)).toBe("unclear");
     },
   );
 
-  it(`the tests have an example answer of ${provider} to a submission of each kind, and each means what its name says`, () => {
+  it(`for each way in which ${provider} can answer a submission (accepted, refused, outage, …), the tests have an example that is read so`, () => {
     expect(kindsOf(submits)).toEqual({
       accepted: "job",
       result: "exempt" in submits.result ? "exempt" : "result",
@@ -107,7 +107,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     for (const { path } of examples) expect(called).toContain(path);
   });
 
-  it(`the example of an outage of ${provider} has a status from 500 on, and those of an accepted submission and of a result one below 300`, () => {
+  it(`the example of an outage of ${provider} has an HTTP status from 500 on, and each example with a job or a result one below 300`, () => {
     expect(submits.outage.answer.status).toBeGreaterThanOrEqual(500);
     for (const { answer, means } of examples) {
       const isRead = typeof means === "object" && !("refused" in means);
@@ -115,7 +115,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     }
   });
 
-  it(`the body of an error in the form of ${provider} has its text, and no answer of ${provider} with it is read as a job or a refusal`, () => {
+  it(`an error of the relay in the form of ${provider} contains its text, and would itself not be read as a job or a refusal of ${provider}`, () => {
     const { path } = submits.accepted;
     const body = form?.(503, "the text");
     expect(JSON.stringify(body)).toContain("the text");
@@ -124,7 +124,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
 });
 
 it.each(["", ".", "..", "\ud800", "x".repeat(513)])(
-  "an answer to a submission with the job id %j, which cannot be a segment of a poll's URL, leaves the outcome unclear",
+  "an answer to a submission leaves its outcome unclear when its job id is %j, which cannot be a segment of a poll's URL",
   (id) => {
     expect(jobReadingOf(id, null)).toEqual({ kind: "unclear" });
   },
@@ -140,7 +140,7 @@ it.each<[string, string, SubmitTarget["unreadable"]]>([
   ["xai", "/v1/images/edits", { "/response_format": ["b64_json"] }],
   ["minimax", "/v1/image_generation", { "/response_format": ["base64"] }],
 ])(
-  "a submission to %s at %s must not ask for base64 or a stream, because such answers have no links: %j",
+  "a submission to %s at %s must not ask for base64 or a stream, because the answer would have no links: %j",
   (provider, path, unreadable) => {
     expect(adapterOf(provider).target(path)?.unreadable).toEqual(unreadable);
   },
@@ -153,7 +153,7 @@ it.each<[string, string, readonly string[]]>([
   ["openai-videos", "/v1/videos", ["/metadata"]],
   ["ark", "/contents/generations/tasks", ["/frames"]],
 ])(
-  "a submission to %s at %s can have parameters in the prompt of a Seedance model, and in these members: %j",
+  "a submission to %s at %s can have parameters of a Seedance model in the text of the prompt, and in these members: %j",
   (provider, path, pointers) => {
     const hidden = adapterOf(provider).target(path)?.hidden;
     expect(hidden?.pointers).toEqual(pointers);
@@ -162,7 +162,7 @@ it.each<[string, string, readonly string[]]>([
   },
 );
 
-it("a submission to replicate at the path of a model can name another model in version; one for a version cannot", () => {
+it("a submission to replicate at the path of a model can name another model in its member version; one at the path of a version cannot", () => {
   const { target } = adapterOf("replicate");
   const hidden = { isHiddenIn: null, pointers: ["/version"] };
   expect(target("/v1/models/bytedance/seedance-1-pro/predictions")?.hidden).toEqual(hidden);
@@ -177,7 +177,7 @@ it.each<[string, string, readonly string[]]>([
   ["openrouter", "/api/v1/videos", ["/provider"]],
   ["higgsfield", "/bytedance/seedance/v1/pro/image-to-video", []],
 ])(
-  "a submission to the reseller %s at %s can have parameters in the prompt of a Seedance model, and in these members: %j",
+  "a submission to the reseller %s at %s can have parameters of a Seedance model in the text of the prompt, and in these members: %j",
   (provider, path, pointers) => {
     const hidden = adapterOf(provider).target(path)?.hidden;
     expect(hidden?.pointers).toEqual(pointers);
@@ -185,7 +185,7 @@ it.each<[string, string, readonly string[]]>([
   },
 );
 
-it("a submission to the Kling API of 2026 has hook fields in options, and to Kling at a new-api gateway outside of metadata", () => {
+it("a submission has its hook fields in options for the Kling API of 2026, and outside of metadata for Kling at a new-api gateway", () => {
   const kling = adapterOf("kling");
   expect(kling.target("/omni-video/kling-3.0-omni")?.hookParameters).toEqual({
     parameter: "options.callback_url",
@@ -199,7 +199,7 @@ it("a submission to the Kling API of 2026 has hook fields in options, and to Kli
   });
 });
 
-it("a submission to dashscope for a video has the header X-DashScope-Async, without which no job starts; one for an image does not have it", () => {
+it("a submission to dashscope for a video has the header X-DashScope-Async, without which no job starts; a submission for an image does not have it", () => {
   const { target } = adapterOf("dashscope");
   const services = "/api/v1/services/aigc";
   expect(target(`${services}/video-generation/video-synthesis`)?.headers).toEqual({
@@ -208,7 +208,7 @@ it("a submission to dashscope for a video has the header X-DashScope-Async, with
   expect(target(`${services}/multimodal-generation/generation`)?.headers).toBeUndefined();
 });
 
-it("a report of Ark states a job's model and time of submission, by which a submission with a lost answer finds its job", () => {
+it("a report of Ark states a job's model and time of submission, by which the job of a submission whose answer was lost is found", () => {
   const task = { id: "cgt-1", model: "doubao-seedance-2-0-260128", created_at: 1767225600 };
   const [dated, bare] = [task, { id: "cgt-1" }].map((body) =>
     PROVIDERS.get("ark")?.polls.read(
@@ -223,7 +223,7 @@ it("a report of Ark states a job's model and time of submission, by which a subm
   expect(bare).toMatchObject({ observation: { model: null, submittedAt: null } });
 });
 
-it("the secret with which an openai-videos gateway signs a job's hooks is sent with the submission; other providers get none", () => {
+it("a submission to an openai-videos gateway contains the secret with which the gateway signs the job's hooks; other providers get no secret", () => {
   const named = [...PROVIDERS.values()].flatMap(({ name, hooks }) =>
     hooks?.secretParameter === undefined ? [] : [[name, hooks.secretParameter]],
   );

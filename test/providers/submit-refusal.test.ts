@@ -5,13 +5,13 @@ import { PROVIDERS } from "../../src/providers/registry.ts";
 import { REFUSAL_CASES, titleOf } from "./refusal-cases.ts";
 
 it.each(REFUSAL_CASES.map(([...given]) => ({ given, title: titleOf(given) })))(
-  "the class of a refused submission is that of the upstream's documents: $title",
+  "the class that the relay gives to a refused submission is the one that follows from the upstream's documents: $title",
   ({ given: [provider, status, body, refusal] }) => {
     expect(ADAPTERS.get(provider)?.submits?.refusal(status, body)).toBe(refusal);
   },
 );
 
-it("the documented refusals have answers of each provider that takes submissions", () => {
+it("the examples of documented refusals have answers of each provider that takes submissions", () => {
   const named = REFUSAL_CASES.map(([provider]) => provider);
   const submitting = [...PROVIDERS.values()].filter(({ submits }) => submits !== undefined);
   expect(new Set(named)).toEqual(new Set(submitting.map(({ name }) => name)));
@@ -33,9 +33,12 @@ it.each([
   [499, null],
   [500, null],
   [503, null],
-])("HTTP %i alone is a refusal of the class %s", (status, refusal) => {
-  expect(refusalOfStatus(status)).toBe(refusal);
-});
+])(
+  "when only the HTTP status %i is known of an answer to a submission, it is a refusal of the class %s",
+  (status, refusal) => {
+    expect(refusalOfStatus(status)).toBe(refusal);
+  },
+);
 
 it.each([
   [200, { code: 402 }, "funds"],
@@ -46,7 +49,7 @@ it.each([
   [429, undefined, "rate"],
   [502, { code: 401 }, "key"],
 ])(
-  "HTTP %i with %j is a refusal of the class %s where the code in the body counts as a status",
+  "an answer to a submission with HTTP %i and %j is a refusal of the class %s when the code in the body counts as a status",
   (status, body, refusal) => {
     expect(refusalByCode(status, body)).toBe(refusal);
   },

@@ -11,16 +11,19 @@ it.each<[string, unknown, readonly (string | null)[]]>([
   ["the beginning of a known file", { outputs: [PNG] }, ["/outputs/0"]],
   ["a name with base64", { imageBase64Data: "QUJD" }, ["/imageBase64Data"]],
   ["a name with b64", { data: [{ b64_json: "QUJD" }] }, ["/data/0/b64_json"]],
-  ["the word base64 beside it", { files: [{ type: "base64", data: "QUJD" }] }, ["/files/0/data"]],
-  ["a media type beside it", { mimeType: "audio/mpeg", data: "QUJD" }, ["/data"]],
-  ["a kind of media beside it", { type: "video", data: "QUJD" }, ["/data"]],
+  ["the word base64 next to it", { files: [{ type: "base64", data: "QUJD" }] }, ["/files/0/data"]],
+  ["a media type next to it", { mimeType: "audio/mpeg", data: "QUJD" }, ["/data"]],
+  ["the word for a type of media next to it", { type: "video", data: "QUJD" }, ["/data"]],
   ["a length of a file", { latents: LONG }, ["/latents"]],
   ["line breaks within it", { file: LONG.replaceAll(/.{76}/g, "$&\r\n") }, ["/file"]],
   ["the same file before it", { image: PNG, images: [PNG] }, ["/image"]],
   ["a JSON text around it", { result: JSON.stringify({ image: PNG }) }, [null]],
-])("a text in a provider's answer is taken for a file because of %s", (_, body, files) => {
-  expect(unlinkedOutputIn(body).files).toEqual(files);
-});
+])(
+  "a text in a provider's answer is taken for a file when it shows itself to be one by %s",
+  (_, body, files) => {
+    expect(unlinkedOutputIn(body).files).toEqual(files);
+  },
+);
 
 it.each<[string, unknown]>([
   ["is submitted input", { input: { image: PNG } }],
@@ -45,13 +48,13 @@ it.each<[string, unknown]>([
   ["any member of the output", { output: { label: "fox", status: "ok" } }],
   ["structured data", { structuredData: { age: "30-40" } }],
   ["a text within a JSON text", { resultJson: JSON.stringify({ resultObject: { a: "fox" } }) }],
-  ["the word text for its kind", { modality: "text", content: { prompt: "a fox" } }],
+  ["the word text for its type", { modality: "text", content: { prompt: "a fox" } }],
   ["an object of verdicts", { outputs: [{ hate: false, "sexual/minors": true }] }],
   ["verdicts within an output", { result: { flagged: "no", categories: { violence: true } } }],
   ["an object of scores", { predictions: { fox: 0.93, dog: 0 } }],
   ["the path of a drawing beside an empty picture", { image: null, path: "M 0 0 L 10 -1e1 Z" }],
   ["the id of a made voice", { output: { task_id: "1", voice_id: "v.1.mp4" } }],
-])("an answer with %s has text as its output", (_, body) => {
+])("an answer of a provider with %s has text as its output", (_, body) => {
   expect(unlinkedOutputIn(body)).toEqual({ files: [], isText: true });
 });
 
@@ -72,7 +75,7 @@ it.each<[string, unknown]>([
   ["flags outside of an output", { flags: { hate: false } }],
   ["properties of a file in an output", { output: { width: 1024, height: 576, fps: 24 } }],
   ["a flag for its success in an output", { result: { success: true } }],
-  ["a flag for a kind of file in an output", { output: { has_audio: true } }],
+  ["a flag for a type of file in an output", { output: { has_audio: true } }],
   ["a flag beside the state in an output", { output: { upscaled: true, status: "done" } }],
   ["verdicts beside an empty link", { output: { scores: { a: 0.5 }, image_url: null } }],
   ["an empty object as the output", { output: {} }],
@@ -80,11 +83,11 @@ it.each<[string, unknown]>([
   ["a path that only begins like a drawing", { image: null, path: "media/1.mp4" }],
   ["an empty JSON text", { resultJson: "{}" }],
   ["a JSON text that is broken", { resultJson: "{]" }],
-])("an answer with %s has no output yet", (_, body) => {
+])("an answer of a provider with %s has no output yet", (_, body) => {
   expect(unlinkedOutputIn(body)).toEqual({ files: [], isText: false });
 });
 
-it("an answer with very many or deeply nested values is looked through only in part", () => {
+it("in a provider's answer with very many or deeply nested values, only a part of the values is searched for outputs", () => {
   const wide = { output: Array.from({ length: 30_000 }, () => null), text: "A fox" };
   expect(unlinkedOutputIn(wide).isText).toBe(false);
   let deep: unknown = "A fox";

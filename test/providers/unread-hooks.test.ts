@@ -38,7 +38,7 @@ function eventOf(name: string, json: unknown, isSigned: boolean): HookEvent | st
 const WITH_HOOKS = [...ADAPTERS.keys()].filter((name) => ADAPTERS.get(name)?.hooks !== null);
 
 it.each(WITH_HOOKS)(
-  "a hook of %s in no known form, signed or not, only counts as a claim that the job has ended",
+  "a hook of %s whose form is unknown, signed or not, counts only as a claim that the job has ended",
   (name) => {
     for (const json of [undefined, null, [], "done", { ok: true }, { result: { file: "a.mp4" } }]) {
       for (const isSigned of [true, false]) {
@@ -59,14 +59,14 @@ it.each([
   ["kie", { code: 200, data: { taskId: "job-1", info: {} } }, "job-1"],
   ["newapi", { task_status: "pondering", data: { status: "PONDERING" } }, null],
 ])(
-  "a hook of %s with an unknown state (%j) only counts as a claim that its job has ended",
+  "a hook of %s with a state that the relay does not know (%j) counts only as a claim that its job has ended",
   (name, json, jobId) => {
     expect(eventOf(name, json, true)).toMatchObject({ jobId, unread: "unknown_state" });
   },
 );
 
 it.each(WITH_HOOKS)(
-  "a hook of %s in no known form that has a word for a running state says that the job runs, and not that it has ended",
+  "a hook of %s whose form is unknown but which has a word for a running state says that the job runs, and not that it has ended",
   (name) => {
     const event = eventOf(name, { event: "job.progress", result: { job_status: "RUNNING" } }, true);
     expect(event).toMatchObject({ news: { status: "processing" } });
@@ -74,7 +74,7 @@ it.each(WITH_HOOKS)(
   },
 );
 
-it("a hook is not used when it is about another task than its URL, also where its state is not known", () => {
+it("a hook that is about another task than the one in its URL is not used, even if the state in it is not known", () => {
   const json = { id: "job-1", payload: "6f2d1c0e-8f1a-4f0b-9d53-0b7a6f1e2d3c", state: "pondering" };
   expect(eventOf("vidu", json, false)).toBe("other_task");
 });
@@ -91,6 +91,9 @@ it.each<[unknown, boolean]>([
   [{ statusText: "running", note: "processing" }, false],
   [{ a: { b: { c: { d: { status: "running" } } } } }, false],
   ["running", false],
-])("a hook without a readable state (%j) says that the job runs: %s", (body, says) => {
-  expect(saysRunning(body)).toBe(says);
-});
+])(
+  "a hook whose state the relay cannot read (%j) says that the job still runs: %s",
+  (body, says) => {
+    expect(saysRunning(body)).toBe(says);
+  },
+);

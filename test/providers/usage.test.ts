@@ -40,14 +40,14 @@ it.each<[string, unknown, object]>([
   ["nothing of a list", [1, 2], {}],
   ["nothing of a text", "108900", {}],
 ])(
-  "amountsAt and usageOf read a job's usage from JSON and keep only exact numbers under one-word names: they keep %s",
+  "amountsAt and usageOf read a job's usage from JSON and keep only exact numbers that have a one-word name: they keep %s",
   (_what, usage, kept) => {
     const expected = Object.keys(kept).length === 0 ? {} : { usage: kept };
     expect(usageOf(amountsAt({ usage }, "usage"))).toEqual(expected);
   },
 );
 
-it("usageOf keeps the first amounts of a job's usage, as many as fit into 1 KB of JSON", () => {
+it("usageOf keeps the first amounts of a job's usage, as many as fit into 1 KB of JSON, and leaves out the rest", () => {
   const names = Array.from({ length: 100 }, (_, index) => `amount_${index + 100}`);
   const { usage = {} } = usageOf(Object.fromEntries(names.map((name) => [name, 1])));
   const kept = Object.keys(usage);

@@ -8,11 +8,14 @@ it.each([
   ["a reason for a blocked prompt", { promptFeedback: { blockReason: "OTHER" } }, "OTHER"],
   ["an end by a filter", { choices: [{ message: {}, finish_reason: "content_filter" }] }, null],
   ["an end for safety", { candidates: [{ content: {}, finishReason: "IMAGE_SAFETY" }] }, null],
-])("a report with %s says that its output is withheld by moderation", (_, report, text) => {
-  const error = withheldIn(report);
-  expect(error?.category).toBe("moderation");
-  expect(error?.text).toBe(text ?? "A safety filter of the upstream has withheld the output.");
-});
+])(
+  "a report on a job with %s says that moderation withholds the job's output",
+  (_, report, text) => {
+    const error = withheldIn(report);
+    expect(error?.category).toBe("moderation");
+    expect(error?.text).toBe(text ?? "A safety filter of the upstream has withheld the output.");
+  },
+);
 
 it.each([
   ["a count of 0", { raiMediaFilteredCount: 0, raiMediaFilteredReasons: [] }],
@@ -20,6 +23,6 @@ it.each([
   ["a usual end", { choices: [{ finish_reason: "stop" }] }],
   ["words for a filter in the request", { parameters: { blockReason: "a" } }],
   ["nothing but text", "raiMediaFilteredCount"],
-])("a report with %s withholds no output", (_, report) => {
+])("a report on a job with %s does not say that moderation withholds its output", (_, report) => {
   expect(withheldIn(report)).toBeNull();
 });

@@ -56,7 +56,7 @@ it("the page /docs has a section for every operation and webhook of openapi.json
 const isSource = (path: string) =>
   publicFiles.sources.some((source) => path === source || path.startsWith(`${source}/`));
 
-it("npm run generate makes the pages again when any of the files from which they are made has changed", async () => {
+it("npm run generate makes the pages again when any file from which they are made has changed", async () => {
   const { metafile } = await build({
     entryPoints: [join(import.meta.dirname, "../../scripts/reference/rendered.tsx")],
     absWorkingDir: join(import.meta.dirname, "../.."),
@@ -71,7 +71,7 @@ it("npm run generate makes the pages again when any of the files from which they
   expect(made.filter((path) => !isSource(path))).toEqual([]);
 });
 
-it("the file /openapi.json has the content of openapi.json without its blanks", () => {
+it("the file /openapi.json has the content of openapi.json without blanks and line breaks", () => {
   expect(textOf("openapi.json")).toBe(JSON.stringify(openApi));
 });
 
@@ -103,7 +103,7 @@ it("no file of public has a path that is also the path of a route or of a page o
   expect(PATHS.filter((path) => patterns.some((pattern) => pattern.test(path)))).toEqual([]);
 });
 
-it("every file of public has headers of its own in _headers, with which no cache uses a copy without asking for a newer one", () => {
+it("every file of public has headers of its own in the file _headers, which make caches ask for a newer copy before they use theirs", () => {
   const rules = textOf("_headers").split("\n\n");
   const starts = rules.map((rule) => rule.split("\n")[0]?.replace(/\*$/, "") ?? "");
   expect(starts).toEqual(["/docs", "/docs/errors", "/openapi.json", "/assets/"]);

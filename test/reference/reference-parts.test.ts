@@ -144,7 +144,7 @@ it.each([
   ["readOpenApi", "Read OpenAPI"],
   ["readJwks", "Read JWKS"],
 ])(
-  "the API reference makes a title of separate words from an operation id, with acronyms in their usual form: %s becomes %s",
+  "the API reference makes a title of separate words from an operation id, and writes acronyms in their usual form: %s becomes %s",
   (id, title) => {
     expect(titleOf(id)).toBe(title);
   },

@@ -86,7 +86,7 @@ const OFTEN = LIVES / 500;
 /** Number of simulated tasks of which every record is compared with the kept ones. */
 const COMPARED = Math.ceil(LIVES / 50);
 
-it(`the promises of docs/promises.md hold in ${LIVES} simulated random lives of a task with failures, crashes, and repeated and late events`, async () => {
+it(`the promises of docs/promises.md hold in ${LIVES} random simulations of a task with failures, crashes, and repeated and late events`, async () => {
   console.log(`seed ${SEED}`);
   const threads = availableParallelism();
   const { lives, observed, broken } = await simulate({ seed: SEED, lives: LIVES, threads });
@@ -97,14 +97,14 @@ it(`the promises of docs/promises.md hold in ${LIVES} simulated random lives of 
 });
 
 it.each(readKeptLives().map((life, index) => ({ ...life, number: index + 1 })))(
-  "life $number of kept-lives.json, a series of moves that once broke '$promise', breaks no rule any more",
+  "simulated task $number of kept-lives.json, whose events once broke the promise '$promise', breaks no promise when it is simulated again",
   async ({ beginning, moves }) => {
     const { violation } = await replay(beginning, moves);
     expect(violation).toBeNull();
   },
 );
 
-it("kept-lives.json, the file of broken lives, omits the bytes of oversized results, and reading the file puts them back", async () => {
+it("kept-lives.json, the file of simulated tasks that once broke a promise, omits the bytes of oversized results, and reading the file puts them back", async () => {
   const { beginning } = await runSeed(SEED);
   const moves = OVERSIZED.map((news): Move => ({ kind: "event", event: aHook(news) }));
   const text = keptText({ promise: "a", detail: "b (1 ms)" }, beginning, moves);
@@ -133,14 +133,14 @@ it.each([
   ["the job was attached through another connection", "no longer", aTaskWith(JOB, "ark-2"), false],
   ["its answer was stored", "still", { ...aTaskWith(JOB), status: "processing" } as const, true],
 ])(
-  "after a poll was sent and %s, the simulation of tasks %s counts this poll as a poll of the job that is attached to the task",
+  "when, after a poll was sent, %s, the simulation of tasks %s counts this poll as one of the attached job",
   (_event, _whether, after, isOfAttachedJob) => {
     const poll = newPoll(JOB, NOW);
     expect(lastPollAfter(poll, aTaskWith(JOB), after)).toEqual({ ...poll, isOfAttachedJob });
   },
 );
 
-it("a second run of the simulation with the same seed takes a task through exactly the same life", async () => {
+it("two runs of the simulation with the same seed have exactly the same events and the same record and alarm at the end", async () => {
   for (let seed = SEED; seed < SEED + 20; seed++) {
     const [first, again] = [await runSeed(seed), await runSeed(seed)];
     expect(again.moves).toEqual(first.moves);
@@ -148,7 +148,7 @@ it("a second run of the simulation with the same seed takes a task through exact
   }
 });
 
-it(`every record of ${COMPARED} simulated task lives has only fields and kinds of values that occur in a record of the previous release`, async () => {
+it(`every record of ${COMPARED} simulated tasks has only fields and types of values that occur in a record of the previous release`, async () => {
   const kept = new Set(Object.values(records).flatMap(shapeOf));
   const unkept = new Map<string, TaskRecord>();
   for (let seed = SEED; seed < SEED + COMPARED; seed++) {

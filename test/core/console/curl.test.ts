@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { attemptCurl } from "../../../src/console/parts/curl.ts";
 
-it("the curl command that shows a callback attempt, for its own URL or for another, contains no text that a shell expands", () => {
+it("the curl command with which the console shows a callback attempt, to its own URL or to another, contains no text that a shell would expand", () => {
   const attempt = {
     method: "POST",
     url: "https://client.example.com/hook?a=$(id)",

@@ -34,7 +34,7 @@ it.each([
   ["the share 0.0002", "0.1 %", percentText(0.0002)],
   ["the count 12403", "12,403", countText(12_403)],
 ])(
-  "the console writes durations, times, shares and counts in a short form for people: %s as %j",
+  "the console writes durations, times, shares and counts in a short form for people: %s is written as %j",
   (_, expected, text) => {
     expect(text).toBe(expected);
   },
@@ -63,7 +63,7 @@ it("the console names at most 100 invisible characters of an untrusted text, bec
   expect(textParts("\u202E".repeat(100)).map(({ kind }) => kind)).not.toContain("rest");
 });
 
-it("codeTokens divides a JSON text into tokens for highlighting, which together are the same text and have kinds such as key, string and number", () => {
+it("codeTokens divides a JSON text into tokens for highlighting, which together are the same text and have types such as key, string and number", () => {
   const text = '{"a": "b \\" c", "n": [-1.5e3, true, null]}';
   const tokens = codeTokens(text);
   expect(tokens.map((token) => token.text).join("")).toBe(text);

@@ -125,7 +125,7 @@ describe("the timeline of a task", () => {
 
   it.each([
     ["that the upstream has not answered", aSending(), ["submitted"]],
-    ["that it has accepted", anAccepted(NOW + 900), ["submitted", "accepted 200"]],
+    ["that the upstream has accepted", anAccepted(NOW + 900), ["submitted", "accepted 200"]],
     ["that a hook has shown to be accepted", anAccepted(null), ["submitted", "attached"]],
     [
       "whose answer leaves the outcome unknown",
@@ -134,7 +134,7 @@ describe("the timeline of a task", () => {
     ],
     ["whose outcome is unknown without an answer", anUnknown(null), ["submitted"]],
   ])(
-    "the timeline of a task marks its submission, the answer, and the attachment of the job if another request attached it: for a submission %s",
+    "the timeline of a task marks the submission, the upstream's answer and, if another request attached the job, the attachment: for a submission %s",
     (_, submission, names) => {
       const isAttached = submission.state.kind === "accepted";
       const upstreamTimes = isAttached
@@ -164,7 +164,7 @@ describe("the timeline of a task", () => {
     expect(breaks).toMatchObject([{ text: "1 d 23 h" }]);
   });
 
-  it("the bar of a running callback attempt in a timeline grows with the time", () => {
+  it("the bar of a callback attempt in a task's timeline grows with the time while the attempt runs", () => {
     const task = failing({ attempts: [], lastNumber: 1, state: runningSince(NOW) });
     const widthAt = (ms: number) => drawn(task, NOW + ms).bars[0]?.width ?? 0;
     expect(drawn(task, NOW + SECOND).bars).toMatchObject([{ isRunning: true, outcome: null }]);
@@ -374,7 +374,7 @@ describe("the next step of a task", () => {
       "The deadline has passed: waits at most 30 s for the upstream to cancel the job, then fails. A result that comes first counts.",
     ],
   ] as const)(
-    "for an open task whose job is to be canceled because of the %s, the console says what the task waits for in the state %s",
+    "when the job of an open task is to be canceled because of the %s, the console says what the task waits for while the cancellation is in the state %s",
     (reason, kind, text) => {
       const task = aCancelingTask({ reason, state: cancelStateNamed(kind) });
       const polledAt = NOW + MINUTE;
@@ -384,7 +384,7 @@ describe("the next step of a task", () => {
   );
 
   it.each([
-    ["before the deadline it names both", MINUTE, "Waits for the result. Fails without one"],
+    ["before the deadline it says both", MINUTE, "Waits for the result. Fails without one"],
     [
       "after the deadline it says that the task fails now",
       80 * HOUR,

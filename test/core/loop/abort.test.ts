@@ -64,7 +64,7 @@ describe("a poll", () => {
     expect(hasEnded).toBe(true);
   });
 
-  it("a poll that reports the job as completed opens the first callback attempt in the same commit", async () => {
+  it("when a poll reports the job as completed, the result and the start of the first callback attempt are stored in one commit", async () => {
     await startPoll();
     const commits = host.history.length;
     await host.answerPoll(newsAnswer(aCompletion()));
@@ -90,7 +90,7 @@ describe("a poll", () => {
     expect(host.polls).toHaveLength(1);
   });
 
-  it("a poll that a crash has cut off is made again when the alarm fires again, even if the task is read in between", async () => {
+  it("a poll that a crash has cut off is made again at the next alarm, even if the task is read in between", async () => {
     await startPoll();
     host.crash();
     host.loop.read();
@@ -108,8 +108,8 @@ describe("a poll", () => {
   });
 });
 
-describe("a write to the index or a notice that hangs", () => {
-  it("an index write that hangs does not delay the first callback attempt and is repeated after it", async () => {
+describe("a write to the index or an operator event that gets no answer", () => {
+  it("an index write that gets no answer does not delay the first callback attempt, and is repeated after this attempt", async () => {
     host.policyAt = () => aPolicy({ isIndexed: true });
     host.endings = {};
     host.loop.apply(aRegistration());
@@ -126,9 +126,9 @@ describe("a write to the index or a notice that hangs", () => {
 
   it.each([
     ["a write to the index", "writeIndexRow"],
-    ["an operator notice", "sendNotice"],
+    ["an operator event", "sendNotice"],
   ] as const)(
-    "a redelivery starts at once while %s is still without an answer",
+    "a redelivery starts at once while %s has not been answered yet",
     async (_what, what) => {
       const isIndexed = what === "writeIndexRow";
       host.policyAt = () => aPolicy({ isIndexed, isOperatorNotified: !isIndexed, scheduleMs: [0] });

@@ -104,10 +104,10 @@ describe("the log line of a call", () => {
     ["a cancellation without an answer", "cancelJob", unanswered, "unanswered", "warn"],
     ["a successful write to the index", "writeIndexRow", true, "written", "detail"],
     ["a failed write to the index", "writeIndexRow", false, "unknown", "warn"],
-    ["a notice that the operator accepted", "sendNotice", true, "delivered", "info"],
-    ["a notice that the operator did not accept", "sendNotice", false, "unknown", "warn"],
+    ["an event that the operator accepted", "sendNotice", true, "delivered", "info"],
+    ["an event that the operator did not accept", "sendNotice", false, "unknown", "warn"],
   ])(
-    "a task's call to another service is logged with its outcome, at the log level that belongs to this outcome: %s",
+    "a call of a task to another service is logged with its outcome, at the log level that belongs to this outcome: %s",
     async (_what, call, answer, outcome, level) => {
       const line = { ...LINES[call], task_id: ID, outcome };
       expect(await make(call, answer)).toMatchObject({ line, level });
@@ -119,9 +119,9 @@ describe("the log line of a call", () => {
     ["an unanswered cancellation", "cancelJob", unanswered, "aborted"],
     ["an unfinished write to the index", "writeIndexRow", false, "unknown"],
     ["an unanswered release", "release", false, "unknown"],
-    ["an unanswered operator notice", "sendNotice", false, "unknown"],
+    ["an unanswered operator event", "sendNotice", false, "unknown"],
   ])(
-    '%s is logged at the log level "detail", not "warn", when the relay itself aborted it',
+    '%s is logged at the log level "detail", not "warn", when the relay itself has aborted it',
     async (_what, call, answer, outcome) => {
       const made = await make(call, answer, AbortSignal.abort());
       expect(made).toMatchObject({ line: { outcome }, level: "detail" });

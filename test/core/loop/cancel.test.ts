@@ -32,14 +32,14 @@ async function order(): Promise<void> {
   await runMicrotasks();
 }
 
-it("an order to cancel has the upstream asked at once, without an alarm, and a second order meanwhile asks nothing more", async () => {
+it("an order to cancel makes the relay ask the upstream at once, without an alarm; a second order during this call causes no second call", async () => {
   await order();
   await order();
   expect(openCalls()).toEqual(["cancelJob"]);
   expect(host.stored).toMatchObject({ cancellation: { state: { kind: "asking", tries: 0 } } });
 });
 
-it("an order to cancel asks the upstream as soon as a poll in flight has its answer", async () => {
+it("an order to cancel that comes during a poll makes the relay ask the upstream as soon as the poll has its answer", async () => {
   void host.ring();
   await runMicrotasks();
   await order();
@@ -51,7 +51,7 @@ it("an order to cancel asks the upstream as soon as a poll in flight has its ans
   expect(host.stored).toMatchObject({ status: "failed" });
 });
 
-it("a call to cancel in flight is aborted when a hook ends the task, and the task has the result of the hook", async () => {
+it("a call to cancel a job is aborted when a hook ends the task, and the task has the result from the hook", async () => {
   await order();
   host.loop.apply(aHook(aCompletion(), { isSigned: true }));
   await runMicrotasks();

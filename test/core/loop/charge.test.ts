@@ -21,7 +21,7 @@ function run(): { hasEnded: boolean } {
 }
 
 describe("the charge of a registration", () => {
-  it("registering a task with a price costs two storage writes of the task's record and two of its alarm", async () => {
+  it("registering a task with a price costs two storage writes of the task's record and two writes of its alarm", async () => {
     host.loop.apply(create);
     expect((await host.loop.runUntilIdle())?.kind).toBe("changed");
     expect(host.stored?.status).toBe("pending");
@@ -47,7 +47,7 @@ describe("the charge of a registration", () => {
     },
   );
 
-  it("a charge is made once for several identical registrations, and each caller gets the result", async () => {
+  it("one charge is made for several identical registrations at the same time, and each caller gets its result", async () => {
     host.endings = {};
     host.loop.apply(create);
     const answers = [1, 2, 3].map(async (i) => {

@@ -43,7 +43,7 @@ function breakOnly(...operations: readonly Operation[]): void {
 }
 
 describe("a callback attempt that was in flight at a crash", () => {
-  it("a callback attempt cut off by a crash is recorded as interrupted, counts in its series, and is followed by the next one after 5 s", async () => {
+  it("a callback attempt that a crash cuts off is recorded as interrupted, counts as an attempt of its series, and is followed by the next after 5 s", async () => {
     host.loop.apply(finish);
     host.crash();
     await host.ring();
@@ -91,7 +91,7 @@ it.each([
   [5_500, ["sendNotice"]],
   [5_499, []],
 ])(
-  "when alarms have failed until %i ms before a callback attempt, the overdue calls made before it are %j, so that none delays it",
+  "when alarms have failed until %i ms before a callback attempt, only these overdue calls are made before it, so that none delays it: %j",
   async (clearanceMs, made) => {
     const attemptAt = NOW + HOUR;
     const state = { kind: "due", nextAttemptAt: attemptAt } as const;
@@ -111,7 +111,7 @@ it.each([
   [5_500, ["sendNotice"]],
   [5_499, []],
 ])(
-  "when a callback attempt follows %i ms after another, the overdue calls made between the two are %j, so that none delays the second",
+  "when a callback attempt follows %i ms after another, only these overdue calls are made between the two, so that none delays the second: %j",
   async (waitMs, made) => {
     host.policyAt = () => aPolicy({ isOperatorNotified: true, scheduleMs: [0, waitMs] });
     host.endings = {};
@@ -123,7 +123,7 @@ it.each([
   },
 );
 
-it("the next event sets a task's lost alarm again, even if an earlier order to wake the task could not set the alarm", () => {
+it("the next event about a task sets its lost alarm again, even if an order to wake the task has failed to set the alarm before", () => {
   host.loop.apply(aRegistration());
   const { alarm } = host;
   host.restart();
@@ -149,7 +149,7 @@ describe.each<[Operation, what: string]>([
   ["policy", "in reading the configuration"],
   ["commit", "in storing the task's record"],
 ])("an error in %s", (operation, what) => {
-  it(`an error ${what} while an event is applied reaches the event's caller, and nothing is written`, () => {
+  it(`an error ${what} while an event is applied reaches the sender of the event, and nothing is written`, () => {
     breakOnly(operation);
     expect(() => host.loop.apply(finish)).toThrow(`${operation} is broken`);
     expect([host.stored, host.numbers, host.writes]).toEqual([null, [], []]);
@@ -169,7 +169,7 @@ describe.each<[Operation, what: string]>([
     expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
   });
 
-  it(`a callback attempt whose result is lost by an error ${what} is not sent again, and the next alarm records it as interrupted`, async () => {
+  it(`when an error ${what} loses the result of a callback attempt, the attempt is not sent again, and the next alarm records it as interrupted`, async () => {
     host.policyAt = () => ONCE;
     host.loop.apply(finish);
     await runMicrotasks();
@@ -191,7 +191,7 @@ describe("an error before or after a callback attempt", () => {
     host.policyAt = () => ONCE;
   });
 
-  it("a callback attempt during which the relay's own code throws stays open until the next alarm records it as interrupted", async () => {
+  it("a callback attempt during which the relay's own code throws stays without a result until the next alarm records it as interrupted", async () => {
     breakOnly("send");
     host.loop.apply(finish);
     await runMicrotasks();
@@ -202,7 +202,7 @@ describe("an error before or after a callback attempt", () => {
     expect(callbackOf(host.stored).attempts).toEqual([INTERRUPTED]);
   });
 
-  it("an error in a due step of a task also rejects the alarm handler that waits for the end of the task's due steps", async () => {
+  it("an error in a due step of a task also rejects a second alarm handler that waits for these steps to end", async () => {
     host.loop.apply(finish);
     const rung = host.ring();
     breakOnly("commit");
@@ -210,7 +210,7 @@ describe("an error before or after a callback attempt", () => {
     await expect(rung).rejects.toThrow("commit is broken");
   });
 
-  it("when an error prevents a callback request after the start of its attempt was stored, the task's next run of due steps sends it", async () => {
+  it("when an error prevents a callback request after its attempt was stored as started, the next run of the task's due steps sends the request", async () => {
     let loads = 0;
     host.isBroken = (operation) => operation === "load" && ++loads === 2;
     host.loop.apply(finish);
@@ -221,7 +221,7 @@ describe("an error before or after a callback attempt", () => {
     expect(callbackOf(host.stored).state).toEqual({ kind: "delivered" });
   });
 
-  it("an event after a failed alarm handler sets the alarm of the task again, before the due steps of the task run", async () => {
+  it("an event that comes after an alarm handler has failed sets the task's alarm again before the due steps of the task run", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
     host.loop.apply(finish);
     breakOnly("send");
@@ -234,7 +234,7 @@ describe("an error before or after a callback attempt", () => {
 });
 
 describe("due steps that do not end", () => {
-  it("when a task's due steps do not end, the task stops after 100 of them, sends nothing and sets its alarm", async () => {
+  it("when a task always has another due step, it stops after 100 steps, sends nothing and sets its alarm", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
     host.loop.apply(finish);
     host.isForgetful = true;

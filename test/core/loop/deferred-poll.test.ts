@@ -15,7 +15,7 @@ function answerPolls({ outside }: MemoryHost, answer: () => PollAnswer): void {
   Object.assign(outside, { poll: async () => answer() });
 }
 
-it("a poll deferred by its connection's poll limit is not counted, writes no record, and is tried again after the wait in the deferral", async () => {
+it("a poll deferred by its connection's poll limit is not counted, writes no record, and is tried again after the wait that the deferral states", async () => {
   const host = new MemoryHost();
   let waitMs = 7 * SECOND;
   const polledAt: number[] = [];
@@ -36,7 +36,7 @@ it("a poll deferred by its connection's poll limit is not counted, writes no rec
   host.expectNoFailure();
 });
 
-it("a poll that is deferred repeatedly is tried again after the wait in each deferral, even by a new instance of the task's object", async () => {
+it("a poll that is deferred several times is tried again after the wait that each deferral states, even by a new instance of the task's object", async () => {
   const host = new MemoryHost();
   const polledAt: number[] = [];
   answerPolls(host, () => {
@@ -52,7 +52,7 @@ it("a poll that is deferred repeatedly is tried again after the wait in each def
   host.expectNoFailure();
 });
 
-it("when a crash of the task's object loses a deferred poll, a poll is made no later than the next regular poll was planned", async () => {
+it("when a crash of the task's object makes it forget a deferred poll, a poll is made no later than the next regular one was planned", async () => {
   const host = new MemoryHost();
   answerPolls(host, () => ({ kind: "deferred", waitMs: SECOND }));
   host.loop.apply(aProvidedRegistration({ job: JOB }));

@@ -48,7 +48,7 @@ beforeEach(() => {
 afterEach(() => host.expectNoFailure());
 
 describe("a task from its first event to its end", () => {
-  it("a task that ends opens its first callback attempt in the same commit and sends it at once", () => {
+  it("a task that ends stores the start of its first callback attempt in the same commit, and sends this attempt at once", () => {
     host.loop.apply(finish);
     expect(callbackOf(host.stored).state).toEqual(runningSince(NOW));
     expect([host.writes, host.numbers]).toEqual([COMMIT, [1]]);
@@ -86,7 +86,7 @@ describe("a task from its first event to its end", () => {
       [...COMMIT, "put", "alarm"],
     ],
   ])(
-    "a task whose first callback attempt is delivered needs a storage commit for each event and the attempt, none for its index row: %s",
+    "a task whose first callback attempt is delivered needs one storage commit for each event, one for the attempt, and none for its index row: %s",
     async (_what, events, isIndexed, writes) => {
       host.policyAt = () => aPolicy({ isIndexed });
       for (const event of events) host.loop.apply(event);
@@ -96,7 +96,7 @@ describe("a task from its first event to its end", () => {
     },
   );
 
-  it("an event that is refused or repeated writes nothing to the storage", () => {
+  it("an event that is refused or merely repeated writes nothing to the storage", () => {
     host.loop.apply(aReport());
     host.loop.apply(aRedelivery());
     expect(host.writes).toEqual([]);
@@ -121,7 +121,7 @@ describe("the alarm of a task", () => {
     expect(host.alarm).toBe(NOW + FIRST_WAIT + SECOND_WAIT);
   });
 
-  it("a deadline more than 29 days ahead is reached by several alarms, none of which writes the task's record", async () => {
+  it("a deadline more than 29 days ahead is reached by several alarms one after another, none of which writes the task's record", async () => {
     host.loop.apply(aRegistration({ deadlineAt: NOW + 100 * DAY }));
     for (const days of [29, 58, 87]) {
       expect(host.alarm).toBe(NOW + days * DAY);
@@ -133,7 +133,7 @@ describe("the alarm of a task", () => {
     expect(host.stored?.status).toBe("failed");
   });
 
-  it("when a change postpones the next poll, the alarm stays, polls nothing when it fires, and is then set anew once, also by a new instance of the object", async () => {
+  it("when a change postpones the next poll, the alarm stays, polls nothing when it fires, and is then set once for the later time, also by a new instance", async () => {
     host.policyAt = () => HOOKED;
     host.loop.apply(aProvidedRegistration());
     host.loop.apply(anAttachment(JOB, CONNECTION, true));

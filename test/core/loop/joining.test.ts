@@ -36,7 +36,7 @@ async function hasEnded(work: Promise<void>): Promise<boolean> {
 }
 
 describe("an alarm that comes while due steps are in progress", () => {
-  it("an alarm handler that finds the due steps of its task in progress returns only when they end, and another alarm is set", async () => {
+  it("an alarm handler that finds the due steps of its task already in progress returns only when they end, and another alarm has been set", async () => {
     host.loop.apply(finish);
     const rung = host.ring();
     expect(await hasEnded(rung)).toBe(false);
@@ -58,7 +58,7 @@ describe("an alarm that comes while due steps are in progress", () => {
     expect([host.outside.openCalls.length, host.alarm]).toEqual([1, later + WATCHDOG_MS]);
   });
 
-  it("an alarm handler that finds the due steps of its task in progress does not send the callback attempt twice", async () => {
+  it("an alarm handler that finds the due steps of its task already in progress does not send their callback attempt a second time", async () => {
     host.loop.apply(finish);
     const woken = Promise.all([host.loop.wake(NOW), host.loop.wake(NOW)]);
     await host.answer("rejected");
@@ -76,7 +76,7 @@ describe("an event at any moment around the end of due steps", () => {
   const allTurns = Array.from({ length: 16 }, (_, i) => i);
 
   it.each(allTurns)(
-    "a redelivery ordered %i microtasks after a callback attempt ends is sent at once, or refused because an attempt is running",
+    "a redelivery ordered %i microtasks after a callback attempt ends is either sent at once, or refused because an attempt is running",
     async (count) => {
       host.loop.apply(finish);
       await runMicrotasks();
@@ -91,7 +91,7 @@ describe("an event at any moment around the end of due steps", () => {
     },
   );
 
-  it("a redelivery sets an alarm that wakes the task if its object dies, even if it is accepted just before or after the alarm handler returns", async () => {
+  it("a redelivery sets an alarm for the case that the task's object dies, even if it is accepted just before or after the alarm handler returns", async () => {
     const seen = new Set<string>();
     for (const count of allTurns) {
       const one = new MemoryHost();
@@ -133,7 +133,7 @@ describe("read", () => {
 });
 
 describe("an erasure", () => {
-  it("an erasure in progress does not remove a task that is created again before the erasure ends", async () => {
+  it("an erasure that is still in progress does not remove a task that is created again under the same id", async () => {
     host.loop.apply(finish);
     await host.answer("delivered");
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -123,7 +123,7 @@ function booked({ ledger }: MemoryHost) {
 }
 
 describe.each(ENDINGS)("a submission with a price, whose charge is %s", (_what, ending) => {
-  it("without a crash, a task that is submitted with a price ends according to the upstream's answer; the price is charged once and returned at most once", async () => {
+  it("without a crash, a task that is submitted with a price ends as the upstream has answered; the price is charged once and returned at most once", async () => {
     const host = new DyingHost(null);
     expect(await live(host, ending, false)).toBe(true);
     expect(endOf(host)).toBe(ending.end);
@@ -135,7 +135,7 @@ describe.each(ENDINGS)("a submission with a price, whose charge is %s", (_what, 
     ["repeats", true],
     ["does not repeat", false],
   ])(
-    "a crash at any point of a submission with a price neither loses nor doubles the price when the caller %s its call",
+    "a crash at any point of a submission with a price neither loses the price nor charges it twice when the caller %s its call",
     async (_, isRepeated) => {
       let crashes = 0;
       for (let point = 1; ; point++) {
@@ -167,7 +167,7 @@ describe("a submission in the work loop", () => {
 
   afterEach(() => host.expectNoFailure());
 
-  it("a submission without a price costs one storage write of the record and one of the alarm, and the same again when the upstream accepts it", () => {
+  it("a submission without a price costs one storage write of the record and one of the alarm, and both once more when the upstream accepts it", () => {
     host.loop.apply(aSubmittedRegistration());
     expect(host.writes).toEqual(["put", "alarm"]);
     expect(host.alarm).toBe(SENDING_ENDS_AT);
@@ -176,7 +176,7 @@ describe("a submission in the work loop", () => {
     expect(host.stored).toMatchObject({ upstream: UPSTREAM });
   });
 
-  it("when the upstream's answer to a submission is never reported, alarms alone make the outcome unknown and then fail the task", async () => {
+  it("when the upstream's answer to a submission never reaches the task, the task's alarms make the outcome unknown and later fail the task", async () => {
     host.loop.apply(aSubmittedRegistration({ callbackUrl: null }));
     host.crash();
     await host.ring();
@@ -186,7 +186,7 @@ describe("a submission in the work loop", () => {
     expect(host.stored).toMatchObject({ status: "failed" });
   });
 
-  it("a hook about a submission of an unknown outcome has the job polled at once; after a crash, a new instance of the object polls it 5 s later", async () => {
+  it("a hook about a submission of unknown outcome has the job polled at once or, when the object of the task crashes, 5 s later by its new instance", async () => {
     host.loop.apply(aSubmittedRegistration());
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));
@@ -202,7 +202,7 @@ describe("a submission in the work loop", () => {
     expect(host.stored).toMatchObject({ status: "completed", upstream: UPSTREAM });
   });
 
-  it("after a crash during the poll of a job that only a hook has named, the job is polled again, and the task still fails at the planned time", async () => {
+  it("after a crash during the poll of a job that only a hook has named, the job is polled again, and the task fails no later than planned", async () => {
     host.loop.apply(aSubmittedRegistration({ callbackUrl: null }));
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));
@@ -218,7 +218,7 @@ describe("a submission in the work loop", () => {
     expect([host.stored?.status, host.clock]).toEqual(["failed", FAILS_AT]);
   });
 
-  it("the answer to a poll for an erased task attaches no job to the next task with the same id", async () => {
+  it("when a task is erased during a poll and its id is used again, the answer to this poll attaches no job to the new task", async () => {
     host.loop.apply(aSubmittedRegistration({ callbackUrl: null }));
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));
@@ -232,7 +232,7 @@ describe("a submission in the work loop", () => {
     expect(stored?.submission).toMatchObject({ id: "later", state: { kind: "sending" } });
   });
 
-  it("a refund that the ledger answers after the task's id is in use again does not count for the next task", async () => {
+  it("when a task's id is used again while the ledger still refunds the earlier task, the ledger's answer does not count for the new task", async () => {
     host.endings = { charge: 0 };
     host.loop.apply(aPricedSubmission());
     await host.loop.runUntilIdle();
@@ -257,7 +257,7 @@ describe("a submission in the work loop", () => {
     expect([host.stored, host.ledger.count("refund", "charge-2")]).toEqual([null, 1]);
   });
 
-  it("after a submission was refused, a task that the relay does not submit can be registered under the same id", async () => {
+  it("after a submission was refused, a task that the client submits itself can be registered under the same id", async () => {
     host.loop.apply(aSubmittedRegistration());
     await host.loop.applyAndErase(aRefusal());
     expect([host.stored, host.alarm]).toEqual([null, null]);

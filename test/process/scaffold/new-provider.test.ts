@@ -37,13 +37,18 @@ it("npm run check passes with what npm run providers:new --code writes, and only
   );
   const titles = failed.map((title) => title.replace(/ \([^)]*\)/, ""));
   const expected = ["acme-video", "b"].flatMap((name) => [
-    ...MEANINGS.map((meaning) => `an example answer of ${name} to a poll is read as ${meaning}`),
+    ...MEANINGS.map(
+      (meaning) =>
+        `an example answer of ${name} to a poll is read as this report on its job: ${meaning}`,
+    ),
     `a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`,
     `the page of ${name} describes the provider before its only example of a call, whose path starts a job`,
-    `the corpus of ${name}, which the documents offer, has at least eight bodies`,
+    `the corpus of ${name}, a provider that the documentation lists, has at least eight real bodies`,
     `the page of ${name} names the pages that its facts are from, and when they were read`,
   ]);
-  const hooks = MEANINGS.map((meaning) => `an example hook of acme-video is read as ${meaning}`);
+  const hooks = MEANINGS.map(
+    (meaning) => `an example hook of acme-video is read as this report on its job: ${meaning}`,
+  );
   expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS].toSorted());
 });
 

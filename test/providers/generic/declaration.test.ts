@@ -86,7 +86,7 @@ const FAULTS: readonly (readonly [place: string, declaration: unknown])[] = [
 ];
 
 it.each(FAULTS)(
-  "a declaration with a fault in %s is refused with this place, and the message does not contain the value",
+  "an upstream's declaration with a fault in %s is refused with a message that names this part and does not contain the value",
   (place, declaration) => {
     const parsed = parseDeclaration(declaration);
     if (parsed.ok) throw new Error("the declaration was accepted");
@@ -98,20 +98,20 @@ it.each(FAULTS)(
   },
 );
 
-it("a declaration with several faults is refused with the place of each", () => {
+it("an upstream's declaration with several faults is refused with a message that says where each of them is", () => {
   const parsed = parseDeclaration({ ...withPoll({ state: 7 }), retries: 3, cancel: {} });
   const places = parsed.ok ? [] : parsed.error.map(({ path }) => path.join("."));
   expect(places.toSorted()).toEqual(["cancel.path", "poll.state", "retries"]);
 });
 
-it("the refusal of an unknown member of a declaration names the known members", () => {
+it("an upstream's declaration with an unknown member is refused with a message that names the known members", () => {
   const parsed = parseDeclaration({ ...runpod, hook: { ...hook, secret: MARK } });
   expect(parsed).toMatchObject({
     error: [{ path: ["hook", "secret"], message: expect.stringContaining("signature") }],
   });
 });
 
-it("a declaration with a member __proto__ in an object with free names is refused", () => {
+it("an upstream's declaration is refused when an object in it whose member names are free has the member __proto__", () => {
   const parsed = parseDeclaration(
     JSON.parse(JSON.stringify(runpod).replace('"IN_QUEUE"', '"__proto__"')),
   );
@@ -119,7 +119,7 @@ it("a declaration with a member __proto__ in an object with free names is refuse
 });
 
 it.each(Object.entries(DECLARATIONS))(
-  "the declaration of %s is valid, also with null for members that are left out",
+  "the declaration of the upstream %s is valid, also when the members that it leaves out are null",
   (_, declaration: JsonObject) => {
     expect(parseDeclaration(declaration)).toMatchObject({ ok: true });
     expect(parseDeclaration({ ...declaration, link_life_h: null, words: null })).toMatchObject({
@@ -129,7 +129,7 @@ it.each(Object.entries(DECLARATIONS))(
 );
 
 it.each([true, false])(
-  "npm run providers:new prints a valid declaration (with hooks: %s), and after it how an adapter is written instead",
+  "npm run providers:new prints a valid declaration of an upstream (with hooks: %s), and then how to write an adapter instead",
   (hasHooks) => {
     const text = declarationOf({ name: "a-b", identifier: "aB", prefix: "A_B", hasHooks });
     const [json = ""] = /^\{.*?\}\}\}$/ms.exec(text) ?? [];

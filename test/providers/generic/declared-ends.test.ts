@@ -54,7 +54,7 @@ describe("a value that a declaration lists as an end", () => {
     [{ code: "CANCELED", id: "job-1" }, "canceled", false, '"CANCELED"'],
     [{ code: 501, state: "running", msg: "late" }, "provider", true, "late"],
   ])(
-    "a value that a declaration lists as an end ends the job with the answer %j as %s, retryable: %s, with the message %s",
+    "an answer with a value that the upstream's declaration lists as an end ends the job: %j as %s, retryable: %s, with the message %s",
     (body, category, retryable, message) => {
       expect(read(body)).toEqual({ category, retryable, message });
     },
@@ -65,11 +65,14 @@ describe("a value that a declaration lists as an end", () => {
     [{ code: "constructor", msg: "no" }],
     [{ code: null }],
     [{ data: { code: 501 } }],
-  ])("a declared end does not end the job with the answer %j, which has another value", (body) => {
-    expect(read(body)).toBe("unclear");
-  });
+  ])(
+    "the answer %j does not end the job, because its value is not the one that the upstream's declaration lists as an end",
+    (body) => {
+      expect(read(body)).toBe("unclear");
+    },
+  );
 
-  it("an answer that matches a declared end does not end the job if its status refuses the key or the rate, or says that the service is out of order", () => {
+  it("an answer with a declared end does not end the job if its HTTP status refuses the key or the rate, or says that the service is out of order", () => {
     const kinds = [401, 403, 429, 404, 502, 503].map((status) =>
       read({ code: 501, id: "job-1" }, { ends: ENDS }, status),
     );
@@ -97,7 +100,7 @@ describe("any error of a declaration in an answer that names the job", () => {
     ["inferenceError", "provider", true],
     [7, "provider", true],
   ])(
-    "a declaration by which any error ends the job ends it with the code %j as %s, retryable: %s",
+    "when an upstream's declaration says that any error ends the job, the code %j ends it as %s, retryable: %s",
     (code, category, retryable) => {
       expect(read(withError(code, "job-1"))).toEqual({ category, retryable, message: "no" });
       expect(read(withError(code, "job-1"), { ends: ENDS }, 400)).toMatchObject({ category });
@@ -114,7 +117,7 @@ describe("any error of a declaration in an answer that names the job", () => {
     "jobNotFound",
     "maintenance",
   ])(
-    "a declaration by which any error ends the job does not end it with the code %s, which is about the request",
+    "when an upstream's declaration says that any error ends the job, the code %s does not end it, because this code is about the request",
     (code) => {
       expect(read(withError(code, "job-1"))).toBe("unknown state");
     },
@@ -126,13 +129,13 @@ describe("any error of a declaration in an answer that names the job", () => {
     [withError(null, "job-1")],
     [withError("", "job-1")],
   ])(
-    "a declaration by which any error ends the job needs an error and the job's name in the answer: %j does not end it",
+    "when an upstream's declaration says that any error ends the job, an answer needs an error and the job's id to end it: %j does not",
     (body) => {
       expect(read(body)).not.toMatchObject({ category: expect.anything() });
     },
   );
 
-  it("a declared end takes the error that stands in the same object as its value, even when another error comes before it", () => {
+  it("when an answer has a value that is declared as an end, the error in the same object counts, even if another error comes before", () => {
     const errors = [
       { code: "rateLimitExceeded", text: "slow" },
       { code: "inferenceError", job: "job-1", text: "broken" },
@@ -147,7 +150,7 @@ it.each([
   [{ state: "failed", code: "flagged", again: "perhaps" }, "/again", false],
   [{ state: "failed", code: "late" }, "/again", true],
 ])(
-  "the upstream's own word in %j decides whether the failure is worth a retry",
+  "the upstream's own statement in the answer %j decides whether the failure is worth a retry",
   (body, place, retryable) => {
     const error = { code: "/code", retryable: place };
     expect(read(body, { error })).toMatchObject({ retryable });
@@ -167,13 +170,13 @@ it.each([
     'The task ended upstream as "failed".',
   ],
 ])(
-  "the message of the failure %j, whose declaration names no place for it, is %s",
+  "the message of the failure %j, for which the upstream's declaration does not say where messages are, is %s",
   (body, message) => {
     expect(read(body, { error: null })).toMatchObject({ message });
   },
 );
 
-it("an answer without a state is a success when it has an output; otherwise the declaration says what the answer means if it names the job", () => {
+it("an answer without a state is a success when it has an output; without an output, but with the job's id, it means what the declaration says", () => {
   const otherwise = { otherwise: "processing" };
   const file = `${BASE}/a.png`;
   expect(read({ id: "job-1", file }, otherwise)).toBe("completed");
@@ -187,9 +190,12 @@ it.each([
   [{ code: { 501: "failed" } }, "poll.ends"],
   [{ "/code": { 501: "completed" } }, "poll.ends./code.501"],
   [{ "/code": ["501"] }, "poll.ends./code"],
-])("a declaration with the ends %j is refused, and the fault names %s", (ends, place) => {
-  const parsed = parseDeclaration(declarationWith({ ends }));
-  const faults = parsed.ok ? [] : parsed.error.map(({ path }) => path.join("."));
-  expect(faults.length).toBeGreaterThan(0);
-  for (const fault of faults) expect(fault.startsWith(place)).toBe(true);
-});
+])(
+  "an upstream's declaration with the ends %j is refused, and the fault names %s",
+  (ends, place) => {
+    const parsed = parseDeclaration(declarationWith({ ends }));
+    const faults = parsed.ok ? [] : parsed.error.map(({ path }) => path.join("."));
+    expect(faults.length).toBeGreaterThan(0);
+    for (const fault of faults) expect(fault.startsWith(place)).toBe(true);
+  },
+);

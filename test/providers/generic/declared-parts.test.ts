@@ -54,20 +54,20 @@ it.each<[string, string | null, unknown]>([
   ["/a/b/c", null, []],
   ["/", null, [{ pointer: "/", value: 3 }]],
 ])(
-  "the pointer %s of a declaration finds in an answer exactly what it leads to (job %s)",
+  "the JSON Pointer %s of a declaration finds in an answer exactly the values to which it leads (for the job %s)",
   (pointer, id, found) => {
     const body = { a: { b: 1 }, list: ["x", null], "a/b": { "~": 2 }, "": 3 };
     expect(findAll(body, pointer, id)).toEqual(found);
   },
 );
 
-it("of several pointers of a declaration, the first that finds something other than null is used", () => {
+it("when an upstream's declaration has several JSON Pointers for a value, the first that leads to something other than null counts", () => {
   const body = { a: null, b: ["", 2] };
   expect(findFirst(body, ["/a", "/c", "/b/*"], null)).toEqual(["", 2]);
   expect(findFirst(body, ["/a"], null)).toEqual([]);
 });
 
-it("a pointer of a declaration finds at most 2,000 values in an answer", () => {
+it("a JSON Pointer of an upstream's declaration finds at most 2,000 values in an answer", () => {
   const body = Array.from({ length: 3_000 }, () => [1, 2]);
   expect(findAll(body, "/*/*", null)).toHaveLength(2_000);
 });
@@ -77,12 +77,12 @@ it.each([
   ["..", "/jobs/%252E%252E"],
   [".", "/jobs/%252E"],
   ["$&", "/jobs/%24%26"],
-])("the job id %j stays within its segment in the path of a declared call", (id, path) => {
+])("the job id %j stays within one segment of the path of a declared call", (id, path) => {
   expect(pathFor("/jobs/{id}", id)).toBe(path);
   expect(URL.parse(`${BASE}${path}`)?.pathname).toBe(path);
 });
 
-it("a job id adds no members to the body of a declared call, whatever characters it has", () => {
+it("a job id adds no members to the body of a declared call, whatever characters the id has", () => {
   const id = '", "admin": true, "$&';
   const template = { tasks: [{ uuid: "{id}", note: "job {id}, {id}" }], "{id}": 1 };
   const body = bodyFor(template, id);
@@ -90,7 +90,7 @@ it("a job id adds no members to the body of a declared call, whatever characters
   expect(parseJson(JSON.stringify(body))).toEqual(body);
 });
 
-it("a declared path made of members of an answer encodes these, and is null when one is missing", () => {
+it("in a declared path that is made of members of an answer, the members are encoded; there is no path when one of them is missing", () => {
   const value = { filename: "a b&type=x.png", subfolder: "", n: 2 };
   const path = "/view?filename={filename}&sub={subfolder}&n={n}";
   expect(pathFrom(path, value)).toBe("/view?filename=a%20b%26type%3Dx.png&sub=&n=2");
@@ -98,7 +98,7 @@ it("a declared path made of members of an answer encodes these, and is null when
   expect(pathFrom("/files/{filename}", { filename: ".." })).toBe("/files/%252E%252E");
 });
 
-it("by the declaration of a ComfyUI server, an empty answer means that the job runs, and links are made of parts of the answer", () => {
+it("by the declaration of a ComfyUI server, an empty answer means that the job still runs, and the links of outputs are made from members of the answer", () => {
   const { polls } = declared("comfy", COMFY);
   const read = (body: unknown, status = 200) => {
     const reading = readPollAnswer(polls, anAnswer({ status, body }), JOB, BASE);
@@ -119,7 +119,7 @@ it("by the declaration of a ComfyUI server, an empty answer means that the job r
   expect(read({}, 404)).toMatchObject({ kind: "unclear" });
 });
 
-it("texts that are relative paths of files become links by `path_url`, but objects do not", () => {
+it("the declaration's `path_url` makes links of texts that are relative paths of files, but not of objects", () => {
   const output = {
     at: "/o/*",
     url: "/view?filename={filename}",
@@ -136,7 +136,7 @@ it("texts that are relative paths of files become links by `path_url`, but objec
   expect(links("a cat", "model v1.5", "model.safetensors", "https://a.example/x.png")).toEqual([]);
 });
 
-it("a declaration without auth needs no key, and its calls have no credentials", async () => {
+it("by a declaration without auth, an upstream needs no key, and calls to it contain no credentials", async () => {
   const { polls } = declared("comfy", COMFY);
   expect(polls.takesNoKey).toBe(true);
   expect(await polls.headers("", 0)).toEqual({});
@@ -147,7 +147,7 @@ function pollsWith(auth: string) {
   return declared("a", { ...COMFY, key: "k", auth, headers: { "X-Version": "2" } }).polls;
 }
 
-it("auth of a declaration names the header and scheme of the key, also for customers' keys, and its headers are sent too", async () => {
+it("the member auth of a declaration names the header and scheme of the key, also for customers' keys, and further headers that are sent, too", async () => {
   const bearer = pollsWith("Authorization: Bearer {key}");
   expect(await bearer.headers("k", 0)).toEqual({ "X-Version": "2", Authorization: "Bearer k" });
   expect(bearer.keyHeader).toEqual({ name: "Authorization", schemes: ["Bearer"] });
@@ -156,7 +156,7 @@ it("auth of a declaration names the header and scheme of the key, also for custo
   expect(alone.keyHeader).toEqual({ name: "x-api-key", schemes: [] });
 });
 
-it("a declaration may read the state of a job from the HTTP status; a status that it does not list fails no task", () => {
+it("a declaration may read the state of a job from the HTTP status of an answer; a status that the declaration does not list fails no task", () => {
   const { polls } = declared("modal", {
     ...COMFY,
     poll: { path: "/result/{id}", state: "http_status", outputs: ["/url"] },
@@ -175,7 +175,7 @@ it("a declaration may read the state of a job from the HTTP status; a status tha
   expect(read(429)).toEqual({ kind: "limited" });
 });
 
-it("the words that a declaration lists, in any case, take precedence over those that the relay knows, and may mean moderation", () => {
+it("the words for states that a declaration lists, in upper or lower case, take precedence over those that the relay knows, and may stand for moderation", () => {
   const { polls } = declared("a", {
     ...COMFY,
     poll: { ...COMFY.poll, state: "/state", outputs: ["/urls/*"] },
@@ -192,7 +192,7 @@ it("the words that a declaration lists, in any case, take precedence over those 
   expect(read(true)).toBeNull();
 });
 
-it("relative links in a declared upstream's answer lead to the connection's host, and those that need the key are told apart", () => {
+it("relative links in a declared upstream's answer lead to the connection's host, and the relay knows which of them need the key", () => {
   const { polls, needsKey } = declared("a", {
     ...COMFY,
     outputs_need_key: true,
@@ -223,7 +223,7 @@ it.each<[string, unknown, string, number | null]>([
     Date.UTC(2026, 0, 1, 12),
   ],
 ])(
-  "the time at which a declared upstream states the end of a job counts only where its zone is known: a time %s",
+  "the time at which a declared upstream states the end of a job counts only when its time zone is known: a time %s",
   (_, place, end, completedAt) => {
     const { polls } = declared("comfy", { ...COMFY, poll: { ...COMFY.poll, completed_at: place } });
     const body = { end, "job-1": { status: { status_str: "success" } } };
@@ -232,7 +232,7 @@ it.each<[string, unknown, string, number | null]>([
   },
 );
 
-it("a declaration reads progress as a percentage, or as a fraction of a number that the declaration names", () => {
+it("a declaration reads a job's progress as a percentage, or as a fraction of the number that it names as the whole", () => {
   const { polls } = declared("comfy", COMFY);
   const reading = readPollAnswer(
     polls,
@@ -277,20 +277,20 @@ describe("the class of an answer to a declared submission", () => {
     [409, {}, null],
     [503, {}, null],
   ])(
-    "with HTTP %i and the body %j is that of the declared value or, without one, of the status: %s",
+    "the class of an answer to a declared submission with HTTP %i and the body %j is that of the declared value or, without one, of the HTTP status: %s",
     (status, body, means) => {
       expect(submits?.refusal(status, body)).toBe(means);
     },
   );
 });
 
-it("a declared connection states exactly the kinds of usage that its declaration names", () => {
+it("a connection with a declared upstream states exactly the types of usage that its declaration names", () => {
   const { runpod } = DECLARATIONS;
   expect(declared("runpod", runpod).usageNames).toEqual(["execution_ms", "delay_ms", "cost"]);
   expect(declared("comfy", COMFY).usageNames).toEqual([]);
 });
 
-it("a declared upstream's hook without a state is still read when it names its job; a hook with neither is not understood", () => {
+it("a declared upstream's hook without a state is still read when it names its job; a hook that has neither is not understood", () => {
   const { runpod } = DECLARATIONS;
   const read = (body: unknown) => {
     const hook = aHook({}, "", { path: "/hooks/gpu/task/token" });

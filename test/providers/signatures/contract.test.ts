@@ -44,7 +44,7 @@ describe.each(Object.values(SCHEMES))("a hook of $provider.name", (scheme) => {
   );
 
   it.each(settings(provider))(
-    `hooks of ${name} count as verified if and only if a hook without a signature is refused: with the settings %j`,
+    `hooks of ${name} count as verified exactly when a hook without a signature would be refused: with the settings %j`,
     async (connection) => {
       const none = Object.fromEntries(Object.keys(headers).map((header) => [header, undefined]));
       const verdict = await authenticity(scheme, { headers: none, connection });
@@ -80,7 +80,7 @@ describe.each(Object.values(SCHEMES))("a hook of $provider.name", (scheme) => {
     },
   );
 
-  it(`the body of a hook of ${name} is not read when its signature is missing or old`, async () => {
+  it(`the body of a hook of ${name} is not read when the hook's signature is missing or too old`, async () => {
     const onRead = vi.fn();
     const without = Object.keys(headers).map((header) => ({ headers: { [header]: "" } }));
     for (const changes of [...without, { now: NOW + 301_000 }]) {

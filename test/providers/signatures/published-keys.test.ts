@@ -58,18 +58,18 @@ async function verified(
   return { verdict, asked };
 }
 
-it("a fal hook whose signature matches any of the public keys of fal is accepted as signed, and the keys are requested once", async () => {
+it("a fal hook whose signature matches any of fal's public keys is accepted as signed, and the relay fetches these keys once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
   const keys = [[published, rotated.publicKey]] as const;
   expect(await verified(signed, { keys })).toEqual({ verdict: "signed", asked: ASKED_ONCE });
 });
 
-it("the public keys of fal are requested from the jwks_url of the connection, if that is set", async () => {
+it("the relay fetches fal's public keys from the jwks_url of the connection, if the connection has one", async () => {
   const url = "https://mirror.example/jwks.json";
   expect((await verified(FAL.headers, { jwksUrl: url })).asked).toEqual([[url, false]]);
 });
 
-it("a fal hook whose signature matches none of the cached public keys of fal makes the relay request fresh keys once", async () => {
+it("a fal hook whose signature matches none of the cached public keys makes the relay fetch fal's present keys once", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
   expect(await verified(signed, { keys: [[published], [rotated.publicKey]] })).toEqual({
     verdict: "signed",
@@ -81,7 +81,7 @@ it("a fal hook whose signature matches none of the cached public keys of fal mak
   });
 });
 
-it("the signature check of a fal hook returns unavailable, not refused, when no cached key of fal matches and fresh ones cannot be fetched", async () => {
+it("the signature check of a fal hook returns unavailable, not refused, when no cached key of fal matches and the present keys cannot be fetched", async () => {
   const signed = await signedByFal(rotated.privateKey, FAL.body);
 
   for (const keys of [[null], [[published], null], [[], null]] as const) {
@@ -89,7 +89,7 @@ it("the signature check of a fal hook returns unavailable, not refused, when no 
   }
 });
 
-it("a fal hook with the user id of another customer is refused before public keys are requested", async () => {
+it("a fal hook with the user id of another customer is refused before the relay fetches fal's public keys", async () => {
   const headers = await signedByFal(rotated.privateKey, FAL.body, {
     "X-Fal-Webhook-User-Id": "user-0002",
   });
@@ -106,7 +106,7 @@ it("a fal hook with a valid signature is accepted, but treated as unsigned, when
 });
 
 it.each(Object.keys(FAL.headers))(
-  "the public keys of fal are not requested for a hook without the header %s",
+  "the relay does not fetch fal's public keys for a hook without the header %s",
   async (name) => {
     expect((await verified({ ...FAL.headers, [name]: "" })).asked).toEqual([]);
   },

@@ -5,15 +5,15 @@ import { findBugs, isFound, requireControl } from "./mutated-copy.ts";
 
 const [first] = BUGS;
 
-it("the relay without planted bugs breaks no promise in those simulated lives of tasks in which the planted bugs are searched for", async () => {
+it("in the simulated tasks in which planted bugs are searched for, the relay without planted bugs breaks no promise", async () => {
   await requireControl(FIXED);
 });
 
-it("the check that the relay without planted bugs breaks no promise fails when it is run on a relay with a planted bug", async () => {
+it("the check that a relay without planted bugs breaks no promise fails when it is run on a relay with a planted bug", async () => {
   await expect(requireControl(FIXED, first)).rejects.toThrow(/breaks a promise in life \d+/);
 });
 
-it("the simulation finds every planted bug within 5,000 simulated lives of tasks, from each of three seeds", async () => {
+it("the simulation finds every planted bug within 5,000 simulated tasks, from each of three seeds", async () => {
   expect(BUGS.length).toBeGreaterThanOrEqual(101);
   const found = await findBugs(BUGS, FIXED, () => {});
   const survivors = BUGS.filter((bug) => !isFound(found.get(bug) ?? [])).map(({ what }) => what);
