@@ -12,7 +12,7 @@ import { type AccountLimit, countRequest } from "./http/rate-limit.ts";
 /** Schema of the query of an operation without parameters. It is compiled when the isolate starts. */
 export const NoQuery = compiled(z.strictObject({}));
 
-/** Schema of the body of an operation that takes no body: it accepts any value and returns null. */
+/** Schema of the body of an operation that takes no body: it accepts any value and gives null. */
 export const NoBody = z.pipe(
   z.unknown(),
   z.transform(() => null),
@@ -22,7 +22,7 @@ export const NoBody = z.pipe(
 interface Declaration<Param, Query, Body> {
   /** Permission that the caller must have. */
   readonly access: Permission;
-  /** Rate limit that counts the calls of accounts. Absent when the calls are not counted. */
+  /** Rate limit that counts the calls of each account. Absent when the calls are not counted. */
   readonly rateLimit?: AccountLimit;
   /**
    * Names of the ids on which the operation acts, e.g. `id` for a task and `account` for an account. Absent when
@@ -33,16 +33,16 @@ interface Declaration<Param, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   /**
-   * States that a repeated call with the same `Idempotency-Key` changes nothing. Absent for an operation that ignores
-   * the key.
+   * True for an operation that does nothing more when a call is repeated with the same `Idempotency-Key`. Absent for an
+   * operation that ignores this key.
    */
   readonly takesIdempotencyKey?: true;
 }
 
 /**
- * Something that the relay does for a caller, e.g. cancelling a task. Routes, the console and the tools for agents
- * only read its input and write its result. They reach the function that does the work only through `perform`, so
- * that nobody can skip the checks.
+ * Something that the relay does for a caller, e.g. cancelling a task. Routes, the console and the MCP tools only read
+ * its input and write its result. They reach the function that does the work only through `perform`, so that its checks
+ * cannot be skipped.
  */
 export interface Operation<
   Name extends string,
@@ -51,7 +51,7 @@ export interface Operation<
   Body extends z.ZodMiniType,
   Result,
 > extends Declaration<Param, Query, Body> {
-  /** Name of the operation: the id of its route, and the name of its work in stack traces and log lines. */
+  /** Name of the operation: the id of its route, and its name in stack traces and log lines. */
   readonly name: Name;
   /**
    * Performs the operation after three checks, in this order: the caller has the permission, the rate limit permits
@@ -66,7 +66,7 @@ export interface Operation<
 }
 
 /**
- * The circumstances that an operation gets besides its input: the environment and configuration of the relay, and how
+ * What an operation gets in addition to its input: the environment and configuration of the relay, and facts about how
  * the call was made.
  */
 export interface Context {
@@ -75,24 +75,24 @@ export interface Context {
   /** Origin (scheme and host) to which the caller sent the call. */
   readonly origin: string;
   /**
-   * Rate limit that must not count this call, because the request that led to it has been counted already. Absent
+   * Rate limit that must not count this call, because it has already counted the request that led to the call. Absent
    * when there is none.
    */
   readonly counted?: AccountLimit | undefined;
   /**
-   * Checks again that the credential of the caller is valid. An operation that waits uses it, because the credential
-   * may be revoked during the wait. Absent for a credential that nobody can revoke.
+   * Checks again that the caller's credential is valid. An operation that waits calls it, because the credential may be
+   * revoked during the wait. Absent for a credential that cannot be revoked.
    * @throws Problem `unauthenticated` when the credential was revoked.
    */
   readonly requireCurrent?: (() => Promise<void>) | undefined;
 }
 
-/** Input of an operation that is not checked yet, as a route, the console or a tool has found it. */
+/** Input of an operation before it is checked, as it comes from a route, the console or an MCP tool. */
 export interface Given<Param extends string, Query, Body> {
   readonly params: Readonly<Record<Param, string>>;
   /** Parameters of the call. Absent when there are none. */
   readonly query?: Fields<Query> | Unread;
-  /** Fields of the call's body. Absent when the body has none. */
+  /** Fields of the call's body. Absent when there are none. */
   readonly body?: Fields<Body> | Unread;
   readonly idempotencyKey?: string | null;
 }
@@ -103,8 +103,8 @@ type Fields<Schema> = Schema extends z.ZodMiniType
   : never;
 
 /**
- * Input that is read only when it is needed, after the earlier checks have passed. A call that these checks refuse is
- * thus answered with their problem, even when its input is invalid.
+ * Input that is read only after the earlier checks have passed. A call that fails one of these is thus refused for that
+ * reason, even when its input is invalid too.
  */
 export class Unread {
   readonly read: () => unknown;
@@ -124,7 +124,7 @@ export interface Call<Param extends string, Query, Body> extends Omit<Context, "
   readonly params: Readonly<Record<Param, string>>;
   readonly query: Query;
   readonly body: Body;
-  /** `Idempotency-Key` of the call. Null means that the caller gave none, or that the operation ignores the key. */
+  /** `Idempotency-Key` of the call. Null when the caller gave none, or when the operation ignores the key. */
   readonly idempotencyKey: string | null;
 }
 
@@ -175,7 +175,7 @@ export function operation<
   };
 }
 
-/** Sets the name that a function has in stack traces, because minifying would remove it, and returns the function. */
+/** Sets the name that a function has in stack traces, which minifying would remove, and returns the function. */
 export function named<F extends (...args: never) => unknown>(name: string, run: F): F {
   return Object.defineProperty(run, "name", { value: name });
 }
@@ -186,7 +186,7 @@ async function inputOf(given: object | undefined): Promise<unknown> {
 
 /**
  * Checks an `Idempotency-Key`, and returns it.
- * @throws Problem `invalid_request` when it is not 1 to 255 printable ASCII characters.
+ * @throws Problem `invalid_request` unless it has 1 to 255 printable ASCII characters.
  */
 function requireIdempotencyKey(key: string): string {
   if (/^[\x20-\x7E]{1,255}$/.test(key)) return key;
@@ -233,8 +233,7 @@ function requireAccountId(text: string, caller: Caller): string {
 
 /**
  * Checks the id of a task, and returns it in lower case.
- * @throws Problem `unknown_task` when the text is not a task id. The answer is the same as for a task that does not
- * exist.
+ * @throws Problem `unknown_task`, as for a task that does not exist, when the text is not a task id.
  */
 function requireTaskId(text: string): string {
   const id = TaskId.safeParse(text);

@@ -82,7 +82,7 @@ pages.onError((error) => {
 });
 
 /**
- * Returns the answer to a request for a page, or for a file that pages load.
+ * Returns the response to a browser's request for a page, or for a file that pages load.
  * @throws Problem when the page cannot be shown, e.g. `not_found` when the console has no such page.
  */
 export async function answerBrowser(request: Request, env: Env): Promise<Response> {
@@ -98,8 +98,8 @@ export async function answerProblem(problem: Problem, refused: Refused): Promise
 }
 
 /**
- * Returns the response with the headers of documents, compressed if the browser accepts that. A redirect needs the
- * headers too: browsers compare the `Cross-Origin-Opener-Policy` of each answer on the way to a page.
+ * Returns the response with the headers of documents, compressed if the browser accepts this. A redirect needs the
+ * headers too, because browsers compare the `Cross-Origin-Opener-Policy` of all responses on the way to a page.
  */
 function forBrowser(response: Response, request: Request): Response {
   for (const [name, value] of Object.entries(DOCUMENT_HEADERS)) response.headers.set(name, value);
@@ -107,9 +107,9 @@ function forBrowser(response: Response, request: Request): Response {
 }
 
 /**
- * Returns the response with the header that makes workerd compress it, when the browser accepts gzip. (Cloudflare
- * compresses even without this header.) Cloudflare and `wrangler dev` replace the header `Accept-Encoding` of the
- * browser, and keep its original value in `cf.clientAcceptEncoding`.
+ * Returns the response with the header that makes workerd compress it, if the browser accepts gzip. (Cloudflare
+ * compresses even without this header.) Cloudflare and `wrangler dev` replace the browser's header `Accept-Encoding`,
+ * and keep its original value in `cf.clientAcceptEncoding`.
  */
 function compressed(response: Response, { headers, cf }: Request): Response {
   const accepted = cf?.["clientAcceptEncoding"] ?? headers.get("Accept-Encoding");

@@ -60,7 +60,7 @@ it.each([
   },
 );
 
-it("in the console an operator creates an account, grants it credits, and books nothing more when the same grant is sent again", async () => {
+it("in the console, an operator creates an account and grants it credits; the same grant sent again is not booked a second time", async () => {
   const page = await openPage(relay.url);
   await logIn(page, "/accounts");
   expect(await page.locator("#account-acme").innerText()).toContain("1,940");
@@ -85,7 +85,7 @@ it("in the console an operator creates an account, grants it credits, and books 
   expect(await ledger(page).count()).toBe(1);
 });
 
-it("when the console refuses a grant, it shows the form again, with the typed values and with the fault beside the wrong field", async () => {
+it("when the console refuses a grant, it shows the form again, with the typed values, and with the fault next to the wrong field", async () => {
   const page = await openPage(relay.url, { expected: [/status of 400/] });
   await logIn(page, "/accounts/other");
   const grant = await opened(page, "Grant credits");
@@ -114,7 +114,7 @@ it("the console's ledger shows the balance after each entry, links a charge to i
   expect(await ledger(page).last().innerText()).toContain("<script>alert(1)</script>U+202E");
 });
 
-it("the console shows a new API key of an account once; with this key one can log in and see this account only, until the key is revoked", async () => {
+it("the console shows a new API key of an account once; a login with this key shows this account only, and stops working when the key is revoked", async () => {
   const page = await openPage(relay.url, { expected: [/status of 404/] });
   await logIn(page, "/accounts/other");
   const create = await opened(page, "Create a key");
@@ -165,7 +165,7 @@ it("the console imports an API key by its SHA-256 hash, shows an account's callb
   expect(await page.getByText("Previous (no. 1)").isVisible()).toBe(true);
 });
 
-it("the console's overview of an account shows a change of its newest open task without a reload, and ends its waiting request while its tab is hidden", async () => {
+it("the console's overview of an account shows a change of its newest open task without a reload, and ends its waiting request while the browser tab is hidden", async () => {
   const { json } = await relay.client.ask("POST", "/v1/accounts/acme/keys", {});
   const page = await openPage(relay.url);
   await logIn(page, "/", z.object({ key: z.string() }).parse(json).key);

@@ -15,7 +15,7 @@ const vars = { ...LOCAL_VARS, SANDBOX: "true", FAL_KEY: "browser-test-fal-key" }
 const relay = await forThisFile(Workerd.start({ vars }));
 const receiver = await forThisFile(Receiver.start());
 
-it("in Chromium, a page with the client registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks", async () => {
+it("in Chromium, a page that loads the relay's client registers, reports, awaits and cancels tasks of a running relay, and verifies callbacks", async () => {
   const input = await scenarioInput(relay, receiver);
   const { outputFiles } = await build({
     entryPoints: [join(ROOT, "test/process/client/scenario.ts")],

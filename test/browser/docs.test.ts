@@ -27,7 +27,7 @@ it.each([
   },
 );
 
-it("the filter of the API reference leaves only entries with the typed words, also in the table of contents, until it is cleared", async () => {
+it("the filter of the API reference hides all entries without the typed words, also in the table of contents, until the filter is cleared", async () => {
   const page = await openPage(relay.url);
   await page.goto("/docs");
   const sections = page.locator("[data-entry]:visible");
@@ -44,7 +44,7 @@ it("the filter of the API reference leaves only entries with the typed words, al
   await expect.poll(() => sections.count()).toBe(all);
 });
 
-it("the API reference copies an example by a click and switches between light and dark colours, which the next page keeps", async () => {
+it("the API reference copies an example at a click, and switches between light and dark colours, which the next page keeps", async () => {
   const permissions = ["clipboard-read", "clipboard-write"];
   const page = await openPage(relay.url, { context: { colorScheme: "light", permissions } });
   await page.goto("/docs#readTask");

@@ -44,7 +44,7 @@ async function logIn(page: Page, path = "/"): Promise<void> {
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 }
 
-it("the console's login focuses the key field, refuses a wrong key and with the right one opens the requested page; a logout removes its cookie", async () => {
+it("the console's login page focuses the key field, refuses a wrong key and, given the right one, opens the requested page; a logout removes the cookie", async () => {
   const page = await open(401);
   await page.goto("/?since=1");
   expect(await page.locator("#key:focus").count()).toBe(1);
@@ -63,7 +63,7 @@ it("the console's login focuses the key field, refuses a wrong key and with the 
   expect(await page.context().cookies()).toEqual([]);
 });
 
-it("a link on another site to a console page opens the page for a logged-in user, and the login for anybody else", async () => {
+it("a link on another site to a console page opens that page for a logged-in user, and the login page for anybody else", async () => {
   const page = await open();
   await page.goto(chat.origin);
   await page.getByRole("link").click();
@@ -77,7 +77,7 @@ it("a link on another site to a console page opens the page for a logged-in user
   expect(page.url()).toBe(`${origin}/?from=chat`);
 });
 
-it("a form on another site that posts to the console changes nothing", async () => {
+it("a form on another site that is sent to the console changes nothing", async () => {
   const page = await open(403);
   await logIn(page);
   await page.goto(chat.origin);
@@ -87,7 +87,7 @@ it("a form on another site that posts to the console changes nothing", async () 
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 });
 
-it("when a user's login has ended, an open page of the console keeps its data and says at its next refresh that the login has ended", async () => {
+it("when a user's login has ended, an open page of the console keeps its data, and at its next refresh says that the login has ended", async () => {
   const page = await open(401);
   await logIn(page);
   await page.context().clearCookies();
@@ -100,7 +100,7 @@ it("when a user's login has ended, an open page of the console keeps its data an
   expect(await page.getByRole("heading", { name: "Overview" }).isVisible()).toBe(true);
 });
 
-it("a console form says when no answer comes or the login has ended, keeps the typed values, and can be sent after a login in another tab", async () => {
+it("when the relay does not answer or the login has ended, a console form says so, keeps the typed values, and can be sent after a login in another tab", async () => {
   const expected = [/status of 401/, /ERR_INTERNET_DISCONNECTED/];
   const page = await openPage(origin, { expected });
   const context = page.context();
@@ -148,7 +148,7 @@ it("a browser transfers at most 30 KiB to show the console's login page, and at 
 });
 
 it.each(["light", "dark"] as const)(
-  "the console's login after a wrong key and its page for an unknown URL are accessible in %s colours, and not too wide for a phone",
+  "the console's login page after a wrong key, and its page for an unknown URL, are accessible in %s colours and not too wide for a phone",
   async (colorScheme) => {
     const context = { colorScheme, viewport: { width: 360, height: 740 } };
     const page = await openPage(origin, { context, expected: [/status of 40[14]/] });

@@ -46,7 +46,7 @@ export async function drive({ url, key, mode }) {
 }`;
 
 it.each(["modern", "legacy"] as const)(
-  "in Chromium, an MCP client of the %s protocol in a page of another site calls a tool, and can read that a wrong key is refused",
+  "in Chromium, an MCP client of the %s protocol in a page of another site can call a tool, and can read the refusal of a wrong key",
   async (mode) => {
     const { outputFiles } = await build({
       stdin: { contents: SCRIPT, resolveDir: ROOT },

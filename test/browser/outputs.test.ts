@@ -133,7 +133,7 @@ async function playDirectly(link: string): Promise<void> {
   await vi.waitUntil(seen('"kEnded"'), SOON);
 }
 
-it("Chromium plays a kept video on the console's page of its task, in a page of another site, and opened directly, when the upstream's link has died", async () => {
+it("after the upstream's link to a video has expired, Chromium plays the relay's copy: on the task's console page, on a page of another site, and opened directly", async () => {
   const page = await openPage(relay.url);
   await page.goto("/login");
   const { id, link } = await kept("fox.webm", await filmed(page));
@@ -168,7 +168,7 @@ it.each([
       `<svg xmlns="http://www.w3.org/2000/svg"><script href="${url}"/><image href="${url}"/></svg>`,
   ],
 ])(
-  "Chromium saves an %s that an upstream has generated, and runs and loads nothing of it",
+  "Chromium saves an %s that an upstream has generated as a file, and neither runs nor loads anything in it",
   async (_, name, textOf) => {
     const text = textOf(`${site.origin}${BEACON}`);
     const { link } = await kept(name, Buffer.from(text));

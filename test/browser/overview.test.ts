@@ -88,7 +88,7 @@ it("the console shows times in the reader's time zone until the reader chooses U
   expect(await page.locator(".topbar-end > [data-zone]").textContent()).toBe("UTC");
 });
 
-it("the console's overview is refreshed after half a minute without a reload of the page, and an open dialog stays open", async () => {
+it("after half a minute the console's overview is refreshed without a reload of the page, and an open dialog stays open", async () => {
   const page = await openOverview({});
   await page.clock.install();
   await page.reload();
@@ -107,7 +107,7 @@ it("the console's overview is refreshed after half a minute without a reload of 
   expect(await page.getByRole("dialog", { name: "The same from the API" }).isVisible()).toBe(true);
 });
 
-it("the console's overview sends no request while its tab is hidden or its reader idle for half an hour, and is refreshed afterwards", async () => {
+it("the console's overview sends no request while its tab is hidden or its reader has been idle for half an hour, and is refreshed afterwards", async () => {
   const page = await openOverview({});
   await page.clock.install();
   await page.reload({ waitUntil: "networkidle" });
@@ -129,7 +129,7 @@ it("the console's overview sends no request while its tab is hidden or its reade
   expect(await live.innerText()).toBe("Live");
 });
 
-it("while the relay cannot be reached, the console's overview keeps its data and says of which time they are; later it refreshes itself again", async () => {
+it("while the relay cannot be reached, the console's overview keeps its data and shows the time they are from; afterwards it refreshes itself again", async () => {
   const page = await openOverview({});
   const live = page.locator("[data-live]");
   await page.context().setOffline(true);

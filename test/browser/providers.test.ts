@@ -16,7 +16,7 @@ it.each([
   ["light", "desktop", { viewport: { width: 1280, height: 800 } }],
   ["dark", "phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the console's page of providers is accessible in %s colours, fits a %s, and shows connections and configuration without an API key",
+  "the console's page of providers is accessible in %s colours, fits the screen of a %s, and shows connections and configuration without any API key",
   async (colorScheme, _screen, settings) => {
     const page = await openPage(relay.url, { context: { ...settings, colorScheme } });
     await logIn(page, "/providers");

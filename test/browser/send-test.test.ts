@@ -22,7 +22,7 @@ it.each([
   ["light", "desktop", { viewport: { width: 1280, height: 800 } }],
   ["dark", "phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the console's page for test callbacks (%s, %s) sends a test callback signed for the chosen account, and shows its request and answer",
+  "the console's page for test callbacks (%s colours, %s) sends a test callback signed for the chosen account, and shows its request and the receiver's answer",
   async (colorScheme, _screen, settings) => {
     const url = receiver.at(`/${colorScheme}`, { kind: "answer", status: 503 });
     const page = await openPage(relay.url, { context: { ...settings, colorScheme } });

@@ -66,7 +66,7 @@ function openSite() {
   return openPage(site.origin, { origins: [relay.url], expected: [icon] });
 }
 
-it("the example page in docs/status-links.md, served by another site, shows the state of a task and then its result by its status link", async () => {
+it("the example page in docs/status-links.md, served by another site, uses a task's status link to show the state of the task and then its result", async () => {
   const { id, status_url } = await registered(204);
   statusUrl = status_url;
   const page = await openSite();
@@ -77,7 +77,7 @@ it("the example page in docs/status-links.md, served by another site, shows the 
   expect(await page.locator("#links a").getAttribute("href")).toBe(VIDEO);
 });
 
-it("a page of another site can wait for a task's end with the request in docs/status-links.md, read the task's ETag, and get a 304", async () => {
+it("a page of another site can wait for a task's end with the request shown in docs/status-links.md, read the task's ETag, and get a 304", async () => {
   const { id, status_url } = await registered(204);
   statusUrl = status_url;
   const page = await openSite();
@@ -99,7 +99,7 @@ it("a page of another site can wait for a task's end with the request in docs/st
   expect(statuses).toEqual([200, 304]);
 });
 
-it("an EventSource on a task's events gets the changes until the callback is delivered, and then ends by itself without reconnecting", async () => {
+it("a browser's EventSource on the events of a task gets each change until the callback is delivered, and then ends by itself without reconnecting", async () => {
   const { id, status_url } = await registered(500, 204);
   const page = await openSite();
   await page.goto("/order.js");
@@ -135,7 +135,7 @@ it.each([
   ["dark", { colorScheme: "dark" }],
   ["phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the button Share on a task's page in the console copies its status link, which shows the task to a browser without a login (%s)",
+  "the button Share on a task's page in the console copies the task's status link, which shows the task to a browser without a login (%s)",
   async (_, context) => {
     const { id, status_url } = await registered(204);
     const permissions = ["clipboard-read", "clipboard-write"];

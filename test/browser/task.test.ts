@@ -47,7 +47,7 @@ async function openTask(id: string, context: TabOptions["context"] = {}): Promis
   return page;
 }
 
-it("the console's page of a task shows the task's changes from pending to failed attempts without a reload and without an index", async () => {
+it("without a reload, and without a search index, the console's page of a task follows the task from pending to its failed callback attempts", async () => {
   const id = await registered("/watched", 503);
   const page = await openTask(id);
   await page.getByText("Waits for the result.").waitFor();
@@ -68,7 +68,7 @@ it("the console's page of a task shows the task's changes from pending to failed
   expect(await page.locator(".timeline").textContent()).toContain("Redelivery 1");
 });
 
-it("the console's page of an open task waits for a change with one request, ends that request when its tab is hidden, and sends it again when the tab is shown", async () => {
+it("the console's page of an open task waits for a change in one request, ends the request when its tab is hidden, and sends it again when the tab is shown", async () => {
   const id = await registered("/hidden", 204);
   const page = await openTask(id);
   const refreshes = new Refreshes(page);
@@ -88,7 +88,7 @@ it.each([
   ["dark", { colorScheme: "dark" }],
   ["phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the console's page of a task with hostile texts is accessible, names invisible characters and runs no script of these texts (%s)",
+  "the console's page of a task whose texts are an attack is accessible, names invisible characters and runs no script in these texts (%s)",
   async (_, context) => {
     const metadata = { note: HOSTILE };
     const id = await registered("/hostile", 500, { model: HOSTILE.slice(1), metadata });
@@ -112,7 +112,7 @@ it("the console's page of a task copies a summary of the task for an incident re
   await page.getByText(`curl -gfsS ${relay.url}/v1/tasks/${id}`).waitFor();
 });
 
-it("the console's signature doctor shows the exact request of a callback, and names what differs in the request that a server received", async () => {
+it("the signature check on a task's console page shows the exact request of a callback, and names what differs in the request that a server has received", async () => {
   const id = await registered("/doctor", 204);
   await fail(id, "Refused.");
   await relay.client.settled(id);

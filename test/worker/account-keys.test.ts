@@ -22,7 +22,7 @@ async function keysOf(account: string) {
   return Keys.parse(await (await call(`/v1/accounts/${account}/keys`)).json()).data;
 }
 
-it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the path shows only its id, name, prefix, label, role and times", async () => {
+it("POST /v1/accounts/{account}/keys returns a generated key in full only once; GET shows only its id, name, prefix, label, role and times", async () => {
   const account = await anAccount();
   const response = await make(account, { label: "production" });
   expect([response.status, response.headers.get("Cache-Control")]).toEqual([201, "no-store"]);
@@ -45,7 +45,7 @@ it("POST /v1/accounts/{account}/keys returns a generated key once; GET of the pa
   expect(text).not.toContain(await sha256Hex(key));
 });
 
-it("POST /v1/accounts/{account}/keys generates a different working key for each request without a label", async () => {
+it("two requests without a label to POST /v1/accounts/{account}/keys generate two different keys, which both work", async () => {
   const account = await anAccount();
   const keys = [await aKey(account), await aKey(account)];
   expect(new Set(keys.map(({ key }) => key)).size).toBe(2);
@@ -53,7 +53,7 @@ it("POST /v1/accounts/{account}/keys generates a different working key for each 
   expect((await keysOf(account)).map(({ label }) => label)).toEqual([null, null]);
 });
 
-it("POST /v1/accounts/{account}/keys imports a client's key by its SHA-256 hash, even when the key contains the id of another account", async () => {
+it("POST /v1/accounts/{account}/keys imports an existing key by its SHA-256 hash, even when the key contains the id of another account", async () => {
   const account = await anAccount();
   const { key, view } = await anImportedKey(account, `trk_somebody_${crypto.randomUUID()}`);
   expect(view).toMatchObject({ id: ID, label: "old", created_at: START_S });
@@ -62,7 +62,7 @@ it("POST /v1/accounts/{account}/keys imports a client's key by its SHA-256 hash,
   expect(await statusFor(account, `${key}x`)).toBe(401);
 });
 
-it("importing the same hash twice returns the same API key, and answers 409 when the second request asks for another role", async () => {
+it("importing the same hash twice returns the same API key, and gets 409 when the second request asks for another role", async () => {
   const account = await anAccount();
   const { id, key } = await anImportedKey(account);
   pass(5000);
@@ -72,7 +72,7 @@ it("importing the same hash twice returns the same API key, and answers 409 when
   expect(await keysOf(account)).toMatchObject([{ id, role: "full" }]);
 });
 
-it('POST /v1/accounts/{account}/keys with the role "read" makes a generated or imported key that may read, but may not send test callbacks', async () => {
+it('POST /v1/accounts/{account}/keys with the role "read" makes a generated or imported key that may read but not send test callbacks', async () => {
   const account = await anAccount();
   const foreign = aForeignKey();
   const response = await make(account, { role: "read" });
@@ -86,7 +86,7 @@ it('POST /v1/accounts/{account}/keys with the role "read" makes a generated or i
   }
 });
 
-it("when an import of an API key failed between its writes to two Durable Objects, it is completed by repeating the request", async () => {
+it("an import of an API key that failed between its writes to two Durable Objects is completed when the request is repeated", async () => {
   const account = await anAccount();
   const key = aForeignKey();
   failOnce("addListedKey");
@@ -108,7 +108,7 @@ it.each([
   ["imported", anImportedKey],
   ["generated", aKey],
 ])(
-  "POST /v1/accounts/{account}/keys answers 409 to the import of a key that was %s by another account",
+  "POST /v1/accounts/{account}/keys answers 409 when a key is imported that was %s by another account",
   async (_, making) => {
     const [owner, thief] = [await anAccount(), await anAccount()];
     const { key } = await making(owner);
@@ -151,7 +151,7 @@ it.each(
     ] as const,
   ]),
 )(
-  "when DELETE /v1/accounts/{account}/keys/{key} of %s key fails %s, a repeated request completes it",
+  "when DELETE /v1/accounts/{account}/keys/{key} of %s key fails %s, repeating the request completes the deletion",
   async (_, __, making, method) => {
     const account = await anAccount();
     const { id, key } = await making(account);
@@ -189,7 +189,7 @@ it("DELETE /v1/accounts/{account}/keys/{key} takes effect at once for a key that
   expect(await statusFor(account, key)).toBe(401);
 });
 
-it("when a DELETE of an API key fails half-way, another account can import the key, and repeating the DELETE leaves that import valid", async () => {
+it("when a DELETE of an API key fails half-way, another account can import the key; repeating the DELETE then leaves that account's key valid", async () => {
   const [first, second] = [await anAccount(), await anAccount()];
   const { id, key } = await anImportedKey(first);
   failOnce("removeKey");
@@ -199,7 +199,7 @@ it("when a DELETE of an API key fails half-way, another account can import the k
   expect(await statusFor(second, key)).toBe(200);
 });
 
-it("DELETE /v1/accounts/{account}/keys/{key} leaves no working key when the same key is imported during the revocation", async () => {
+it("DELETE /v1/accounts/{account}/keys/{key} leaves no working key even when the same key is imported while it is being revoked", async () => {
   const account = await anAccount();
   const { id, key } = await anImportedKey(account);
   vi.spyOn(AccountObject.prototype, "removeKey").mockImplementationOnce(async () => {
@@ -209,7 +209,7 @@ it("DELETE /v1/accounts/{account}/keys/{key} leaves no working key when the same
   expect(await statusFor(account, key)).toBe(401);
 });
 
-it("DELETE /v1/accounts/{account}/keys/{key} gives the same 404 answer for unknown keys, revoked keys and keys of other accounts", async () => {
+it("DELETE /v1/accounts/{account}/keys/{key} gives the same 404 response for unknown keys, revoked keys and keys of other accounts", async () => {
   const [account, other] = [await anAccount(), await anAccount()];
   const { id } = await aKey(account);
   const { id: foreign } = await aKey(other);

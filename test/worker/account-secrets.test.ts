@@ -61,7 +61,7 @@ function verifies({ body, headers }: Sent, secret: string): boolean {
   return verdicts[0] === true;
 }
 
-it("GET /v1/accounts/{account}/signing-secrets shows operator and owner the account's secret, which no other account nor the relay has", async () => {
+it("GET /v1/accounts/{account}/signing-secrets shows the operator and the account a secret that differs from those of other accounts and the relay", async () => {
   const [account, other] = [await anAccount(), await anAccount()];
   const { key } = await aKey(account);
   const path = `/v1/accounts/${account}/signing-secrets`;
@@ -76,7 +76,7 @@ it("GET /v1/accounts/{account}/signing-secrets shows operator and owner the acco
   expect(relays).toContain(secrets.public_keys[0]);
 });
 
-it("a callback of a task with an account verifies with the account's secret, not with another account's or the relay's", async () => {
+it("the signature of a callback of an account's task is valid under that account's secret, and not under another account's or the relay's", async () => {
   const [account, other] = [await anAccount(), await anAccount()];
   const callback = await callbackOf(await register({ account }));
   expect(verifies(callback, await newest(account))).toBe(true);
@@ -86,7 +86,7 @@ it("a callback of a task with an account verifies with the account's secret, not
   expect(relay.callbacks.map((secret) => verifies(callback, secret))).toEqual([false]);
 });
 
-it("the account's secret verifies a callback also when an event created the task, when the task has a price, and on redelivery", async () => {
+it("callbacks are signed with the account's secret also when an event created the task, when the task has a price, and on a redelivery", async () => {
   const account = await anAccount(10);
   const secret = await newest(account);
   const created = crypto.randomUUID();
@@ -102,7 +102,7 @@ it("the account's secret verifies a callback also when an event created the task
   }
 });
 
-it("a test callback is signed with the account's secret when the account orders the test, and not when the operator does", async () => {
+it("a test callback is signed with the account's secret when the account sends it, and not when the operator does", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const secret = await newest(account);
@@ -113,7 +113,7 @@ it("a test callback is signed with the account's secret when the account orders 
   expect(received.map((request) => verifies(request, secret))).toEqual([true, false]);
 });
 
-it("after a rotation of an account's signing secret, callbacks verify with the old and with the new secret, also of tasks created before it", async () => {
+it("after a rotation of an account's signing secret, callbacks verify with both the old and the new secret, even for tasks created before it", async () => {
   const account = await anAccount();
   const old = await newest(account);
   const [first, second] = [await register({ account }), await register({ account })];
@@ -129,7 +129,7 @@ it("after a rotation of an account's signing secret, callbacks verify with the o
   }
 });
 
-it("a callback does not verify with a secret of its account that two rotations had replaced before the task was created", async () => {
+it("a secret of an account that was replaced by two rotations before a task was created does not verify the task's callback", async () => {
   const account = await anAccount(10);
   const old = await newest(account);
   await rotate(account);
@@ -140,7 +140,7 @@ it("a callback does not verify with a secret of its account that two rotations h
   }
 });
 
-it("a callback of a task with an account verifies with both secrets of the account when the relay has two RELAY_SECRETs", async () => {
+it("while the relay has two RELAY_SECRETs, a callback of an account's task verifies with the account's secret derived from each of them", async () => {
   const account = await anAccount();
   const older = await secretsOf(account);
   const both = await secretsOf(account, TWO_SECRETS);
@@ -154,7 +154,7 @@ it("a callback of a task with an account verifies with both secrets of the accou
   expect(four.map((secret) => verifies(callback, secret))).toEqual([true, true, true, true]);
 });
 
-it("POST /v1/accounts/{account}/signing-secrets lists a new secret before the previous one, and no older ones", async () => {
+it("after rotations, POST /v1/accounts/{account}/signing-secrets lists the new secret first and then the previous one, but no older ones", async () => {
   const account = await anAccount();
   const first = await newest(account);
   const [second, ...before] = (await rotate(account)).callbacks;
@@ -165,7 +165,7 @@ it("POST /v1/accounts/{account}/signing-secrets lists a new secret before the pr
   expect(new Set([first, second, third]).size).toBe(3);
 });
 
-it("POST /v1/accounts/{account}/signing-secrets replaces the secret only once when the request is repeated with the same generation number", async () => {
+it("POST /v1/accounts/{account}/signing-secrets rotates the secret only once when a request with the same generation number is repeated", async () => {
   const account = await anAccount();
   const answers = [await rotate(account, { generation: 1 })];
   expect(await rotate(account, { generation: 1 })).toEqual(answers[0]);

@@ -47,7 +47,7 @@ it("POST /v1/accounts creates an account without credits and sets its alarm 28 d
   expect([ledger.alarm, profile.alarm]).toEqual([START + 28 * DAY_MS, null]);
 });
 
-it("POST /v1/accounts answers 200 to a repeated creation and changes nothing", async () => {
+it("POST /v1/accounts answers 200 when the account exists already, and changes nothing", async () => {
   const id = await anAccount(7);
   const before = await storageOf(id);
   pass(5000);
@@ -57,7 +57,7 @@ it("POST /v1/accounts answers 200 to a repeated creation and changes nothing", a
   expect(await storageOf(id)).toEqual(before);
 });
 
-it("the log names the key that created an account, once, also when the account was created by a request that failed half-way", async () => {
+it("the log names once the key that created an account, even if the request that created it failed half-way", async () => {
   const id = crypto.randomUUID();
   vi.spyOn(AccountObject.prototype, "createProfile").mockImplementationOnce(() => {
     throw new Error("planted failure");
@@ -71,7 +71,7 @@ it("the log names the key that created an account, once, also when the account w
   expect(lines.filter(({ event }) => event === line.event)).toMatchObject([line]);
 });
 
-it("POST /v1/accounts creates one account when two requests arrive at once", async () => {
+it("of two simultaneous requests to POST /v1/accounts with the same id, only one creates the account", async () => {
   const id = crypto.randomUUID();
   const answers = await Promise.all([1, 2].map(() => post("/v1/accounts", { id })));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]));
@@ -165,7 +165,7 @@ it("a registration or event that names an account that does not exist is refused
   expect((await report(event)).status).toBe(202);
 });
 
-it("an account object that cannot be reached makes every route that needs it answer 503 unavailable with Retry-After", async () => {
+it("when an account's Durable Object cannot be reached, every route that needs it answers 503 unavailable with Retry-After", async () => {
   const account = await anAccount(5);
   const { key } = await aKey(account);
   const stub = new Proxy({}, { get: () => lost });

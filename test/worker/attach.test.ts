@@ -25,7 +25,7 @@ function attachBody(id: string, body: unknown, bindings: object = env): Promise<
   return callWith(bindings, `/v1/tasks/${id}/upstream`, { body });
 }
 
-it("POST /v1/tasks/{id}/upstream answers with the task, which names the attached job to the operator and has the same deadline as before", async () => {
+it("POST /v1/tasks/{id}/upstream answers with the task, which shows the attached job to the operator and keeps its deadline", async () => {
   const task = await hooked({ provider: "ark", fields: { deadline_at: START_S + 3600 } });
   const response = await attach(task, "cgt-1");
   expect(response.status).toBe(200);
@@ -35,7 +35,7 @@ it("POST /v1/tasks/{id}/upstream answers with the task, which names the attached
   expect(answer).toEqual(await readHooked(task));
 });
 
-it("attaching a job schedules its first poll about a minute later, when the hook should have come, only if the provider's key is configured", async () => {
+it("attaching a job schedules a first poll about a minute later, when the hook should have come, but none if the provider's key is not configured", async () => {
   const keyed = await hooked({ provider: "ark", bindings: KEYED });
   const plain = await hooked({ provider: "ark" });
   await attach(keyed, "cgt-1");
@@ -50,7 +50,7 @@ it.each([
   ["PUBLIC_URL names localhost, to which no provider can send a hook", "http://localhost:8787"],
   ["PUBLIC_URL is not set, so that the task has got no hook URL", ""],
 ])(
-  "POST /v1/tasks/{id}/upstream schedules the first poll after about 4 s when %s",
+  "when %s, POST /v1/tasks/{id}/upstream schedules the first poll after about 4 s",
   async (_, PUBLIC_URL) => {
     const bindings = { ...KEYED, PUBLIC_URL };
     const id = await register();
@@ -62,7 +62,7 @@ it.each([
   },
 );
 
-it("POST /v1/tasks/{id}/upstream attaches a job to a task without provider and to one that an event created", async () => {
+it("POST /v1/tasks/{id}/upstream attaches a job to a task registered without a provider, and to a task that an event created", async () => {
   const registered = await register();
   const created = crypto.randomUUID();
   await report({ id: created, status: "processing", model: "m" });
@@ -72,7 +72,7 @@ it("POST /v1/tasks/{id}/upstream attaches a job to a task without provider and t
   }
 });
 
-it("POST /v1/tasks/{id}/upstream answers a repeated attachment with the same bytes and stores nothing", async () => {
+it("POST /v1/tasks/{id}/upstream answers a repeated attachment with the same bytes as before, and stores nothing", async () => {
   const task = await hooked({ provider: "ark", bindings: KEYED });
   const first = await (await attach(task, "cgt-1")).text();
   await expectUnchanged(task.id, async () => {
@@ -81,7 +81,7 @@ it("POST /v1/tasks/{id}/upstream answers a repeated attachment with the same byt
   });
 });
 
-it("POST /v1/tasks/{id}/upstream for a task that has ended answers 200 to its attached job and 409 task_settled to another job", async () => {
+it("for an ended task, POST /v1/tasks/{id}/upstream answers 200 when it names the job attached before, and 409 task_settled for another job", async () => {
   const task = await hooked({ provider: "ark" });
   await attach(task, "cgt-1");
   await finish(aCompletion(task.id));
@@ -118,7 +118,7 @@ it.each<[string, unknown, readonly string[]]>([
   ["an endpoint for a provider that has no endpoints", { ...JOB, endpoint: "a/b" }, ["/endpoint"]],
   ["an endpoint that contains '..'", { ...JOB, endpoint: "a/../b" }, ["/endpoint"]],
 ])(
-  "POST /v1/tasks/{id}/upstream answers 400, names the wrong field and changes nothing when the body has: %s",
+  "when its body has %s, POST /v1/tasks/{id}/upstream answers 400, names the wrong field and changes nothing",
   async (_, body, paths) => {
     const task = await hooked({ provider: "ark", bindings: KEYED });
     await expectUnchanged(task.id, async () => {
@@ -127,7 +127,7 @@ it.each<[string, unknown, readonly string[]]>([
   },
 );
 
-it("POST /v1/tasks/{id}/upstream accepts a job id of 512 characters in base64, and the poll's URL has it as one encoded path segment", async () => {
+it("POST /v1/tasks/{id}/upstream accepts a job id of 512 characters in base64, which is percent-encoded as one path segment in the poll's URL", async () => {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering("thank you"));
   outside.on("https://ark.", answering({ id: "another", status: "running" }));
@@ -141,14 +141,14 @@ it("POST /v1/tasks/{id}/upstream accepts a job id of 512 characters in base64, a
   expect(pathname).toBe(`/api/v3/contents/generations/tasks/${encodeURIComponent(id)}`);
 });
 
-it("POST /v1/tasks/{id}/upstream names the configured connections to providers in its error when the provider is unknown", async () => {
+it("when the provider is unknown, the error of POST /v1/tasks/{id}/upstream lists the connections that are configured", async () => {
   const body = { ...JOB, provider: "arc" };
   const text = await (await attachBody(crypto.randomUUID(), body, KEYED)).text();
   for (const name of ["ark", "ark-2", "replicate"]) expect(text).toContain(name);
   expect(text).not.toContain("test-only");
 });
 
-it("POST /v1/tasks/{id}/upstream requires fal's endpoint only when fal's key is configured", async () => {
+it("for a job of fal, POST /v1/tasks/{id}/upstream requires the field endpoint if fal's key is configured, and not otherwise", async () => {
   const keyed = await hooked({ provider: "fal", bindings: KEYED });
   expect(await refusal(await attach(keyed, "req-1"))).toEqual(invalid("/endpoint"));
   expect((await attach(keyed, "req-1", FAL)).status).toBe(200);

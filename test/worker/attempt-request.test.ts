@@ -34,7 +34,7 @@ async function requestOf(id: string, number: number, query = "", message: Messag
   return { ...rest, headers: Object.fromEntries(names) };
 }
 
-it("GET /v1/tasks/{id}/attempts/{number}/request returns what each attempt has sent, also when a redelivery has gone to another URL since", async () => {
+it("GET /v1/tasks/{id}/attempts/{number}/request returns what each attempt sent, even after a redelivery to another URL", async () => {
   const received = aReceiver(status(200));
   const id = await completed();
   pass(5_000);
@@ -55,7 +55,7 @@ it("GET /v1/tasks/{id}/attempts/{number}/request returns what each attempt has s
   });
 });
 
-it("GET /v1/tasks/{id}/attempts/{number}/request shows an account which of its secrets sign the request, and whether each is current", async () => {
+it("GET /v1/tasks/{id}/attempts/{number}/request shows an account with which of its secrets a request is signed, and whether each is still current", async () => {
   aReceiver(status(200));
   const account = await anAccount();
   const id = await completed({ account });
@@ -70,7 +70,7 @@ it("GET /v1/tasks/{id}/attempts/{number}/request shows an account which of its s
   expect(after.exact).toBe(true);
 });
 
-it("GET /v1/tasks/{id}/attempts/{number}/request says that the request is not the one that was sent when RELAY_SECRET has changed since", async () => {
+it("after RELAY_SECRET has changed, GET /v1/tasks/{id}/attempts/{number}/request says that the request it shows is not exactly the one that was sent", async () => {
   aReceiver(status(200));
   const id = await completed();
   const other = { ...env, RELAY_SECRET: "a-newer-test-only-secret-0123456789abcdef" };
@@ -78,7 +78,7 @@ it("GET /v1/tasks/{id}/attempts/{number}/request says that the request is not th
   expect(await answer.json()).toMatchObject({ exact: false });
 });
 
-it("GET /v1/tasks/{id}/attempts/{number}/request?fresh=true signs the request with the present time, but only for keys that may redeliver", async () => {
+it("GET /v1/tasks/{id}/attempts/{number}/request?fresh=true shows the request signed for the present time, and is allowed only to keys that may redeliver", async () => {
   const received = aReceiver(status(200));
   const account = await anAccount();
   const id = await completed({ account });
@@ -121,7 +121,7 @@ it.each([
   },
 );
 
-it("POST /v1/tasks/{id}/verify judges the callback that a server received as valid, as stale when it is too old, or as invalid with the fault", async () => {
+it("POST /v1/tasks/{id}/verify says whether a callback that a server received is valid, stale (too old) or invalid, and names the fault", async () => {
   const received = aReceiver(status(500));
   const id = await completed();
   const { headers, body } = requestAt(received, 0);
@@ -140,7 +140,7 @@ it("POST /v1/tasks/{id}/verify judges the callback that a server received as val
   });
 });
 
-it("POST /v1/tasks/{id}/verify says so when a received callback is signed with the secret for events instead of one for callbacks", async () => {
+it("POST /v1/tasks/{id}/verify says so when a received callback is signed with the secret for events instead of a secret for callbacks", async () => {
   aReceiver(status(200));
   const id = await completed();
   const { headers, body } = await requestOf(id, 1);
@@ -156,7 +156,7 @@ it("POST /v1/tasks/{id}/verify says so when a received callback is signed with t
   expect(verdict).not.toHaveProperty("account");
 });
 
-it("the second callback attempt of a task is shown with its delay after its planned time and its time after the end of the task", async () => {
+it("GET of a task shows for its second callback attempt how late it was after its planned time, and how long after the end of the task it came", async () => {
   aReceiver(status(500));
   const id = await completed();
   await wake(id, 180_040);

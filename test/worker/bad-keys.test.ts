@@ -73,7 +73,7 @@ async function accountObjects() {
 }
 
 it.each(JUNK)(
-  "a request with a key %s gets the same 401 answer as a wrong operator key, and stores nothing about the key",
+  "a request with a key %s gets the same 401 response as a wrong operator key, and nothing about the key is stored",
   async (_, make) => {
     const expected = await challenge("a-wrong-operator-key");
     expect(expected).toMatchObject({ status: 401, scheme: expect.stringMatching(/^Bearer/) });
@@ -92,7 +92,7 @@ it("an account key is accepted only as a whole Bearer token, not in another sche
   expect(await challenge(null, `bearer ${good}`)).toMatchObject({ status: 200 });
 });
 
-it("a request with an unknown API key creates no Durable Object besides the 16 that store hashes of keys, and stores nothing in these", async () => {
+it("a request with an unknown API key creates no Durable Object except the 16 that hold hashes of keys, and stores nothing in them", async () => {
   const before = await accountObjects();
   for (let count = 0; count < 20; count++) {
     const name = crypto.randomUUID();
@@ -141,7 +141,7 @@ const wrongKeys = [
 ] as const;
 
 it.each(guarded.map((route) => [route.method, route.path] as const))(
-  "%s %s compares the SHA-256 of a wrong bearer key with that of every operator key in constant time, however much of the key is right",
+  "%s %s compares the hash of a wrong key with that of every operator key in constant time, whatever part of the key is right",
   async (method, path) => {
     const asked = path.replaceAll(/\{\+?\w+\}/g, "00000000-0000-4000-8000-000000000000");
     const seen = [];
@@ -156,14 +156,14 @@ it.each(guarded.map((route) => [route.method, route.path] as const))(
   },
 );
 
-it("a request with an operator key computes one SHA-256, that of the sent key, because those of the configured keys are cached", async () => {
+it("a request with an operator key computes only one SHA-256 hash, that of the sent key, because the hashes of the configured keys are cached", async () => {
   await call("/healthz");
   const digest = vi.spyOn(crypto.subtle, "digest");
   expect((await call("/healthz")).status).toBe(200);
   expect(digest).toHaveBeenCalledOnce();
 });
 
-it("a wrong bearer key that resembles an account key is looked up by its hash, without a call to the account's object", async () => {
+it("a wrong key that resembles an account's key is looked up by its hash, without a call to that account's object", async () => {
   const names = calledAccountObjects();
   for (const [, wrong] of wrongLike(good)) {
     expect((await call(`/v1/accounts/${account}`, { key: wrong })).status).toBe(401);
@@ -172,7 +172,7 @@ it("a wrong bearer key that resembles an account key is looked up by its hash, w
   expect(names.filter((name) => name.includes(account))).toEqual([]);
 });
 
-it("a wrong token in a hook URL is compared in constant time with the right token under every RELAY_SECRET, however much of it is right", async () => {
+it("a wrong token in a hook URL is compared in constant time with the right one under every RELAY_SECRET, whatever part of it is right", async () => {
   const { hookUrl } = await hooked({ provider: "ark" });
   const { pathname } = new URL(hookUrl);
   const token = pathname.split("/").at(-1) ?? "";
@@ -185,7 +185,7 @@ it("a wrong token in a hook URL is compared in constant time with the right toke
   }
 });
 
-it("a wrong event signature is compared in constant time with the right signature under every event secret, however much of it is right", async () => {
+it("a wrong event signature is compared in constant time with the right one under every event secret, whatever part of it is right", async () => {
   const body = JSON.stringify(aCompletion(await register()));
   const right = btoa("0123456789abcdef0123456789abcdef");
   for (const [, wrong] of wrongLike(right.slice(0, 42))) {

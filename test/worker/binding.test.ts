@@ -41,7 +41,7 @@ async function bound(path: string, message: BoundMessage = {}): Promise<Response
   throw new Error("the relay did not answer");
 }
 
-it("over a service binding, a Worker without a key may register, read and cancel tasks, as an operator whose key is named binding", async () => {
+it('over a service binding, a Worker without a key may register, read and cancel tasks as an operator whose key has the name "binding"', async () => {
   const answer = await bound("/v1/tasks", { body: { model: "seedance" } });
   expect(answer.status).toBe(201);
   const { id } = await taskOf(answer);
@@ -59,7 +59,7 @@ it("over a service binding, a Worker without a key may register, read and cancel
   expect(await entriesOf(account)).toMatchObject([{ booked_by: "binding" }]);
 });
 
-it("a submission over a service binding without a key is sent with the key of the connection, and its hook URL begins with PUBLIC_URL", async () => {
+it("a submission over a service binding without a key of the relay is sent with the connection's key, and its hook URL begins with PUBLIC_URL", async () => {
   const outside = anArk();
   const id = crypto.randomUUID();
   await restart(id, BINDINGS);
@@ -75,7 +75,7 @@ it("a submission over a service binding without a key is sent with the key of th
 });
 
 it.each(["https://relay", "http://127.0.0.1:8787", "https://attacker.example"])(
-  "without PUBLIC_URL, no link, hook URL or problem type begins with the origin %s that another Worker calls over a service binding",
+  "without PUBLIC_URL, no link, hook URL or problem type begins with the origin %s at which another Worker calls the relay over a service binding",
   async (origin) => {
     const outside = anArk();
     const send = (path: string, message: Message) =>
@@ -96,7 +96,7 @@ it.each(["https://relay", "http://127.0.0.1:8787", "https://attacker.example"])(
   },
 );
 
-it("a key in a request over a service binding limits the request: an account's key to its own tasks, an operator's read key to reading", async () => {
+it("over a service binding, a key limits its request as usual: an account's key to the account's tasks, an operator key with the role read to reading", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const [own, other] = [await register({ account }), await register()];
@@ -118,7 +118,7 @@ it.each<[string, string, Message]>([
   ["a wrong signature", "/v1/events", { body: {}, headers: { "webhook-signature": "v1,AAAA" } }],
   ["a wrong status token", `/v1/tasks/${crypto.randomUUID()}?token=st_1_2_3`, {}],
 ])(
-  "%s in a request over a service binding is refused with 401, as at the public address",
+  "%s in a request over a service binding is refused with 401, just as at the public address",
   async (_, path, message) => {
     const outside = anArk();
     expect(await refusal(await bound(path, { ...message, bindings: BINDINGS }))).toEqual(
@@ -147,7 +147,7 @@ it.each([
   "/outputs/a/1/b.mp4",
   "/hooks/ark/a/b",
 ])(
-  "the path %s does not exist over a service binding: 404 with a problem in JSON, also for a browser",
+  "over a service binding, the path %s does not exist: the response is 404 with a problem in JSON, even to a browser",
   async (path) => {
     const answer = await bound(path, { headers: { Accept: "text/html" } });
     expect(answer.headers.get("Content-Type")).toBe("application/problem+json");
@@ -155,7 +155,7 @@ it.each([
   },
 );
 
-it("over a service binding, a status link is answered with JSON, also for a browser, and /openapi.json with the description", async () => {
+it("over a service binding, a status link is answered with JSON, even to a browser, and /openapi.json with the API description", async () => {
   const body = { model: "seedance", callback_url: CALLBACK_URL };
   const { status_url: url = "" } = Registered.parse(
     await (await bound("/v1/tasks", { body })).json(),
@@ -167,7 +167,7 @@ it("over a service binding, a status link is answered with JSON, also for a brow
   expect(await description.json()).toMatchObject({ openapi: expect.any(String) });
 });
 
-it("while a variable is invalid, a request over a service binding gets 503 not_configured", async () => {
+it("while a configuration variable is invalid, a request over a service binding gets 503 not_configured", async () => {
   const bindings = { ...env, CALLBACK_TIMEOUT_S: "soon" };
   expect(await refusal(await bound("/v1/stats", { bindings }))).toMatchObject({
     status: 503,
@@ -175,7 +175,7 @@ it("while a variable is invalid, a request over a service binding gets 503 not_c
   });
 });
 
-it("the log line of a request that is refused over a service binding has the field via with the value binding", async () => {
+it("the log line of a request that is refused over a service binding has the value binding in its field via", async () => {
   const lines = await loggedBy(() => bound(`/v1/tasks/${crypto.randomUUID()}`));
   expect(lines).toMatchObject([
     { event: "request.refused", via: "binding", method: "GET", path: "/v1/tasks/:id", status: 404 },

@@ -55,23 +55,26 @@ it.each([
   ["without a Content-Length", {}],
   ["with a Content-Length that is no number", { "Content-Length": "many" }],
   ["with a negative Content-Length", { "Content-Length": "-1" }],
-])("a request body over the limit and %s is read only just past the limit", async (_, headers) => {
-  for (const path of PATHS) {
-    const { body, state } = endless();
-    expect(await refusal(await callWith(env, path, { body, headers }))).toEqual(TOO_LARGE);
-    expect(state.pulled).toBeGreaterThan(LIMIT);
-    expect(state.pulled).toBeLessThanOrEqual(LIMIT + 2 * CHUNK);
-    expect(state.canceled).toBe(true);
-  }
-});
+])(
+  "when a request body over the limit comes %s, the relay stops reading it soon after the limit and answers 413",
+  async (_, headers) => {
+    for (const path of PATHS) {
+      const { body, state } = endless();
+      expect(await refusal(await callWith(env, path, { body, headers }))).toEqual(TOO_LARGE);
+      expect(state.pulled).toBeGreaterThan(LIMIT);
+      expect(state.pulled).toBeLessThanOrEqual(LIMIT + 2 * CHUNK);
+      expect(state.canceled).toBe(true);
+    }
+  },
+);
 
-it("a request body over the limit is refused even when its Content-Length states a size within the limit", async () => {
+it("a request body over the limit is refused with 413 even when its Content-Length states a size within the limit", async () => {
   const headers = { "Content-Length": "8" };
   const body = sized(LIMIT + 1, crypto.randomUUID());
   expect(await refusal(await callWith(env, "/v1/events", { body, headers }))).toEqual(TOO_LARGE);
 });
 
-it("a request body is not read when the request has neither an API key nor a signature", async () => {
+it("the body of a request with neither an API key nor a signature is not read", async () => {
   const { body, state } = endless();
   expect((await callWith(env, "/v1/events", { body, key: null })).status).toBe(401);
   expect(state.pulled).toBe(0);
@@ -84,7 +87,7 @@ const SIGNED = {
   "webhook-signature": `v1,${"A".repeat(43)}=`,
 };
 
-it("the body of a signed event that is over the limit is read only just past the limit", async () => {
+it("when the body of a signed POST /v1/events is too large, the relay stops reading it soon after the limit and answers 413", async () => {
   const { body, state } = endless();
   const response = await callWith(env, "/v1/events", { body, key: null, headers: SIGNED });
   expect(await refusal(response)).toEqual(TOO_LARGE);
@@ -97,7 +100,7 @@ it.each([
   ["no time", { "webhook-timestamp": "now" }],
   ["no signature of version 1", { "webhook-signature": `v1a,${"A".repeat(43)}=` }],
   ["a signature that is no base64", { "webhook-signature": `v1,${"?".repeat(43)}=` }],
-])("the body of an event whose signature has %s is not read", async (_, changed) => {
+])("when the signature of an event has %s, its body is not read", async (_, changed) => {
   const { body, state } = endless();
   const headers = { ...SIGNED, ...changed };
   const response = await callWith(env, "/v1/events", { body, key: null, headers });
@@ -109,7 +112,7 @@ it.each([
   ["without a Content-Length", {}],
   ["with a Content-Length", { "Content-Length": "100" }],
 ])(
-  "a request body %s that does not end within 30 seconds is refused with 408",
+  "a request body %s that has not ended after 30 seconds is refused with 408",
   async (_, headers) => {
     const passTime = holdTimers(BODY_DEADLINE_MS);
     for (const path of PATHS) {

@@ -25,7 +25,7 @@ it.each([
   ["grants", give, { kind: "grant", ...GRANT }],
   ["adjustments", adjust, { kind: "adjustment", ...ADJUSTMENT }],
 ] as const)(
-  "POST /v1/accounts/{account}/%s answers 201 with booking and balance, and 200 with the same body to a repeat, which is not booked",
+  "POST /v1/accounts/{account}/%s answers 201 with the booking and the balance; a repeated request gets 200 with the same body, and books nothing",
   async (_, book, { kind, ...order }) => {
     const account = await anAccount(20);
     const balance = 20 + order.amount;
@@ -46,7 +46,7 @@ it.each([
   ["an adjustment of another amount", adjust, ADJUSTMENT, { amount: 15 }],
   ["an adjustment for another reason", adjust, ADJUSTMENT, { reason: "Counted thrice" }],
 ] as const)(
-  "%s with the reference of an earlier booking is answered with 409 and not booked",
+  "%s with the reference of an earlier, different booking is answered with 409 and not booked",
   async (_, book, order, other) => {
     const account = await anAccount(20);
     await book(account, order);
@@ -55,7 +55,7 @@ it.each([
   },
 );
 
-it("the same reference may be used for a grant and an adjustment, and in two accounts", async () => {
+it("the same reference may be used for a grant and for an adjustment, and in two accounts", async () => {
   const { reference } = ADJUSTMENT;
   for (const account of [await anAccount(), await anAccount()]) {
     expect((await give(account, { reference, amount: 5 })).status).toBe(201);
@@ -64,7 +64,7 @@ it("the same reference may be used for a grant and an adjustment, and in two acc
   }
 });
 
-it("grants raise the balance up to 2^52, and adjustments change it down to -2^52 and up to 2^52", async () => {
+it("grants can raise the balance to at most 2^52, and adjustments can change it to anything from -2^52 to 2^52", async () => {
   const granted = await anAccount();
   expect((await give(granted, { reference: "to", amount: MAX })).status).toBe(201);
   expect(await refusal(await give(granted, GRANT))).toEqual(invalid("/amount"));
@@ -94,7 +94,7 @@ it.each([
   ["an adjustment of zero credits", adjust, { ...ADJUSTMENT, amount: 0 }, "/amount"],
   ["an adjustment without reason", adjust, { ...ADJUSTMENT, reason: undefined }, "/reason"],
 ] as const)(
-  "a booking in the ledger of an account is refused and not booked: %s",
+  "in the ledger of an account, %s is refused and not booked",
   async (_, book, body, path) => {
     const account = await anAccount(5);
     expect(await refusal(await book(account, body))).toEqual(invalid(path));
@@ -102,7 +102,7 @@ it.each([
   },
 );
 
-it("the registration of a task with a price is refused while the balance of its account is negative, until enough credits are granted", async () => {
+it("while an account's balance is negative, the registration of a task with a price is refused, until enough credits are granted", async () => {
   const account = await anAccount(10);
   await adjust(account, ADJUSTMENT);
   const refused = await post("/v1/tasks", priced(account, 1));
@@ -113,7 +113,7 @@ it("the registration of a task with a price is refused while the balance of its 
   expect(await balanceOf(account)).toBe(0);
 });
 
-it("an account's ledger books a charge and an adjustment below zero, both with the key's name, and then a refund", async () => {
+it("an account's ledger books a charge, an adjustment to a balance below zero, each with the name of its key, and then a refund", async () => {
   const received = aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);

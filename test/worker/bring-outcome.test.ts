@@ -32,7 +32,7 @@ function awayFor(ms: number) {
 
 const stateOf = async (id: string) => (await readSubmitted(id)).submission?.state;
 
-it('while the task\'s object cannot be reached for two seconds, the caller of an accepted submission waits, and gets the answer without "x-should-retry"', async () => {
+it("when the task's object cannot be reached for two seconds, the caller of an accepted submission waits, and gets the upstream's response without \"x-should-retry\"", async () => {
   anArk();
   const { id, headers } = named();
   const { bindings } = awayFor(2_000);
@@ -41,7 +41,7 @@ it('while the task\'s object cannot be reached for two seconds, the caller of an
   expect(await stateOf(id)).toBe("accepted");
 });
 
-it("while the task's object cannot be reached for 20 seconds, the caller gets the upstream's answer with the task's id; the outcome is stored afterwards", async () => {
+it("when the task's object cannot be reached for 20 seconds, the caller gets the upstream's response with the task's id, and the outcome is stored later", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const { bindings, goOn } = awayFor(20_000);
@@ -62,7 +62,7 @@ it("while the task's object cannot be reached for 20 seconds, the caller gets th
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("a caller gets the upstream's refusal of its submission while the task's object cannot be reached; the task is erased when it can be reached again", async () => {
+it("when the upstream refuses a submission and the task's object cannot be reached, the caller gets the refusal, and the task is erased later", async () => {
   anArk(answering({ error: { code: "InvalidParameter" } }, 400));
   const { id, headers } = named();
   const { bindings, goOn } = awayFor(20_000);
@@ -74,7 +74,7 @@ it("a caller gets the upstream's refusal of its submission while the task's obje
   await expect.poll(() => stored(id)).toEqual(NOTHING);
 });
 
-it("a repeated call stores the outcome of the submission that the first call could not store, and gets the upstream's answer", async () => {
+it("when the first call could not store the outcome of its submission, a repeated call stores it and gets the upstream's response", async () => {
   const outside = anArk();
   const { headers } = named();
   const { bindings, goOn } = awayFor(Infinity);
@@ -88,7 +88,7 @@ it("a repeated call stores the outcome of the submission that the first call cou
   goOn();
 });
 
-it("when an accepted submission's task object stays out of reach, the outcome counts as unknown once the time for the upstream's answer is over", async () => {
+it("when the task's object cannot be told that a submission was accepted, the outcome counts as unknown once the time for the upstream's response is over", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const { bindings, goOn, waited } = awayFor(Infinity);
@@ -100,7 +100,7 @@ it("when an accepted submission's task object stays out of reach, the outcome co
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("when a task learns of its accepted submission only after it failed, a repeated call gets 424 with the failed task, and not the answer of success", async () => {
+it("when a failed task learns too late that its submission was accepted, a repeated call gets 424 with the failed task instead of the upstream's response", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const { bindings, goOn } = awayFor(10_000);

@@ -4,7 +4,7 @@ import { callTasks } from "../../src/api/search/call-tasks.ts";
 
 const IDS = Array.from({ length: 120 }, (_, number) => `task-${number}`);
 
-it("a bulk request calls the Durable Object of every task, at most 50 of them at the same time", async () => {
+it("a request about many tasks calls the Durable Object of each task, at most 50 at the same time", async () => {
   const called: string[] = [];
   let open = 0;
   let mostOpen = 0;
@@ -21,7 +21,7 @@ it("a bulk request calls the Durable Object of every task, at most 50 of them at
   expect(mostOpen).toBe(50);
 });
 
-it("a bulk request calls the other tasks after an unexpected error of one, and fails as a whole when a task answers with a problem such as 503", async () => {
+it("a request about many tasks goes on after an unexpected error of one task, and fails as a whole when a task answers with a problem such as 503", async () => {
   const outcomes = await callTasks(IDS, async (id) => {
     if (id === "task-7") throw new Error("unreadable");
     return "done";

@@ -36,7 +36,7 @@ it.each([
   ["redirected", "sending", 307],
   ["rejected", "sending", 500],
 ])(
-  "a callback attempt has the outcome %s, and the callback the status %s, after an answer with the HTTP status %i",
+  "a callback attempt has the outcome %s, and its callback the status %s, after a response with the HTTP status %i",
   async (outcome, state, code) => {
     const due = state === "sending" ? { next_attempt_at: START_S + 180 } : {};
     expect(await callbackAfter(status(code))).toMatchObject({
@@ -52,7 +52,7 @@ it.each([
   ["unreachable", 530, 1016],
   ["rejected", 403, 1020],
 ])(
-  "a callback attempt has the outcome %s after an answer with the status %i and Cloudflare's error code %i",
+  "a callback attempt has the outcome %s after a response with the status %i and Cloudflare's error code %i",
   async (outcome, code, error) => {
     const callback = await callbackAfter(status(code, `error code: ${error}`));
     expect(callback).toMatchObject({
@@ -67,7 +67,7 @@ it("a callback attempt has the outcome unreachable and no status_code when the c
   expect(JSON.stringify(callback)).not.toContain("status_code");
 });
 
-it("a callback attempt answered with a redirect has the outcome redirected; the operator sees the target's host, to which nothing is sent", async () => {
+it("a callback attempt that gets a redirect has the outcome redirected; the operator sees the redirect's host, to which nothing is sent", async () => {
   const headers = { Location: "//elsewhere.example.net/", "Retry-After": "9".repeat(80) };
   const received = aReceiver(() => new Response("moved", { status: 307, headers }));
   const id = await completed();
@@ -106,7 +106,7 @@ it.each<[string, Answer, object]>([
   },
 );
 
-it("a callback attempt has the outcome blocked, and nothing is sent, when the callback_url has become forbidden since the registration", async () => {
+it("when a callback_url has become forbidden since the registration, the attempt has the outcome blocked, and nothing is sent", async () => {
   const received = aReceiver();
   const id = await register();
   await restart(id, { ...env, PUBLIC_URL: "https://client.example.net" });
@@ -121,7 +121,7 @@ it("a callback attempt has the outcome blocked, and nothing is sent, when the ca
   });
 });
 
-it("a callback attempt keeps the first 1 KiB of the receiver's answer as an excerpt, and reads at most 4 KiB of the answer", async () => {
+it("of a receiver's response to a callback, the relay reads at most 4 KiB and stores the first 1 KiB as an excerpt", async () => {
   const state = { pulled: 0, canceled: false };
   const endless: Answer = () =>
     new Response(
@@ -146,11 +146,11 @@ it("a callback attempt keeps the first 1 KiB of the receiver's answer as an exce
   expect(state.canceled).toBe(true);
 });
 
-it("a callback attempt is shown without an excerpt of the answer when the receiver's answer is empty", async () => {
+it("when a receiver's response to a callback is empty, the attempt is shown without an excerpt", async () => {
   expect(JSON.stringify(await callbackAfter(status(500)))).not.toContain("response_excerpt");
 });
 
-it("the stored excerpt of a receiver's answer has U+FFFD for bytes that are no text and for U+0000, and is never cut within a character", async () => {
+it("in the stored excerpt of a receiver's response, U+FFFD replaces U+0000 and bytes that are not text, and no character is cut in the middle", async () => {
   const bytes = new Uint8Array([0x22, 0xff, 0x00, 0x0a]);
   expect(await callbackAfter(() => new Response(bytes, { status: 400 }))).toMatchObject({
     attempts: [{ response_excerpt: '"\ufffd\ufffd\n' }],
@@ -161,7 +161,7 @@ it("the stored excerpt of a receiver's answer has U+FFFD for bytes that are no t
   });
 });
 
-it("POST /v1/callbacks/test sends one sample and returns its outcome, request and, to the operator, the response, and creates no object", async () => {
+it("POST /v1/callbacks/test sends one sample callback, returns its outcome, its request and, to the operator, the response, and creates no task", async () => {
   const received = aReceiver(status(409, "error code: 1001, and the receiver's own words"));
   const objects = await listDurableObjectIds(env.TASKS);
   const response = await post("/v1/callbacks/test", { callback_url: CALLBACK_URL });
@@ -188,7 +188,7 @@ it("POST /v1/callbacks/test sends one sample and returns its outcome, request an
   expect(await listDurableObjectIds(env.TASKS)).toHaveLength(objects.length);
 });
 
-it("POST /v1/callbacks/test does not show an account what the receiver has answered", async () => {
+it("POST /v1/callbacks/test does not show an account what the receiver answered", async () => {
   aReceiver(status(500, "the receiver's own words"));
   const { key } = await aKey(await anAccount());
   const response = await post("/v1/callbacks/test", { callback_url: CALLBACK_URL }, { key });
@@ -197,7 +197,7 @@ it("POST /v1/callbacks/test does not show an account what the receiver has answe
   expect(answer).not.toHaveProperty("response_excerpt");
 });
 
-it("POST /v1/callbacks/test sends a sample of a failure when status is failed", async () => {
+it("POST /v1/callbacks/test with the status failed sends the sample callback of a failed task", async () => {
   const received = aReceiver(status(204));
   const body = { callback_url: CALLBACK_URL, status: "failed" };
   const response = await post("/v1/callbacks/test", body);

@@ -75,7 +75,7 @@ const asked = (outside: Outside, jobId: string) =>
     .sentTo(`${API}/${jobId}`)
     .map(({ method, url }: Sent) => `${method} ${url.slice(API.length)}`);
 
-it("predictions.cancel cancels the task, asks the upstream once, and is answered with the prediction as it then is", async () => {
+it("a call of Replicate's predictions.cancel cancels the task, asks Replicate once, and returns the prediction, which is Replicate's job, as canceled", async () => {
   const { jobId, taskId, outside } = await aPrediction();
   const response = await cancel(jobId);
   expect(response.status).toBe(200);
@@ -92,7 +92,7 @@ it("predictions.cancel cancels the task, asks the upstream once, and is answered
   });
 });
 
-it("a read right before a cancellation does not keep the answer to it: the prediction is read again", async () => {
+it("when a job is read right before it is canceled, the response to the cancellation is not the earlier reading: the job is read again", async () => {
   const { jobId } = await aPrediction();
   expect(await (await callJob("replicate", `/v1/predictions/${jobId}`)).json()).toMatchObject({
     status: "processing",
@@ -103,7 +103,7 @@ it("a read right before a cancellation does not keep the answer to it: the predi
   });
 });
 
-it("an account that cancels its job by the SDK's own call gets its price back once, also when the call is repeated", async () => {
+it("an account that cancels its job by the upstream SDK's own call gets its price back once, even when the call is repeated", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { jobId, taskId, outside } = await aPrediction(key);
@@ -116,7 +116,7 @@ it("an account that cancels its job by the SDK's own call gets its price back on
   expect(asked(outside, jobId).filter((line) => line.startsWith("POST"))).toHaveLength(1);
 });
 
-it("a result that comes before the cancellation counts: nothing is refunded, and the answer is the finished prediction", async () => {
+it("when the result comes before the cancellation, nothing is refunded, and the response is the finished job", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { jobId, taskId, set, outside } = await aPrediction(key);
@@ -129,7 +129,7 @@ it("a result that comes before the cancellation counts: nothing is refunded, and
   expect(asked(outside, jobId)).not.toContain(`POST /${jobId}/cancel`);
 });
 
-it("a result that comes with the cancellation counts: the upstream says that the job had ended, and nothing is refunded", async () => {
+it("when the upstream answers a cancellation by saying that the job had ended, the result counts and nothing is refunded", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const ended = { status: "succeeded", output: VIDEO };
@@ -141,7 +141,7 @@ it("a result that comes with the cancellation counts: the upstream says that the
   expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`]);
 });
 
-it("a result that comes after a confirmed cancellation changes nothing: one refund, one failure", async () => {
+it("when a result comes after a confirmed cancellation, nothing changes: there is one refund and one failure", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { jobId, taskId, set } = await aPrediction(key);
@@ -154,7 +154,7 @@ it("a result that comes after a confirmed cancellation changes nothing: one refu
   expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`, `refund ${PRICE}`]);
 });
 
-it("another account, and an account for a job of the operator, cancel nothing: 404 in the upstream's form, without a request", async () => {
+it("another account, or an account for a job of the operator, cannot cancel a job: it gets 404 in the upstream's form, and no request is sent", async () => {
   const { key } = await aKey(await anAccount(100));
   const { key: foreign } = await aKey(await anAccount(100));
   const own = await aPrediction(key);
@@ -176,7 +176,7 @@ it("another account, and an account for a job of the operator, cancel nothing: 4
   expect(await readSubmitted(own.taskId, OFFERED)).toMatchObject({ status: "pending" });
 });
 
-it("an account neither cancels nor reads a job that the operator has submitted for it: 404, without a request", async () => {
+it("an account can neither cancel nor read a job that the operator has submitted for it: it gets 404, and no request is sent", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { jobId, taskId, outside } = await aPrediction(undefined, {}, { "Relay-Account": account });
@@ -187,7 +187,7 @@ it("an account neither cancels nor reads a job that the operator has submitted f
   expect(await readSubmitted(taskId, OFFERED)).toMatchObject({ status: "pending", account });
 });
 
-it("paths with tricks cancel nothing: 400 or 404, without a request", async () => {
+it("a cancellation whose path has tricks such as .. or // cancels nothing: it gets 400 or 404, and no request is sent", async () => {
   const { jobId, taskId, outside } = await aPrediction();
   const before = outside.sentTo("https://").length;
   const tricks = [
@@ -210,7 +210,7 @@ it("paths with tricks cancel nothing: 400 or 404, without a request", async () =
   expect(await readSubmitted(taskId, OFFERED)).toMatchObject({ status: "pending" });
 });
 
-it("a key that may only read cancels nothing, and cancellations are counted by LIMIT_LISTS", async () => {
+it("a key with the role read cannot cancel a job by its id, and LIMIT_LISTS counts such cancellations", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { key: reading } = await aKey(account, "read");
@@ -309,11 +309,14 @@ it.each([
   ["runway", [204, null]],
   ["luma", [204, null]],
   ["openai-videos", [200, { id: "video_1", object: "video.deleted", deleted: true }]],
-] as const)("a canceled job of %s is answered as its documents say", async (name, expected) => {
-  const { answered, taskId } = await canceled(name, false);
-  expect(answered).toEqual(expected);
-  expect(await readSubmitted(taskId, OFFERED)).toMatchObject({ error: { code: "canceled" } });
-});
+] as const)(
+  "when a job of %s is canceled by the upstream's own call, the response has the form that the upstream documents",
+  async (name, expected) => {
+    const { answered, taskId } = await canceled(name, false);
+    expect(answered).toEqual(expected);
+    expect(await readSubmitted(taskId, OFFERED)).toMatchObject({ error: { code: "canceled" } });
+  },
+);
 
 it.each([
   ["ark", [409, { error: { code: "InvalidAction.RunningTaskDeletion" } }]],
@@ -322,7 +325,7 @@ it.each([
   ["luma", [400, { detail: expect.stringContaining("ended") }]],
   ["openai-videos", [400, { error: { type: "invalid_request_error" } }]],
 ] as const)(
-  "a job of %s that has ended is not canceled, and the answer has the upstream's form",
+  "when a client cancels a job of %s that has already ended, nothing is canceled, and the response has the upstream's form",
   async (name, expected) => {
     const { answered, taskId, outside } = await canceled(name, true);
     expect(answered).toMatchObject(expected);
@@ -356,7 +359,7 @@ describe("a cancellation that the upstream does not confirm", () => {
     ["queued", 503, 504, "with an error of the upstream"],
     ["queued", 404, 504, "with an answer that is not understood"],
   ])(
-    "a job that is %s, for whose DELETE there is %i, is answered with %i in the upstream's form, and goes on: %s",
+    "for a job of Ark that is %s, a DELETE that Ark answers with %i gets %i in Ark's form, and the job goes on: %s",
     async (state, status, expected) => {
       const { account, taskId, response } = await unconfirmed(state, status);
       expect(response.status).toBe(expected);
@@ -367,7 +370,7 @@ describe("a cancellation that the upstream does not confirm", () => {
   );
 });
 
-it("an account cannot delete a running video of an upstream that stops no job: 400 in the upstream's form, and no refund", async () => {
+it("when an account wants to delete a running video at an upstream that cannot stop jobs, it gets 400 in the upstream's form, and no refund", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { answered, taskId } = await canceled("openai-videos", false, key);
@@ -376,7 +379,7 @@ it("an account cannot delete a running video of an upstream that stops no job: 4
   expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`]);
 });
 
-it("the path of another model cancels no request of fal", async () => {
+it("a cancellation at fal's path for another model than that of the job sends no request to fal", async () => {
   const { outside } = await canceled("fal", true);
   const path = "/fal-ai/flux/requests/fal-1/cancel";
   const response = await callJob("fal", path, { method: "PUT" }, OFFERED);

@@ -18,7 +18,7 @@ import {
 useClock();
 
 it.each(["pending", "processing"])(
-  "POST /v1/tasks/{id}/cancel fails a %s task with the code canceled and calls back",
+  "POST /v1/tasks/{id}/cancel makes a %s task fail with the code canceled, and the callback is sent",
   async (now) => {
     const received = aReceiver();
     const id = await register();
@@ -45,7 +45,7 @@ it.each(["pending", "processing"])(
   },
 );
 
-it("POST /v1/tasks/{id}/cancel answers 409 task_settled with the task when it has completed, failed or been canceled", async () => {
+it("POST /v1/tasks/{id}/cancel answers 409 task_settled with the task when the task has completed, failed or been canceled", async () => {
   const received = aReceiver(status(500));
   const [failed, canceled] = [await register(), await register()];
   await finish(aFailure(failed));
@@ -62,7 +62,7 @@ it("POST /v1/tasks/{id}/cancel answers 409 task_settled with the task when it ha
   expect(received).toHaveLength(3);
 });
 
-it("POST /v1/tasks/{id}/cancel rejects a body with fields and cancels nothing", async () => {
+it("POST /v1/tasks/{id}/cancel with a body that has fields is rejected and cancels nothing", async () => {
   const id = await register();
   await expectUnchanged(id, async () => {
     const response = await post(`/v1/tasks/${id}/cancel`, { reason: "late" });
@@ -75,7 +75,7 @@ async function versionOf(id: string): Promise<number> {
   return parseInt(tag.slice(1), 10);
 }
 
-it("DELETE /v1/tasks/{id} answers 204 for an ended task whose callback was delivered, and leaves nothing of the task", async () => {
+it("DELETE /v1/tasks/{id} answers 204 for an ended task whose callback was delivered, and nothing of the task is left", async () => {
   aReceiver();
   const id = await completed();
   const response = await erase(id.toUpperCase());
@@ -97,7 +97,7 @@ it.each([
   });
 });
 
-it("DELETE /v1/tasks/{id} lets a new task use the id of the erased one, with a higher version in its ETag", async () => {
+it("after DELETE /v1/tasks/{id}, a new task may use the same id, and its ETag has a higher version than that of the erased task", async () => {
   aReceiver();
   const id = await completed();
   const before = await versionOf(id);

@@ -103,7 +103,7 @@ async function submitted(path?: string, body: string = BODY) {
 }
 
 describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", () => {
-  it("canceling a task asks the upstream with the configured key; when it confirms, the task fails, and is refunded before its callback", async () => {
+  it("canceling a task asks the upstream with the connection's key; when the upstream confirms, the task fails, and is refunded before its callback", async () => {
     const outside = anUpstream(REPLICATE, answering({ id: "p1", status: "canceled" }));
     untilNews();
     const account = await anAccount(100);
@@ -131,7 +131,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(await balanceOf(account)).toBe(100);
   });
 
-  it("POST /v1/tasks/{id}/cancel answers 409 task_settled with the result when the job had ended before, as a poll finds", async () => {
+  it("POST /v1/tasks/{id}/cancel answers 409 task_settled with the result when a poll finds that the job had already ended", async () => {
     untilNews();
     const done = { id: "p1", status: "succeeded", output: VIDEO };
     const outside = anUpstream(REPLICATE, answering(done));
@@ -146,7 +146,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(sentTo(outside, REPLICATE)).toEqual([`POST ${REPLICATE}/cancel`, `GET ${REPLICATE}`]);
   });
 
-  it("POST /v1/tasks/{id}/cancel answers 202 when the upstream refuses to cancel, and the task stays open until its result", async () => {
+  it("when the upstream refuses to cancel a job, POST /v1/tasks/{id}/cancel answers 202, and the task stays open until its result", async () => {
     untilNews();
     let state: object = { id: "cgt-1", status: "running" };
     const outside = anUpstream(ARK, () => Response.json(state));
@@ -163,7 +163,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(await read(task)).toMatchObject({ status: "completed", cancel: { state: "refused" } });
   });
 
-  it("while a job of Ark waits in Ark's queue, POST /v1/tasks/{id}/cancel cancels the job", async () => {
+  it("POST /v1/tasks/{id}/cancel cancels a job of Ark that still waits in Ark's queue", async () => {
     untilNews();
     const outside = anUpstream(ARK, ({ method }) =>
       Response.json(method === "GET" ? { id: "cgt-1", status: "queued" } : {}),
@@ -174,7 +174,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
   });
 
   it.each(["SUCCEEDED", "FAILED"])(
-    "POST /v1/tasks/{id}/cancel does not call Runway about a job in the state %s, whose output the call would delete",
+    "POST /v1/tasks/{id}/cancel does not call Runway about a job in the state %s, because the call would delete the job's output",
     async (status) => {
       untilNews();
       const outside = anUpstream(RUNWAY, answering({ id: "r1", status, output: [VIDEO] }));
@@ -184,7 +184,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     },
   );
 
-  it("canceling a task counts Runway's 404 about the job as a confirmation when an earlier call to cancel had no answer", async () => {
+  it("Runway's 404 about a job counts as a confirmed cancellation when an earlier call to cancel the job got no response", async () => {
     let isGone = false;
     const outside = anUpstream(RUNWAY, ({ method }) => {
       if (isGone) return Response.json({ error: "not found" }, { status: 404 });
@@ -202,14 +202,14 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(sentTo(outside, RUNWAY)).toEqual([`GET ${RUNWAY}`, `DELETE ${RUNWAY}`, `GET ${RUNWAY}`]);
   });
 
-  it("canceling a task does not count Runway's 404 about the job as a confirmation when no call to cancel came before", async () => {
+  it("Runway's 404 about a job does not count as a confirmed cancellation when no call to cancel the job came before", async () => {
     anUpstream(RUNWAY, () => Response.json({ error: "not found" }, { status: 404 }));
     const task = await running("runway", "r1");
     expect((await cancel(task)).status).toBe(202);
     expect(await read(task)).toMatchObject({ status: "pending", cancel: { state: "unknown" } });
   });
 
-  it("POST /v1/tasks/{id}/cancel answers 200 for a job of fal once a poll finds it canceled, which counts as the confirmation", async () => {
+  it("POST /v1/tasks/{id}/cancel of a job of fal answers 200 once a poll finds the job canceled, because this confirms the cancellation", async () => {
     let isStopped = false;
     const outside = anUpstream(FAL, ({ url, method }) => {
       if (method === "PUT")
@@ -231,7 +231,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(sentTo(outside, FAL)[0]).toBe(`PUT ${FAL}/cancel`);
   });
 
-  it("canceling answers 202 after 5 s when the upstream has only accepted the request, and a later result still completes the task", async () => {
+  it("when the upstream only accepts a request to cancel, the relay answers 202 after 5 s, and a later result still completes the task", async () => {
     anUpstream(FAL, ({ method }) =>
       Response.json(
         method === "PUT"
@@ -249,7 +249,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(waits.waitedMs()).toBe(5_000);
   });
 
-  it("canceling asks the upstream three times without an answer, also across restarts of the task's object, then shows the state unknown", async () => {
+  it("when the upstream does not answer a cancellation, it is asked three times in all, even if the task's object restarts, and then the state is unknown", async () => {
     const outside = anUpstream(REPLICATE, ({ method }) => {
       if (method === "POST") throw new Error("connection lost");
       return Response.json({ id: "p1", status: "processing" });
@@ -277,7 +277,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     [429, "asked"],
     [503, "asked"],
   ])(
-    "after the upstream's answer %i to a cancellation, the task shows the cancellation in the state %s",
+    "after an upstream answers a cancellation with %i, the task shows that its cancellation is in the state %s",
     async (status, state) => {
       anUpstream(REPLICATE, ({ method }) =>
         method === "POST"
@@ -318,7 +318,7 @@ it.each([
   ["a provider that documents no cancellation", "luma", "g1"],
   ["a simulated job that has not ended", "sandbox", "sandbox/slow"],
 ])(
-  "POST /v1/tasks/{id}/cancel fails a task with %s at once, and says whether the job may continue",
+  "POST /v1/tasks/{id}/cancel makes a task with %s fail at once, and says whether the job may still be running",
   async (_what, provider, jobId) => {
     const outside = anUpstream("https://api.lumalabs.ai", answering({}));
     const bindings = { ...KEYS, SANDBOX: "true" };
@@ -337,7 +337,7 @@ it.each([
 );
 
 describe("POST /v1/tasks/{id}/cancel with the key of an account", () => {
-  it("POST /v1/tasks/{id}/cancel with an account's key cancels a task that the account has submitted, and refunds it", async () => {
+  it("POST /v1/tasks/{id}/cancel with an account's key cancels a task that this account has submitted, and refunds it", async () => {
     aSubmittingArk(({ method, url }) => {
       if (method === "POST" && url.endsWith(ARK_PATH)) return Response.json({ id: "cgt-1" });
       return Response.json(method === "GET" ? { id: "cgt-1", status: "queued" } : {});
@@ -356,7 +356,7 @@ describe("POST /v1/tasks/{id}/cancel with the key of an account", () => {
     expect(await balanceOf(account)).toBe(100);
   });
 
-  it("an account cancels a job that runs with the customer's own key by this key, also when the connection has none", async () => {
+  it("an account's cancellation of a job that runs with the customer's own key uses that key, even when the connection has none", async () => {
     const outside = aSubmittingArk(({ method, url }) => {
       if (method === "POST" && url.endsWith(ARK_PATH)) return Response.json({ id: "cgt-1" });
       return Response.json(method === "GET" ? { id: "cgt-1", status: "queued" } : {});
@@ -375,7 +375,7 @@ describe("POST /v1/tasks/{id}/cancel with the key of an account", () => {
     expect(call?.headers["authorization"]).toBe("Bearer sk-own-4711");
   });
 
-  it("POST /v1/tasks/{id}/cancel by an account gets 202 when the upstream refuses to cancel, and 403 with the parameter force", async () => {
+  it("for an account, POST /v1/tasks/{id}/cancel answers 202 when the upstream refuses to cancel, and 403 when the query has force", async () => {
     aSubmittingArk(({ method }) =>
       Response.json({ id: "cgt-1", ...(method === "GET" && { status: "running" }) }),
     );
@@ -387,7 +387,7 @@ describe("POST /v1/tasks/{id}/cancel with the key of an account", () => {
     expect(await refusal(forced)).toEqual({ status: 403, code: "forbidden" });
   });
 
-  it("POST /v1/tasks/{id}/cancel answers 403 to an account key with the role read, and 404 for a task of another account", async () => {
+  it("POST /v1/tasks/{id}/cancel answers 403 to an account's key with the role read, and 404 for a task of another account", async () => {
     aSubmittingArk();
     const { account, ...task } = await submitted();
     const { key: reading } = await aKey(account, "read");
@@ -400,7 +400,7 @@ describe("POST /v1/tasks/{id}/cancel with the key of an account", () => {
     ]);
   });
 
-  it("an account's order to cancel gets 409 not_cancelable with the task when the operator has registered or submitted the task for the account", async () => {
+  it("an account that cancels a task which the operator registered or submitted for it gets 409 not_cancelable with the task", async () => {
     const outside = aSubmittingArk();
     const account = await anAccount(100);
     const { key } = await aKey(account);
@@ -424,7 +424,7 @@ async function untilEnded(task: Running): Promise<void> {
 }
 
 describe("the deadline of a task whose job the relay can cancel", () => {
-  it("at the deadline, after the last poll and the only extension, a cancelable job is canceled and its task fails with upstream_timeout", async () => {
+  it("at its deadline, after a last poll and one extension, a task whose job can be canceled cancels the job and fails with upstream_timeout", async () => {
     const outside = anUpstream(REPLICATE, ({ method }) =>
       Response.json({ id: "p1", status: method === "GET" ? "processing" : "canceled" }),
     );
@@ -445,7 +445,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expect(Date.now()).toBeGreaterThanOrEqual((START_S + 74) * 1000);
   });
 
-  it("a task whose upstream does not answer the cancellation at the deadline fails 30 s later; a result within the 30 s completes it", async () => {
+  it("when the upstream does not answer the cancellation at a task's deadline, the task fails 30 s later, unless a result within the 30 s completes it", async () => {
     let isDone = false;
     anUpstream(REPLICATE, ({ method }) => {
       if (method === "POST") throw new Error("connection lost");
@@ -482,7 +482,7 @@ async function pageOf({ id, bindings }: Running, cookie: string): Promise<string
 }
 
 describe("the console's page of a task and its form to cancel", () => {
-  it("for an order to cancel that asks the upstream, the console's page of the task says so, shows the state, and offers to fail the task", async () => {
+  it("when the relay has asked the upstream to cancel a job, the console's page of the task says so, shows the state, and offers to fail the task", async () => {
     anUpstream(REPLICATE, ({ method }) =>
       method === "POST"
         ? Response.json({ detail: "not permitted" }, { status: 403 })
@@ -505,14 +505,14 @@ describe("the console's page of a task and its form to cancel", () => {
     expect(await read(task)).toMatchObject({ status: "failed", error: { code: "canceled" } });
   });
 
-  it("the console's form to cancel says that the job may continue when the relay cannot ask the upstream to cancel it", async () => {
+  it("the console's form to cancel a task says that the job may continue when the relay cannot ask the upstream to cancel it", async () => {
     anOutside();
     const page = await pageOf(await running("luma", "l1"), await logIn());
     expect(page).toContain("The relay cannot cancel a job of this task at an upstream");
     expect(page).not.toContain("The upstream is asked to cancel the job.");
   });
 
-  it("the console's form to cancel shows the result, and no error, when the job has ended before the order", async () => {
+  it("when the job has ended before its cancellation was ordered, the console's form to cancel shows the result and no error", async () => {
     anUpstream(REPLICATE, answering({ id: "p1", status: "succeeded", output: VIDEO }));
     untilNews();
     const cookie = await logIn();
@@ -522,7 +522,7 @@ describe("the console's page of a task and its form to cancel", () => {
     expect(await pageOf(task, cookie)).toContain(VIDEO);
   });
 
-  it("the console offers an account to cancel a task that it has submitted, but none that the operator has submitted", async () => {
+  it("the console offers an account to cancel a task that the account has submitted, and none that the operator has submitted for it", async () => {
     aSubmittingArk();
     const { account, key, ...own } = await submitted();
     const given = { id: crypto.randomUUID(), bindings: OFFERED };

@@ -5,7 +5,7 @@ import { answering, intercept } from "./outside.ts";
 const { signal } = new AbortController();
 const at = (name: string) => ({ url: `https://api.example.net/${name}`, headers: {} });
 
-it("submissions, uploads, callbacks and orders to cancel are sent through the service for new connections, polls are not", async () => {
+it("submissions, uploads, callbacks and cancellations are sent through the service that opens new connections, and polls are not", async () => {
   const onKeptConnections = intercept(answering({}));
   const onNewConnections: string[] = [];
   sendChangesThrough({

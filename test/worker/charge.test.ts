@@ -22,7 +22,7 @@ useClock();
 
 const CHARGED = ["grant 10", "charge 4"];
 
-it("registering a task with a price answers 201 only after the credits are charged, and shows them as charged", async () => {
+it("a registration with a price answers 201 only after the credits are charged, and shows them as charged", async () => {
   const account = await anAccount(10);
   const body = priced(account, 4);
   const response = await post("/v1/tasks", body);
@@ -35,7 +35,7 @@ it("registering a task with a price answers 201 only after the credits are charg
   expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-it("registering a task with a price charges once when the same registration is repeated, even after the task has ended", async () => {
+it("a repeated registration with a price is charged only once, even after the task has ended", async () => {
   aReceiver();
   const account = await anAccount(10);
   const body = priced(account, 4);
@@ -48,7 +48,7 @@ it("registering a task with a price charges once when the same registration is r
   expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-it("registering a task with a price charges again when an erased task is registered again", async () => {
+it("when a task with a price is registered again after it was erased, its price is charged again", async () => {
   aReceiver();
   const account = await anAccount(10);
   const body = priced(account, 4);
@@ -64,7 +64,7 @@ it("registering a task with a price charges again when an erased task is registe
   expect(new Set(charges.map(({ reference }) => reference)).size).toBe(3);
 });
 
-it("registering a task that the account cannot pay answers 402 with balance and price, and stores nothing", async () => {
+it("the registration of a task that its account cannot pay gets 402 with the balance and the price, and nothing is stored", async () => {
   const account = await anAccount(3);
   const body = priced(account, 4);
   const response = await post("/v1/tasks", body);
@@ -77,7 +77,7 @@ it("registering a task that the account cannot pay answers 402 with balance and 
   expect(await booksOf(account)).toEqual(["grant 3"]);
 });
 
-it("of 60 tasks registered at once exactly as many are accepted as the account can pay, and the others are refused", async () => {
+it("when 60 tasks are registered at once, exactly as many are accepted as the account can pay, and the others are refused", async () => {
   const account = await anAccount(20 * 3 + 2);
   const bodies = Array.from({ length: 60 }, () => priced(account, 3));
   const statuses = await Promise.all(
@@ -91,7 +91,7 @@ it("of 60 tasks registered at once exactly as many are accepted as the account c
   expect(paid.toSorted()).toEqual(created.toSorted());
 });
 
-it("registering a task with a price requires an account, and either an id or an Idempotency-Key", async () => {
+it("a registration with a price must have an account, and either an id or an Idempotency-Key", async () => {
   const account = await anAccount(10);
   const { id, credits, model } = priced(account, 4);
   const before = (await listDurableObjectIds(env.TASKS)).length;
@@ -115,7 +115,7 @@ it.each<[string, object, string]>([
   ["the price zero", { credits: 0 }, "/credits"],
   ["a past deadline", { deadline_at: 5 }, "/deadline_at"],
   ["a private callback_url", { callback_url: "https://10.0.0.1/" }, "/callback_url"],
-])("nothing is charged for a registration with %s", async (_, fields, path) => {
+])("a registration with %s is not charged", async (_, fields, path) => {
   const account = await anAccount(10);
   const body = priced(account, 1, fields);
   expect(await refusal(await post("/v1/tasks", body))).toEqual(invalid(path));
@@ -128,7 +128,7 @@ const TASK = crypto.randomUUID();
 /** Time until which the ledger may still book the charge. */
 const VALID_UNTIL = START + 2000;
 
-it("a charge refused for lack of credits stays refused when the same charge is ordered again after a grant", async () => {
+it("a charge that was refused for lack of credits stays refused when the same charge is ordered again after a grant", async () => {
   const account = await anAccount(1);
   const ledger = accountStub(account);
   const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL);
@@ -139,7 +139,7 @@ it("a charge refused for lack of credits stays refused when the same charge is o
   expect(await booksOf(account)).toEqual(["grant 1", "grant 10"]);
 });
 
-it("a ledger that has refused a charge books a later charge, and books the later charge only once when its request is repeated", async () => {
+it("an account's ledger that has refused a charge books a later charge, and only once even when that charge is ordered again", async () => {
   const account = await anAccount(4);
   const ledger = accountStub(account);
   await ledger.charge({ ...ORDER, amount: 5 }, TASK, VALID_UNTIL);
@@ -149,7 +149,7 @@ it("a ledger that has refused a charge books a later charge, and books the later
   expect(await booksOf(account)).toEqual(["grant 4", "charge 4"]);
 });
 
-it("a charge refused because its account does not exist stays refused after the account is created", async () => {
+it("a charge that was refused because its account did not exist stays refused after the account is created", async () => {
   const ledger = accountStub(`later-${crypto.randomUUID()}`);
   const refused = await ledger.charge(ORDER, TASK, VALID_UNTIL);
   expect(refused).toEqual({ kind: "unknown_account" });
@@ -157,7 +157,7 @@ it("a charge refused because its account does not exist stays refused after the 
   expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toEqual(refused);
 });
 
-it("after a thousand later refusals the ledger no longer remembers a refused charge, and books it when it is ordered again", async () => {
+it("after a thousand more refusals, an account's ledger no longer remembers a refused charge, and books it when it is ordered again", async () => {
   const account = await anAccount(1);
   const ledger = accountStub(account);
   await ledger.charge(ORDER, TASK, VALID_UNTIL);
@@ -170,13 +170,13 @@ it("after a thousand later refusals the ledger no longer remembers a refused cha
   expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
 });
 
-it("a task orders the charge of its price with a validity of 2 s, the time for which its registration waits for the answer", async () => {
+it("the charge that a task orders is valid for 2 s, as long as its registration waits for the ledger's response", async () => {
   const charged = vi.spyOn(AccountObject.prototype, "charge");
   await aCharged(await anAccount(10), 4);
   expect(charged.mock.calls.map(([, , notAfter]) => notAfter)).toEqual([START + 2_000]);
 });
 
-it("a charge that reaches the ledger after the end of its validity is not booked, and the answer says that the outcome of the charge is unknown", async () => {
+it("a charge that reaches the ledger after its validity has ended is not booked, and its outcome counts as unknown", async () => {
   const account = await anAccount(100);
   const late = await accountStub(account).charge(ORDER, TASK, START - 1);
   expect(late).toMatchObject({ kind: "unknown" });

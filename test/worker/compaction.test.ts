@@ -26,7 +26,7 @@ async function compact(account: string): Promise<void> {
   expect(await runDurableObjectAlarm(accountStub(account))).toBe(true);
 }
 
-it("compaction of a ledger replaces old entries by one opening entry with their balance, and keeps younger ones", async () => {
+it("compaction of a ledger replaces old entries by one opening entry that has their balance, and keeps later ones", async () => {
   aReceiver();
   const account = await anAccount(10);
   await finish(aFailure(await aCharged(account, 4)));
@@ -45,7 +45,7 @@ it("compaction of a ledger replaces old entries by one opening entry with their 
   expect(await balanceOf(account)).toBe(10);
 });
 
-it("compaction of a ledger leaves a single opening entry however often it runs", async () => {
+it("a ledger that is compacted several times still has a single opening entry", async () => {
   const account = await anAccount(10);
   for (let year = 0; year < 3; year++) {
     pass((AGE_DAYS + 1) * DAY_MS);
@@ -60,7 +60,7 @@ it("compaction of a ledger leaves a single opening entry however often it runs",
   expect(await balanceOf(account)).toBe(13);
 });
 
-it("compaction of a ledger replaces an entry only when it is so old that no refund can still be due for it", async () => {
+it("compaction of a ledger replaces an entry only once no refund of it can be due any more", async () => {
   const account = await anAccount(10);
   pass(AGE_DAYS * DAY_MS);
   await compact(account);
@@ -70,7 +70,7 @@ it("compaction of a ledger replaces an entry only when it is so old that no refu
   expect(await booksOf(account)).toEqual(["opening 10"]);
 });
 
-it("compaction of a ledger leaves an opening entry of zero credits when all credits were spent", async () => {
+it("when all credits are spent, compaction of a ledger leaves an opening entry of zero credits", async () => {
   const account = await anAccount(10);
   await aCharged(account, 10);
   pass((AGE_DAYS + 1) * DAY_MS);
@@ -79,7 +79,7 @@ it("compaction of a ledger leaves an opening entry of zero credits when all cred
   expect((await post("/v1/tasks", priced(account, 1))).status).toBe(402);
 });
 
-it("compaction of a ledger between the requests for two pages of its entries causes no entry to be skipped or to be listed twice", async () => {
+it("when a ledger is compacted between the requests for two pages of its entries, no entry is skipped or listed twice", async () => {
   const account = await anAccount(1);
   pass((AGE_DAYS + 1) * DAY_MS);
   for (let amount = 2; amount <= 4; amount++) await grant(account, amount);
@@ -95,7 +95,7 @@ it("compaction of a ledger between the requests for two pages of its entries cau
   });
 });
 
-it("compaction of a ledger never removes a charge that may still be refunded", async () => {
+it("compaction of a ledger never removes a charge that may still have to be refunded", async () => {
   const received = aReceiver();
   const account = await anAccount(10);
   const deadline_at = START_S + (365 * DAY_MS) / 1000;
@@ -112,7 +112,7 @@ it("compaction of a ledger never removes a charge that may still be refunded", a
   expect(await refusal(response)).toMatchObject({ status: 400, paths: ["/deadline_at"] });
 });
 
-it("the alarm of an account is set again every 28 days, also when its Durable Object was evicted from memory in between", async () => {
+it("the alarm of an account is set again every 28 days, even when its Durable Object was evicted from memory in between", async () => {
   const account = await anAccount(10);
   const alarm = () =>
     runInDurableObject(accountStub(account), (_, { storage }) => storage.getAlarm());

@@ -113,7 +113,7 @@ function requests(id: string): readonly (readonly [string, Parameters<typeof cal
 }
 
 it.each(CASES)(
-  "a relay whose $name is $fault names that variable, and shows neither an invalid value nor a secret, in its 503 answers and at /healthz",
+  "when the variable $name is $fault, the relay's 503 responses and /healthz name the variable, but show neither its invalid value nor any secret",
   async ({ name, value }) => {
     const bindings = { ...env, [name]: value };
     const received = aReceiver();
@@ -140,7 +140,7 @@ it.each(CASES)(
   },
 );
 
-it("an isolate parses its configuration and imports its keys once, at its start, and not for requests and the objects that they call", async () => {
+it("an isolate parses its configuration and imports its keys once, when it starts, and not again for each request or Durable Object call", async () => {
   const work = [vi.spyOn(Variables, "safeParse"), vi.spyOn(crypto.subtle, "importKey")];
   const bindings = { ...env };
   await isolateOf(bindings);
@@ -159,7 +159,7 @@ it("an isolate parses its configuration and imports its keys once, at its start,
   expect(work.map(({ mock }) => mock.calls.length)).toEqual([parsed, imported]);
 });
 
-it("two relays with different configurations in one process each use their own, also for requests at the same time", async () => {
+it("two relays with different configurations in one process each use their own, even for simultaneous requests", async () => {
   const relays = ["a", "b"].map((name) => {
     const OPERATOR_KEYS = `test-only-operator-key-of-${name}`;
     const RELAY_SECRET = `test-only-relay-secret-of-${name}`.padEnd(32, "-");
@@ -204,7 +204,7 @@ it.each(Object.entries(OBJECT_CLASSES))(
   },
 );
 
-it("the configuration accepts numbers and booleans as TOML writes them, and reads a blank variable as absent", async () => {
+it("the configuration accepts numbers and booleans of TOML, and reads a blank variable as not set", async () => {
   const typed = { MAX_BODY_KB: 1, PAUSED: false, CALLBACK_TIMEOUT_S: 2, PUBLIC_URL: " " };
   const response = await callWith({ ...env, ...typed }, "/healthz");
   expect(await response.json()).toMatchObject({
@@ -221,7 +221,7 @@ it.each([
   "SUBMIT_UNKNOWN_MINUTES",
   "INDEX_RETENTION_DAYS",
   "INDEX_SHARD_HOURS",
-])("%s is refused unless it is a whole number in decimal digits", (name) => {
+])("the variable %s is refused unless it is a whole number in decimal digits", (name) => {
   for (const value of ["0x5", "1e1", "1.5", 1.5, "5.0", "+5", "-5", "0", "٥", "9".repeat(400)]) {
     const result = parseConfig({ ...REQUIRED, [name]: value }, Cloudflare.compatibilityFlags);
     const message = expect.stringMatching(/^must be a whole number from 1 to \d+$/);
@@ -247,7 +247,7 @@ it.each([
   ["ALLOW_LOCAL_CALLBACKS", "accepts", "http://127.0.0.1:9000/"],
   ["ALLOW_LOCAL_CALLBACKS", "refuses", "http://10.0.0.1:9000/"],
 ])(
-  "with %s set, the configuration %s the URL %s as SETTLEMENT_URL and OPERATOR_CALLBACK_URL",
+  "when %s is set, the configuration %s the URL %s as SETTLEMENT_URL and OPERATOR_CALLBACK_URL",
   (name, verb, url) => {
     const flags = Object.fromEntries(FLAGS.map((each) => [each, true]));
     const vars = { ...REQUIRED, [name]: "true", SETTLEMENT_URL: url, OPERATOR_CALLBACK_URL: url };
@@ -265,7 +265,7 @@ it("GET /healthz answers anyone with the status ok, the version and whether the 
   }
 });
 
-it("GET /healthz shows the operator the configured or default value of every setting, but of secrets only how many there are", async () => {
+it("GET /healthz shows the operator the value in effect of every setting, but of secrets only their number", async () => {
   const VERSION = { id: "version-1", tag: "", timestamp: "" };
   const response = await callWith({ ...env, VERSION }, "/healthz");
   expect(await response.json()).toEqual({
@@ -327,7 +327,7 @@ it("GET /healthz shows the operator the configured or default value of every set
   });
 });
 
-it("GET /healthz shows the operator the offers in a form in which OFFERS may be set again, with the same meaning", async () => {
+it("GET /healthz shows the operator the offers in a form that, set as OFFERS again, has the same meaning", async () => {
   const rule = { values: null, min: null, max: null, optional: false };
   const OFFERS = [
     {
@@ -388,7 +388,7 @@ const WARNED: readonly (readonly [string, readonly string[], object])[] = [
 ];
 
 it.each(WARNED.map(([what, ...row]) => [what, row[0].join(", ") || "none", ...row] as const))(
-  "for %s the relay warns about exactly these variables: %s",
+  "with %s, the relay warns about exactly these variables: %s",
   (_what, _names, expected, changes) => {
     const vars = { ...env, ...changes };
     const found = warningsOf(vars, parseConfig(vars, Cloudflare.compatibilityFlags));
@@ -396,7 +396,7 @@ it.each(WARNED.map(([what, ...row]) => [what, row[0].join(", ") || "none", ...ro
   },
 );
 
-it("the relay warns about SIGNING_KEYS when the two halves of a key do not match, which only its import shows", async () => {
+it("when the two halves of a key in SIGNING_KEYS do not match, which only its import shows, the relay warns about SIGNING_KEYS", async () => {
   const { startup } = await started({ ...env, SIGNING_KEYS: jwk({}), PUBLIC_URL });
   expect(startup.runtime.ok).toBe(false);
   expect(startup.warnings.map(({ path }) => path)).toEqual(["SIGNING_KEYS"]);

@@ -15,7 +15,7 @@ useClock();
 
 const Names = z.record(z.string(), z.unknown());
 
-it("GET /healthz shows the name and the provider of each configured connection and whether its key is set, but not the key", async () => {
+it("GET /healthz shows the name and the provider of each configured connection and whether it has a key, but not the key itself", async () => {
   const secret = { provider: "ark", key: MARK, webhook_secret: `${MARK}-2` };
   const bindings = { ...env, ...connections({ "ark-2": secret }), FAL_KEY: MARK };
   const text = await (await callWith(bindings, "/healthz")).text();
@@ -28,7 +28,7 @@ it("GET /healthz shows the name and the provider of each configured connection a
   expect(text).not.toContain(MARK);
 });
 
-it("GET /healthz lists connections with an API key, and separately connections and providers without one, with the variables they need", async () => {
+it("GET /healthz lists connections that have an API key and, separately, connections and providers that lack one, with the variables they need", async () => {
   const bindings = {
     ...env,
     FAL_KEY: "key",
@@ -65,7 +65,7 @@ it.each([
   [{ provider: "atlascloud", key: "key" }, "signed requests"],
   [{ provider: "ark", key: "key", webhook_secret: "secret" }, "by their URL; a poll decides"],
 ])(
-  "the console's page of providers says how hooks are authenticated, by what their provider signs with: a connection %j has hooks '%s'",
+  "the console's page of providers says how the hooks of a connection are authenticated: for the connection %j it says '%s'",
   async (connection, words) => {
     const bindings = { ...env, ...connections({ own: connection }) };
     const page = await visit("/providers", await logIn(undefined, bindings), {}, bindings);
@@ -130,7 +130,7 @@ it("a poll goes to the base URL of its connection with the API key of this conne
 it.each([
   ["bfl, whose result links live for 10 min,", "4 s, without waiting for its hook", "bfl", 4],
   ["ark, whose result links live for 24 h,", "1 min, if its hook has not come by then", "ark", 60],
-])("a job of %s is first polled at the age of about %s", async (_, _age, provider, ageS) => {
+])("a job of %s is first polled after about %s", async (_, _age, provider, ageS) => {
   const bindings = { ...env, ARK_API_KEY: "test-only-ark-key", BFL_API_KEY: "test-only-bfl-key" };
   const task = await hooked({ provider, bindings });
   await attach(task, "job-1");
@@ -138,7 +138,7 @@ it.each([
   expect(Math.abs(ageMs / (ageS * 1_000) - 1)).toBeLessThan(0.06);
 });
 
-it("without an API key, a connection to Luma Agents or a gateway refuses registrations with 400; with a key, only one at the gateway gets a hook URL", async () => {
+it("without a key, connections to Luma Agents and to a gateway refuse registrations with 400; with a key, only the one to the gateway returns a hook URL", async () => {
   const entry = { provider: "luma", base_url: "https://agents.lumalabs.ai/v1" };
   const gateway = { provider: "newapi", base_url: "https://gateway.example.com" };
   const bindings = {
@@ -164,7 +164,7 @@ it("without an API key, a connection to Luma Agents or a gateway refuses registr
   }
 });
 
-it("after a connection to a provider was removed from CONNECTIONS, registrations that name it get 400 and its hooks get 404", async () => {
+it("after a connection was removed from CONNECTIONS, registrations that name it get 400 and its hooks get 404", async () => {
   const bindings = { ...env, ...connections({ "ark-2": { provider: "ark", key: "key" } }) };
   const task = await hooked({ provider: "ark-2", bindings });
   const body = { model: "m", provider: "ark-2", callback_url: CALLBACK_URL };
@@ -176,7 +176,7 @@ it("after a connection to a provider was removed from CONNECTIONS, registrations
 const Health = z.looseObject({ connections: z.looseObject({}) });
 
 it.each([401, 403])(
-  "/healthz shows a provider key as refused for 35 min after the provider answered %i",
+  "after a provider has answered a poll with %i, /healthz shows the connection's key as refused for 35 min",
   async (status) => {
     anOutside().on("https://ark.", answering({ error: "no" }, status));
     // The relay remembers a refused key by the name of the connection, also for other tests.
@@ -200,7 +200,7 @@ it.each([401, 403])(
   },
 );
 
-it("a provider's answer that was not understood shows at /healthz for two hours, and is replaced by a later one at most once an hour", async () => {
+it("a provider's response that was not understood is shown at /healthz for two hours, and is replaced by a later one at most once an hour", async () => {
   const outside = anOutside();
   const name = "ark-unclear";
   const bindings = { ...env, ...connections({ [name]: { provider: "ark", key: "key" } }) };
@@ -226,7 +226,7 @@ it("a provider's answer that was not understood shows at /healthz for two hours,
   expect(await unclear()).toBeUndefined();
 });
 
-it("the tests see no variables of providers, such as ARK_API_KEY, even if the .dev.vars file of the developer sets them", () => {
+it("the tests see no variables of providers, such as ARK_API_KEY, even if the developer's .dev.vars file sets them", () => {
   const names = [...PROVIDERS.values()].flatMap(({ variables }) => Object.values(variables));
   expect(names.filter((name) => Boolean(Reflect.get(env, name)))).toEqual([]);
 });

@@ -48,7 +48,7 @@ const publish = (outside: Outside, { certs, jwk }: Team) =>
 const visitWith = (token: string, bindings: object) =>
   visit("/", null, { "Cf-Access-Jwt-Assertion": token }, bindings);
 
-it("a user of Cloudflare Access is an operator with the role read, whose name is the email address", async () => {
+it("a user of Cloudflare Access is an operator with the role read, named by the user's email address", async () => {
   const team = await aTeam();
   publish(anOutside(), team);
   const page = await visitWith(await team.tokenOf(), team.bindings);
@@ -58,7 +58,7 @@ it("a user of Cloudflare Access is an operator with the role read, whose name is
   expect(await (await visitWith(service, team.bindings)).text()).toContain("operator robot");
 });
 
-it("a user of Cloudflare Access may log in with a key, which then takes precedence; the login page links to the logout of Access", async () => {
+it("a user of Cloudflare Access may log in with a key, which then counts instead; the login page links to the logout of Access", async () => {
   const team = await aTeam();
   publish(anOutside(), team);
   const { bindings } = team;
@@ -96,7 +96,7 @@ it.each<readonly [string, Claims, Claims]>([
   expect(outcome(await visitWith(token, team.bindings))).toEqual(TO_LOGIN);
 });
 
-it("a token of Cloudflare Access that is malformed or signed by another key with the same id logs nobody in", async () => {
+it("a token of Cloudflare Access that is malformed, or signed by a wrong key under a known key's id, logs nobody in", async () => {
   const [team, other] = [await aTeam(), await aTeam()];
   publish(anOutside(), team);
   const token = await other.tokenOf({ iss: new URL(team.certs).origin });
@@ -105,7 +105,7 @@ it("a token of Cloudflare Access that is malformed or signed by another key with
   }
 });
 
-it("a valid token of Cloudflare Access logs nobody in where Access is not configured, and never replaces a key for the API", async () => {
+it("where Cloudflare Access is not configured, its valid tokens log nobody in; nowhere do they replace an API key", async () => {
   const team = await aTeam();
   publish(anOutside(), team);
   const headers = { ...HTML, "Cf-Access-Jwt-Assertion": await team.tokenOf() };
@@ -115,7 +115,7 @@ it("a valid token of Cloudflare Access logs nobody in where Access is not config
   expect((await call("/v1/accounts", message)).status).toBe(401);
 });
 
-it("while the keys of Cloudflare Access cannot be fetched, known keys still verify tokens, and a token of an unknown key leads to the login", async () => {
+it("while the keys of Cloudflare Access cannot be fetched, known keys still verify tokens; a token of an unknown key redirects to the login", async () => {
   const team = await aTeam();
   const outside = anOutside();
   const token = await team.tokenOf();
@@ -126,7 +126,7 @@ it("while the keys of Cloudflare Access cannot be fetched, known keys still veri
   expect((await visitWith(token, team.bindings)).status).toBe(200);
 });
 
-it("a new signing key of the Cloudflare Access team is fetched when a token names it, at most every 30 s", async () => {
+it("when a token of Cloudflare Access names an unknown signing key, the team's keys are fetched again, at most every 30 s", async () => {
   const [old, fresh] = [await aTeam("key-1"), await aTeam("key-2")];
   const outside = anOutside();
   publish(outside, old);

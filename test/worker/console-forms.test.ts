@@ -24,7 +24,7 @@ it.each([
   ["/accounts", { id: "a b" }, ['value="a b"', "must "]],
   ["/test", { callback_url: "nowhere", status: "failed" }, ['value="nowhere"', "must be a valid"]],
 ] as const)(
-  "a refused form of %s with the fields %j is shown again with what was typed, the fault beside the field and status 400",
+  "a refused console form of %s with the fields %j is shown again with the typed values, the fault next to the field, and status 400",
   async (path, fields, texts) => {
     const account = await anAccount();
     const response = await submit(path.replace("{account}", account), fields, await logIn());
@@ -38,7 +38,7 @@ it.each([
 );
 
 it.each(["0x10", "1e3", "0b11", "0o7", "1.0", "+5", "-5", " 5", "Infinity", ""])(
-  "a grant of %j credits in the console is refused beside its field and books nothing, because numbers are decimal digits",
+  "a grant of %j credits in the console is refused with a message next to the field and not booked, because an amount must be in decimal digits",
   async (amount) => {
     const account = await anAccount(20);
     const fields = { amount, reference: "order" };
@@ -49,7 +49,7 @@ it.each(["0x10", "1e3", "0b11", "0o7", "1.0", "+5", "-5", " 5", "Infinity", ""])
   },
 );
 
-it("the console refuses every form that a page of another site sends, whoever is logged in", async () => {
+it("the console refuses every form that a page of another site sends, no matter who is logged in", async () => {
   const cookie = await logIn();
   const forms = PAGES.filter(({ method }) => method === "POST").map(({ path }) => path);
   expect(forms.length).toBeGreaterThan(10);
@@ -65,7 +65,7 @@ it("the console refuses every form that a page of another site sends, whoever is
   }
 });
 
-it("the console does not show an imported API key, because the relay gets only its hash", async () => {
+it("after the import of an API key, the console does not show the key, because the relay gets only its hash", async () => {
   const account = await anAccount();
   const fields = { sha256: "ab".repeat(32), label: "imported", role: "read" };
   expect(await outcomeOf(`/accounts/${account}/keys`, fields)).toEqual([
@@ -84,7 +84,7 @@ it("a grant of 16 credits in the console is booked", async () => {
   expect(await balanceOf(account)).toBe(36);
 });
 
-it("the console refuses to rotate a callback secret or to redeliver when the number in the form is not in decimal digits", async () => {
+it("the console refuses to rotate a callback secret, or to redeliver, when the number in the form is not in decimal digits", async () => {
   aReceiver(status(200));
   const id = await completed({ callback_url: CALLBACK_URL });
   await untilIdle(id);
@@ -114,7 +114,7 @@ it("the search field of the console takes 4,096 characters, and refuses one more
   }
 });
 
-it("when a redelivery ordered in the console is refused, the page of the task is shown with the dialog open and the fault beside the URL", async () => {
+it("when a redelivery ordered in the console is refused, the task's page is shown with the dialog open and the fault next to the URL", async () => {
   aReceiver(status(200));
   const id = await completed({ callback_url: CALLBACK_URL });
   await untilIdle(id);
@@ -127,7 +127,7 @@ it("when a redelivery ordered in the console is refused, the page of the task is
   expect(page).toMatch(/id="callback_url-issue" class="field-error">must use https:/);
 });
 
-it("the console says whether a received callback's pasted headers and body have a valid signature, or that the headers name no task", async () => {
+it("the console says whether the pasted headers and body of a received callback have a valid signature, or that the headers name no task", async () => {
   const received = aReceiver(status(200));
   const cookie = await logIn();
   const test = { callback_url: CALLBACK_URL, status: "failed", account: await anAccount() };
@@ -155,7 +155,7 @@ it.each([
   ["has 256 characters", "x".repeat(256)],
   ["has a character outside ASCII", "\u{1F511}"],
 ])(
-  "a form of the console that sends a callback again is refused with 400 when its idempotency_key %s",
+  "the console refuses a form that sends a callback again with 400 when its idempotency_key %s",
   async (_, key) => {
     const path = `/tasks/${crypto.randomUUID()}/redeliver`;
     const response = await submit(path, { idempotency_key: key }, await logIn());

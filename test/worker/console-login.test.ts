@@ -16,7 +16,7 @@ useClock();
 
 const TO_LOGIN = [303, "/login"];
 
-it("the login with an operator key sets a cookie that only this host gets, over HTTPS, and that no script reads", async () => {
+it("a login with an operator key sets a cookie that is sent only to this host and only over HTTPS, and that no script can read", async () => {
   const response = await submit("/login", { key: ` ${OPERATOR_KEY}\n` });
   expect(outcome(response)).toEqual([303, "/"]);
   expect(response.headers.get("Set-Cookie")).toMatch(
@@ -25,7 +25,7 @@ it("the login with an operator key sets a cookie that only this host gets, over 
   expect(await (await visit("/", cookieIn(response))).text()).toContain(OPERATOR_NAME);
 });
 
-it("a login is logged with the name of the key and the account, and without the key", async () => {
+it("a login is logged with the name of its key and its account, but without the key", async () => {
   const written = vi.spyOn(console, "log").mockImplementation(() => {});
   const account = await anAccount();
   const { key, name } = await aKey(account);
@@ -50,7 +50,7 @@ it.each([
   },
 );
 
-it("the login over http:// is refused, except where PUBLIC_URL says that a proxy encrypts", async () => {
+it("a login over http:// is refused, except where PUBLIC_URL says that a proxy encrypts", async () => {
   const key = OPERATOR_KEY;
   const url = "http://relay.example.com/login";
   const unknown = { ...env, PUBLIC_URL: "" };
@@ -58,7 +58,7 @@ it("the login over http:// is refused, except where PUBLIC_URL says that a proxy
   expect((await submit(url, { key })).status).toBe(303);
 });
 
-it("a login with a wrong key gets 401 without a cookie, and 429 after too many wrong keys from one address", async () => {
+it("a login with a wrong key gets 401 and no cookie, and 429 after too many wrong keys from one address", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(2) };
   const tries = [];
   for (const key of ["wrong", "trk_acme_1", ""]) {
@@ -69,13 +69,13 @@ it("a login with a wrong key gets 401 without a cookie, and 429 after too many w
   expect(tries).toEqual([401, 401, 429]);
 });
 
-it("a visit to a console page without a session is redirected to the login, which leads back to the page", async () => {
+it("someone without a session who opens a console page is redirected to the login, and after it back to the page", async () => {
   expect(outcome(await visit("/"))).toEqual(TO_LOGIN);
   const login = await visit("/login?return_to=%2Ftasks%3Fa%3D%22%3Cb%3E");
   expect(await login.text()).toContain('value="/tasks?a=%22%3Cb%3E"');
 });
 
-it("a session of the console and its cookie end after an hour without use, and exactly twelve hours after the login in any case", async () => {
+it("a console session and its cookie end after an hour without use, and in any case exactly twelve hours after the login", async () => {
   const first = await logIn();
   pass(HOUR_MS - 1);
   const renewed = await visit("/", first);
@@ -97,7 +97,7 @@ it("a session of the console and its cookie end after an hour without use, and e
   expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
 });
 
-it("a session cookie of the console is renewed for an hour by a visit five minutes after the login, and not by an earlier visit", async () => {
+it("a visit to the console renews the session cookie for an hour if the login was at least five minutes ago, and otherwise not", async () => {
   const cookie = await logIn();
   pass(5 * MINUTE_MS - 1);
   expect((await visit("/", cookie)).headers.has("Set-Cookie")).toBe(false);
@@ -129,12 +129,12 @@ it.each(CHANGED)(
   },
 );
 
-it("the session cookie of a relay with another RELAY_SECRET is refused with a redirect to the login", async () => {
+it("a session cookie made with another RELAY_SECRET is refused with a redirect to the login", async () => {
   const other = { ...env, RELAY_SECRET: "another-test-only-relay-secret-0123456789" };
   expect(outcome(await visit("/", await logIn(OPERATOR_KEY, other)))).toEqual(TO_LOGIN);
 });
 
-it("the session of an operator key ends when the key leaves OPERATOR_KEYS, and has the key's present role until then", async () => {
+it("a session with an operator key ends when the key is removed from OPERATOR_KEYS, and until then has the role that the key has now", async () => {
   const keys = `read:${OPERATOR_KEY} another-test-only-key`;
   const cookie = await logIn(OPERATOR_KEY, { ...env, OPERATOR_KEYS: OPERATOR_KEY });
   expect((await visit("/", cookie, {}, { ...env, OPERATOR_KEYS: keys })).status).toBe(200);
@@ -147,7 +147,7 @@ it("the session of an operator key ends when the key leaves OPERATOR_KEYS, and h
 it.each([
   ["a generated", aKey],
   ["an imported", anImportedKey],
-] as const)("the session of %s account key ends when the key is revoked", async (_, make) => {
+] as const)("a session with %s account key ends when the key is revoked", async (_, make) => {
   const account = await anAccount();
   const { id, key } = await make(account);
   const cookie = await logIn(key);
@@ -159,7 +159,7 @@ it.each([
   expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
 });
 
-it("the session of a revoked key does not come back when another account imports the key", async () => {
+it("a session with a revoked key stays ended when another account imports that key", async () => {
   const [account, next] = [await anAccount(), await anAccount()];
   const { id, key } = await anImportedKey(account);
   const cookie = await logIn(key);
@@ -169,7 +169,7 @@ it("the session of a revoked key does not come back when another account imports
   expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
 });
 
-it("logging out of the console ends this session, also for copies of its cookie, but no other session, and deletes no cookies of other sites", async () => {
+it("a logout ends this console session, including copies of its cookie, but no other session, and deletes no cookies of other sites", async () => {
   const [cookie, other] = [await logIn(), await logIn()];
   pass(10 * MINUTE_MS);
   const copy = cookieIn(await visit("/", cookie));
@@ -189,7 +189,7 @@ function stored(): Promise<number> {
   );
 }
 
-it("the relay stores that a logout ended a session; the first logout after the session would have ended anyway removes this entry", async () => {
+it("the relay stores that a logout has ended a session; the first logout after that session would have expired removes this entry", async () => {
   const before = await stored();
   for (let logins = 0; logins < 2; logins++) await submit("/logout", {}, await logIn());
   expect(await stored()).toBe(before + 2);
@@ -198,7 +198,7 @@ it("the relay stores that a logout ended a session; the first logout after the s
   expect(await stored()).toBe(1);
 });
 
-it("an account's logout beyond LIMIT_LISTS removes the cookie but does not store the end of the session; an operator's logout has no limit", async () => {
+it("an account's logout beyond LIMIT_LISTS removes the cookie but does not end copies of it; an operator's logout has no limit", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(2) };
   const { key } = await aKey(await anAccount());
   const before = await stored();
@@ -214,7 +214,7 @@ it("an account's logout beyond LIMIT_LISTS removes the cookie but does not store
   expect(await stored()).toBe(before + 5);
 });
 
-it("logging out ends a session even after LIMIT_LISTS has refused requests of its account and an ended session was logged out again", async () => {
+it("logging out ends a session even after LIMIT_LISTS has refused requests of its account, and even when other ended sessions are logged out again", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(2) };
   const { key } = await aKey(await anAccount());
   const [copied, ended] = [await logIn(key), await logIn(key)];
@@ -232,7 +232,7 @@ it.each([
   ["fails", () => Promise.reject(Object.assign(new Error("overloaded"), { overloaded: true }))],
   ["does not answer", () => new Promise<never>(() => {})],
 ])(
-  "while the object that stores the ended sessions %s, the console shows its pages to a valid cookie, and answers its forms with 503",
+  "while the object that stores the ended sessions %s, a valid cookie still opens the console's pages, but forms are answered with 503",
   async (_, isSessionEnded) => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const cookie = await logIn();
@@ -266,15 +266,12 @@ it.each([
   ["/logout", "/"],
   ["/login?return_to=/x", "/"],
   ["", "/"],
-])(
-  "a login to the console with the parameter return_to %j redirects to %j",
-  async (returnTo, location) => {
-    const fields = { key: OPERATOR_KEY, return_to: returnTo };
-    expect(outcome(await submit("/login", fields))).toEqual([303, location]);
-    const path = `/login?return_to=${encodeURIComponent(returnTo)}`;
-    expect(outcome(await visit(path, await logIn()))).toEqual([303, location]);
-  },
-);
+])("a login to the console with return_to=%j redirects to %j", async (returnTo, location) => {
+  const fields = { key: OPERATOR_KEY, return_to: returnTo };
+  expect(outcome(await submit("/login", fields))).toEqual([303, location]);
+  const path = `/login?return_to=${encodeURIComponent(returnTo)}`;
+  expect(outcome(await visit(path, await logIn()))).toEqual([303, location]);
+});
 
 it.each([
   ["that a page of another site posts", { "Sec-Fetch-Site": "cross-site" }],
@@ -297,20 +294,20 @@ it.each([
   }
 });
 
-it("a login form without Sec-Fetch-Site is accepted when its Origin is that of the relay", async () => {
+it("a login form that comes without Sec-Fetch-Site is accepted when its Origin is the relay's", async () => {
   const headers = { ...HTML, Origin: "https://relay.example.com" };
   const message = { key: null, body: `key=${OPERATOR_KEY}`, headers };
   expect((await callWith(env, "/login", message)).status).toBe(303);
 });
 
-it("the API answers 401 to a request with the session cookie of the console and no key", async () => {
+it("a request to the API that has the console's session cookie but no key gets 401", async () => {
   const headers = { Cookie: await logIn() };
   for (const path of ["/v1/tasks", "/v1/accounts", "/metrics"]) {
     expect((await call(path, { key: null, headers })).status).toBe(401);
   }
 });
 
-it("a console page that is opened by a link on another site reloads itself to send the session cookie; without a session the login follows", async () => {
+it("a console page opened by a link on another site reloads itself, so that the browser sends the session cookie; without a session, the login follows", async () => {
   const elsewhere = { "Sec-Fetch-Site": "cross-site" };
   const first = await visit("/?a=1;b='2", null, elsewhere);
   expect([first.status, first.headers.get("Refresh")]).toEqual([200, "0; url=/?a=1;b=%272"]);
@@ -319,7 +316,7 @@ it("a console page that is opened by a link on another site reloads itself to se
   expect((await visit("/", await logIn(), elsewhere)).status).toBe(200);
 });
 
-it("after the end of the session, the request that refreshes an open page of the console gets 401 and a notice with a link to the login", async () => {
+it("after the end of a console session, the request that refreshes an open page gets 401 and a message with a link to the login", async () => {
   const response = await visit("/?a=1", null, { "X-Refresh": "1" });
   expect(response.status).toBe(401);
   const text = await response.text();
@@ -328,7 +325,7 @@ it("after the end of the session, the request that refreshes an open page of the
   expect(text).not.toContain("<html");
 });
 
-it("the login, its answer, the answer to a logout and the pages of a logged-in user have Cache-Control: no-store", async () => {
+it("the login page, the responses to login and logout, and the pages for a logged-in user have Cache-Control: no-store", async () => {
   const cookie = await logIn();
   const answers = await Promise.all([
     submit("/login", { key: OPERATOR_KEY }),

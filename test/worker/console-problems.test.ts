@@ -56,7 +56,7 @@ it.each<readonly [ProblemCode, string, Partial<ProblemDetails>, readonly string[
     ["&lt;script&gt;", "U+202E"],
   ],
 ])(
-  "the console's error page for the problem %s %s has the texts that this test lists for it, and runs no script in the detail",
+  "the console's error page for the problem %s %s has the texts that this test lists for that code, and runs no script in the detail",
   async (code, _, more, texts) => {
     const page = await (await pageOf(code, more)).text();
     for (const text of texts) expect(page).toContain(text);
@@ -70,7 +70,7 @@ it.each<readonly [ProblemCode, string, string, Readonly<Record<string, string>>,
   ["internal_error", "without Retry-After", "does not reload itself", {}, null],
   ["rate_limited", "with Retry-After 60", "does not reload itself", { "Retry-After": "60" }, null],
 ])(
-  "the console's error page reloads itself only while the relay is unavailable or not configured: %s %s %s",
+  "for the problem %s, %s, the console's error page %s: it reloads itself only while the relay is unavailable or not configured",
   async (code, _with, _does, headers, after) => {
     const response = await pageOf(code, { headers });
     expect(response.headers.get("Refresh")).toBe(after);
@@ -78,13 +78,13 @@ it.each<readonly [ProblemCode, string, string, Readonly<Record<string, string>>,
   },
 );
 
-it("an error page of the console has the frame of its other pages, with Log out, for logged-in users and for nobody else", async () => {
+it("for a logged-in user, and for nobody else, an error page of the console has the frame of the other pages, with Log out", async () => {
   const frame = "Log out";
   expect(await (await visit("/nowhere", await logIn())).text()).toContain(frame);
   expect(await (await visit("/nowhere")).text()).not.toContain(frame);
 });
 
-it("a relay that is not configured answers a browser with a page that names the variable at fault", async () => {
+it("a browser that opens a relay that is not configured gets a page that names the wrong variable", async () => {
   const response = await visit("/", null, {}, { ...env, RELAY_SECRET: "" });
   expect([response.status, response.headers.get("Retry-After")]).toEqual([503, "60"]);
   expect(await response.text()).toContain("RELAY_SECRET");

@@ -19,7 +19,7 @@ it.each([
   ["a time without news", async () => false],
   ["a change of the task", (id: string) => report(aCompletion(id)).then(() => true)],
 ])(
-  "the refresh of a task's page that is answered after %s gets 401 when the viewer's key was revoked meanwhile",
+  "the refresh of a task's page that is answered after %s gets 401 if the viewer's key was revoked in the meantime",
   async (_, end) => {
     const account = await anAccount();
     const { id: keyId, key } = await aKey(account);
@@ -38,7 +38,7 @@ it.each([
   },
 );
 
-it("the check of the login before a form is sent gets 204 without a body during a session, and 401 with a notice after the session", async () => {
+it("the check of the login before a console form is sent gets 204 without a body during a session, and 401 with a message after its end", async () => {
   const cookie = await logIn();
   const refresh = { "X-Refresh": "none" };
   const during = await visit("/login/check", cookie, refresh);

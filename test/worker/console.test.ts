@@ -24,7 +24,7 @@ it.each([
   expect(response.headers.has("X-Request-Id")).toBe(true);
 });
 
-it("every page forbids scripts and styles that are inline or of another origin, and has no inline ones", async () => {
+it("every console page has no inline scripts or styles, and forbids those that are inline or from another origin", async () => {
   const response = await visit("/nowhere");
   expect(response.headers.get("Content-Security-Policy")).toBe(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -35,7 +35,7 @@ it("every page forbids scripts and styles that are inline or of another origin, 
   expect(page).not.toMatch(/<style| style=| on\w+=|<script(?![^>]* src="\/)[^>]*>/);
 });
 
-it("pages are compressed for browsers that accept gzip, and redirects are not", async () => {
+it("console pages are compressed for browsers that accept gzip, and redirects are not", async () => {
   const accepting = { ...HTML, "Accept-Encoding": "br, gzip" };
   const encodings = ["/nowhere", "/login", "/"].map(async (path) => {
     const { headers } = await callWith(env, path, { key: null, headers: accepting });
@@ -45,7 +45,7 @@ it("pages are compressed for browsers that accept gzip, and redirects are not", 
   expect((await visit("/login")).headers.has("Content-Encoding")).toBe(false);
 });
 
-it("a page is not compressed for a client that does not accept gzip, although the platform puts gzip into Accept-Encoding", async () => {
+it("a console page is not compressed for a client that does not accept gzip, although the platform adds gzip to Accept-Encoding", async () => {
   const headers = { ...HTML, "Accept-Encoding": "br, gzip" };
   const cf = { clientAcceptEncoding: "" };
   const response = await answerRequest(new Request(`${ORIGIN}/login`, { headers, cf }), env);

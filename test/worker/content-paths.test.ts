@@ -60,7 +60,7 @@ describe("a success whose answer has no link, of an upstream with a content path
       () => new Response("\0", { headers: { "Content-Type": "text/html" } }),
     ],
   ])(
-    "a job whose success has no link completes with a link of the relay when its content path (the path of its file) answers with %s",
+    "a successful job whose poll response has no link completes with a link of the relay when its content path (where its file is) answers with %s",
     async (_, site) => {
       const { task, sentTo } = await polled(site);
       expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
@@ -81,7 +81,7 @@ describe("a success whose answer has no link, of an upstream with a content path
     ["a page", () => new Response("<!doctype html>", { headers: { "Content-Type": "text/html" } })],
     ["a redirect to this machine", answering(null, 302, { Location: "http://127.0.0.1:1/" })],
   ])(
-    "a job whose success has no link has no output when its content path (the path of its file) answers with %s, and a later poll asks again",
+    "a successful job whose poll response has no link has no output yet when its content path (where its file is) answers with %s; a later poll asks again",
     async (_, site) => {
       const { task, poll, on, sentTo } = await polled(site);
       expect(task).toMatchObject(WITHOUT_OUTPUT);
@@ -91,7 +91,7 @@ describe("a success whose answer has no link, of an upstream with a content path
     },
   );
 
-  it("the file at a job's content path is found through a redirect, to which the key is not sent", async () => {
+  it("the file at a job's content path is found through a redirect, whose target does not get the key", async () => {
     const { task, poll, on, sentTo } = await polled(answering(null, 404));
     expect(task.status).toBe("pending");
     on(CONTENT, answering(null, 302, { Location: CDN }));
@@ -104,7 +104,7 @@ describe("a success whose answer has no link, of an upstream with a content path
     ["HTTP 429", answering(null, 429), "limited"],
     ["a lost connection", () => Promise.reject(new Error("lost")), "unanswered"],
   ])(
-    "it is not known whether a successful job has an output when its content path (the path of its file) answers with %s",
+    "when a successful job's content path (where its file is) answers with %s, it is unknown whether the job has an output",
     async (_, site, answer) => {
       const { task } = await polled(site);
       expect(task.status).toBe("pending");
@@ -113,18 +113,18 @@ describe("a success whose answer has no link, of an upstream with a content path
     },
   );
 
-  it("when a job's content path (the path of its file) answers HTTP 429, it is asked again only after the time in Retry-After", async () => {
+  it("when a job's content path (where its file is) answers HTTP 429, the relay asks it again only after the time in Retry-After", async () => {
     const { alarmIn } = await polled(answering(null, 429, { "Retry-After": "1800" }));
     expect(await alarmIn()).toBeGreaterThanOrEqual(1_800_000);
   });
 
-  it("a job's content path (the path of its file) is not asked for a file when the relay has no address for links", async () => {
+  it("when the relay has no address for links of its own, it does not ask a job's content path for a file", async () => {
     const { task, sentTo } = await polled(FILE, DONE, { PUBLIC_URL: "" });
     expect(task).toMatchObject(WITHOUT_OUTPUT);
     expect(sentTo(CONTENT)).toEqual([]);
   });
 
-  it("a job's content path (the path of its file) is not asked while the job runs, or when the answer has another link", async () => {
+  it("a job's content path (where its file is) is not asked while the job runs, or when the poll response has a link to another address", async () => {
     const running = await polled(FILE, { ...DONE, status: "in_progress" });
     expect(running.sentTo(CONTENT)).toEqual([]);
     const { task, sentTo } = await polled(FILE, { ...DONE, url: CDN });
@@ -137,17 +137,17 @@ describe("a success whose answer has an output of its own and no link, of an ups
   const caption = { caption: "A fox runs" };
   const frame = { last_frame: `data:image/png;base64,${btoa("\x89PNG\r\n frame")}` };
 
-  it("the output of a success without a link is the file at the job's content path, and not the text in the answer", async () => {
+  it("the output of a success whose poll response has a text but no link is the file at the job's content path, and not this text", async () => {
     const { task } = await polled(FILE, { ...DONE, ...caption });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
   });
 
-  it("the output of a success without a link is the file at the content path when the relay does not keep a picture in the answer", async () => {
+  it("the output of a success without a link is the file at the job's content path when the relay does not keep a picture in the poll response", async () => {
     const { task } = await polled(FILE, { ...DONE, ...frame });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
   });
 
-  it("a success whose answer has only text fails the task when no file is at the job's content path", async () => {
+  it("a task fails when its successful job's poll response has only text and no file is at the job's content path", async () => {
     const { task } = await polled(answering(null, 404), { ...DONE, ...caption });
     expect(task).toMatchObject({ status: "failed", error: { code: "output_not_a_file" } });
   });
@@ -190,7 +190,7 @@ async function slowlyAsked(answer: object, limitMs: number) {
 }
 
 describe("a content path that does not answer within the time for the state of its job", () => {
-  it("the answer of a job's content path (the path of its file) is waited for beyond a poll's time limit, also while the watchdog alarm fires", async () => {
+  it("the relay waits longer for a job's content path (where its file is) than for a poll, even while the watchdog alarm fires", async () => {
     const { id, signals, task, passLimit, open } = await slowlyAsked(DONE, POLL_TIMEOUT_MS);
     await passLimit();
     expect(signals[0]?.aborted).toBe(false);
@@ -201,7 +201,7 @@ describe("a content path that does not answer within the time for the state of i
     expect(signals).toHaveLength(1);
   });
 
-  it("a content path (the path of a job's file) that the upstream has named counts as a file when it does not answer within 30 seconds", async () => {
+  it("a content path (where a job's file is) that the upstream has named counts as a file when it does not answer within 30 seconds", async () => {
     const { task, passLimit } = await slowlyAsked(
       { ...DONE, metadata: { url: CONTENT } },
       CONTENT_TIMEOUT_MS,
@@ -210,7 +210,7 @@ describe("a content path that does not answer within the time for the state of i
     expect(await task()).toMatchObject({ status: "completed", output: { urls: [LINK] } });
   });
 
-  it("a content path (the path of a job's file) that the upstream has not named counts as no file when it does not answer within 30 seconds", async () => {
+  it("a content path (where a job's file is) that the upstream has not named counts as no file when it does not answer within 30 seconds", async () => {
     const { task, passLimit } = await slowlyAsked(DONE, CONTENT_TIMEOUT_MS);
     await passLimit();
     const { status, tracking } = await task();
@@ -223,21 +223,21 @@ describe("a success whose link is the content path of its job at another origin"
   const frame = "https://cdn.example.net/last.png";
   const metadata = { url: "https://public.example.org/v1/videos/video_7/content", frame };
 
-  it("a content path named at another origin is asked at the connection's base URL, and its link comes before the other outputs", async () => {
+  it("when the upstream names a job's content path at another origin, the relay asks it at the connection's base URL, and lists its link first", async () => {
     const { task, sentTo } = await polled(FILE, { ...DONE, metadata });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK, frame] } });
     expect(sentTo(CONTENT)).toHaveLength(1);
     expect(sentTo("https://public.example.org")).toEqual([]);
   });
 
-  it("when no file is at a content path that is named at another origin, the other files are the outputs", async () => {
+  it("when no file is at a content path that the upstream names at another origin, the other files in the poll response are the outputs", async () => {
     const url = metadata.url;
     const sound = "https://cdn.example.net/7.mp3";
     const { task } = await polled(answering(null, 404), { ...DONE, metadata: { url, sound } });
     expect(task).toMatchObject({ status: "completed", output: { urls: [sound] } });
   });
 
-  it("a success with a picture has no output while its content path, named at another origin, does not open", async () => {
+  it("when the content path that the upstream names at another origin does not open, a success with a picture has no output", async () => {
     const { task } = await polled(answering(null, 404), { ...DONE, metadata });
     expect(task).toMatchObject(WITHOUT_OUTPUT);
   });
@@ -264,18 +264,18 @@ describe("a link that a job got as input with its submission", () => {
     return { task, ...outside };
   }
 
-  it("a link that a job got as input is no output when the upstream repeats it beside the output", async () => {
+  it("a link that a job got as its input is no output, even when the upstream repeats it next to the output", async () => {
     const { task } = await repeated({ picture: input, url: CDN });
     expect(task).toMatchObject({ status: "completed", output: { urls: [CDN] } });
   });
 
-  it("when an answer's only link is one that the job got as input, the content path of the job is asked", async () => {
+  it("when the only link in a poll response is one that the job got as its input, the relay asks the job's content path for the file", async () => {
     const { task, sentTo } = await repeated({ picture: input });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
     expect(sentTo(`${job}/content`)).not.toEqual([]);
   });
 
-  it("a link that one job got as input is an output of a job that got another link", async () => {
+  it("a link that one job got as its input can be an output of another job, which got another link", async () => {
     const { task } = await repeated({ picture: `${input}&c=3` });
     expect(task).toMatchObject({ output: { urls: [`${input}&c=3`] } });
   });

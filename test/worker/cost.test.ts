@@ -79,7 +79,7 @@ describe("a task without an account that ends, calls back once, is read and expi
     [6, "is registered and completes", true, aCompletion],
     [6, "is registered and fails", true, aFailure],
   ])(
-    "a task without an account writes %i rows to its Durable Object from creation to expiry, and calls no object of an account, when it %s",
+    "a task without an account writes %i rows to its Durable Object from creation to expiry, and no account's object is called, when it %s",
     async (rows, _, isRegistered, event) => {
       aReceiver();
       // Makes the relay store the jurisdiction, as the first request of a deployment does.
@@ -96,7 +96,7 @@ describe("a task without an account that ends, calls back once, is read and expi
     },
   );
 
-  it("a task without an account writes no row to its Durable Object for a request that is refused, repeated or only reads", async () => {
+  it("a request that is refused, repeated or only reads makes a task without an account write no row to its Durable Object", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     const rows = await rowsOf(id);
@@ -118,7 +118,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, times: "once", calls: 1 },
     { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, times: "twice", calls: 2 },
   ])(
-    "with a price, a task that $name writes $rows rows and calls its account's ledger $times, which writes at most $maxLedgerRows rows",
+    "a task with a price that $name writes $rows rows, and calls its account's ledger $times, which writes at most $maxLedgerRows rows",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
@@ -137,7 +137,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
   );
 });
 
-it("a listener makes as many requests as docs/cost.md states: when it connects and for each callback, but none for its pings", async () => {
+it("a listener makes the requests that docs/cost.md states: one when it connects and one for each callback, but none for its pings", async () => {
   const { key } = await aKey(await anAccount());
   const { prototype } = ListenersObject;
   const connecting = [
@@ -175,7 +175,7 @@ it("a listener makes as many requests as docs/cost.md states: when it connects a
 const Message = z.looseObject({ id: z.string().optional() });
 
 describe("the object of an account", () => {
-  it("registrations of tasks without a price call the Durable Object of their account once a minute in all, not once for each task", async () => {
+  it("registrations of tasks without a price call their account's Durable Object once a minute in total, not once for each task", async () => {
     aReceiver();
     const account = await anAccount();
     const calls = accountCalls();
@@ -185,7 +185,7 @@ describe("the object of an account", () => {
     expect(calls()).toBe(1);
   });
 
-  it("the object of an account executes three SQL statements for each charge after the first", async () => {
+  it("an account's Durable Object executes three SQL statements for each charge after the first", async () => {
     const account = await anAccount(9);
     await aCharged(account, 1);
     const exec = await runInDurableObject(accountStub(account), (_, { storage }) =>
@@ -195,7 +195,7 @@ describe("the object of an account", () => {
     expect(exec).toHaveBeenCalledTimes(2 * 3);
   });
 
-  it("the ledger of an account writes no row for a charge that it has booked already or that exceeds the balance", async () => {
+  it("an account's ledger writes no row for a charge that it has already booked or that exceeds the balance", async () => {
     const account = await anAccount(5);
     const body = priced(account, 5);
     await post("/v1/tasks", body);
@@ -209,7 +209,7 @@ describe("the object of an account", () => {
     { made: "a generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
     { made: "an imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
   ])(
-    "requests with $made API key call no ledger; other objects of the account are called $times in a day's first minute, and once in a later minute",
+    "requests with $made API key call no ledger; they call other objects of the account $times in a day's first minute, and once in a later minute",
     async ({ making, calls: first, rows }) => {
       const account = await anAccount();
       const { key } = await making(account);

@@ -73,7 +73,7 @@ async function expectRefused(
   return text;
 }
 
-it("a submission with Relay-Key reaches the upstream with the customer's own key as sent, without the key of relay or connection", async () => {
+it("a submission with Relay-Key reaches the upstream with the customer's own key exactly as sent, and without the keys of the relay and the connection", async () => {
   const outside = anArk();
   const { response } = await submitted(BINDINGS, { Authorization: `bearer  ${OWN}` });
   expect([response.status, await response.json()]).toEqual([200, { id: JOB }]);
@@ -83,7 +83,7 @@ it("a submission with Relay-Key reaches the upstream with the customer's own key
   expect(headers).not.toHaveProperty("relay-key");
 });
 
-it("a submitted job is polled with the customer's own key, also when the connection has none, and its callback has the result", async () => {
+it("a job submitted with a customer's own key is polled with that key, even when the connection has no key, and its callback has the result", async () => {
   const outside = anArk();
   const { id, response } = await submitted(KEYLESS);
   expect(response.status).toBe(200);
@@ -95,7 +95,7 @@ it("a submitted job is polled with the customer's own key, also when the connect
   expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
 });
 
-it("a stored task does not contain the customer's key in plain text, and no part of it once the task is settled", async () => {
+it("a stored task never contains the customer's key in plain text, and contains no part of it once the task is settled", async () => {
   const outside = anArk(({ headers: { authorization } }) =>
     Response.json({ id: JOB, seen: authorization }),
   );
@@ -112,13 +112,13 @@ it("a stored task does not contain the customer's key in plain text, and no part
   expect(settled).not.toContain("ciphertext");
 });
 
-it("the answer to a submission is passed on unchanged even if it contains a word that equals a short customer's key", async () => {
+it("the upstream's response to a submission is passed on unchanged even if it contains a word that is the same as a short customer's key", async () => {
   anArk();
   const { response } = await submitted(KEYLESS, { Authorization: "Bearer id" });
   expect(await response.json()).toEqual({ id: JOB });
 });
 
-it("GET of a task submitted with a customer's key says that the key is the customer's own, and shows no part of it", async () => {
+it("GET of a task submitted with a customer's key says that the key is the customer's own, and shows no part of the key", async () => {
   anArk();
   const { id } = await submitted();
   const task = await readSubmitted(id);
@@ -132,7 +132,7 @@ it("GET of a task submitted with a customer's key says that the key is the custo
   expect(JSON.stringify(task)).not.toContain(ciphertext);
 });
 
-it("a refused customer's key is shown in its task to the operator and the account, and changes nothing about the connection", async () => {
+it("when the upstream refuses a customer's key, its task says so to the operator and the account, and the connection does not count as refused", async () => {
   const noted = vi.spyOn(ConnectionObject.prototype, "noteRefusal");
   const outside = anArk();
   const account = await anAccount();
@@ -154,7 +154,7 @@ it("a refused customer's key is shown in its task to the operator and the accoun
   expect(noted).not.toHaveBeenCalled();
 });
 
-it("the console's page of a task says that the task uses the customer's own key, and that the upstream refuses it", async () => {
+it("the console's page of a task says that the task uses the customer's own key, and that the upstream refuses this key", async () => {
   const outside = anArk();
   const { id } = await submitted();
   outside.on(`${ARK}${ARK_PATH}/`, answering({}, 401));
@@ -165,7 +165,7 @@ it("the console's page of a task says that the task uses the customer's own key,
   expect(text).not.toContain(OWN);
 });
 
-it("the answer to a poll with a customer's key that is not understood is not stored as an answer to the connection", async () => {
+it("when the response to a poll with a customer's key is not understood, /healthz does not show it for the connection", async () => {
   const noted = vi.spyOn(ConnectionObject.prototype, "noteUnclear");
   const outside = anArk();
   const { id } = await submitted();
@@ -176,7 +176,7 @@ it("the answer to a poll with a customer's key that is not understood is not sto
   expect(noted).not.toHaveBeenCalled();
 });
 
-it("hooks about jobs of customers' keys are not counted among the expected hooks of the connection", async () => {
+it("hooks about jobs with customers' keys do not count among the expected hooks of the connection", async () => {
   const noted = calls("noteHook");
   const outside = anArk();
   const { id } = await submitted();
@@ -187,7 +187,7 @@ it("hooks about jobs of customers' keys are not counted among the expected hooks
   expect(noted).not.toHaveBeenCalled();
 });
 
-it("the limit of polls per minute counts polls with a customer's key per key, apart from the connection and other customers", async () => {
+it("under the limit of polls per minute, polls with a customer's key count for that key alone, not for the connection or other customers", async () => {
   const connections = { mine: { provider: "ark", key: "test-only-ark-key", polls_per_minute: 1 } };
   const bindings = { ...BINDINGS, CONNECTIONS: JSON.stringify(connections) };
   const outside = anArk();
@@ -210,7 +210,7 @@ it("the limit of polls per minute counts polls with a customer's key per key, ap
   ]);
 });
 
-it("a hook about a job of a customer's key causes a poll whatever its signature is, even if the connection has a secret for signatures", async () => {
+it("a hook about a job with a customer's key causes a poll whatever its signature is, even if the connection has a secret for signatures", async () => {
   const secret = `whsec_${btoa("test-only-webhook-secret")}`;
   const bindings = { ...BINDINGS, REPLICATE_WEBHOOK_SECRET: secret };
   const outside = anArk();
@@ -235,7 +235,7 @@ it("a hook about a job of a customer's key causes a poll whatever its signature 
   });
 });
 
-it("a call with a customer's key does not contain the secret with which the upstream would sign the connection's hooks", async () => {
+it("a call with a customer's key does not contain the secret with which the upstream would otherwise sign its hooks to the connection", async () => {
   const bindings = { ...BINDINGS, OPENAI_VIDEOS_WEBHOOK_SECRET: "test-only-videos-secret" };
   const outside = anArk();
   outside.on("https://videos.example.org", answering({ id: "v1", status: "queued" }));
@@ -251,7 +251,7 @@ it("a call with a customer's key does not contain the secret with which the upst
   expect(JSON.stringify(sent)).not.toContain("test-only-videos");
 });
 
-it("after a rotation of RELAY_SECRET, a sealed customer's key is opened with the secret that sealed it, wherever this secret stands in the list", async () => {
+it("after a rotation of RELAY_SECRET, a customer's key is decrypted with the secret that encrypted it, wherever this secret is in the list", async () => {
   const outside = anArk();
   const { id } = await submitted();
   outside.on(`${ARK}${ARK_PATH}/`, answering({ ...DONE, status: "running" }));
@@ -260,7 +260,7 @@ it("after a rotation of RELAY_SECRET, a sealed customer's key is opened with the
   expect(polls(outside).map(({ headers }) => headers["authorization"])).toEqual([`Bearer ${OWN}`]);
 });
 
-it("a customer's key whose RELAY_SECRET was removed is logged once, is not replaced by the connection's, and a hook still ends its task", async () => {
+it("a customer's key whose RELAY_SECRET was removed is logged once and not replaced by the connection's key, and a hook still ends its task", async () => {
   const outside = anArk();
   const { id } = await submitted();
   const rotated: Bindings = { ...BINDINGS, RELAY_SECRET: NEW_SECRET };
@@ -289,7 +289,7 @@ it("a customer's key whose RELAY_SECRET was removed is logged once, is not repla
   expect(polls(outside)).toEqual([]);
 });
 
-it("the event key.unreadable tells the operator of a customer's key that cannot be opened, if OPERATOR_CALLBACK_URL is set", async () => {
+it("if OPERATOR_CALLBACK_URL is set, the event key.unreadable tells the operator that a customer's key cannot be decrypted", async () => {
   const url = "https://operator.example.net/events";
   const outside = anArk();
   outside.on(url, answering(""));
@@ -302,7 +302,7 @@ it("the event key.unreadable tells the operator of a customer's key that cannot 
   expect(JSON.stringify(event)).not.toContain(OWN);
 });
 
-it("a submission with the same Idempotency-Key but another customer's key, or the connection's, gets 422 idempotency_key_reused", async () => {
+it("a submission with a used Idempotency-Key but another customer's key, or the connection's, gets 422 idempotency_key_reused", async () => {
   const outside = anArk();
   const headers = { ...WITH_OWN, "Idempotency-Key": crypto.randomUUID() };
   const first = await submit({ headers, key: null });
@@ -325,7 +325,7 @@ it("a submission with the same Idempotency-Key but another customer's key, or th
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("a submission with the same Relay-Task-Id but another customer's key gets 409 with the task", async () => {
+it("a submission with a used Relay-Task-Id but another customer's key gets 409 with the task", async () => {
   const outside = anArk();
   const { headers } = await submitted();
   const other = await submit({ headers: { ...headers, Authorization: "Bearer other" }, key: null });
@@ -346,7 +346,7 @@ it.each([
     "/Authorization",
   ],
 ])(
-  "a submission with Relay-Key and %s is refused before anything is stored or sent, and the refusal names the header",
+  "a submission with Relay-Key and %s is refused before anything is stored or sent, and the refusal names the wrong header",
   async (_, headers, path) => {
     await expectRefused({ "Relay-Key": OPERATOR_KEY, ...headers }, path);
   },
@@ -359,13 +359,13 @@ it.each([
   ["behind a scheme of an upstream", `Key ${OPERATOR_KEY}`],
   ["10 KB long", "k".repeat(10_240)],
 ])(
-  "a submission whose Relay-Key is %s is refused, and the refusal names the header",
+  "a submission whose Relay-Key is %s is refused, and the refusal names the wrong header",
   async (_, key) => {
     await expectRefused({ ...WITH_OWN, "Relay-Key": key }, "/Relay-Key");
   },
 );
 
-it("a submission whose Relay-Key is no key of the relay gets 401, also when it is the upstream's own key", async () => {
+it("a submission whose Relay-Key is no key of the relay gets 401, even when it is the upstream's own key", async () => {
   const outside = anArk();
   for (const key of ["nobody", OWN]) {
     const { headers } = named({ ...WITH_OWN, "Relay-Key": key });
@@ -374,7 +374,7 @@ it("a submission whose Relay-Key is no key of the relay gets 401, also when it i
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("a relay's key in place of a customer's key is refused, with its header named, and never sent to the upstream", async () => {
+it("a submission with a relay key where the customer's key should be is refused, names that header, and is never sent to the upstream", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   for (const relayKey of [OPERATOR_KEY, "test-only-older-operator-key", key]) {
@@ -414,7 +414,7 @@ it.each([
   },
 );
 
-it("a submission that has the relay's key also in its query is refused; one that has it in every header for keys is sent without it", async () => {
+it("a submission with Relay-Key is refused when its query contains the relay's key too, and is sent without the key when only headers for keys contain it", async () => {
   const inQuery = { path: `/v1/submit/ark${ARK_PATH}?key=${SPELLED}`, headers: {} };
   expect(await refusal(await submit(inQuery))).toEqual(invalid("/query"));
   const outside = anArk();
@@ -424,12 +424,12 @@ it("a submission that has the relay's key also in its query is refused; one that
   expect(JSON.stringify(sent?.headers)).not.toContain(OPERATOR_KEY);
 });
 
-it("a submission with Relay-Key to the sandbox, which takes no key, is refused, and the refusal names the header", async () => {
+it("a submission with Relay-Key to the sandbox, which takes no key, is refused, and the refusal names the header Relay-Key", async () => {
   const body = JSON.stringify({ model: "sandbox/ok" });
   await expectRefused(WITH_OWN, "/Relay-Key", { path: "/v1/submit/sandbox/jobs", body });
 });
 
-it("a connection without a key refuses a submission without Relay-Key, and says how to send one with a key of one's own", async () => {
+it("a connection without a key refuses a submission without Relay-Key, and says how to send one with one's own key", async () => {
   anArk();
   const { headers } = named();
   const response = await submit({ headers, bindings: KEYLESS });
@@ -439,7 +439,7 @@ it("a connection without a key refuses a submission without Relay-Key, and says 
   expect(await refusal(response)).toEqual({ status: 503, code: "not_configured" });
 });
 
-it("a gateway with only NEWAPI_BASE_URL set accepts submissions with customers' keys, and OFFERS may have offers for these", async () => {
+it("with NEWAPI_BASE_URL but without NEWAPI_API_KEY, the relay accepts submissions to the gateway with a customer's own key, also when OFFERS has an offer for customers' keys", async () => {
   const offers = [{ connection: "newapi", models: ["*"], key: "customer" }];
   const bindings = { ...BINDINGS, NEWAPI_API_KEY: "", OFFERS: JSON.stringify(offers) };
   const outside = anArk();
@@ -457,7 +457,7 @@ const OFFERS = JSON.stringify([
   { connection: "ark", key: "customer", models: ["doubao-*"], price: { credits: PRICE } },
 ]);
 
-it("an account submits with its own key what OFFERS lists for such keys, at that price, and may not use the connection's key", async () => {
+it("an account may submit with its own key what OFFERS offers for customers' keys, at the offered price, and may not use the connection's key for it", async () => {
   const bindings = { ...KEYLESS, OFFERS };
   const outside = anArk(({ headers: { authorization } }) =>
     Response.json({ id: JOB, seen: authorization }),
@@ -483,7 +483,7 @@ it("an account submits with its own key what OFFERS lists for such keys, at that
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("an account's submission with its own key is refused and not charged when no offer is for such keys", async () => {
+it("when no offer is for customers' own keys, an account's submission with its own key is refused and not charged", async () => {
   const outside = anArk();
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -497,7 +497,7 @@ it("an account's submission with its own key is refused and not charged when no 
   expect([outside.sentTo(ARK), await balanceOf(account)]).toEqual([[], 100]);
 });
 
-it("when the upstream refuses the customer's key, the submission is answered with this refusal, and no task remains", async () => {
+it("when the upstream refuses the customer's key, the submission gets the upstream's refusal as its response, and no task remains", async () => {
   anArk(answering({ error: { code: "AuthenticationError" } }, 401));
   const { id, response } = await submitted();
   expect([response.status, await response.json()]).toEqual([
@@ -508,7 +508,7 @@ it("when the upstream refuses the customer's key, the submission is answered wit
   expect(await stored(id)).toEqual(NOTHING);
 });
 
-it("a job is not submitted when the task's object answers that the task is new, but names another submission or none", async () => {
+it("a job is not submitted when the task's object says that the task is new, but names another submission than this one, or none", async () => {
   const outside = anArk();
   const Reply = z.looseObject({ submission: z.looseObject({}) });
   const getByName = (id: string) =>

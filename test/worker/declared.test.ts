@@ -23,7 +23,7 @@ const RUNWARE_URL = DECLARATIONS.runware.base_url;
 const CALL = { taskType: "videoInference", model: "klingai:5@3" };
 const UUID = "24cd5dff-cb81-4db5-8506-b72a9425f9d1";
 
-it("GET /healthz names a connection disabled by its faulty declaration, with the place of each fault, and calls to it get 503", async () => {
+it("GET /healthz names a connection that its faulty declaration disables, and where each fault is; calls to the connection get 503", async () => {
   const health: unknown = await (await callWith(DAMAGED, "/healthz")).json();
   expect(health).toMatchObject({
     status: "ok",
@@ -50,14 +50,14 @@ it("GET /healthz names a connection disabled by its faulty declaration, with the
   );
 });
 
-it("the console names a connection disabled by its faulty declaration, with the place of each fault", async () => {
+it("the console names a connection that its faulty declaration disables, and says where in the declaration each fault is", async () => {
   const page = await visit("/providers", await logIn(undefined, DAMAGED), {}, DAMAGED);
   const text = await page.text();
   expect(text).toContain("CONNECTIONS.runpod.poll.path");
   expect(text).toContain("disabled");
 });
 
-it("GET /healthz shows that the declared upstream of a connection needs no key", async () => {
+it("GET /healthz shows that the declared upstream of a connection takes no key", async () => {
   const open = { key: null, auth: null };
   const bindings = { ...env, CONNECTIONS: connectionsWith("runpod", open) };
   const health: unknown = await (await callWith(bindings, "/healthz")).json();
@@ -67,7 +67,7 @@ it("GET /healthz shows that the declared upstream of a connection needs no key",
   });
 });
 
-it("a hook to a connection disabled by its faulty declaration gets 503, so that it is repeated, and 404 with a wrong token", async () => {
+it("a hook to a connection that its faulty declaration disables gets 503, so that the upstream repeats it, and 404 if its token is wrong", async () => {
   const task = await hooked({ provider: "runpod", bindings: BINDINGS });
   const disabled = { hookUrl: task.hookUrl, bindings: DAMAGED };
   expect(await refusal(await sendHook(disabled, "{}"))).toMatchObject(NOT_CONFIGURED);
@@ -75,7 +75,7 @@ it("a hook to a connection disabled by its faulty declaration gets 503, so that 
   expect(await refusal(await sendHook(wrong, "{}"))).toEqual(UNKNOWN_TASK);
 });
 
-it("a submission whose body names its job attaches this job to the task, and the hook URL is added to the call inside the body's list", async () => {
+it("when a declared upstream takes a list with one job, the relay adds the hook URL inside the list and attaches the job that the response names", async () => {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering("thank you"));
   outside.on(RUNWARE_URL, answering({ data: [{ taskUUID: UUID }] }));
@@ -107,7 +107,7 @@ it.each([
   ["has two jobs", [{ taskUUID: UUID }, { taskUUID: UUID }], { status: 400, code: "invalid_json" }],
   ["has none", [], { status: 400, code: "invalid_json" }],
 ])(
-  "a submission whose body must be a list of one job and %s is refused",
+  "a submission to a declared upstream that takes a list of one job is refused when its body %s",
   async (_, call, expected) => {
     const body = JSON.stringify(call);
     const response = await submit({ path: "/v1/submit/runware/v1", body, bindings: RUNWARE });
@@ -115,7 +115,7 @@ it.each([
   },
 );
 
-it("a submission with a customer's own key is refused when the declared upstream takes no key", async () => {
+it("a submission with a customer's own key is refused when the connection's declared upstream takes no key", async () => {
   const bindings = { ...env, CONNECTIONS: connectionsWith("runpod", { key: null, auth: null }) };
   const headers = { "Relay-Key": "test-only-operator-key" };
   const response = await submit({ path: "/v1/submit/runpod/run", body: "{}", headers, bindings });

@@ -56,7 +56,7 @@ async function runUntil(account: string, time: number): Promise<void> {
   pass(time - Date.now());
 }
 
-it("DELETE /v1/accounts/{account} answers 202, also to a repeat, and keeps the account readable for the operator", async () => {
+it("DELETE /v1/accounts/{account} answers 202, also when repeated, and the operator can still read the account", async () => {
   const account = await anAccount(5);
   pass(5000);
   for (let count = 0; count < 2; count++) {
@@ -73,7 +73,7 @@ it("DELETE /v1/accounts/{account} answers 202, also to a repeat, and keeps the a
   expect(await booksOf(account)).toEqual(["grant 5"]);
 });
 
-it("DELETE /v1/accounts/{account} answers 501 and changes nothing without an index, unless the query has ?force=true", async () => {
+it("without an index, DELETE /v1/accounts/{account} answers 501 and changes nothing, unless the query has force=true", async () => {
   const account = await anAccount(5);
   for (const query of ["", "?force=false"]) {
     const answer = await refusal(await remove(account, query));
@@ -82,13 +82,13 @@ it("DELETE /v1/accounts/{account} answers 501 and changes nothing without an ind
   expect((await post("/v1/tasks", priced(account, 1))).status).toBe(201);
 });
 
-it("DELETE /v1/accounts/{account} answers 404 for an account that never existed, and 400 to a value of ?force other than true and false", async () => {
+it("DELETE /v1/accounts/{account} answers 404 for an account that never existed, and 400 if ?force has a value other than true and false", async () => {
   expect(await refusal(await remove(crypto.randomUUID()))).toEqual(UNKNOWN);
   const account = await anAccount();
   expect(await refusal(await remove(account, "?force=yes"))).toEqual(invalid("/force"));
 });
 
-it("DELETE /v1/accounts/{account} ends all keys of the account within 60 s and empties their list, and ends no key of another account", async () => {
+it("DELETE /v1/accounts/{account} ends all keys of the account within 60 s and empties the list of its keys, and ends no key of another account", async () => {
   const [account, other] = [await anAccount(), await anAccount()];
   const keys = [await aKey(account), await anImportedKey(account)];
   const { key: foreign } = await anImportedKey(other);
@@ -104,7 +104,7 @@ it("DELETE /v1/accounts/{account} ends all keys of the account within 60 s and e
   expect(rows).toEqual([]);
 });
 
-it("DELETE /v1/accounts/{account} makes every request that would add to the account answer 404, as for an unknown one", async () => {
+it("after DELETE /v1/accounts/{account}, every request that would add something to the account gets 404, as for an unknown account", async () => {
   const account = await deleted(10);
   const path = `/v1/accounts/${account}`;
   const event = { id: crypto.randomUUID(), status: "processing", model: "m", account };
@@ -125,20 +125,20 @@ it("DELETE /v1/accounts/{account} makes every request that would add to the acco
   expect(await booksOf(account)).toEqual(["grant 10"]);
 });
 
-it("the list of keys of a deleted account takes no key of a request that was under way during the deletion", async () => {
+it("a request for a new key that is under way while its account is deleted adds no key to the account's list", async () => {
   const account = await deleted();
   const key = { id: crypto.randomUUID(), sha256: "ab".repeat(32), prefix: "sk", label: null };
   const added = { ...key, role: "full", createdAt: START, lastUsedDay: null } as const;
   expect(await profileStub(account).addListedKey(added)).toBeNull();
 });
 
-it("POST /v1/accounts answers 409 to the id of an account that was deleted, because an id is never used for a second account", async () => {
+it("POST /v1/accounts answers 409 to the id of a deleted account, because an id is never used for a second account", async () => {
   const account = await deleted();
   const answer = await refusal(await post("/v1/accounts", { id: account }));
   expect(answer).toEqual({ status: 409, code: "reference_reused" });
 });
 
-it("DELETE /v1/accounts/{account} that failed half-way is completed by a repeat", async () => {
+it("a DELETE /v1/accounts/{account} that failed half-way is completed by repeating it", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const heal = await breakLedger(account);
@@ -151,7 +151,7 @@ it("DELETE /v1/accounts/{account} that failed half-way is completed by a repeat"
 it.each([
   ["ran while the account was being deleted", () => null, 404, []],
   ["failed half-way before the account was deleted", never, 500, [remove]],
-])("an API key whose import %s is refused with 401", async (_, answer, status, later) => {
+])("an API key whose import %s gets 401", async (_, answer, status, later) => {
   const account = await anAccount();
   const key = aForeignKey();
   vi.spyOn(AccountObject.prototype, "addListedKey").mockImplementationOnce(answer);
@@ -165,7 +165,7 @@ function never(): never {
   throw new Error("planted failure");
 }
 
-it("the ledger finds the charges of the last minutes without a refund or release, newest first, and reads no older entries", async () => {
+it("an account's ledger finds the charges of the last minutes that have no refund or release, newest first, and reads no older entries", async () => {
   const account = await anAccount(100);
   await runInDurableObject(accountStub(account), (object, { storage }) => {
     const charge = (name: string) =>
@@ -184,7 +184,7 @@ it("the ledger finds the charges of the last minutes without a refund or release
   });
 });
 
-it("the ledger of a deleted account still refunds the charges of its open tasks once, and their callbacks are sent", async () => {
+it("after an account is deleted, its ledger still refunds the charges of open tasks once, and their callbacks are sent", async () => {
   const received = aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);
@@ -198,7 +198,7 @@ it("the ledger of a deleted account still refunds the charges of its open tasks 
   expect(await balanceOf(account)).toBe(10);
 });
 
-it("the ledger of a deleted account answers a repeat of a charge from before the deletion as charged, and does not book it again", async () => {
+it("after an account is deleted, its ledger answers a repeated charge from before the deletion as charged, and does not book it again", async () => {
   const account = await anAccount(10);
   const order = { reference: "c", amount: 4 };
   const charge = () => accountStub(account).charge(order, crypto.randomUUID(), Date.now());
@@ -208,7 +208,7 @@ it("the ledger of a deleted account answers a repeat of a charge from before the
   expect(await booksOf(account)).toEqual(["grant 10", "charge 4"]);
 });
 
-it("the ledger of a deleted account keeps every entry until no refund can be due any more, and then only one entry with the balance", async () => {
+it("after an account is deleted, its ledger keeps every entry until no refund can be due any more, and then one entry with the balance", async () => {
   aReceiver();
   const account = await anAccount(10);
   const latest = { deadline_at: START_S + (365 * DAY_MS) / 1000 };
@@ -228,7 +228,7 @@ it("the ledger of a deleted account keeps every entry until no refund can be due
   expect((await post("/v1/accounts", { id: account })).status).toBe(409);
 });
 
-it("the ledger of a deleted account is reduced to one entry with the balance, also when it has more entries than are deleted at once", async () => {
+it("the ledger of a deleted account ends as one entry with the balance, even if it had more entries than are deleted in one step", async () => {
   const account = await anAccount();
   await runInDurableObject(accountStub(account), (object) => {
     for (let i = 0; i < 5_001; i++) object.grant({ reference: `r${i}`, amount: 1 });
@@ -239,7 +239,7 @@ it("the ledger of a deleted account is reduced to one entry with the balance, al
   expect(await alarmOf(account)).toBeNull();
 });
 
-it("the ledger of a deleted account with a negative balance is reduced to one entry with that balance", async () => {
+it("the ledger of a deleted account with a negative balance ends as one entry with that balance", async () => {
   const account = await anAccount();
   await grant(account, 1);
   const order = { reference: "r", amount: -5, reason: "x" };

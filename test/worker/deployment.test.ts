@@ -13,7 +13,7 @@ useClock();
 
 const PUBLIC = { ...env, PUBLIC_URL: "https://public.example.org/" };
 
-it("PUBLIC_URL is the origin of the type URL in error answers and of the URL in the User-Agent of callbacks", async () => {
+it("the type URL in error responses and the URL in the User-Agent of callbacks begin with PUBLIC_URL", async () => {
   expect(await (await callWith(PUBLIC, "/nowhere")).json()).toMatchObject({
     type: "https://public.example.org/docs/errors#not_found",
   });
@@ -41,7 +41,7 @@ it.each([
   },
 );
 
-it("ALLOW_LOCAL_CALLBACKS allows callback URLs with http: and loopback hosts but no private network, and logs one warning", async () => {
+it("ALLOW_LOCAL_CALLBACKS permits callback URLs with http: and loopback hosts, but in no private network, and logs one warning", async () => {
   const lines: unknown[] = [];
   for (const method of ["log", "warn"] as const) {
     vi.spyOn(console, method).mockImplementation((line) => void lines.push(line));
@@ -59,7 +59,7 @@ it("ALLOW_LOCAL_CALLBACKS allows callback URLs with http: and loopback hosts but
   expect(lines.filter((line) => String(line).includes("ALLOW_LOCAL_CALLBACKS"))).toHaveLength(1);
 });
 
-it("a log line has the id of the deployed version in its field version when the binding VERSION exists", async () => {
+it("when the binding VERSION exists, each log line has the id of the deployed version in its field version", async () => {
   const log = vi.spyOn(console, "log").mockReturnValue();
   const own = env.VERSION?.id ?? null;
   expect(own).not.toBeNull();
@@ -74,7 +74,7 @@ it("a log line has the id of the deployed version in its field version when the 
   }
 });
 
-it("ALLOW_IP_CALLBACKS allows a callback_url with a public IP address; without it registrations get 400 and no callback goes to such an address", async () => {
+it("ALLOW_IP_CALLBACKS permits a callback_url with a public IP address; without it, registrations get 400 and no callback goes to such an address", async () => {
   const received = aReceiver();
   const body = { model: "m", callback_url: "https://8.8.8.8/hook" };
   const bindings = { ...env, ALLOW_IP_CALLBACKS: "true" };
@@ -94,7 +94,7 @@ it("ALLOW_IP_CALLBACKS allows a callback_url with a public IP address; without i
 });
 
 it.each(["http://localhost:3000/callbacks", "http://127.0.0.1:3000/", "https://[::1]/"])(
-  "the refusal of the callback_url %s names ALLOW_LOCAL_CALLBACKS, which allows it",
+  "when the callback_url %s is refused, the refusal names ALLOW_LOCAL_CALLBACKS, which would permit it",
   async (url) => {
     const body = { model: "m", callback_url: url };
     const refused = await callWith(env, "/v1/tasks", { body });
@@ -122,7 +122,7 @@ it("CALLBACK_SCHEDULE_S sets the number of attempts and the wait before each, al
 
 const PAUSED = { ...env, PAUSED: "true" };
 
-it("a relay with PAUSED sends no callback, wakes a task at most 90 times a day, and sends the callback when PAUSED is removed", async () => {
+it("while PAUSED is set, the relay sends no callback and wakes a task at most 90 times a day; when PAUSED is removed, it sends the callback", async () => {
   const received = aReceiver();
   const id = await register();
   await restart(id, PAUSED);

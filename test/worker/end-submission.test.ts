@@ -70,7 +70,7 @@ function end(id: string, outcome: SubmitOutcome, caller = OPERATOR, submissionId
 
 const RECORDED = { kind: "recorded", submission: { id: SUBMISSION_ID, state: "sending" } };
 
-it("the object of a task stores the job of an accepted submission before it answers; the same report again gets the same answer", async () => {
+it("a task's object stores the job of an accepted submission before it answers; the same report again gets the same response", async () => {
   const id = crypto.randomUUID();
   expect(await begin(id)).toMatchObject(RECORDED);
   expect((await stored(id)).alarm).toBe(START + 100_000);
@@ -86,7 +86,7 @@ it("the object of a task stores the job of an accepted submission before it answ
   expect((await stored(id)).record).toEqual(record);
 });
 
-it("a repeated registration gets the stored answer to the accepted submission, also after an eviction of the task's object", async () => {
+it("a repeated registration gets the stored response to the accepted submission, even after the task's object was evicted", async () => {
   const id = crypto.randomUUID();
   await begin(id);
   await end(id, ACCEPTED);
@@ -97,7 +97,7 @@ it("a repeated registration gets the stored answer to the accepted submission, a
   });
 });
 
-it("a registration is refused with submission_running while the task's object awaits the outcome of the submission", async () => {
+it("while a task's object waits for the outcome of a submission, a registration with that task's id is refused with submission_running", async () => {
   const id = crypto.randomUUID();
   await begin(id);
   const again = await begin(id, null, OPERATOR, "c3VibWlzc2lvbi1pZC0wMg");
@@ -112,7 +112,7 @@ it("a refused submission without a price is erased when its refusal is reported,
   expect(await begin(id)).toMatchObject(RECORDED);
 });
 
-it("a refused submission with a price is refunded and erased when its refusal is reported, and a later one is charged anew", async () => {
+it("a refused submission with a price is refunded and erased when its refusal is reported, and the same submission later is charged anew", async () => {
   const received = aReceiver();
   const accountId = await anAccount(10);
   const id = crypto.randomUUID();
@@ -126,7 +126,7 @@ it("a refused submission with a price is refunded and erased when its refusal is
   expect(received).toEqual([]);
 });
 
-it("a refused submission whose refund the ledger does not answer is hidden until the refund is booked", async () => {
+it("a refused submission whose refund the ledger has not confirmed is hidden until the refund is booked", async () => {
   const accountId = await anAccount(10);
   const id = crypto.randomUUID();
   const price = { accountId, chargeId: crypto.randomUUID() };
@@ -143,7 +143,7 @@ it("a refused submission whose refund the ledger does not answer is hidden until
   expect(await booksOf(accountId)).toEqual(BOOKS);
 });
 
-it("the operator's billing gets the refund of a refused submission under a webhook-id of its own, because the id of the task is free again", async () => {
+it("SETTLEMENT_URL gets the refund of a refused submission under a webhook-id that contains the submission's id, because the task's id can be used again", async () => {
   const received = aReceiver(status(200));
   const bindings = { ...env, SETTLEMENT_URL: BILLING_URL };
   const accountId = await anAccount();
@@ -158,7 +158,7 @@ it("the operator's billing gets the refund of a refused submission under a webho
   expect(JSON.parse(body)).toEqual(order);
 });
 
-it("a submission that the account cannot pay is refused, and nothing is stored or sent", async () => {
+it("a submission that its account cannot pay is refused, and nothing is stored or sent", async () => {
   const accountId = await anAccount(3);
   const id = crypto.randomUUID();
   const refusal = { code: "insufficient_credits", balance: 3, price: 4 };
@@ -167,7 +167,7 @@ it("a submission that the account cannot pay is refused, and nothing is stored o
   expect(await stored(id)).toEqual(NOTHING);
 });
 
-it("a submission whose charge the ledger does not answer is never sent, and its price is returned once it is charged", async () => {
+it("a submission whose charge the ledger does not confirm is never sent, and its price is returned once it is charged", async () => {
   const accountId = await anAccount(10);
   const id = crypto.randomUUID();
   const heal = await breakLedger(accountId);
@@ -180,7 +180,7 @@ it("a submission whose charge the ledger does not answer is never sent, and its 
   expect(await booksOf(accountId)).toEqual(BOOKS);
 });
 
-it("an account submits a task, and another account cannot submit under the id of that task", async () => {
+it("an account can submit a task, and another account cannot submit one under the same id", async () => {
   const [accountId, other] = [await anAccount(10), await anAccount(10)];
   const id = crypto.randomUUID();
   const price = { accountId, chargeId: crypto.randomUUID() };
@@ -195,7 +195,7 @@ it("an account submits a task, and another account cannot submit under the id of
   expect(await booksOf(other)).toEqual(["grant 10"]);
 });
 
-it("a submission of an unknown outcome leaves the task open, and its alarm fails the task with submit_unknown after an hour", async () => {
+it("a submission with an unknown outcome leaves its task open, and after an hour the task's alarm makes it fail with submit_unknown", async () => {
   const received = aReceiver();
   const id = crypto.randomUUID();
   await begin(id);
@@ -211,7 +211,7 @@ it("a submission of an unknown outcome leaves the task open, and its alarm fails
   expect(await read(id)).toMatchObject({ status: "failed", error: { code: "submit_unknown" } });
 });
 
-it("a report of the end of a submission changes nothing when its task has another submission, has none, or does not exist", async () => {
+it("a report of a submission's outcome changes nothing when the task has another submission, has none, or does not exist", async () => {
   const id = crypto.randomUUID();
   expect(await end(id, ACCEPTED)).toBeNull();
   expect(await stored(id)).toEqual(NOTHING);

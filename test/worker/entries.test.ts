@@ -44,7 +44,7 @@ async function walk(account: string, limit: number, between = () => Promise.reso
   }
 }
 
-it("the entries of an account are listed newest first, each with the balance after it, its task and the name of the key that ordered it", async () => {
+it("an account's ledger entries are listed newest first, each with the balance after it, its task, and the name of the key that ordered it", async () => {
   aReceiver();
   const account = await anAccount(10);
   pass(1000);
@@ -75,13 +75,13 @@ it.each([
   },
 );
 
-it("GET /v1/accounts/{account}/entries lists the entries without gaps or repeats page by page while entries are added", async () => {
+it("while entries are added, GET /v1/accounts/{account}/entries still lists the earlier ones page by page without gaps or repeats", async () => {
   const account = await granted(5);
   const pages = await walk(account, 2, () => grant(account, 100));
   expect(pages.flat()).toEqual([5, 4, 3, 2, 1]);
 });
 
-it("GET /v1/accounts/{account}/entries returns 50 entries when no limit is given", async () => {
+it("GET /v1/accounts/{account}/entries without a limit returns 50 entries", async () => {
   const account = await granted(51);
   const { data, next_cursor } = await page(account, "");
   expect(data).toHaveLength(50);
@@ -93,7 +93,7 @@ it.each([
   ["limit", ["0", "201", "-1", "1.5", "1e2", "", "ten"]],
   ["cursor", ["0", "", "x", "-5", "9007199254740992", "1%27%20OR%201=1"]],
 ])(
-  "GET /v1/accounts/{account}/entries and /grants reject as the query parameter %s each of the values %j",
+  "GET /v1/accounts/{account}/entries and /grants reject each of these values of the query parameter %s: %j",
   async (name, values) => {
     const account = await anAccount(1);
     for (const value of values) {
@@ -105,7 +105,7 @@ it.each([
   },
 );
 
-it("GET /v1/accounts/{account}/grants finds the grants by a SQL index and reads no entries of other kinds, such as charges", async () => {
+it("GET /v1/accounts/{account}/grants finds grants by an SQL index, and reads no other entries such as charges", async () => {
   const account = await anAccount(1);
   const plan = await runInDurableObject(accountStub(account), (_, { storage }) => {
     const query =
@@ -150,7 +150,7 @@ async function linesOf(account: string, query: string) {
   }
 }
 
-it("GET /v1/accounts/{account}/entries?format=csv has a header line, quotes as RFC 4180 does, and is an attachment that no cache may store", async () => {
+it("GET /v1/accounts/{account}/entries?format=csv has a header line and the quotes of RFC 4180, and is an attachment that no cache may store", async () => {
   const account = await anAccount();
   const reference = 'May, "first"';
   await post(`/v1/accounts/${account}/grants`, { reference, amount: 9 });
@@ -176,7 +176,7 @@ it("GET /v1/accounts/{account}/entries?format=csv has a header line, quotes as R
 });
 
 it.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠SUM(A1)"])(
-  "the CSV export puts ' before the text %j, which spreadsheets read as a formula, and not before numbers; JSON lines have no '",
+  "the CSV export puts ' in front of the text %j, which spreadsheets read as a formula, but not in front of numbers; JSON lines never get a '",
   async (text) => {
     const account = await anAccount();
     await runInDurableObject(accountStub(account), (object) => {
@@ -190,7 +190,7 @@ it.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "＋1",
   },
 );
 
-it("the CSV export leaves a text with = + - @ elsewhere than at its beginning, and one that begins with ', as it is", async () => {
+it("the CSV export leaves a text unchanged when = + - @ are not its first character, and when it begins with '", async () => {
   const account = await anAccount();
   const order = { reference: "a=b+c-d@e", amount: 1, reason: "'=1" };
   await post(`/v1/accounts/${account}/adjustments`, order);
@@ -198,7 +198,7 @@ it("the CSV export leaves a text with = + - @ elsewhere than at its beginning, a
   expect(csv).toContain(`adjustment,1,1,a=b+c-d@e,,'=1,${START_S},`);
 });
 
-it("GET /v1/accounts/{account}/entries?format=jsonl has the entries of the list, one on each line", async () => {
+it("GET /v1/accounts/{account}/entries?format=jsonl has the same entries as the list, one per line", async () => {
   const account = await filled(3);
   const response = await download(account, "format=jsonl");
   expect(response.headers.get("Content-Type")).toBe("application/jsonl");
@@ -207,7 +207,7 @@ it("GET /v1/accounts/{account}/entries?format=jsonl has the entries of the list,
   expect(lines.map((line) => JSON.parse(line))).toEqual(await entriesOf(account));
 });
 
-it("GET /v1/accounts/{account}/entries?format=csv begins with a byte order mark where bom=true asks for it, and not otherwise", async () => {
+it("GET /v1/accounts/{account}/entries?format=csv begins with a byte order mark if the query has bom=true, and otherwise does not", async () => {
   const account = await anAccount();
   const start = async (query: string) =>
     [...new Uint8Array(await (await download(account, query)).arrayBuffer())].slice(0, 4);
@@ -217,13 +217,13 @@ it("GET /v1/accounts/{account}/entries?format=csv begins with a byte order mark 
   expect(await start("format=csv")).toEqual(kind);
 });
 
-it("GET /v1/accounts/{account}/entries for an account without entries is only the header line as csv, and empty as jsonl", async () => {
+it("for an account without entries, GET /v1/accounts/{account}/entries is just the header line as csv, and empty as jsonl", async () => {
   const account = await anAccount();
   expect(await (await download(account, "format=csv")).text()).toBe(HEADER);
   expect(await textOf(await download(account, "format=jsonl"))).toBe("");
 });
 
-it("an account reads its ledger entries, as JSON and as CSV, without the name of the operator key that booked them", async () => {
+it("an account's key reads the account's ledger as JSON and as CSV, without the name of the operator key that booked an entry", async () => {
   const account = await anAccount(9);
   await aCharged(account, 4);
   const { key } = await aKey(account);
@@ -238,7 +238,7 @@ it("an account reads its ledger entries, as JSON and as CSV, without the name of
   }
 });
 
-it("GET /v1/accounts/{account}/entries?format=jsonl has 10,000 rows a page at most, without gaps or repeats", async () => {
+it("GET /v1/accounts/{account}/entries?format=jsonl has at most 10,000 rows a page, without gaps or repeats", async () => {
   const account = await filled(10_001);
   const { lines, pages } = await linesOf(account, "format=jsonl");
   expect(pages).toBe(2);

@@ -18,7 +18,7 @@ import {
 
 useClock();
 
-it("POST /v1/events answers 202 with the task to an event that reports processing, and to a later one that reports completed", async () => {
+it("POST /v1/events answers 202 with the task to an event with the status processing, and to a later one with the status completed", async () => {
   aReceiver();
   const id = await register();
   const first = await report({ id, status: "processing" });
@@ -29,7 +29,7 @@ it("POST /v1/events answers 202 with the task to an event that reports processin
   expect(await second.json()).toMatchObject({ status: "completed", completed_at: START_S + 5 });
 });
 
-it("POST /v1/events creates the task when an event with a model has an id that is not registered", async () => {
+it("an event that has a model and an id that is not registered makes POST /v1/events create the task", async () => {
   aReceiver();
   const id = crypto.randomUUID();
   const created = { model: "kling", created_at: START_S + 86_400, account: await anAccount() };
@@ -38,7 +38,7 @@ it("POST /v1/events creates the task when an event with a model has an id that i
   expect(await read(id)).toMatchObject({ ...created, completed_at: 7, callback });
 });
 
-it("POST /v1/events answers 404 to an event that has no model and an id that is not registered, and stores nothing", async () => {
+it("an event that has no model and an id that is not registered makes POST /v1/events answer 404 and store nothing", async () => {
   const id = crypto.randomUUID();
   for (const event of [aCompletion(id), aFailure(id), { id, status: "processing", model: null }]) {
     expect(await refusal(await report(event))).toEqual(UNKNOWN_TASK);
@@ -67,14 +67,14 @@ it("POST /v1/events ignores model, created_at, callback_url and account of an ev
   expect(received.map(({ url }) => url)).toEqual([CALLBACK_URL]);
 });
 
-it("POST /v1/events treats an id in upper case as the same task", async () => {
+it("POST /v1/events treats an id in upper case as that of the same task in lower case", async () => {
   aReceiver();
   const id = await register();
   const response = await report(aCompletion(id.toUpperCase()));
   expect(await response.json()).toMatchObject({ id, status: "completed" });
 });
 
-it("POST /v1/events ignores unknown fields in the event, in its output and in its error, and treats a field that is null as absent", async () => {
+it("POST /v1/events ignores unknown fields in an event, its output and its error, and treats a field that is null as absent", async () => {
   aReceiver();
   const [done, failed] = [await register(), await register()];
   const nulls = { model: null, created_at: null, completed_at: null, error: null, account: null };
@@ -89,7 +89,7 @@ it("POST /v1/events ignores unknown fields in the event, in its output and in it
   expect(JSON.stringify(tasks)).not.toMatch(/cost|preview|trace/);
 });
 
-it("a repeated event is answered with 200 and changes nothing, even with other times, another order of fields and nulls", async () => {
+it("a repeated event gets 200 and changes nothing, even with other times, another order of fields and additional nulls", async () => {
   const received = aReceiver();
   const id = await register();
   const output = { urls: [VIDEO], metadata: { seed: 1, extra: { a: 1, b: 2 } } };
@@ -108,7 +108,7 @@ it("a repeated event is answered with 200 and changes nothing, even with other t
   expect(received).toHaveLength(1);
 });
 
-it("a repeated event is recorded once, with one callback, when eight arrive at once", async () => {
+it("when the same event arrives eight times at once, the task records it once and sends one callback", async () => {
   const received = aReceiver();
   const id = await register();
   const answers = await Promise.all(Array.from({ length: 8 }, () => report(aCompletion(id))));
@@ -118,7 +118,7 @@ it("a repeated event is recorded once, with one callback, when eight arrive at o
   expect(received).toHaveLength(1);
 });
 
-it("an event with another output after a completion gets 409 with the task, and changes nothing", async () => {
+it("after a completion, an event with another output gets 409 with the task, and changes nothing", async () => {
   const received = aReceiver();
   const id = await completed();
   await expectUnchanged(id, async () => {

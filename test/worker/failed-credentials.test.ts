@@ -51,7 +51,7 @@ const FAILED: readonly (readonly [string, number, () => Promise<Sent>])[] = [
 ];
 
 it.each(FAILED)(
-  "%s is answered with 429 instead of %i once LIMIT_REFUSALS is reached from the same address, and not from another address",
+  "once LIMIT_REFUSALS is reached by failures from its address, %s gets 429 instead of %i; from another address it still gets the usual status",
   async (_, usual, make) => {
     const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(1) };
     const sent = await make();
@@ -127,7 +127,7 @@ const UNCOUNTED: readonly (readonly [string, number, () => Promise<Sent>])[] = [
 ];
 
 it.each(UNCOUNTED)(
-  "%s is answered with %i and not counted while LIMIT_REFUSALS refuses credentials from the same address",
+  "while LIMIT_REFUSALS refuses credentials from an address, %s from the same address is answered with %i, and is not counted as a failure",
   async (_, status, make) => {
     const limit = vi.fn<RateLimit["limit"]>(async () => ({ success: false }));
     const bindings = { ...env, LIMIT_REFUSALS: { limit } };
@@ -137,7 +137,7 @@ it.each(UNCOUNTED)(
   },
 );
 
-it("with a LIMIT_REFUSALS of 1, an address that uses two valid account keys gets 429 for the second, and can go on using the first", async () => {
+it("with a LIMIT_REFUSALS of 1, an address that uses two valid account keys gets 429 for the second key, and can go on using the first", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(1) };
   const account = await anAccount();
   const [first, second] = [await anImportedKey(account), await anImportedKey(account)];
@@ -152,7 +152,7 @@ it("with a LIMIT_REFUSALS of 1, an address that uses two valid account keys gets
   expect(statuses).toEqual([200, 200, 429, 200]);
 });
 
-it("with a LIMIT_REFUSALS of 60, only 60 of 200 guessed API keys from one address are looked up in Durable Objects, and the others get 429", async () => {
+it("with a LIMIT_REFUSALS of 60, only 60 of 200 guessed API keys from one address are looked up in Durable Objects; the others get 429", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(60) };
   const names = calledAccountObjects();
   const statuses: number[] = [];

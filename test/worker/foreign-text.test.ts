@@ -38,7 +38,7 @@ async function callbackBody(outside: Outside): Promise<unknown> {
   return JSON.parse(body);
 }
 
-it("half an emoji and U+0000 in a reported event are U+FFFD in the signed callback and in GET, in texts and in names", async () => {
+it("half an emoji and U+0000 in an event, in texts and in names, are replaced by U+FFFD in the signed callback and in GET of the task", async () => {
   const outside = aRelayTo("https://nowhere.example.net", "");
   const [completed, failed] = [crypto.randomUUID(), crypto.randomUUID()];
   const metadata = JSON.stringify({ prompt: "ODD", nested: [{ ODD: "ODD" }] });
@@ -70,7 +70,7 @@ it("half an emoji and U+0000 in a reported event are U+FFFD in the signed callba
   expect(await read(failed)).toMatchObject({ error: { message: MENDED } });
 });
 
-it("half an emoji in the error of an answer to a poll is U+FFFD in the signed callback", async () => {
+it("half an emoji in the error of a poll response is replaced by U+FFFD in the signed callback", async () => {
   const outside = aRelayTo(
     "https://ark.",
     `{"id":"cgt-1","status":"failed","error":{"code":"SetLimitExceeded","message":"Cut: ${ODD}"}}`,
@@ -82,7 +82,7 @@ it("half an emoji in the error of an answer to a poll is U+FFFD in the signed ca
   expect(await callbackBody(outside)).toMatchObject({ error: { message: `Cut: ${MENDED}` } });
 });
 
-it("a seed of 64 bits in an answer to a poll is a text with all its digits in the metadata of the callback", async () => {
+it("a seed of 64 bits in a poll response is a text with all its digits in the metadata of the callback", async () => {
   const outside = aRelayTo(
     "https://ark.",
     `{"id":"cgt-1","status":"succeeded","content":{"video_url":"${VIDEO}"},"seed":${SEED}}`,
@@ -94,7 +94,7 @@ it("a seed of 64 bits in an answer to a poll is a text with all its digits in th
   expect(await callbackBody(outside)).toMatchObject({ output: { metadata: { seed: SEED } } });
 });
 
-it("a seed of 64 bits is sent to the upstream as it was submitted, and has all its digits in the metadata of the callback", async () => {
+it("a seed of 64 bits is sent to the upstream exactly as submitted, and has all its digits in the metadata of the callback", async () => {
   const outside = aRelayTo(
     "https://ark.",
     `{"id":"cgt-1","status":"succeeded","content":{"video_url":"${VIDEO}"}}`,
@@ -108,7 +108,7 @@ it("a seed of 64 bits is sent to the upstream as it was submitted, and has all i
   expect(await callbackBody(outside)).toMatchObject({ output: { metadata: { seed: SEED } } });
 });
 
-it("the seed of an event may be an integer of any length, and the same event with the seed as a text is a repetition", async () => {
+it("an event's seed may be an integer of any length, and the same event with the seed as a text counts as a repetition", async () => {
   aRelayTo("https://nowhere.example.net", "");
   const id = await register();
   const event = JSON.stringify(aCompletion(id, { usage: { total: 1 } }));
@@ -125,7 +125,7 @@ it("the seed of an event may be an integer of any length, and the same event wit
   expect((await post("/v1/events", withSeed(`${SEED.slice(0, -1)}6`))).status).toBe(409);
 });
 
-it("amounts in an event may be texts that are numbers, and others are refused", async () => {
+it("an amount in the usage of an event may be a text that is a number; any other text is refused", async () => {
   aRelayTo("https://nowhere.example.net", "");
   const id = await register();
   const event = (total: string) => aCompletion(id, { usage: { total } });
@@ -135,7 +135,7 @@ it("amounts in an event may be texts that are numbers, and others are refused", 
   expect(await read(id)).toMatchObject({ usage: { total: 108_900 } });
 });
 
-it("a job id of 19 digits that the upstream states as a number is attached with all its digits", async () => {
+it("when the upstream states a job id of 19 digits as a number, the job is attached with all the digits of its id", async () => {
   const outside = aRelayTo("https://api.kie.ai/", `{"code":200,"data":{"taskId":${JOB}}}`);
   const { id, headers } = named();
   const path = "/v1/submit/kie/api/v1/jobs/createTask";
@@ -153,7 +153,7 @@ it("a job id of 19 digits that the upstream states as a number is attached with 
   );
 });
 
-it("a registration with half an emoji in its parameters is accepted and stored with U+FFFD; one with half an emoji in its labels is refused", async () => {
+it("a registration with half an emoji in its parameters is stored with U+FFFD instead; one with half an emoji in its metadata is refused", async () => {
   aRelayTo("https://nowhere.example.net", "");
   const id = crypto.randomUUID();
   const body = (member: string) => `{"id":"${id}","model":"m","${member}":{"prompt":"${ODD}"}}`;
@@ -165,7 +165,7 @@ it("a registration with half an emoji in its parameters is accepted and stored w
   expect(await stored(id)).toMatchObject({ record: { registration } });
 });
 
-it("when an unknown state in an answer to a poll is cut for the operator inside an emoji, no half of the emoji is shown", async () => {
+it("when an unknown state in a poll response is shortened inside an emoji, the operator sees no half of the emoji", async () => {
   const word = `${"x".repeat(31)}😀`;
   aRelayTo("https://ark.", JSON.stringify({ id: "cgt-1", status: word }));
   const task = await hooked({ provider: "ark", bindings: KEYED });
@@ -174,7 +174,7 @@ it("when an unknown state in an answer to a poll is cut for the operator inside 
   expect(await readHooked(task)).toMatchObject({ tracking: { unclear: { word: "x".repeat(31) } } });
 });
 
-it("labels in the header Relay-Metadata are refused with half an emoji, and keep the digits of a number of 64 bits", async () => {
+it("the header Relay-Metadata is refused when it contains half an emoji, and a number of 64 bits in it keeps all its digits", async () => {
   aRelayTo("https://ark.", '{"id":"cgt-1"}');
   const odd = named({ "Relay-Metadata": `{"title":"${ODD}"}` });
   const message = "must not contain a lone surrogate or U+0000";

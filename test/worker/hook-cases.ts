@@ -252,7 +252,7 @@ function testIgnoredHooks(hookCase: HookCase): void {
   const { sender } = hookCase;
   const success = successOf(hookCase);
 
-  it(`${hookCase.name} that arrives after the end of the task changes nothing, whatever it reports`, async () => {
+  it(`${hookCase.name} that arrives after its task has ended changes nothing, whatever it reports`, async () => {
     const scene = await finished(hookCase);
     await scene.attach();
     await scene.post(success);
@@ -306,7 +306,7 @@ function testSignatures(hookCase: HookCase): void {
   const { sender } = hookCase;
   const failure = hookOf(hookCase, "failed");
 
-  it(`${hookCase.name} whose signature is missing, incomplete, wrong or too old gets 401, and is stored as refused at most three times`, async () => {
+  it(`${hookCase.name} whose signature is missing, incomplete, wrong or too old gets 401; at most three such hooks of a task are stored as refused`, async () => {
     const scene = await aScene(hookCase);
     await scene.attach();
     const body = bodyFor(failure, scene.task);

@@ -29,7 +29,7 @@ async function healthOf({ name, bindings }: OwnConnection): Promise<unknown> {
 }
 
 describe("an attachment to a connection whose hooks are expected", () => {
-  it("a job is first polled after about a minute if any of the connection's last 20 expected hooks came, and after about 4 s if none came", async () => {
+  it("a job is first polled after about a minute if any of its connection's last 20 expected hooks came, and after about 4 s if none came", async () => {
     const connection = aConnection();
     await noteHooks(connection, ...MISSING.slice(1));
     expect(await healthOf(connection)).toEqual({ provider: "ark", key: "set" });
@@ -40,7 +40,7 @@ describe("an attachment to a connection whose hooks are expected", () => {
     expect((await attached(connection)).waitMs).toBeLessThan(4.3 * SECOND);
   });
 
-  it("an isolate asks a connection's object once in ten minutes how many hooks are missing, and not when a job is attached again", async () => {
+  it("an isolate asks a connection's object at most once in ten minutes how many hooks are missing, and not when a job is attached again", async () => {
     const connection = aConnection();
     const asked = calls("hooklessTasks");
     const { task } = await attached(connection);
@@ -64,7 +64,7 @@ describe("an attachment to a connection whose hooks are expected", () => {
       },
     ],
   ])(
-    "a job can be attached, and is first polled after about a minute, when the connection's object, which knows of missing hooks, %s",
+    "when the object that counts a connection's missing hooks %s, a job can still be attached, and is first polled after about a minute",
     async (_, answer) => {
       calls("hooklessTasks").mockImplementation(answer);
       const { waitMs } = await attached(aConnection());
@@ -75,7 +75,7 @@ describe("an attachment to a connection whose hooks are expected", () => {
 });
 
 describe("reports of tasks to the object of their connection about hooks", () => {
-  it("a task reports to its connection's object that its expected hook did not come; this writes one row, and at most 20 rows for reports in a row", async () => {
+  it("a task reports to its connection's object when an expected hook did not come, which writes one row; a run of such reports writes at most 20 rows", async () => {
     aFinishedArk();
     const connection = aConnection();
     const rows = await rowsOfConnection(connection);
@@ -87,7 +87,7 @@ describe("reports of tasks to the object of their connection about hooks", () =>
     expect(rows()).toBe(20);
   });
 
-  it("while no expected hook of a connection is missing, a hook that comes causes no call to the connection's object", async () => {
+  it("while no expected hook of a connection is missing, a hook that arrives causes no call to the connection's object", async () => {
     aFinishedArk();
     const connection = aConnection();
     const { task } = await attached(connection);
@@ -103,7 +103,7 @@ describe("reports of tasks to the object of their connection about hooks", () =>
     ["says that the job has ended", "succeeded", false],
     ["comes after a poll had found the result", "succeeded", true],
   ])(
-    "after one hook that %s, /healthz no longer says that the connection's hooks are missing",
+    "/healthz no longer says that a connection's hooks are missing after one hook that %s",
     async (_, status, isLate) => {
       aFinishedArk();
       const connection = aConnection();
@@ -118,7 +118,7 @@ describe("reports of tasks to the object of their connection about hooks", () =>
     },
   );
 
-  it("when three hooks come after a task reported its hook as missing, only the first is reported to the connection's object, as one row", async () => {
+  it("when three hooks arrive after a task reported its hook as missing, only the first is reported to the connection's object, which writes one row", async () => {
     aFinishedArk();
     const connection = aConnection();
     const noted = calls("noteHook");
@@ -133,7 +133,7 @@ describe("reports of tasks to the object of their connection about hooks", () =>
     expect(rows()).toBe(2);
   });
 
-  it("a task ends even when the Durable Object of its connection throws an error while the task reports a missing hook to it", async () => {
+  it("a task ends even when it reports a missing hook to its connection's Durable Object and the object throws an error", async () => {
     aFinishedArk();
     calls("noteHook").mockImplementation(() => {
       throw new Error("overloaded");

@@ -44,7 +44,7 @@ function altered(hookUrl: string): string {
 }
 
 it.each(SENDERS)(
-  "registering a task with the provider $provider returns the hook URL and the provider's parameters for this URL and the task id",
+  "registering a task with the provider $provider returns the hook URL, and the provider's parameters for the hook URL and for the task id",
   async ({ provider: name, keyVars }) => {
     const hooks = ADAPTERS.get(name)?.hooks;
     const answer = await registration({ provider: name }, { ...env, ...keyVars });
@@ -56,12 +56,12 @@ it.each(SENDERS)(
   },
 );
 
-it("registering a task with a provider returns the same hook URL when it is repeated", async () => {
+it("a repeated registration with a provider returns the same hook URL as the first", async () => {
   const body = { id: crypto.randomUUID(), model: "m", provider: "ark" };
   expect(await registration(body)).toEqual(await registration(body));
 });
 
-it("registering a task returns no hook URL without a provider, or for a provider without hooks", async () => {
+it("registering a task without a provider, or with a provider that sends no hooks, returns no hook URL", async () => {
   const bindings = { ...env, RUNWAY_API_KEY: "test-only-runway-key" };
   for (const answer of [
     await registration({}),
@@ -74,7 +74,7 @@ it("registering a task returns no hook URL without a provider, or for a provider
 /** Bindings of a relay that does not know its own address. */
 const UNADDRESSED = { ...env, PUBLIC_URL: "" };
 
-it("the hook URL of a task is built from PUBLIC_URL, whatever host the registration was sent to", async () => {
+it("a task's hook URL begins with PUBLIC_URL, whatever host the registration was sent to", async () => {
   const body = { model: "m", provider: "ark" };
   for (const origin of [ORIGIN, "https://other.example.net", "http://localhost:8787"]) {
     const response = await call(`${origin}/v1/tasks`, { body });
@@ -89,7 +89,7 @@ it.each([
   "http://127.8.9.10",
   "https://[::1]:8787",
 ])(
-  "without PUBLIC_URL, a registration with a provider gets a hook URL at this machine when it was sent to this machine, %s",
+  "without PUBLIC_URL, a registration with a provider that was sent to this machine gets a hook URL at this machine, %s",
   async (origin) => {
     const body = { model: "m", provider: "ark" };
     const response = await callWith(UNADDRESSED, `${origin}/v1/tasks`, { body });
@@ -106,7 +106,7 @@ it.each([
   "http://10.0.0.1",
   "http://[::2]",
 ])(
-  "without PUBLIC_URL, a registration with a provider that has hooks, sent to %s, is refused with 503 not_configured and stores nothing",
+  "without PUBLIC_URL, a registration sent to %s with a provider that sends hooks is refused with 503 not_configured and stores nothing",
   async (origin) => {
     const account = await anAccount(5);
     const id = crypto.randomUUID();
@@ -123,7 +123,7 @@ it.each([
   },
 );
 
-it("without PUBLIC_URL, tasks without a provider and of providers without hooks are registered", async () => {
+it("without PUBLIC_URL, tasks can be registered without a provider and with providers that send no hooks", async () => {
   const bindings = { ...UNADDRESSED, RUNWAY_API_KEY: "test-only-runway-key", SANDBOX: "true" };
   for (const fields of [{}, { provider: "runway" }, { model: "sandbox/ok", provider: "sandbox" }]) {
     const body = { model: "m", ...fields };
@@ -131,7 +131,7 @@ it("without PUBLIC_URL, tasks without a provider and of providers without hooks 
   }
 });
 
-it("reading a task does not show the hook URL that its registration with a provider returned", async () => {
+it("reading a task does not show the hook URL that its registration returned", async () => {
   const task = await hooked({ provider: "ark" });
   expect(JSON.stringify(await readHooked(task))).not.toContain(partsOf(task.hookUrl).token);
 });
@@ -143,7 +143,7 @@ it.each([
   ["the only secret", env, [200, 200, 404]],
   ["the newer of the two secrets", rotated, [404, 200, 200]],
 ])(
-  "a hook URL made with %s in RELAY_SECRET works while that secret is configured",
+  "a hook URL that was made when RELAY_SECRET had %s works as long as that secret is configured",
   async (_, made, codes) => {
     const task = await hooked({ provider: "ark", bindings: made });
     const statuses = [];
@@ -154,7 +154,7 @@ it.each([
   },
 );
 
-it("a hook URL works with the task id in upper case, also after the provider's job was attached to the task", async () => {
+it("a hook URL works with the task id in upper case, even after the provider's job was attached to the task", async () => {
   const task = await hooked({ provider: "ark" });
   expect((await attach(task, "cgt-1")).status).toBe(200);
   const hookUrl = task.hookUrl.replace(task.id, task.id.toUpperCase());
@@ -179,7 +179,7 @@ const WRONG: readonly [string, (own: string, other: string) => string][] = [
 ];
 
 it.each(WRONG)(
-  "a hook URL with %s is answered like an unknown task and reaches no object",
+  "a hook to a URL with %s is answered as for an unknown task, and calls no Durable Object",
   async (_, wrong) => {
     const received = aReceiver();
     const [task, other] = [
@@ -205,13 +205,13 @@ it.each(WRONG)(
   },
 );
 
-it("a hook with a wrong token is answered with 404 before its body is read", async () => {
+it("a hook with a wrong token in its URL is answered with 404 before its body is read", async () => {
   const { hookUrl } = await hooked({ provider: "ark" });
   const body = "x".repeat(256 * 1024 + 1);
   expect((await callWith(env, altered(hookUrl), { body, key: null })).status).toBe(404);
 });
 
-it("a hook is answered with 404 when its URL names a connection with which the task was not registered", async () => {
+it("a hook is answered with 404 when its URL names another connection than the one with which the task was registered", async () => {
   const task = await hooked({ provider: "ark-2", bindings: TWO_ARKS });
   const path = pathWith(task.hookUrl, { id: await register() });
   const response = await callWith(TWO_ARKS, path, { body: RUNNING, key: null });
@@ -224,7 +224,7 @@ it.each([
   ["without MINIMAX_API_KEY", env],
   ["with MINIMAX_API_KEY", { ...env, MINIMAX_API_KEY: "test-only-minimax-key" }],
 ])(
-  "%s configured, a challenge in a hook of MiniMax is echoed and changes nothing when it comes before a job is attached to the task",
+  "%s configured, a challenge in a hook of MiniMax that comes before a job is attached is returned in the response, and changes nothing",
   async (_, bindings) => {
     const task = await hooked({ provider: "minimax", bindings });
     await expectUnchanged(task.id, async () => {
@@ -237,7 +237,7 @@ it.each([
   },
 );
 
-it("a challenge in a hook of MiniMax is echoed after a job was attached to the task, and after the task has ended", async () => {
+it("a challenge in a hook of MiniMax is returned in the response even after a job was attached to the task, and after the task has ended", async () => {
   anOutside().on(CALLBACK_URL, answering("thank you"));
   const task = await hooked({ provider: "minimax" });
   await attach(task, "115334141465231360");
@@ -254,13 +254,16 @@ it.each([
   ["an empty text", ""],
   ["a number", 7],
   ["an object", { a: 1 }],
-])("a challenge in a hook of MiniMax is not echoed when it is %s", async (_, challenge) => {
-  const task = await hooked({ provider: "minimax" });
-  expect(await answerOf(await sendHook(task, challenged(challenge)))).toEqual([200, "ok"]);
-});
+])(
+  "a challenge in a hook of MiniMax is not returned in the response when it is %s",
+  async (_, challenge) => {
+    const task = await hooked({ provider: "minimax" });
+    expect(await answerOf(await sendHook(task, challenged(challenge)))).toEqual([200, "ok"]);
+  },
+);
 
 it.each(SENDERS.filter(({ provider }) => provider !== "minimax"))(
-  "a challenge in a hook of $provider, which does not check hook URLs with challenges, is not echoed",
+  "a challenge in a hook of $provider, which does not check hook URLs by challenges, is not returned in the response",
   async ({ provider, keyVars, sign }) => {
     anOutside().on("https://", answering({}, 500));
     const task = await hooked({ provider, bindings: { ...env, ...keyVars } });

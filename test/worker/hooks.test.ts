@@ -28,7 +28,7 @@ const HOOK_EVENTS = ["task.hook", "hook.ignored", "request.refused"];
 describe.each(REPRESENTATIVES)("$name", testHooks);
 
 describe.each(CASES)("$name", (hookCase) => {
-  it(`${hookCase.name} that is empty, no JSON, of another shape or about an unknown state is answered with 200 and ends no task: ${hookCase.hasKey ? "a poll is made" : "only its reason is stored and logged"}`, async () => {
+  it(`${hookCase.name} that is empty, no JSON, of another form or about an unknown state gets 200 and ends no task: ${hookCase.hasKey ? "a poll is made" : "only its reason is stored and logged"}`, async () => {
     const scene = await attached(hookCase);
     const { hooks } = hookCase.sender;
     const unknown = hooks.flatMap(({ body, means }) => (means === null ? [body] : []));

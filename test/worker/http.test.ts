@@ -23,7 +23,7 @@ useClock();
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const ID = "00000000-0000-4000-8000-000000000000";
 
-it("the answer to HEAD has the status and headers of GET and no body", async () => {
+it("the response to HEAD has the status and headers of GET, and no body", async () => {
   aReceiver();
   for (const id of [await register(), await completed()]) {
     const [get, head] = [
@@ -40,7 +40,7 @@ it("the answer to HEAD has the status and headers of GET and no body", async () 
   expect((await call("/healthz", { method: "HEAD" })).status).toBe(200);
 });
 
-it("the answer to a body with several faults names each by the path of its field and a message", async () => {
+it("the response to a body with several faults names each fault by the path of its field and a message", async () => {
   const body = { metadata: 1, deadline_at: -1, credits: 1.5, account: "a b", callbackurl: "x" };
   const { issues } = ProblemBody.parse(await (await post("/v1/tasks", body)).json());
   expect(issues).toEqual([
@@ -59,12 +59,15 @@ it.each([
   ["no JSON at all, which is not quoted", "sk-secret", "must be JSON"],
   ["nothing after a blank", " ", "must be JSON"],
   ["other bytes than UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "must be UTF-8"],
-])("the answer to a body with %s says where it stops being JSON", async (_, body, message) => {
-  const { code, issues } = ProblemBody.parse(await (await post("/v1/tasks", body)).json());
-  expect({ code, issues }).toEqual({ code: "invalid_json", issues: [{ path: "", message }] });
-});
+])(
+  "the response to a body with %s says at which position it stops being JSON",
+  async (_, body, message) => {
+    const { code, issues } = ProblemBody.parse(await (await post("/v1/tasks", body)).json());
+    expect({ code, issues }).toEqual({ code: "invalid_json", issues: [{ path: "", message }] });
+  },
+);
 
-it("a request whose connection breaks within its body gets 400 invalid_json", async () => {
+it("a request whose connection breaks in the middle of its body gets 400 invalid_json", async () => {
   const body = new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode('{"model":')),
     pull: (controller) => controller.error(new Error("connection lost")),
@@ -74,7 +77,7 @@ it("a request whose connection breaks within its body gets 400 invalid_json", as
 });
 
 it.each([...new Set(ROUTES.map(({ path }) => path))])(
-  "%s answers 405 to a method that it does not support, and lists the supported methods in the header Allow",
+  "%s answers 405 to a method that it does not support, and lists the methods that it supports in the header Allow",
   async (path) => {
     const own = ROUTES.filter((route: Route) => route.path === path);
     const allowed = own.flatMap(({ method, crossOriginHeaders }: Route): string[] => [
@@ -106,7 +109,7 @@ it.each([
 const V1_ROUTES = ROUTES.filter(({ path, query }) => path.startsWith("/v1/") && query !== null);
 
 it.each(V1_ROUTES)(
-  "$method $path refuses unknown query parameters, and known parameters that are given twice",
+  "$method $path refuses unknown query parameters, and known ones that occur twice",
   async ({ method, path, query, access }) => {
     const key = access === "listen" ? (await aKey(await anAccount())).key : OPERATOR_KEY;
     const issuesOf = async (asked: string) =>
@@ -130,9 +133,12 @@ it.each([
   ["/login", "GET", 200],
   ["/.well-known/jwks.json", "GET", 200],
   ["/metrics", "GET", 501],
-])("%s ignores unknown and repeated query parameters", async (path, method, status) => {
-  expect((await call(`${path}?strange=1&strange=2`, { method })).status).toBe(status);
-});
+])(
+  "%s ignores unknown query parameters, and known ones that occur twice",
+  async (path, method, status) => {
+    expect((await call(`${path}?strange=1&strange=2`, { method })).status).toBe(status);
+  },
+);
 
 const NO_KEY = { key: null };
 const WRONG_KEY = { key: "wrong" };
@@ -177,7 +183,7 @@ const BY_THE_OBJECT: readonly [string, number, Attempt][] = [
 ];
 
 it.each(BEFORE_ANY_OBJECT)(
-  "no object is created and no task is changed by %s, which is answered with %i",
+  "%s, which is answered with %i, creates no Durable Object and changes no task",
   async (_, status, attempt) => {
     const received = aReceiver();
     const id = await completed();
@@ -193,7 +199,7 @@ it.each(BEFORE_ANY_OBJECT)(
 );
 
 it.each(BY_THE_OBJECT)(
-  "nothing is stored and no alarm is set for %s, which is answered with %i",
+  "%s, which is answered with %i, stores nothing and sets no alarm",
   async (_, status, attempt) => {
     const received = aReceiver();
     const id = crypto.randomUUID();

@@ -15,7 +15,7 @@ import { DAY_MS, pass, START, useClock } from "./clock.ts";
 
 useClock();
 
-it("an API key is looked up in one object a minute: a generated key in its account's list of keys, any other in the list for its hash's first digit", async () => {
+it("a generated API key is looked up once a minute in its account's list of keys, and any other key in the list for the first digit of its hash", async () => {
   const account = await anAccount();
   const [{ key: generated }, { key: own }] = [await aKey(account), await anImportedKey(account)];
   await statusFor(account, own);
@@ -35,7 +35,7 @@ it("an API key is looked up in one object a minute: a generated key in its accou
   }
 });
 
-it("a generated key works, and can be revoked, after RELAY_SECRET was rotated and the secret that made the key was removed", async () => {
+it("a generated key still works and can be revoked after RELAY_SECRET was rotated and the secret with which the key was made was removed", async () => {
   const account = await anAccount();
   const { id, key } = await aKey(account);
   const newer = "n".repeat(32);
@@ -53,7 +53,7 @@ it("a generated key works, and can be revoked, after RELAY_SECRET was rotated an
   }
 });
 
-it("requests with an account key, and requests about keys and signing secrets, never call the object with the account's ledger", async () => {
+it("requests with an account's key, and requests about keys and signing secrets, never call the object that holds the account's ledger", async () => {
   const account = await anAccount();
   const called = calledAccountObjects();
   const { id, key } = await aKey(account);
@@ -71,7 +71,7 @@ it.each([
   ["a generated", aKey],
   ["an imported", anImportedKey],
 ])(
-  "a request with %s key of an account records the day as that of the key's last use",
+  "a request with %s key of an account records the day of the key's last use",
   async (_, making) => {
     const account = await anAccount();
     const { key } = await making(account);
@@ -86,7 +86,7 @@ it.each([
   },
 );
 
-it("an API key that was refused before its import is accepted at once in the isolate that imported it, and within 60 s in other isolates", async () => {
+it("a key that was refused before its import is accepted at once in the isolate that imported it, and within 60 s in other isolates", async () => {
   const account = await anAccount();
   const [here, elsewhere] = [aForeignKey(), aForeignKey()];
   for (const key of [here, elsewhere]) expect(await statusFor(account, key)).toBe(401);
@@ -100,7 +100,7 @@ it("an API key that was refused before its import is accepted at once in the iso
   expect(await statusFor(account, elsewhere)).toBe(200);
 });
 
-it("an API key that another isolate has revoked connects no listener, although it reads tasks for up to 60 s more", async () => {
+it("an API key that another isolate has revoked connects no listener, although it can still read tasks for up to 60 s", async () => {
   const account = await anAccount();
   const { id, key } = await aKey(account);
   expect(await statusFor(account, key)).toBe(200);
@@ -114,7 +114,7 @@ it.each([
   ["without a key", "An account key is required: Authorization: Bearer <key>.", null],
   ["with an empty key", "An account key is required: Authorization: Bearer <key>.", ""],
   ["with an unknown key", "The key is unknown or revoked.", "k".repeat(32)],
-])("GET /v1/listen %s is answered with 401 and the text: %s", async (_, detail, key) => {
+])("GET /v1/listen %s gets 401 with the text: %s", async (_, detail, key) => {
   const response = await call("/v1/listen", { key, headers: { Upgrade: "websocket" } });
   expect(await response.json()).toMatchObject({ ...UNAUTHENTICATED, detail });
 });

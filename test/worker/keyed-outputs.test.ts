@@ -77,7 +77,7 @@ async function linked() {
 }
 
 describe("an output that opens only with the key of its gateway, in a relay without a bucket", () => {
-  it("an output that opens only with its gateway's key gets a link of the relay, which passes it on under the type of its bytes", async () => {
+  it("an output that opens only with its gateway's key gets a link of the relay, which passes the file on with the content type of its bytes", async () => {
     const { link, open, sentTo } = await linked();
     expect(link).toMatch(/^https:\/\/relay\.example\.com\/outputs\/[\w-]+\/1\/[\w-]+\.bin$/);
     const response = await open();
@@ -102,7 +102,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     ["from its middle", "bytes=20-29", 20, 10],
     ["to its end", "bytes=500-", 500, VIDEO.length - 500],
   ])(
-    "an output that opens only with its gateway's key is passed on in part when a Range asks for it %s, each part as a video",
+    "an output that opens only with its gateway's key is passed on in part when a Range asks for it %s, and each part has the type of the video",
     async (_, range, offset, length) => {
       const { open } = await linked();
       const response = await open({ Range: range });
@@ -115,19 +115,19 @@ describe("an output that opens only with the key of its gateway, in a relay with
     },
   );
 
-  it("a passed-on output is sent whole when the Range has an If-Range, because the relay has no entity tag of the upstream", async () => {
+  it("an output that the relay passes on is sent whole when a request has Range and If-Range, because the relay knows no ETag of the upstream", async () => {
     const { open } = await linked();
     expect((await open({ Range: "bytes=0-9", "If-Range": '"a"' })).status).toBe(200);
   });
 
-  it("an output that opens only with its gateway's key is answered without a body to a HEAD", async () => {
+  it("a HEAD request for an output that opens only with its gateway's key gets no body", async () => {
     const { open } = await linked();
     const response = await open({}, "HEAD");
     expect([response.status, await response.text()]).toEqual([200, ""]);
     expect(response.headers.get("Content-Length")).toBe(String(VIDEO.length));
   });
 
-  it("an output that opens only with its gateway's key is fetched through a redirect to another host, which does not get the key", async () => {
+  it("when a gateway redirects the request for an output that opens only with its key, the relay follows without sending the key to the other host", async () => {
     const { open, on, sentTo } = await linked();
     on(CONTENT, answering(null, 302, { Location: "https://cdn.example.net/7.mp4" }));
     on("https://cdn.example.net/", () => new Response(VIDEO));
@@ -144,7 +144,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     [500, { status: 503, code: "unavailable" }],
     [429, { status: 503, code: "unavailable" }],
   ])(
-    "an output that opens only with its gateway's key is refused, when the gateway answers %i, with %j",
+    "when the response of the gateway to a request for an output that opens only with its key is %i, the relay answers with %j",
     async (status, problem) => {
       const { open, on } = await linked();
       on(CONTENT, answering(null, status));
@@ -152,7 +152,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     },
   );
 
-  it("an output that opens only with its gateway's key is refused, and nothing is requested, when the gateway redirects to this machine", async () => {
+  it("when a gateway redirects the request for an output that opens only with its key to this machine, the relay refuses it and requests nothing", async () => {
     const { open, on, sentTo } = await linked();
     on(CONTENT, answering(null, 302, { Location: "http://127.0.0.1:1/" }));
     on("http://127.0.0.1", () => new Response(VIDEO));
@@ -160,7 +160,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     expect(sentTo("http://127.0.0.1")).toEqual([]);
   });
 
-  it("when a gateway does not state when its links end, the relay passes the output on until the relay's own link expires", async () => {
+  it("when a gateway does not state when its links expire, the relay passes the output on until the relay's own link expires", async () => {
     const { open } = await linked();
     pass(6 * DAY_MS);
     expect((await open()).status).toBe(200);
@@ -168,7 +168,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     expect(await refusal(await open())).toEqual(GONE);
   });
 
-  it("an output that opens only with a key does not count when neither OUTPUTS_URL nor PUBLIC_URL is set, because the relay can make no link to it", async () => {
+  it("when neither OUTPUTS_URL nor PUBLIC_URL is set, an output that opens only with a key does not count, because the relay can make no link to it", async () => {
     const { task } = await polled({ PUBLIC_URL: "" });
     expect(task).toMatchObject({ status: "pending", tracking: { answer: "no_output" } });
   });
@@ -203,14 +203,14 @@ describe("a video of Gemini, in a relay without a bucket", () => {
     return output.urls[0] ?? "";
   }
 
-  it("a video of Gemini gets a link of the relay without a bucket, which opens it with the key in x-goog-api-key", async () => {
+  it("in a relay without a bucket, a video of Gemini gets a link of the relay, which fetches the video with the key in x-goog-api-key", async () => {
     const link = await completed();
     expect(link).toMatch(/^https:\/\/relay\.example\.com\/outputs\//);
     const response = await answerTo(new Request(link), vars);
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO);
   });
 
-  it("a video of Gemini cannot be opened after the 48 hours for which Google keeps it, although the relay's link ends later", async () => {
+  it("a video of Gemini can no longer be opened after the 48 hours for which Google keeps it, although the relay's link expires later", async () => {
     const link = await completed();
     pass(2 * DAY_MS - 60_000);
     expect((await answerTo(new Request(link), vars)).status).toBe(200);

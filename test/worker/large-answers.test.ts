@@ -65,7 +65,7 @@ class HeldAnswer {
   }
 }
 
-it("a hook waits for the public keys of its provider for at most 2 seconds", async () => {
+it("a hook waits for the fetch of its provider's public keys for at most 2 seconds", async () => {
   const outside = anOutside();
   const expire = holdTimers(2_000);
   outside.on("https://keys.", (_, signal) => never(signal));
@@ -76,7 +76,7 @@ it("a hook waits for the public keys of its provider for at most 2 seconds", asy
 });
 
 it.each(["replicate", "fal", "ark"])(
-  "a poll reads 2 MiB of an answer of %s, because this may contain files",
+  "a poll reads up to 2 MiB of a response of %s, because that may contain files",
   async (provider) => {
     const outside = anOutside();
     const answer = new HeldAnswer();
@@ -107,7 +107,7 @@ const ENDS: readonly (readonly [string, (first: FirstPoll) => unknown])[] = [
 ];
 
 it.each(ENDS)(
-  "two answers of providers over 1 MiB are read at the same time, and a third waits until one of them %s",
+  "two provider responses over 1 MiB are read at the same time, and a third waits until one of the two %s",
   async (_, end) => {
     const expire = holdTimers(POLL_TIMEOUT_MS);
     const outside = anOutside();
@@ -139,7 +139,7 @@ it.each(ENDS)(
   },
 );
 
-it("the public key set of a provider is kept in Cloudflare's cache for an hour, and a request for fresh keys bypasses the cache", async () => {
+it("a provider's public key set stays in Cloudflare's cache for an hour, and a request for fresh keys bypasses the cache", async () => {
   const url = "https://keys.example.net/large-answers.json";
   const sent = intercept(answering({ keys: [PUBLISHED_JWK] }));
   expect(await publicKeys(url, false)).toHaveLength(1);

@@ -35,7 +35,7 @@ async function charging(credits: number) {
   return { account, body, heal };
 }
 
-it("a registration whose charge the ledger does not answer gets 503 with Retry-After, and the task's alarm charges after 5 s", async () => {
+it("when the ledger does not answer the charge of a registration, the registration gets 503 with Retry-After, and the task's alarm charges after 5 s", async () => {
   const { account, body, heal } = await charging(10);
   expect((await stored(body.id)).alarm).toBe(START + 5000);
   heal();
@@ -47,7 +47,7 @@ it("a registration whose charge the ledger does not answer gets 503 with Retry-A
   expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-it("a task is erased when the ledger did not answer its first charge and refuses the second, and registering it again gets 402", async () => {
+it("when the ledger does not answer a task's first charge and refuses the second, the task is erased, and registering it again gets 402", async () => {
   const { account, body, heal } = await charging(3);
   heal();
   await wake(body.id, 5000);
@@ -58,7 +58,7 @@ it("a task is erased when the ledger did not answer its first charge and refuses
   expect(await balanceOf(account)).toBe(0);
 });
 
-it("while the ledger has not answered a task's charge, reading, erasing, canceling or redelivering the task gets 404, and events about it get 503", async () => {
+it("while a task's charge has not been answered by the ledger, reading, erasing, canceling or redelivering the task gets 404, and events about it 503", async () => {
   aReceiver();
   const { account, body, heal } = await charging(10);
   await expectUnchanged(body.id, async () => {
@@ -84,7 +84,7 @@ it("while the ledger has not answered a task's charge, reading, erasing, canceli
   expect(await balanceOf(account)).toBe(6);
 });
 
-it("a registration with the id of a task whose charge the ledger has not answered yet gets 503", async () => {
+it("a registration gets 503 when its id is that of a task whose charge the ledger has not answered yet", async () => {
   const { account, body, heal } = await charging(10);
   await expectUnchanged(body.id, async () => {
     for (const again of [body, { ...body, credits: 5 }, { ...body, model: "other" }]) {
@@ -98,7 +98,7 @@ it("a registration with the id of a task whose charge the ledger has not answere
   expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-it("a registration is answered with 503 when the ledger is too slow, and a charge that it books afterwards is booked only once", async () => {
+it("when the ledger is too slow, a registration gets 503, and a charge that the ledger books afterwards is booked only once", async () => {
   const account = await anAccount(10);
   const body = priced(account, 4);
   // The ledger answers only after the relay's answer, so the registration cannot have waited for it.
@@ -112,7 +112,7 @@ it("a registration is answered with 503 when the ledger is too slow, and a charg
   expect(await booksOf(account)).toEqual(CHARGED);
 });
 
-it("a ledger that answers after the timeout delays the callback of a failed task until the refund is known, and refunds once", async () => {
+it("when the ledger answers a refund only after the timeout, the failed task's callback waits until the refund is known, and there is one refund", async () => {
   const received = aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);
@@ -127,7 +127,7 @@ it("a ledger that answers after the timeout delays the callback of a failed task
   expect(await booksOf(account)).toEqual([...CHARGED, "refund 4"]);
 });
 
-it("a caller who disconnects during the charge finds the task, charged once, by repeating the request", async () => {
+it("a caller who disconnects during the charge of a registration and repeats the request finds the task, charged once", async () => {
   const account = await anAccount(10);
   const body = priced(account, 4);
   const release = await holdLedger(account);

@@ -42,7 +42,7 @@ describe.each([
   ["whose object is never evicted", () => Promise.resolve()],
   ["whose object is evicted after every request and alarm", evict],
 ])("a task %s", (kind, between) => {
-  it(`the callback of a task ${kind} gets three attempts, the second 180 s and the third 600 s after the end of the one before, and no fourth`, async () => {
+  it(`the callback of a task ${kind} gets three attempts, the second 180 s after the end of the first, the third 600 s after that of the second, and no fourth`, async () => {
     const DURATION = 1234;
     const received = aReceiver(() => {
       pass(DURATION);
@@ -106,7 +106,7 @@ describe.each([
   });
 });
 
-it("an attempt is stored before it is sent, with an alarm that would wake the task after the time limit of the attempt", async () => {
+it("a callback attempt is stored before it is sent, together with an alarm that would wake the task after the attempt's time limit", async () => {
   let atSending: unknown;
   const id = await register();
   aReceiver(async () => {
@@ -122,7 +122,7 @@ it("an attempt is stored before it is sent, with an alarm that would wake the ta
   });
 });
 
-it("an attempt that waits for its answer is shown without an outcome, and a redelivery gets 409 meanwhile", async () => {
+it("while a callback attempt waits for the receiver's response, GET shows it without an outcome, and ordering a redelivery gets 409", async () => {
   const { id } = await hanging();
   const { callback } = await read(id);
   expect(callback).toEqual({
@@ -160,7 +160,7 @@ async function crashed(): Promise<string> {
   return id;
 }
 
-it("an attempt that is cut off by an eviction of the task's object is recorded as interrupted, and the next follows after 5 s", async () => {
+it("a callback attempt cut off by an eviction of the task's object is recorded as interrupted, and the next attempt follows after 5 s", async () => {
   const received = aReceiver(status(200));
   const id = await crashed();
   await expectUnchanged(id, () => read(id));
@@ -177,7 +177,7 @@ it("an attempt that is cut off by an eviction of the task's object is recorded a
   expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
 });
 
-it("a read sets a task's lost alarm again when the time for which the alarm was due passed more than 60 s ago", async () => {
+it("reading a task sets its alarm again when the alarm was lost and its time passed more than 60 s ago", async () => {
   aReceiver(status(500), status(200));
   const id = await completed();
   const { record } = await stored(id);

@@ -106,7 +106,7 @@ it.each([
     { cause: "other" },
   ],
 ] as const satisfies readonly (readonly [string, string, Behaviour, object])[])(
-  "a callback to a listener, a client on a WebSocket, has the outcome %s after %s",
+  "a callback to a listener, which is a client on a WebSocket, has the outcome %s after %s",
   async (outcome, _, behaviour, more) => {
     const { account, listeners } = await listening(behaviour);
     expect(await attemptsOf(account)).toMatchObject([{ outcome, ...more }]);
@@ -114,7 +114,7 @@ it.each([
   },
 );
 
-it("an attempt to call back over a WebSocket has the outcome unreachable and the cause no_listener when no client of the account listens", async () => {
+it("when no client of the account listens, a callback to the callback_url listen: has the outcome unreachable and the cause no_listener", async () => {
   const { account } = await listening();
   await listening(answers(200));
   const attempt = { outcome: "unreachable", cause: "no_listener" };
@@ -134,7 +134,7 @@ it.each([
     { outcome: "unreachable", cause: "refused" },
   ],
 ] as const)(
-  "two clients that listen on WebSockets for an account both receive a callback, and the stored outcome is %s",
+  "when two clients of an account listen on WebSockets, both receive a callback, and the stored outcome is %s",
   async (_, behaviours, attempt) => {
     const { account, listeners } = await listening(...behaviours);
     expect(await attemptsOf(account)).toMatchObject([attempt]);
@@ -153,7 +153,7 @@ it.each([
   ["with a line break in a header", { headers: { location: "/a\r\nSet-Cookie: b" } }],
   ["of more than 32 KiB", { body: "x".repeat(32_768) }],
 ] as const)(
-  "a listener's WebSocket message %s changes nothing, and neither does a second answer to the same callback",
+  "a listener's WebSocket message %s changes nothing, and neither does a listener's second answer to the same callback",
   async (_, wrong) => {
     const { account, listeners } = await listening((id, socket) => {
       const answer = { id, status: 203, headers: {}, body: "" };
@@ -175,7 +175,7 @@ it("a listener's WebSocket stays open when the Durable Object that holds it is e
   expect(listeners[0]?.received).toHaveLength(2);
 });
 
-it("a callback attempt over a WebSocket has the outcome interrupted when a deployment resets the Durable Object that holds the WebSocket", async () => {
+it("when a deployment resets the Durable Object that holds a listener's WebSocket, a callback attempt over it has the outcome interrupted", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   await aListener(key, () => {
@@ -186,7 +186,7 @@ it("a callback attempt over a WebSocket has the outcome interrupted when a deplo
   expect(await attemptsOf(account)).toMatchObject([{ outcome: "interrupted" }]);
 });
 
-it("the deletion of an API key closes the WebSockets that listeners opened with this key, and no others", async () => {
+it("deleting an API key closes the WebSockets that listeners opened with this key, and no others", async () => {
   const { account, keyId, key, listeners } = await listening(isSilent);
   const other = await aListener((await aKey(account)).key, answers(200));
   await call(`/v1/accounts/${account}/keys/${keyId}`, { method: "DELETE" });
@@ -197,14 +197,14 @@ it("the deletion of an API key closes the WebSockets that listeners opened with 
   expect(await refusal(await call("/v1/listen", { key, ...UPGRADE }))).toEqual(UNAUTHENTICATED);
 });
 
-it("the deletion of an account closes the WebSockets of its listeners", async () => {
+it("deleting an account closes the WebSockets of its listeners", async () => {
   const { account, listeners } = await listening(isSilent);
   await call(`/v1/accounts/${account}?force=true`, { method: "DELETE" });
   await until(() => listeners[0]?.closed.length === 1);
   expect(listeners[0]?.closed).toMatchObject([{ code: 1008 }]);
 });
 
-it("when an eleventh listener of an account opens a WebSocket, the WebSocket that was silent the longest is closed", async () => {
+it("when an account's eleventh listener opens a WebSocket, the listener's WebSocket that was silent the longest is closed", async () => {
   // The platform notes pings by its own clock.
   vi.setSystemTime(vi.getRealSystemTime() - 30_000);
   const { key, listeners } = await listening();
@@ -222,7 +222,7 @@ it("when an eleventh listener of an account opens a WebSocket, the WebSocket tha
   expect(second?.closed).toMatchObject([{ code: 1008 }]);
 });
 
-it("a listener that has sent no ping for 60 s gets no callback, and its WebSocket is closed", async () => {
+it("a listener that has sent no ping for 60 s gets no callbacks, and its WebSocket is closed", async () => {
   vi.setSystemTime(vi.getRealSystemTime() - 60_000);
   const { account, listeners } = await listening(isSilent, answers(200));
   const [silent, pinging] = listeners;
@@ -235,7 +235,7 @@ it("a listener that has sent no ping for 60 s gets no callback, and its WebSocke
   await until(async () => (await attemptsOf(account))[0]?.["cause"] === "no_listener");
 });
 
-it("a callback is delivered by the listener that answers, even if another listener reports first that it cannot reach its receiver", async () => {
+it("a callback is delivered when one listener answers it, even if another listener reports first that it cannot reach its receiver", async () => {
   const handled = vi.spyOn(ListenersObject.prototype, "webSocketMessage");
   const late: Behaviour = (id, socket) => {
     const answer = JSON.stringify({ id, status: 204, headers: {}, body: "" });
@@ -246,7 +246,7 @@ it("a callback is delivered by the listener that answers, even if another listen
   expect(await attemptsOf(account)).toMatchObject([{ outcome: "delivered", status_code: 204 }]);
 });
 
-it("of 40 listeners of an account that connect at the same time, 10 stay connected, and only these receive a callback", async () => {
+it("when 40 listeners of an account connect at the same time, 10 stay connected, and only these receive a callback", async () => {
   const { account, key } = await listening();
   const all = await Promise.all(Array.from({ length: 40 }, () => aListener(key, answers(200))));
   const connected = () => all.filter(({ closed }) => closed.length === 0);
@@ -260,12 +260,12 @@ it("of 40 listeners of an account that connect at the same time, 10 stay connect
   }
 });
 
-it("GET /v1/listen without the header Upgrade is refused with 400", async () => {
+it("GET /v1/listen without the header Upgrade gets 400", async () => {
   const { key } = await listening();
   expect(await refusal(await call("/v1/listen", { key }))).toEqual(invalid("/Upgrade"));
 });
 
-it("GET /v1/listen is refused with 404 when LISTEN is not true", async () => {
+it("GET /v1/listen gets 404 when the variable LISTEN is not true", async () => {
   const { key } = await listening();
   const off = { ...env, LISTEN: "false" };
   const answer = await refusal(await callWith(off, "/v1/listen", { key, ...UPGRADE }));
@@ -274,7 +274,7 @@ it("GET /v1/listen is refused with 404 when LISTEN is not true", async () => {
 
 const LISTEN = { callback_url: "listen:" };
 
-it("the callback_url listen: is refused with 400 for a task without an account, in a registration, an event, a redelivery and a test callback", async () => {
+it("for a task without an account, the callback_url listen: gets 400 in a registration, an event, a redelivery and a test callback", async () => {
   const task = await completed({ callback_url: undefined });
   const model = "m";
   const event = aCompletion(crypto.randomUUID(), { model, ...LISTEN });
@@ -288,14 +288,14 @@ it("the callback_url listen: is refused with 400 for a task without an account, 
   }
 });
 
-it("the callback_url listen: is refused with 400 for a task with an account when LISTEN is not true", async () => {
+it("for a task with an account, the callback_url listen: gets 400 when the variable LISTEN is not true", async () => {
   const body = { model: "m", account: await anAccount(), ...LISTEN };
   const off = { ...env, LISTEN: "false" };
   const response = await callWith(off, "/v1/tasks", { body });
   expect(await refusal(response)).toEqual(invalid("/callback_url"));
 });
 
-it("with the callback_url listen:, the callback of an event's task, a redelivery and a test callback go to the listener on a WebSocket", async () => {
+it("with the callback_url listen:, a listener gets on its WebSocket the callback of an event's task, a redelivery and a test callback", async () => {
   const { account, key, listeners } = await listening(answers(200));
   const id = crypto.randomUUID();
   await finish(aCompletion(id, { model: "m", account, ...LISTEN }));

@@ -191,7 +191,7 @@ async function sendSignedEvent(): Promise<void> {
   if (response.status !== 202) throw new Error(await response.text());
 }
 
-it("the log consists of one JSON object per line, each with one of the expected names in its field event", () => {
+it("the log has one JSON object per line, and the field event of each has one of the expected names", () => {
   expect(new Set(linesOf("").map(({ event }) => event))).toEqual(new Set(Object.keys(LEVELS)));
 });
 
@@ -203,7 +203,7 @@ it.each(Object.entries(LEVELS))(
   },
 );
 
-it("the log writes delivered callback attempts and refusals below status 500 with console.log, and other attempts and refusals with console.warn", () => {
+it("the log writes delivered callback attempts, and refusals below status 500, with console.log, and other attempts and refusals with console.warn", () => {
   for (const { level, text } of lines) {
     const line = Line.parse(JSON.parse(text));
     const isLog = level === "log";
@@ -212,7 +212,7 @@ it("the log writes delivered callback attempts and refusals below status 500 wit
   }
 });
 
-it("each callback attempt is logged in one line with its number, host, outcome, cause, duration, Cloudflare's error code and Retry-After", () => {
+it("each callback attempt has one line in the log, with its number, host, outcome, cause, duration, Cloudflare's error code and Retry-After", () => {
   const attempts = linesOf("callback.attempt");
   expect(new Set(attempts.map((attempt) => attempt["task_id"])).size).toBe(1);
   expect(attempts).toMatchObject([
@@ -223,7 +223,7 @@ it("each callback attempt is logged in one line with its number, host, outcome, 
   ]);
 });
 
-it("the log has one line per charge or refund that the ledger is asked for, with task, account, amount and outcome", () => {
+it("each charge or refund that the ledger is asked for has one line in the log, with task, account, amount and outcome", () => {
   const order = { task_id: expect.any(String), account: expect.any(String), amount: 4 };
   expect(linesOf("credits.").filter((line) => "task_id" in line)).toEqual([
     { event: "credits.charge", ...order, outcome: "charged" },
@@ -232,7 +232,7 @@ it("the log has one line per charge or refund that the ledger is asked for, with
   ]);
 });
 
-it("the log has one line per hook and per poll, with task, connection and outcome, but not the token of a hook URL", () => {
+it("each hook and each poll has one line in the log, with task, connection and outcome, but not the token of a hook URL", () => {
   const line = { task_id: expect.any(String), connection: "ark" };
   const untaken = { task_id: expect.any(String), provider: "ark" };
   const ignored = { task_id: expect.any(String), provider: "vidu", reason: "other_task" };
@@ -246,7 +246,7 @@ it("the log has one line per hook and per poll, with task, connection and outcom
   ]);
 });
 
-it("the log names the outcome late_result when an event reports a success after the task's deadline", () => {
+it("when an event reports a success after the task's deadline, the log names the outcome late_result", () => {
   expect(linesOf("task.completed")).toContainEqual(
     expect.objectContaining({ outcome: "late_result" }),
   );
@@ -283,7 +283,7 @@ const SETTLED = {
   reported_by: null,
 };
 
-it("the log has one line for a task that a hook ends and whose callback arrives, without LOG=all", async () => {
+it("without LOG=all, the log has one line for a task that a hook ends and whose callback is delivered", async () => {
   const outside = anOutside();
   const job = { id: "cgt-quiet", status: "succeeded", content: { video_url: VIDEO } };
   outside.on("https://ark.", answering(job));
@@ -304,7 +304,7 @@ it("the log has one line for a task that a hook ends and whose callback arrives,
   ]);
 });
 
-it("without LOG=all the log has one line for each failed callback attempt, and task.settled as a warning after the last", async () => {
+it("without LOG=all, the log has one line for each failed callback attempt, and a warning task.settled after the last attempt", async () => {
   aReceiver(status(500), refused, status(500));
   const id = await register();
   await restart(id, NORMAL);
@@ -334,9 +334,12 @@ it.each([
   ["a hook URL that the relay did not make", 0, "/hooks/ark/x/y", { key: null, body: {} }],
   ["the operator's request with an invalid body", 1, "/v1/tasks", { body: {} }],
   ["the operator's request for an unknown task", 1, "/v1/tasks/x", {}],
-])("without LOG=all, %s is logged in %i lines", async (_what, count, path, message) => {
-  expect(await loggedBy(() => callWith(NORMAL, path, message))).toHaveLength(count);
-});
+])(
+  "without LOG=all, the log has this many lines for %s: %i",
+  async (_what, count, path, message) => {
+    expect(await loggedBy(() => callWith(NORMAL, path, message))).toHaveLength(count);
+  },
+);
 
 const ALICE_KEY = "tok_5d41402abc4b2a76b971";
 const WITH_ALICE = { ...env, LOG: "normal", OPERATOR_KEYS: `all:alice=${ALICE_KEY}` };
@@ -408,7 +411,7 @@ const ORDERS: Readonly<Record<string, Order>> = {
 };
 
 it.each(Object.entries(ORDERS))(
-  "the log of a relay without LOG=all has one line with the event %s when the operator orders it, with the label of the operator key",
+  "without LOG=all, each order of the operator has one line in the log, here with the event %s, and with the label of the operator key",
   async (event, order) => {
     aReceiver();
     const account = await anAccount();
@@ -433,7 +436,7 @@ it.each(Object.entries(ORDERS))(
   },
 );
 
-it("a redelivery ordered with an account's API key is logged with the key's name, which GET of the task shows only to the operator", async () => {
+it("a redelivery that an account has ordered is logged with the name of its API key, which GET of the task shows only to the operator", async () => {
   aReceiver();
   const account = await anAccount();
   const { key, name } = await aKey(account);

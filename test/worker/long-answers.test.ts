@@ -38,7 +38,7 @@ it.each([
   ["of 1 MiB", MIB - 200],
   ["of more than 1 MiB", 2 * MIB],
 ])(
-  "the upstream's answer to a submission, %s, reaches the caller byte for byte, with its length",
+  "the upstream's response to a submission, %s, reaches the caller byte for byte and with its length",
   async (_, bytes) => {
     aPainter(bytes);
     const response = await submit({ path: PATH, body: BODY, headers: named().headers });
@@ -46,7 +46,7 @@ it.each([
   },
 );
 
-it("an account that has not read two answers of 7.9 MB gets a third one only after the first is read, while another account gets its answer", async () => {
+it("while an account has two responses of 7.9 MB unread, its third waits until the first is read, but another account gets its response", async () => {
   aPainter(7_900_000);
   const [greedy, other] = [await asAccount(), await asAccount()];
   const unread = [await greedy(), await greedy()];
@@ -62,7 +62,7 @@ it("an account that has not read two answers of 7.9 MB gets a third one only aft
   await unread[1]?.text();
 });
 
-it("an answer of 7.9 MB that its caller leaves unread for a minute is broken off, and its memory is free", async () => {
+it("when a caller leaves a response of 7.9 MB unread for a minute, the relay breaks it off and frees its memory", async () => {
   aPainter(7_900_000);
   const submitAgain = await asAccount();
   const wait = globalThis.setTimeout;
@@ -75,7 +75,7 @@ it("an answer of 7.9 MB that its caller leaves unread for a minute is broken off
   await expect(unread[0]?.text()).rejects.toThrow();
 });
 
-it("answers of 7.9 MB that their caller still reads after 5 minutes are broken off, and only then is their memory free", async () => {
+it("when a caller is still reading responses of 7.9 MB after 5 minutes, the relay breaks them off, and frees their memory only then", async () => {
   aPainter(7_900_000);
   const submitAgain = await asAccount();
   const [first, second] = [await submitAgain(), await submitAgain()];
@@ -98,7 +98,7 @@ it("answers of 7.9 MB that their caller still reads after 5 minutes are broken o
   await second.body?.cancel();
 });
 
-it("a submission whose answer from the upstream gets no memory within SUBMIT_TIMEOUT_S ends as submit_unknown", async () => {
+it("when a submission's response from the upstream gets no memory within SUBMIT_TIMEOUT_S, the outcome is submit_unknown", async () => {
   aPainter(7_900_000);
   const passTime = holdTimers(SUBMIT_TIMEOUT_MS);
   const submitAgain = await asAccount();
@@ -110,7 +110,7 @@ it("a submission whose answer from the upstream gets no memory within SUBMIT_TIM
   for (const each of unread) await each.body?.cancel();
 });
 
-it("an answer of 7.9 MB whose caller goes away gives its memory back", async () => {
+it("when a caller goes away before reading a response of 7.9 MB, the memory of that response is free again", async () => {
   aPainter(7_900_000);
   const submitAgain = await asAccount();
   for (let i = 0; i < 4; i++) await (await submitAgain()).body?.cancel();

@@ -61,7 +61,7 @@ async function expectUnavailable(response: Response): Promise<void> {
 }
 
 it.each(FAILURES)(
-  "Durable Objects that fail for the reason %s make every route answer 503 with Retry-After, and the log names the reason",
+  "when Durable Objects fail for the reason %s, every route answers 503 with Retry-After, and the log names the reason",
   async (reason, text, flag) => {
     const error = Object.assign(new Error(text), { [flag]: true });
     const { id, hookUrl } = await hooked({ provider: "ark" });
@@ -76,7 +76,7 @@ it.each(FAILURES)(
   },
 );
 
-it("an unknown error of a Durable Object is answered with 503 to hooks and events, and with 500 to all other requests", async () => {
+it("when a Durable Object fails with an unknown error, hooks and events get 503, and all other requests get 500", async () => {
   const { id, hookUrl } = await hooked({ provider: "ark" });
   const bindings = failing(new TypeError("Cannot read properties of undefined (reading 'foo')"));
   const errors = vi.spyOn(console, "error");

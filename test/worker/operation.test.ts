@@ -84,13 +84,13 @@ it.each<[string, Caller, boolean, Input, string]>([
     "invalid_request /Idempotency-Key",
   ],
 ])(
-  "an operation refuses a call with several faults for the first in the order of its checks, here %s",
+  "a call of an operation with several faults is refused for the one that is checked first, here %s",
   async (_, caller, isWithin, input, code) => {
     expect(await refusal(input, caller, await contextWith(isWithin))).toBe(code);
   },
 );
 
-it("the function of an operation is called with the checked input and the caller once a call has passed all checks", async () => {
+it("once a call of an operation has passed all checks, the operation's function is called with the checked input and the caller", async () => {
   const context = await contextWith(true);
   const params = { account: "acme", id: ID.toUpperCase() };
   const body = new Unread(async () => ({ size: 2 }));
@@ -104,7 +104,7 @@ it("the function of an operation is called with the checked input and the caller
   });
 });
 
-it("a call that was already counted under its rate limit, as by a form of the console, is not counted again under the same limit", async () => {
+it("a call that was already counted under a rate limit, for example by a console form, is not counted a second time under the same limit", async () => {
   const context = await contextWith(false);
   const counted = { ...context, counted: "LIMIT_LISTS" } as const;
   expect(await echo.perform(VALID, OWNER, counted)).toMatchObject({ caller: OWNER });
@@ -114,7 +114,7 @@ it("a call that was already counted under its rate limit, as by a form of the co
 
 const done = async () => "done";
 
-it("the function of an operation can be called only by perform, which makes the checks", async () => {
+it("the function of an operation can only be called through perform, which makes the checks", async () => {
   const made = operation("made", { access: "operate", query: NoQuery, body: NoBody }, done);
   expect(Object.values(made)).not.toContain(done);
 });

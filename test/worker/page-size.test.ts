@@ -43,7 +43,7 @@ function nested(innermost: unknown): unknown {
 }
 
 it.each(Object.entries(RESULTS))(
-  "when the result of a task has %s, the task's pages behind its status link and in the console stay below 600 KB",
+  "when a task's result has %s, the task's page behind its status link and its page in the console are each smaller than 600 KB",
   async (_, output) => {
     aReceiver();
     const { id, link } = await aLinkedTask();
@@ -57,7 +57,7 @@ it.each(Object.entries(RESULTS))(
   },
 );
 
-it("the page of a status link indents a result's metadata and can copy it; of huge metadata it shows the beginning and names the API", async () => {
+it("the page of a status link indents a result's metadata and offers to copy it; of huge metadata the page shows only the start and names the API", async () => {
   aReceiver();
   for (const [count, isOrdinary] of [
     [3, true],

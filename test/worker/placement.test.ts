@@ -115,7 +115,7 @@ function requests(id: string): readonly (readonly [string, Message])[] {
 
 const VARS = { JURISDICTION: "eu", LOCATION_HINT: "weur", SANDBOX: "true", ARK_API_KEY: "k" };
 
-it("JURISDICTION and LOCATION_HINT place every object that a request calls, except the one that stores the deployment's jurisdiction", async () => {
+it("JURISDICTION and LOCATION_HINT decide where every object that a request calls is placed, except the one that stores the deployment's jurisdiction", async () => {
   const { uses, bindings } = deployed(VARS);
   await compared(bindings);
   const id = crypto.randomUUID();
@@ -133,7 +133,7 @@ it("JURISDICTION and LOCATION_HINT place every object that a request calls, exce
   expect(names.some((name) => name.startsWith("keys:"))).toBe(true);
 });
 
-it("JURISDICTION and LOCATION_HINT determine where the account object that a task calls is placed", async () => {
+it("JURISDICTION and LOCATION_HINT decide where the account object that a task calls is placed", async () => {
   const { uses, bindings } = deployed(VARS);
   const id = crypto.randomUUID();
   const charge = { chargeId: "c", accountId: "acct_none", amount: 1, taskId: id, bookedBy: null };
@@ -150,7 +150,7 @@ it("JURISDICTION and LOCATION_HINT determine where the account object that a tas
   expect(others).toEqual([placed, placed]);
 });
 
-it("the platform chooses where objects are placed when JURISDICTION and LOCATION_HINT are not set", async () => {
+it("without JURISDICTION and LOCATION_HINT, the platform chooses where objects are placed", async () => {
   const { uses, bindings } = deployed({});
   const id = crypto.randomUUID();
   await callWith(bindings, `/v1/tasks/${id}`);
@@ -174,7 +174,7 @@ it.each([
   ["removed", { JURISDICTION: "fedramp" }, {}, "must be fedramp"],
   ["set for the first time", {}, { JURISDICTION: "eu" }, "must be empty"],
 ])(
-  "an isolate that has learned that JURISDICTION was %s since it was stored answers 503 and calls no task or account object",
+  "an isolate that has learned that JURISDICTION was %s since it was stored answers 503, and calls no object of a task or an account",
   async (_, first, second, message) => {
     const { deployment, bindings } = deployed(first);
     await compared(bindings);
@@ -201,7 +201,7 @@ it.each([
   },
 );
 
-it("an isolate with a wrong JURISDICTION serves tasks until it knows the stored one, for which the operator's /healthz and the cron wait", async () => {
+it("an isolate with a wrong JURISDICTION serves tasks until it has read the stored one, for which the operator's GET /healthz and the cron wait", async () => {
   const slow = answering(deployed({ JURISDICTION: "eu" }).bindings, answerLater);
   const id = crypto.randomUUID();
   const read = async () => (await callWith(slow, `/v1/tasks/${id}`)).status;
@@ -223,7 +223,7 @@ it("an isolate with a wrong JURISDICTION serves tasks until it knows the stored 
   expect(placedRuntimeOf(ofCron).ok).toBe(false);
 });
 
-it("an isolate names in its log each task that it has stored before it learned that the deployment's objects are in another jurisdiction", async () => {
+it("when an isolate learns that the deployment's objects are in another jurisdiction, it names in the log each task that it has stored before", async () => {
   const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
   const relay = await isolateAnswering(() => "us");
   const ids = [await register(), await register()];
@@ -244,7 +244,7 @@ it("an isolate names in its log each task that it has stored before it learned t
   );
 });
 
-it("an isolate that cannot read the deployment's stored jurisdiction answers requests, and tries again a minute later", async () => {
+it("an isolate that cannot read the deployment's stored jurisdiction still answers requests, and tries to read it again a minute later", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   let asked = 0;
   const away = answering(deployed({ JURISDICTION: "eu" }).bindings, () => {

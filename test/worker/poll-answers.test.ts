@@ -51,7 +51,7 @@ describe.each(EXAMPLES)("answers of $provider to polls", ({ provider, polls, for
   );
 
   it.each(examples)(
-    `the relay reads an example answer of ${provider} to a poll as %s`,
+    `the relay reads an example response of ${provider} to a poll as %s`,
     async (_, example) => {
       const { means } = example;
       const expected = means === null ? UNKNOWN_STATE : { kind: "news", news: means };
@@ -60,20 +60,20 @@ describe.each(EXAMPLES)("answers of $provider to polls", ({ provider, polls, for
   );
 
   it.each(SILENT)(
-    `an answer of ${provider} to a poll that is %s leaves the state of the job unknown`,
+    `a response of ${provider} to a poll that is %s leaves the state of the job unknown`,
     async (_, answer, expected) => {
       expect(await asked(provider, success, answer)).toEqual(expected);
     },
   );
 
-  it(`another job's success in the answer of ${provider} to a poll ${foreignJob === undefined ? "leaves the state of the job unknown" : "is read as the job's own, because it contains no job id"}`, async () => {
+  it(`another job's success in the response of ${provider} to a poll ${foreignJob === undefined ? "leaves the state of the job unknown" : "is read as the job's own, because it contains no job id"}`, async () => {
     const other = { ...success, jobId: "another-job" };
     expect(await asked(provider, other)).toMatchObject(
       foreignJob === undefined ? UNCLEAR : { news: success.means },
     );
   });
 
-  it(`an answer of ${provider} to a poll that reports a success whose links begin with ftp:// is read as a success without output`, async () => {
+  it(`a response of ${provider} to a poll that reports a success whose links begin with ftp:// counts as a success without output`, async () => {
     const changed = JSON.stringify(success.exchanges).replaceAll(/https?:\/\//g, "ftp://");
     const answer = await asked(provider, { ...success, exchanges: JSON.parse(changed) });
     expect(answer).toMatchObject({ kind: "news", news: { status: "no_output" } });

@@ -19,7 +19,7 @@ function limited() {
   return aConnection({ polls_per_minute: 6 });
 }
 
-it("under a limit of 6 polls a minute, 1 of them for urgent ones, the second due poll waits 12 s, and no row is stored for it", async () => {
+it("with a limit of 6 polls a minute, of which 1 is reserved for urgent polls, the second due poll waits 12 s, and no row is stored for it", async () => {
   const outside = aFinishedArk();
   const connection = limited();
   const rows = await rowsOfConnection(connection);
@@ -34,14 +34,14 @@ it("under a limit of 6 polls a minute, 1 of them for urgent ones, the second due
   await until(() => rows() === 2);
 });
 
-it("a poll is sent at once when the Durable Object that keeps the limit of polls per minute does not answer", async () => {
+it("when the Durable Object that keeps the limit of polls per minute does not answer, a poll is sent at once", async () => {
   const outside = aFinishedArk();
   calls("takePollSlot").mockImplementation(() => new Promise<never>(() => undefined));
   await lived(limited(), 2 * MINUTE);
   expect(outside.sentTo("https://ark.")).toHaveLength(1);
 });
 
-it("a poll through a connection without a limit of polls per minute is sent without asking the connection's Durable Object for permission", async () => {
+it("through a connection without a limit of polls per minute, a poll is sent without asking the connection's Durable Object", async () => {
   aFinishedArk();
   const asked = calls("takePollSlot");
   await lived(aConnection(), 2 * MINUTE);

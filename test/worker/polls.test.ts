@@ -45,7 +45,7 @@ async function nextAlarm(id: string): Promise<number> {
   return waitMs;
 }
 
-it("a poll of a provider is one GET request that accepts JSON, has the configured key and follows no redirect", async () => {
+it("a poll of a provider is one GET request that accepts JSON, has the configured key, and follows no redirect", async () => {
   const outside = anArk(answering(RUNNING));
   const { id } = await pollable();
   await nextAlarm(id);
@@ -62,7 +62,7 @@ it("a poll of a provider is one GET request that accepts JSON, has the configure
 });
 
 it.each(["1", "25"])(
-  "a poll without an answer ends after 10 s whatever CALLBACK_TIMEOUT_S is (%s s), before the watchdog alarm would fire",
+  "a poll without a response ends after 10 s, before the watchdog alarm would fire, whatever CALLBACK_TIMEOUT_S is (%s s)",
   async (CALLBACK_TIMEOUT_S) => {
     const expire = holdTimers(10_000);
     const signals: AbortSignal[] = [];
@@ -83,7 +83,7 @@ it.each(["1", "25"])(
   },
 );
 
-it("the first poll that finds a job running writes two rows to the storage of its task, and each later one only the row of the next alarm", async () => {
+it("the first poll that finds a job running writes two rows to its task's storage, and each later one only the row of the next alarm", async () => {
   anArk(answering(RUNNING));
   const { id } = await pollable();
   const rows = await rowsOf(id);
@@ -107,7 +107,7 @@ it.each<[string, Site]>([
   ["status 401", answering(DONE, 401)],
   ["the state of another job", answering({ ...DONE, id: "cgt-2" })],
 ])(
-  "a poll that gets %s from the provider leaves the task open and is repeated",
+  "a poll that gets %s from the provider leaves the task open, and is repeated",
   async (_, site) => {
     const outside = anArk(site);
     const task = await pollable();
@@ -151,7 +151,7 @@ it.each<[string, number, string, string, object]>([
   },
 );
 
-it("a poll that hangs is aborted when an event ends the task, and does not delay the callback", async () => {
+it("a poll that hangs is aborted when an event ends its task, and does not delay the callback", async () => {
   let isAborted = false;
   const outside = anArk((_, signal) => {
     signal.addEventListener("abort", () => (isAborted = true));
@@ -178,7 +178,7 @@ it.each([
   [503, "has Retry-After: soon", "the usual wait", "soon", 60, 60],
   [503, "has no Retry-After", "the usual wait", null, 60, 60],
 ])(
-  "when a provider answers a poll with %i and %s, the poll is repeated after %s",
+  "when the response of a provider to a poll is a %i that %s, the poll is repeated after %s",
   async (httpStatus, _header, _wait, value, leastS, mostS) => {
     const headers: Record<string, string> = value === null ? {} : { "Retry-After": value };
     anArk(answering({}, httpStatus, headers));
@@ -191,7 +191,7 @@ it.each([
 );
 
 it.each([429, 503])(
-  "a poll answered with %i and a date in Retry-After is repeated at that date or up to a fifth of the wait later",
+  "when a poll gets %i with a date in Retry-After, the next poll comes at that date, or later by at most a fifth of the wait",
   async (httpStatus) => {
     anArk(() => {
       const at = new Date(Date.now() + 120_000).toUTCString();
@@ -239,7 +239,7 @@ describe.each([
   ["hook", false],
   ["poll", true],
 ])("the error text of a failure that a %s reports", (source, isPolled) => {
-  it(`the client gets the error text that the provider reports by ${source}, without signatures, secrets and the hook URL`, async () => {
+  it(`the client gets the error text that the provider reports by ${source}, but without signatures, secrets and the hook URL`, async () => {
     const message =
       'No https://tos.example.com/a.png?X-Sig=abcdef from HOOK_URL, api_key="abcdef0123456789"';
     const { callback, task } = await failedTask({ message }, {}, isPolled);
@@ -251,7 +251,7 @@ describe.each([
     expect(task.error).toEqual(callback.error);
   });
 
-  it(`with ERROR_TEXT generic, the callback about a failure reported by ${source} has a generic text, and the task keeps its category`, async () => {
+  it(`with ERROR_TEXT=generic, the callback about a failure reported by ${source} has a general text, and the task keeps its failure category`, async () => {
     const failure = { code: "OutputVideoSensitiveContentDetected", message: "Nudity in frame 7" };
     const { callback, task, body } = await failedTask(failure, { ERROR_TEXT: "generic" }, isPolled);
     const message = "The upstream reported a failure.";
@@ -267,7 +267,7 @@ it("the error text of a failed task never contains the relay's key for the provi
   expect(body).not.toContain(KEY);
 });
 
-it("the failure category of a task appears in GET /v1/tasks/{id} and not in the callback", async () => {
+it("the failure category of a task is in GET /v1/tasks/{id}, and not in the callback", async () => {
   const { callback, task } = await failedTask({ code: "RateLimitExceeded", message: "Slow down" });
   expect(task["failure"]).toEqual({ category: "rate_limited", retryable: true });
   const members = ["created_at", "error", "id", "model", "status"];

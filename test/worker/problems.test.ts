@@ -184,7 +184,7 @@ const CONFLICTS: readonly string[] = [
 ];
 
 it.each(Object.entries(PROVOKED))(
-  "an error answer with the code %s has the status and title of the table of codes, and the members and headers that belong to it",
+  "an error response with the code %s has the status and title of the table of codes, and the members and headers that belong to the code",
   async (code, provoke) => {
     aReceiver(status(500));
     const response = await provoke();
@@ -226,7 +226,7 @@ it.each([
   ["21 unknown fields", 21, { more_issues: 1 }],
   ["5,000 unknown fields", 5_000, { more_issues: 4_980 }],
 ])(
-  "the error answer to a body with %s names at most 20 of the fields and counts the others in more_issues",
+  "the error response to a body with %s names at most 20 of the wrong fields, and counts the others in more_issues",
   async (_, count, more) => {
     const fields = Array.from({ length: count }, (__, i) => [`field-${i}`, 1]);
     const response = await post("/v1/tasks", { model: "m", ...Object.fromEntries(fields) });
@@ -244,7 +244,7 @@ it.each([
   },
 );
 
-it("a stored task that cannot be read is not changed, and requests for it get 500, or 503 for an event, without details", async () => {
+it("a stored task that cannot be read stays unchanged; requests about it get 500, and events about it 503, without details", async () => {
   const id = await unreadable();
   await expectUnchanged(id, async () => {
     const statuses: number[] = [];
@@ -257,7 +257,7 @@ it("a stored task that cannot be read is not changed, and requests for it get 50
   });
 });
 
-it("a stored task that a later release has written is not changed, and requests for it get 503", async () => {
+it("a stored task that a later release has written stays unchanged, and requests about it get 503", async () => {
   const id = await unreadable(3);
   await expectUnchanged(id, async () => {
     for (const send of requestsFor(id)) {
@@ -268,7 +268,7 @@ it("a stored task that a later release has written is not changed, and requests 
   });
 });
 
-it("a stored task that a build before 1.0.0 has written is not changed, and requests for it get 503 stored_by_earlier_build with the cure", async () => {
+it("a stored task that a build before 1.0.0 has written stays unchanged, and requests about it get 503 stored_by_earlier_build with the cure", async () => {
   const id = await unreadable(1);
   await expectUnchanged(id, async () => {
     for (const send of requestsFor(id)) {

@@ -55,7 +55,7 @@ async function seen({ id, bindings }: Hooked, headers = {}, query = "", key?: st
   return { status: response.status, tag, progress };
 }
 
-it("GET /v1/tasks/{id} shows the operator and the owner of an open task the progress that the upstream states, with an ETag that contains it", async () => {
+it("GET /v1/tasks/{id} of an open task shows its operator and owner the progress that the upstream states, which is also part of the ETag", async () => {
   aReplicate(running(40));
   const account = await anAccount();
   const task = await polled(KEYED, { account });
@@ -67,7 +67,7 @@ it("GET /v1/tasks/{id} shows the operator and the owner of an open task the prog
   ]);
 });
 
-it("a poll that finds nothing new but progress writes one row, that of the task's next alarm, and does not store the progress", async () => {
+it("a poll that finds nothing new except progress writes one row, for the task's next alarm, and does not store the progress", async () => {
   const outside = aReplicate(running(40));
   const task = await polled();
   outside.on("https://api.replicate.com", answering(running(77)));
@@ -79,7 +79,7 @@ it("a poll that finds nothing new but progress writes one row, that of the task'
   expect((await stored(task.id)).record).toEqual(record);
 });
 
-it("a task shows no progress after its object was evicted, another job was attached, a poll found none, or the task has ended", async () => {
+it("a task shows no progress once its object was evicted, another job is attached, a poll finds no progress, or the task has ended", async () => {
   const outside = aReplicate(running(40));
   const task = await polled();
   const unknown = { progress: undefined, tag: expect.stringMatching(/^"\d+-operator-[0-9a-f]+"$/) };
@@ -101,7 +101,7 @@ it("a task shows no progress after its object was evicted, another job was attac
   expect(await seen(other)).toMatchObject(unknown);
 });
 
-it("after a poll without news, a GET with the earlier ETag answers the operator 200, as tracking has changed, and the account 304", async () => {
+it("after a poll without news, a GET with the previous ETag gets the operator 200, because the field tracking has changed, and the account 304", async () => {
   aReplicate(running(40));
   const account = await anAccount();
   const task = await polled(KEYED, { account });
@@ -120,7 +120,7 @@ it("after a poll without news, a GET with the earlier ETag answers the operator 
   }
 });
 
-it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match answers when the progress has changed", async () => {
+it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match is answered when the task's progress has changed", async () => {
   const outside = aReplicate(running(40));
   const task = await polled();
   const { tag } = await seen(task);
@@ -134,7 +134,7 @@ it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match answers whe
   expect(await seen(task, { "If-None-Match": answer.tag })).toMatchObject({ status: 304 });
 });
 
-it("a refresh of the console's page of a task is answered when the progress differs from that which the page shows", async () => {
+it("the request that refreshes the console's page of a task is answered when the task's progress differs from that on the page", async () => {
   const outside = aReplicate(running(40));
   const task = await polled();
   const cookie = await logIn(undefined, KEYED);
@@ -164,12 +164,15 @@ it.each([
     {},
     undefined,
   ],
-])("GET /v1/tasks/{id} %s", async (_, secretVars, progress) => {
-  const bindings = { ...env, ...secretVars };
-  const task = await hooked({ provider: "replicate", bindings });
-  await attach(task, "job-1");
-  const body = JSON.stringify(running(63));
-  const headers = await replicate.sign(body, task);
-  expect((await sendHook(task, body, headers)).status).toBe(200);
-  expect(await seen(task)).toMatchObject({ status: 200, progress });
-});
+])(
+  "whether the progress that a hook states is shown depends on whether the hook can be verified: GET /v1/tasks/{id} %s",
+  async (_, secretVars, progress) => {
+    const bindings = { ...env, ...secretVars };
+    const task = await hooked({ provider: "replicate", bindings });
+    await attach(task, "job-1");
+    const body = JSON.stringify(running(63));
+    const headers = await replicate.sign(body, task);
+    expect((await sendHook(task, body, headers)).status).toBe(200);
+    expect(await seen(task)).toMatchObject({ status: 200, progress });
+  },
+);

@@ -25,7 +25,7 @@ function anAddress(): string {
 }
 
 it.each(limitedRoutes)(
-  "$method $path answers 429 with Retry-After once an account has reached $rateLimit, and still answers other accounts and the operator",
+  "once an account has reached $rateLimit, $method $path answers it with 429 and Retry-After, and still answers other accounts and the operator",
   async ({ method, path, rateLimit }) => {
     const bindings = { ...env, [rateLimit]: aRateLimit(2) };
     const account = await anAccount();
@@ -44,7 +44,7 @@ it.each(limitedRoutes)(
   },
 );
 
-it("beyond LIMIT_LISTS an account, not the operator, gets 429 for the console's front page and for redelivering or verifying a callback", async () => {
+it("beyond LIMIT_LISTS an account gets 429 for the console's front page and for redelivering or verifying a callback; the operator does not", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
   const task = `/tasks/${crypto.randomUUID()}`;
   const statusesOf = async (cookie: string) => {
@@ -60,7 +60,7 @@ it("beyond LIMIT_LISTS an account, not the operator, gets 429 for the console's 
   expect(await statusesOf(await logIn())).toEqual([200, 404, 404]);
 });
 
-it("when LIMIT_LISTS stops an account's bulk redelivery in the console, it continues after a minute with the task at which it stopped", async () => {
+it("when LIMIT_LISTS stops an account's redelivery of many callbacks in the console, it continues a minute later with the task at which it stopped", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
   const run = { run: crypto.randomUUID(), pace: "10", total: "30", started: "10" };
   const cookie = await logIn((await aKey(await anAccount())).key);
@@ -76,7 +76,7 @@ it("when LIMIT_LISTS stops an account's bulk redelivery in the console, it conti
 const forms = PAGES.filter(({ method, access }) => method === "POST" && access !== "anyone");
 
 it.each(forms)(
-  "the console does not read the form $path from an account whose rate limits are all reached, and reads the form from an operator",
+  "once all rate limits of an account are reached, the console does not read its form $path, but still reads that form from an operator",
   async ({ path, access }) => {
     const none = aRateLimit(0);
     const bindings = { ...env, LIMIT_TESTS: none, LIMIT_BULK: none, LIMIT_LISTS: none };
@@ -96,7 +96,7 @@ it.each(forms)(
   },
 );
 
-it("an account's form of the console that redelivers a callback is counted once under LIMIT_LISTS", async () => {
+it("a console form with which an account redelivers a callback is counted once under LIMIT_LISTS", async () => {
   const limit = vi.fn(async () => ({ success: true }));
   const cookie = await logIn((await aKey(await anAccount())).key);
   const form = `/tasks/${crypto.randomUUID()}/redeliver`;
@@ -106,7 +106,7 @@ it("an account's form of the console that redelivers a callback is counted once 
   expect(limit).toHaveBeenCalledTimes(1);
 });
 
-it("while LIMIT_REFUSALS refuses requests from an address, the log has one line a minute for the address, and none for each refused request", async () => {
+it("while LIMIT_REFUSALS refuses requests from an address, the log has one line a minute for the address, and none per request", async () => {
   const bindings = { ...env, LOG: "normal", LIMIT_REFUSALS: aRateLimit(0) };
   const [address, other] = [anAddress(), anAddress()];
   const sent = { path: "/hooks/ark/x/y", body: {}, key: null };
@@ -119,7 +119,7 @@ it("while LIMIT_REFUSALS refuses requests from an address, the log has one line 
   expect(lines).toEqual([address, other, address].map((each) => ({ ...line, address: each })));
 });
 
-it("while LIMIT_TESTS refuses requests of an account, the log has one line a minute for the account, and none for each refused request", async () => {
+it("while LIMIT_TESTS refuses requests of an account, the log has one line a minute for the account, and none per request", async () => {
   const bindings = { ...env, LOG: "normal", LIMIT_TESTS: aRateLimit(0) };
   const account = await anAccount();
   const { key } = await aKey(account);
@@ -137,7 +137,7 @@ it.each([
   ["fails", () => Promise.reject(new Error("away")), "Error: away"],
   ["does not answer", () => new Promise<never>(() => undefined), null],
 ])(
-  "a rate limit whose binding %s refuses no request, and at most one log line a minute says that the binding failed",
+  "when the binding of a rate limit %s, no request is refused, and at most one log line a minute says that the binding failed",
   async (_, limit, error) => {
     const bindings = { ...env, LOG: "normal", LIMIT_REFUSALS: { limit } };
     const sent = { path: "/hooks/ark/x/y", body: {}, key: null };

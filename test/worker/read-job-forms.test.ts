@@ -111,7 +111,7 @@ async function onFal(status: () => object) {
 }
 
 describe("a job of fal", () => {
-  it("is read at the paths of status and result, with the logs that the caller asks for and no other parameter", async () => {
+  it("a job of fal is read at fal's paths for status and result, with the caller's parameter logs and no other", async () => {
     const { jobId, id, outside } = await onFal(() => ({ status: "COMPLETED" }));
     const status = await read("fal", `${FLUX}/${jobId}/status?logs=1&token=x`);
     expect(await status.json()).toMatchObject({ status: "COMPLETED" });
@@ -123,7 +123,7 @@ describe("a job of fal", () => {
     expect(await readSubmitted(id, RELAY)).toMatchObject({ status: "completed" });
   });
 
-  it("has links to status and result that lead to the relay, in the answers to its submission and to a read", async () => {
+  it("the responses to the submission and to a read of a fal job have links to status and result that lead to the relay", async () => {
     const { jobId, answer } = await onFal(() => ({ status: "IN_QUEUE" }));
     const there = linksAt(`${ORIGIN}/v1/submit/fal`, jobId);
     const expected = { response_url: there.response_url, status_url: there.status_url };
@@ -131,7 +131,7 @@ describe("a job of fal", () => {
     expect(await (await read("fal", `${FLUX}/${jobId}/status`)).json()).toMatchObject(expected);
   });
 
-  it("is 404 at the path of another app, without a request to the upstream", async () => {
+  it("a read of a fal job at the path of another app gets 404, and no request is sent to fal", async () => {
     const { jobId, outside } = await onFal(() => ({ status: "IN_QUEUE" }));
     for (const app of ["/fal-ai/other", "/fal-ai/flux-2", "/fal-ai/flux/dev/more", "/other/flux"]) {
       const response = await read("fal", `${app}/requests/${jobId}/status`);
@@ -143,7 +143,7 @@ describe("a job of fal", () => {
     expect(asked(outside, QUEUE)).toEqual([]);
   });
 
-  it("sends each new status as an event to a reader of its stream, one request each, and ends the stream with COMPLETED", async () => {
+  it("a reader of a fal job's stream gets each new status as an event, for which the relay asks fal once, and the stream ends with COMPLETED", async () => {
     let status: object = { status: "IN_QUEUE", queue_position: 1 };
     const { jobId, outside } = await onFal(() => status);
     const passTime = holdTimers(1_000);
@@ -177,7 +177,7 @@ describe("a job of fal", () => {
     );
   });
 
-  it("is asked for no more once the reader of its stream has gone", async () => {
+  it("once the reader of a fal job's stream has gone, the relay no longer asks fal about the job", async () => {
     const { jobId, outside } = await onFal(() => ({ status: "IN_QUEUE" }));
     const passTime = holdTimers(1_000);
     const response = await streamed(`${FLUX}/${jobId}/status/stream`);
@@ -193,14 +193,14 @@ describe("a job of fal", () => {
     expect(asked(outside, QUEUE)).toHaveLength(1);
   });
 
-  it("has no stream for a reader that may not read it", async () => {
+  it("a client gets 404 for the stream of a fal job that it may not read", async () => {
     await onFal(() => ({ status: "IN_QUEUE" }));
     const response = await read("fal", `${FLUX}/made-up/status/stream`);
     expect([response.status, await response.json()]).toEqual([404, { detail: expect.any(String) }]);
   });
 });
 
-it("the polling_url of BFL, which leads to the host of a region, leads to the relay, which reads the job at the host of its connection", async () => {
+it("BFL's polling_url, which names a regional host, becomes a URL of the relay, which reads the job at the connection's own host", async () => {
   const base = "https://api.bfl.ai";
   const id = newId();
   const accepted = { id, polling_url: `https://api.us1.bfl.ai/v1/get_result?id=${id}` };
@@ -213,7 +213,7 @@ it("the polling_url of BFL, which leads to the host of a region, leads to the re
   expect(outside.sentTo("https://api.us1.bfl.ai")).toEqual([]);
 });
 
-it("the polling_url of OpenRouter, which is a path, stays one and leads to the relay", async () => {
+it("the polling_url of OpenRouter, which is a path without a host, becomes the path at the relay that reads the job", async () => {
   const base = "https://openrouter.ai";
   const id = newId();
   const accepted = { id, polling_url: `/api/v1/videos/${id}`, status: "pending" };
@@ -221,7 +221,7 @@ it("the polling_url of OpenRouter, which is a path, stays one and leads to the r
   expect(answer).toEqual({ ...accepted, polling_url: `/v1/submit/openrouter/api/v1/videos/${id}` });
 });
 
-it("a job whose id stands in the query is read by it, also one with a slash, and a second id changes nothing", async () => {
+it("when an upstream takes the job id in the query, a read works even for an id with a slash, and ignores a second id", async () => {
   const base = "https://api.kie.ai";
   const id = `${newId()}/1`;
   const report = { code: 200, msg: "success", data: { taskId: id, state: "waiting" } };
@@ -238,7 +238,7 @@ it("a job whose id stands in the query is read by it, also one with a slash, and
   expect(asked(outside, base)).toEqual([target]);
 });
 
-it("a job of Kling's classic API is read at the path of its kind alone", async () => {
+it("a job of Kling's classic API can only be read at the path of the kind of generation that was submitted", async () => {
   const base = "https://api-singapore.klingai.com";
   const id = newId();
   const report = {
@@ -260,7 +260,7 @@ it("a job of Kling's classic API is read at the path of its kind alone", async (
 describe("a job of a declared upstream", () => {
   const base = "https://gpu.example.org/api";
 
-  it("is read at the declared path of the poll, with its parameters, and the read ends the task as a poll does", async () => {
+  it("a job of a declared upstream is read at the declared path of its polls and with their parameters, and the read ends the task as a poll does", async () => {
     const id = newId();
     const done = { id, state: "done", url: VIDEO };
     const made = await submitted("gpu", base, "/jobs", { id }, answering(done));
@@ -271,7 +271,7 @@ describe("a job of a declared upstream", () => {
     expect(await readSubmitted(made.id, RELAY)).toMatchObject({ status: "completed" });
   });
 
-  it("that is asked for by POST is read by no GET, which the relay says", async () => {
+  it("a GET for a job of a declared upstream that is polled by POST gets 404 with a text that says so", async () => {
     const id = newId();
     const { outside } = await submitted("posted", base, "/jobs", { id }, answering({}));
     const response = await read("posted", `/ask`);

@@ -62,7 +62,7 @@ function read(jobId: string, key: string | null = OPERATOR_KEY, path = `${PATH}/
 
 const asked = (outside: Outside, jobId: string) => outside.sentTo(`${API}/${jobId}`);
 
-it("a GET of a submitted job at the upstream's own path returns the upstream's answer, for which the relay asked with the connection's key", async () => {
+it("GET of a submitted job at the upstream's own path returns the upstream's response, which the relay requests with the connection's key", async () => {
   const { jobId, outside } = await submitted(OPERATOR_KEY, () => ({
     status: "processing",
     logs: "1",
@@ -75,7 +75,7 @@ it("a GET of a submitted job at the upstream's own path returns the upstream's a
   expect(request?.headers["authorization"]).toBe(`Bearer ${RELAY.REPLICATE_API_TOKEN}`);
 });
 
-it("in answers to a submission and to reads of its job, the upstream's links for reading the job lead to the relay; all other bytes stay the same", async () => {
+it("in responses to a submission and to reads of its job, only the upstream's links for reading the job change: they lead to the relay", async () => {
   const { jobId, response } = await submitted();
   const there = prediction(jobId);
   const urls = {
@@ -88,7 +88,7 @@ it("in answers to a submission and to reads of its job, the upstream's links for
   expect(await (await read(jobId)).text()).toBe(expected);
 });
 
-it("in the stored answer that a repeated submission gets, links to the upstream's API lead to the relay", async () => {
+it("in the stored response that a repeated submission gets, the upstream's links for reading the job lead to the relay", async () => {
   const id = crypto.randomUUID();
   const jobId = id.replaceAll("-", "");
   aReplicate(jobId);
@@ -104,7 +104,7 @@ it("in the stored answer that a repeated submission gets, links to the upstream'
   expect(text).toContain(`"get":"${ORIGIN}${PATH}/${jobId}"`);
 });
 
-it("many reads of a job in the shortest time allowed between two polls cause only one request to the upstream", async () => {
+it("when a job is read many times within the shortest time between two polls, the relay asks the upstream only once", async () => {
   const { jobId, outside } = await submitted();
   const at = asked(outside, jobId).length;
   const answers = await Promise.all(Array.from({ length: 50 }, () => read(jobId)));
@@ -115,7 +115,7 @@ it("many reads of a job in the shortest time allowed between two polls cause onl
   expect(asked(outside, jobId)).toHaveLength(at + 2);
 });
 
-it("when a client reads a job and the upstream answers that it has ended, the task ends too and sends its callback", async () => {
+it("when a client reads a job and the upstream's response says that it has ended, the task ends too and its callback is sent", async () => {
   const { jobId, taskId, outside } = await submitted(OPERATOR_KEY, () => ({
     status: "succeeded",
     output: VIDEO,
@@ -126,7 +126,7 @@ it("when a client reads a job and the upstream answers that it has ended, the ta
   expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
 });
 
-it("a client can read a submitted job through the relay after the job has ended, too", async () => {
+it("a client can still read a submitted job through the relay after the job has ended", async () => {
   const { jobId, taskId } = await submitted(OPERATOR_KEY, () => ({
     status: "succeeded",
     output: VIDEO,
@@ -137,7 +137,7 @@ it("a client can read a submitted job through the relay after the job has ended,
   expect(await (await read(jobId)).json()).toMatchObject({ status: "succeeded", output: VIDEO });
 });
 
-it("an account can read the job that it has submitted, and the answer does not show the token of the hook URL", async () => {
+it("an account can read a job that it has submitted, and the response does not show the token of the hook URL", async () => {
   const { key } = await aKey(await anAccount());
   const { jobId, outside } = await submitted(key, () => ({ webhook: hook() }));
   const hook = () =>
@@ -150,7 +150,7 @@ it("an account can read the job that it has submitted, and the answer does not s
   expect(text).not.toContain(token);
 });
 
-it("reading a job gets 404 in the upstream's form, without a request to it, when the job is another caller's, or was not submitted through the relay", async () => {
+it("reading a job that is another caller's, or was not submitted through the relay, gets 404 in the upstream's form, and no request is sent", async () => {
   const { key } = await aKey(await anAccount());
   const { key: foreign } = await aKey(await anAccount());
   const own = await submitted(key);
@@ -172,7 +172,7 @@ it("reading a job gets 404 in the upstream's form, without a request to it, when
   expect(ofOperator.outside.sentTo(API)).toHaveLength(before);
 });
 
-it("reading a job that was attached to a task, but not submitted through the relay, gets 404", async () => {
+it("reading a job that was attached to a task instead of being submitted through the relay gets 404", async () => {
   const outside = aReplicate("attached-1");
   const id = crypto.randomUUID();
   await post("/v1/tasks", { id, model: "acme/fox", provider: "replicate" });
@@ -184,7 +184,7 @@ it("reading a job that was attached to a task, but not submitted through the rel
   expect(outside.sentTo(`${API}/attached-1`)).toEqual([]);
 });
 
-it('a GET on a path that reads no job gets 404 with the paths that do; one with "..", "//" or escapes gets 400 or 404; neither is sent to the upstream', async () => {
+it('a GET with a path that reads no job gets 404 with the paths that do, and one with "..", "//" or escapes gets 400 or 404; no request is sent', async () => {
   const { jobId, outside } = await submitted();
   const before = outside.sentTo("https://").length;
   const listing = await read(jobId, OPERATOR_KEY, PATH);
@@ -200,7 +200,7 @@ it('a GET on a path that reads no job gets 404 with the paths that do; one with 
   expect(outside.sentTo("https://")).toHaveLength(before);
 });
 
-it("after a task is erased, the id of its job finds no task, and reading the job gets 404", async () => {
+it("after a task is erased, the id of its job leads to no task, and reading the job gets 404", async () => {
   const { jobId, taskId } = await submitted(OPERATOR_KEY, () => ({
     status: "succeeded",
     output: VIDEO,
@@ -215,7 +215,7 @@ it("after a task is erased, the id of its job finds no task, and reading the job
   expect((await read(jobId)).status).toBe(404);
 });
 
-it("a job that belongs to a task stays with it when another task names the same job, until the first task is erased", async () => {
+it("when two tasks name the same job, the job belongs to the first of them until this task is erased", async () => {
   const jobs = env.JOBS.getByName(`replicate:${crypto.randomUUID()}`);
   await jobs.setTask("first");
   await jobs.setTask("second");

@@ -18,7 +18,7 @@ async function tagOf(id: string): Promise<string> {
   return (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "none";
 }
 
-it("GET /v1/tasks/{id} shows the callback body of a completed task first, then the state of its callback", async () => {
+it("the response of GET /v1/tasks/{id} for a completed task begins with the members of its callback's body, followed by the state of the callback", async () => {
   aReceiver(status(200, "thanks"));
   const account = await anAccount();
   const id = await register({ metadata: { order: 7 }, account });
@@ -34,7 +34,7 @@ it("GET /v1/tasks/{id} shows the callback body of a completed task first, then t
   );
 });
 
-it("GET /v1/tasks/{id} gives the same 404 answer for unknown and malformed ids, and creates nothing", async () => {
+it("GET /v1/tasks/{id} gives the same 404 response for unknown and malformed ids, and creates nothing", async () => {
   const unknown = crypto.randomUUID();
   const ids = [unknown, "42", "not-a-uuid", `${unknown}0`, `%7B${unknown}%7D`, "%ff", "%00"];
   const answers = await Promise.all(
@@ -50,7 +50,7 @@ it("GET /v1/tasks/{id} gives the same 404 answer for unknown and malformed ids, 
   expect(await stored(unknown)).toEqual(NOTHING);
 });
 
-it("GET /v1/tasks/{id} allows private caching with revalidation, and has Retry-After while the task is open", async () => {
+it("responses of GET /v1/tasks/{id} may be cached privately and must be revalidated, and have Retry-After while the task is open", async () => {
   aReceiver();
   const id = await register();
   const { headers } = await call(`/v1/tasks/${id}`);
@@ -68,7 +68,7 @@ it.each([
   ["a list that contains the ETag", (tag: string) => `"x", W/"y" , ${tag}`],
   ["a star", () => "*"],
 ])(
-  "GET /v1/tasks/{id} with If-None-Match answers 304 to %s, with validators and without a body",
+  "GET /v1/tasks/{id} with %s in If-None-Match answers 304 with ETag and cache headers, but without a body",
   async (_, spell) => {
     const id = await register();
     const tag = await tagOf(id);
@@ -81,7 +81,7 @@ it.each([
   },
 );
 
-it("GET /v1/tasks/{id} with If-None-Match answers 200 to the tag of an earlier version or of another role", async () => {
+it("GET /v1/tasks/{id} whose If-None-Match is the ETag of an earlier version, or of another role's view, answers 200", async () => {
   const id = await register();
   const tag = await tagOf(id);
   expect((await readIfChanged(id, tag.replace("operator", "account"))).status).toBe(200);
@@ -91,13 +91,13 @@ it("GET /v1/tasks/{id} with If-None-Match answers 200 to the tag of an earlier v
   expect(response.headers.get("ETag")).not.toBe(tag);
 });
 
-it("GET /v1/tasks/{id} with If-None-Match answers 404 for an unknown task, even to the value *", async () => {
+it("GET /v1/tasks/{id} of an unknown task answers 404 even when If-None-Match is *", async () => {
   expect((await readIfChanged(crypto.randomUUID(), "*")).status).toBe(404);
 });
 
 const waits = useHeldWaits();
 
-it("GET /v1/tasks/{id}?wait=600 of a task that does not change waits for 60 s and reads it once", async () => {
+it("GET /v1/tasks/{id}?wait=600 of a task that does not change waits for 60 s, and reads the task once", async () => {
   const reads = vi.spyOn(TaskObject.prototype, "read");
   const id = await register();
   const response = await call(`/v1/tasks/${id}?wait=600`);
@@ -120,7 +120,7 @@ it.each([
   ["", "wait=soon", 0],
   ["?wait=1", "wait=9", 1000],
 ])(
-  'GET /v1/tasks/{id} of an open task, with the query "%s" and the value "%s" of the header Prefer, answers after %i ms',
+  'GET /v1/tasks/{id} of an open task, with the query "%s" and the header Prefer: "%s", answers after %i ms',
   async (query, prefer, ms) => {
     const id = await register();
     const headers = { Prefer: prefer };
@@ -138,7 +138,7 @@ it.each(["", "abc", "5s", "NaN", "1,5", "%20", "-5", "2.5", "0x5", "1e3", "%2B5"
   },
 );
 
-it("GET /v1/tasks/{id}?wait=60 answers as soon as the task tells that it has ended, after one read for each change", async () => {
+it("GET /v1/tasks/{id}?wait=60 answers as soon as the task's object reports its end, and reads the task once per change", async () => {
   aReceiver();
   const reads = vi.spyOn(TaskObject.prototype, "read");
   const id = await register();
@@ -152,7 +152,7 @@ it("GET /v1/tasks/{id}?wait=60 answers as soon as the task tells that it has end
   expect(reads).toHaveBeenCalledTimes(3);
 });
 
-it("GET /v1/tasks/{id}?wait=30 answers at once for an unknown task or one that has ended", async () => {
+it("GET /v1/tasks/{id}?wait=30 answers at once when the task is unknown or has ended", async () => {
   aReceiver();
   const id = await completed();
   expect((await call(`/v1/tasks/${id}?wait=30`)).status).toBe(200);
@@ -173,7 +173,7 @@ it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match waits until
   expect(await response.json()).toMatchObject({ status: "processing" });
 });
 
-it("GET /v1/tasks/{id}?wait=4 with the task's ETag in If-None-Match answers 304 after 4 s without a change, even when the task has ended", async () => {
+it("GET /v1/tasks/{id}?wait=4 with the task's ETag in If-None-Match answers 304 after 4 s without a change, even for a task that has ended", async () => {
   aReceiver();
   const id = await completed();
   const tag = (await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "";
@@ -182,7 +182,7 @@ it("GET /v1/tasks/{id}?wait=4 with the task's ETag in If-None-Match answers 304 
   expect(waits.waitedMs()).toBe(4000);
 });
 
-it("GET /v1/tasks/{id}?wait=4 answers at once to an If-None-Match with the ETag of an earlier version", async () => {
+it("GET /v1/tasks/{id}?wait=4 answers at once when If-None-Match has the ETag of an earlier version", async () => {
   const id = await register();
   const headers = { "If-None-Match": '"1-operator"' };
   expect((await call(`/v1/tasks/${id}?wait=4`, { headers })).status).toBe(200);

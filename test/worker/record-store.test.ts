@@ -20,7 +20,7 @@ async function withStore(
   });
 }
 
-it("a task record is read from the storage once, and after a write is taken from memory as written", () =>
+it("a task's record is read from storage once; after a write, the record as written is taken from memory", () =>
   withStore((store, reads) => {
     const [first, second] = [store.load(), store.load()];
     if (first === null) throw new Error("the task has no record");
@@ -30,7 +30,7 @@ it("a task record is read from the storage once, and after a write is taken from
     expect([store.load() === written, reads()]).toEqual([true, 1]);
   }));
 
-it("a task record is read from the storage again after a write that the storage refused", () =>
+it("after the storage has refused a write, the record of a task is read from the storage again", () =>
   withStore((store, reads) => {
     const record = store.load();
     if (record === null) throw new Error("the task has no record");
@@ -39,7 +39,7 @@ it("a task record is read from the storage again after a write that the storage 
     expect([store.load(), reads()]).toEqual([record, 2]);
   }));
 
-it("a write of an invalid task record, such as one with version 0.5, throws and leaves the stored record unchanged", () =>
+it("a write of an invalid task record, such as one with the version 0.5, throws an error and leaves the stored record unchanged", () =>
   withStore((store) => {
     const record = store.load();
     if (record === null) throw new Error("the task has no record");
@@ -47,7 +47,7 @@ it("a write of an invalid task record, such as one with version 0.5, throws and 
     expect(store.load()).toEqual(record);
   }));
 
-it("a task record that was erased is not taken from memory", () =>
+it("once a task's record was erased, it is no longer taken from memory", () =>
   withStore(async (store) => {
     expect(store.load()).not.toBeNull();
     await store.erase();

@@ -14,7 +14,7 @@ function redeliverWith(key: string, id: string, body: unknown = ""): Promise<Res
   return redeliver(id, body, { headers: { "Idempotency-Key": key } });
 }
 
-it("POST /v1/tasks/{id}/redeliver sends a delivered callback again, in a new series with the same webhook-id", async () => {
+it("POST /v1/tasks/{id}/redeliver sends a delivered callback again with the same webhook-id, in a new series of attempts", async () => {
   const received = aReceiver();
   const id = await completed();
   pass(60_000);
@@ -65,7 +65,7 @@ it("POST /v1/tasks/{id}/redeliver answers 409 no_callback for a task without a c
   expect(received.map(({ url }) => url)).toEqual([REPAIRED]);
 });
 
-it("POST /v1/tasks/{id}/redeliver starts one series of attempts for each Idempotency-Key, and marks the answer to a repeat as replayed", async () => {
+it("POST /v1/tasks/{id}/redeliver sends a callback once for each Idempotency-Key, and marks the response to a repeated request as replayed", async () => {
   const received = aReceiver();
   const id = await completed();
   for (const [key, replayed] of [
@@ -83,7 +83,7 @@ it("POST /v1/tasks/{id}/redeliver starts one series of attempts for each Idempot
   expect(received).toHaveLength(3);
 });
 
-it("POST /v1/tasks/{id}/redeliver sends nothing twice under Idempotency-Key K1 when it is ordered as K1, K2 and K1 again", async () => {
+it("when POST /v1/tasks/{id}/redeliver is sent with the Idempotency-Keys K1, K2 and K1 again, the third request sends nothing", async () => {
   const received = aReceiver();
   const id = await completed();
   for (const [key, replayed] of [
@@ -98,7 +98,7 @@ it("POST /v1/tasks/{id}/redeliver sends nothing twice under Idempotency-Key K1 w
   expect(received).toHaveLength(3);
 });
 
-it("POST /v1/tasks/{id}/redeliver answers 422 with the task, and changes nothing, for an Idempotency-Key used with another callback_url", async () => {
+it("POST /v1/tasks/{id}/redeliver with a used Idempotency-Key and another callback_url answers 422 with the task, and changes nothing", async () => {
   const received = aReceiver();
   const id = await completed();
   expect((await redeliverWith("K1", id)).status).toBe(202);
@@ -124,7 +124,7 @@ it.each([
   });
 });
 
-it("without PUBLIC_URL, a redelivery to the origin at which the task was created is refused, even if it is requested at another origin", async () => {
+it("without PUBLIC_URL, a redelivery to the origin at which the task was created is refused, even if it is ordered through another origin", async () => {
   aReceiver();
   const bindings = { ...env, PUBLIC_URL: "" };
   const id = await completed();

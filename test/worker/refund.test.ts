@@ -35,7 +35,7 @@ async function refunding() {
   return { received, account, id, heal };
 }
 
-it("a failed task is refunded only once, and before its first callback is sent", async () => {
+it("a failed task is refunded once, before the first attempt of its callback", async () => {
   const account = await anAccount(10);
   const books: (readonly Entry[])[] = [];
   const received = aReceiver(async () => {
@@ -53,7 +53,7 @@ it("a failed task is refunded only once, and before its first callback is sent",
   expect(await booksOf(account)).toEqual(BOOKS);
 });
 
-it("a failed task is refunded while the relay is paused", async () => {
+it("a failed task is refunded even while the relay is paused", async () => {
   const received = aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);
@@ -63,7 +63,7 @@ it("a failed task is refunded while the relay is paused", async () => {
   expect(received).toEqual([]);
 });
 
-it("a refund that the ledger does not answer delays callback, erasure and redelivery, and is retried, also after evictions, until it is booked", async () => {
+it("until the ledger has confirmed a task's refund, callback, erasure and redelivery wait, and the refund is repeated, even after evictions", async () => {
   const { received, account, id, heal } = await refunding();
   const credits = { amount: 4, state: "refunding" };
   const callback = { status: "sending", attempts: [] };
@@ -104,7 +104,7 @@ function untilDueIn(id: string, seconds: number): Promise<void> {
 
 const urls = (received: readonly Sent[]) => received.map(({ url }) => url);
 
-it("a failed task is refunded by one signed POST to SETTLEMENT_URL before its callback is sent", async () => {
+it("with SETTLEMENT_URL, a failed task is refunded by one signed POST to that URL before its callback is sent", async () => {
   const received = aReceiver();
   const account = await anAccount();
   const id = await billed(account);
@@ -136,7 +136,7 @@ it.each<[string, Answer]>([
   ["answers 409", status(409)],
   ["redirects", () => Response.redirect(CALLBACK_URL, 308)],
   ["is down", refused],
-])("a refund is repeated after 5 s when SETTLEMENT_URL %s", async (_, answer) => {
+])("when SETTLEMENT_URL %s, the refund is repeated after 5 s", async (_, answer) => {
   const received = aReceiver(answer, status(200));
   const id = await billed(await anAccount());
   await fail(id);
@@ -148,7 +148,7 @@ it.each<[string, Answer]>([
   expect(orders).toEqual([orders[0], [`refund_${id}`, orders[0]?.[1]]]);
 });
 
-it("a refund is retried when SETTLEMENT_URL does not answer within CALLBACK_TIMEOUT_S", async () => {
+it("when SETTLEMENT_URL does not answer within CALLBACK_TIMEOUT_S, the refund is repeated", async () => {
   const received = aReceiver(never, status(200));
   const id = await billed(await anAccount());
   await restart(id, { ...BILLING, CALLBACK_TIMEOUT_S: "1" });
@@ -157,7 +157,7 @@ it("a refund is retried when SETTLEMENT_URL does not answer within CALLBACK_TIME
   expect(urls(received)).toEqual([BILLING_URL]);
 });
 
-it("when SETTLEMENT_URL is set after the relay's ledger has charged a task, the task is still refunded in the ledger", async () => {
+it("when SETTLEMENT_URL is set after the relay's own ledger has charged a task, the task is still refunded in that ledger", async () => {
   const received = aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);
@@ -168,7 +168,7 @@ it("when SETTLEMENT_URL is set after the relay's ledger has charged a task, the 
   expect(await booksOf(account)).toEqual(["grant 10", "charge 4", "refund 4"]);
 });
 
-it("with SETTLEMENT_URL, a registration with a price gets 404 and stores nothing when its account does not exist", async () => {
+it("with SETTLEMENT_URL, a registration with a price whose account does not exist gets 404 and stores nothing", async () => {
   const body = priced(crypto.randomUUID(), 4);
   const response = await callWith(BILLING, "/v1/tasks", { body });
   expect(response.status).toBe(404);

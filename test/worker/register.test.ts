@@ -9,7 +9,7 @@ useClock();
 
 const DEADLINE_S = START_S + 72 * 3600;
 
-it("POST /v1/tasks answers 201 with the whole task and its Location", async () => {
+it("POST /v1/tasks answers 201 with the whole task, and with its URL in the header Location", async () => {
   const account = await anAccount();
   const id = crypto.randomUUID();
   const response = await post("/v1/tasks", {
@@ -37,7 +37,7 @@ it("POST /v1/tasks answers 201 with the whole task and its Location", async () =
   expect(await read(id)).toMatchObject({ id, metadata: { order: 7 } });
 });
 
-it("POST /v1/tasks generates an id and sets the default deadline when both are missing", async () => {
+it("when id and deadline are missing, POST /v1/tasks generates an id and sets the default deadline", async () => {
   const response = await post("/v1/tasks", { model: "seedance" });
   const { id, ...rest } = await taskOf(response);
   expect(id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -52,7 +52,7 @@ it("POST /v1/tasks generates an id and sets the default deadline when both are m
   expect((await stored(id)).alarm).toBe(START + 72 * 3_600_000);
 });
 
-it("POST /v1/tasks answers 200 to a repeat of a registration with other white space, order of fields and case of the id, and changes nothing", async () => {
+it("a repeated POST /v1/tasks with other white space, order of fields or case of the id gets 200 and changes nothing", async () => {
   const id = crypto.randomUUID();
   await post("/v1/tasks", `{"id":"${id}","model":"m","metadata":{"a":1,"b":[1,2]}}`);
   const again = `{ "metadata": {"b": [1, 2], "a": 1.0}, "account": null, "model": "m", "id": "${id.toUpperCase()}" }`;
@@ -63,7 +63,7 @@ it("POST /v1/tasks answers 200 to a repeat of a registration with other white sp
   });
 });
 
-it("POST /v1/tasks answers 409 task_exists with the task to a registration with other metadata", async () => {
+it("POST /v1/tasks with the id of a registered task but other metadata answers 409 task_exists with the task", async () => {
   const id = await register({ metadata: { a: [1, 2] } });
   const body = { id, model: "seedance", callback_url: CALLBACK_URL, metadata: { a: [2, 1] } };
   await expectUnchanged(id, async () => {
@@ -73,7 +73,7 @@ it("POST /v1/tasks answers 409 task_exists with the task to a registration with 
   });
 });
 
-it("POST /v1/tasks accepts as an id any hex digits in the form of a UUID, in upper or lower case", async () => {
+it("POST /v1/tasks accepts as an id any hex digits in the form of a UUID, in upper and lower case", async () => {
   const id = "ABCDEF00-0000-0000-0000-00000000000F";
   const response = await post("/v1/tasks", { id, model: "m" });
   expect(response.status).toBe(201);
@@ -125,7 +125,7 @@ function registerWith(idempotencyKey: string, fields: object = {}, key?: string)
   return post("/v1/tasks", { model: "m", ...fields }, { headers, ...(key && { key }) });
 }
 
-it("POST /v1/tasks with an Idempotency-Key derives the task's id, a UUIDv8, and marks the answer to a repeat by any operator key as replayed", async () => {
+it("POST /v1/tasks with an Idempotency-Key derives the task's id, a UUIDv8, from it; a repeat with any operator key is marked as replayed", async () => {
   const first = await registerWith("order 1");
   expect([first.status, first.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
   const task = await taskOf(first);
@@ -137,13 +137,13 @@ it("POST /v1/tasks with an Idempotency-Key derives the task's id, a UUIDv8, and 
   }
 });
 
-it("POST /v1/tasks with an Idempotency-Key creates different tasks for keys that differ only in case", async () => {
+it("POST /v1/tasks creates different tasks for two Idempotency-Keys that differ only in case", async () => {
   const [a, b] = [await registerWith("order a"), await registerWith("order A")];
   expect([a.status, b.status]).toEqual([201, 201]);
   expect((await taskOf(a)).id).not.toBe((await taskOf(b)).id);
 });
 
-it("POST /v1/tasks with an Idempotency-Key answers 422 with the existing task to another body under the same key", async () => {
+it("POST /v1/tasks with a used Idempotency-Key and another body answers 422 with the existing task", async () => {
   const { id } = await taskOf(await registerWith("order 2"));
   await expectUnchanged(id, async () => {
     const response = await registerWith("order 2", { callback_url: CALLBACK_URL });
@@ -152,7 +152,7 @@ it("POST /v1/tasks with an Idempotency-Key answers 422 with the existing task to
   });
 });
 
-it("POST /v1/tasks with an Idempotency-Key uses an id in the body instead of the derived one", async () => {
+it("POST /v1/tasks with an Idempotency-Key and an id in the body uses that id and derives none", async () => {
   const id = crypto.randomUUID();
   expect((await taskOf(await registerWith("order 3", { id }))).id).toBe(id);
   const second = await registerWith("order 3", { id });
@@ -166,11 +166,11 @@ it.each([
   ["a key of 256 characters", "x".repeat(256)],
   ["a key beyond ASCII", "é"],
   ["a key with a control character", "a\tb"],
-])("POST /v1/tasks with an Idempotency-Key answers 400 to %s", async (_, key) => {
+])("POST /v1/tasks answers 400 to %s as its Idempotency-Key", async (_, key) => {
   expect(await refusal(await registerWith(key))).toEqual(invalid("/Idempotency-Key"));
 });
 
-it("POST /v1/tasks with an Idempotency-Key accepts a key of 255 printable ASCII characters", async () => {
+it("POST /v1/tasks accepts an Idempotency-Key of 255 printable ASCII characters", async () => {
   const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join("");
   const key = `x${printable.repeat(3)}`.slice(0, 254) + "x";
   expect((await registerWith(key)).status).toBe(201);

@@ -17,7 +17,7 @@ it.each<[string, object]>([
   ["JURISDICTION and LOCATION_HINT", { JURISDICTION: "eu", LOCATION_HINT: "weur" }],
   ["an index, operator events, a pause and a misspelt variable", INDEXED],
 ])(
-  "with %s, an isolate rehearses a registration at its start, without a log line, a call to an object, a timer or a random id",
+  "with %s, an isolate runs a registration at its start as a rehearsal, without a log line, a call to an object, a timer or a random id",
   async (_, vars) => {
     const called = vi.fn();
     const namespaces = Object.fromEntries(
@@ -38,13 +38,13 @@ it.each<[string, object]>([
   },
 );
 
-it("when no operator key may register tasks, an isolate starts without a rehearsal of a registration, and calls no rate limit", async () => {
+it("when no operator key may register tasks, an isolate starts without rehearsing a registration, and calls no rate limit", async () => {
   const limited = vi.fn();
   const read = { OPERATOR_KEYS: `read:${OPERATOR_KEY}`, LIMIT_REFUSALS: { limit: limited } };
   expect(await rehearse(await started({ ...env, ...read }))).toBe(false);
   expect(limited).not.toHaveBeenCalled();
 });
 
-it("an isolate with an invalid configuration starts without a rehearsal of a registration", async () => {
+it("an isolate with an invalid configuration starts without rehearsing a registration", async () => {
   expect(await rehearse(await started({ ...env, RELAY_SECRET: "" }))).toBe(false);
 });

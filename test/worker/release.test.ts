@@ -49,7 +49,7 @@ async function aPriced(account: string, fields: object = {}): Promise<string> {
 const used = (id: string, tokens: number) =>
   aCompletion(id, { usage: { completion_tokens: tokens } });
 
-it("a completed task with a price by usage costs what its usage says, and the rest of the charge is released", async () => {
+it("a completed task with a price by usage costs what its usage says, and the rest of the charge is returned", async () => {
   aReceiver();
   const account = await anAccount(300);
   const id = await aPriced(account);
@@ -87,7 +87,7 @@ it('a registration with price {"credits": 60} is the same as one with credits 60
   expect(await booksOf(account)).toEqual(["grant 300", "charge 60"]);
 });
 
-it("a repeated registration with another rule in its price is refused with task_exists", async () => {
+it("a repeated registration whose price has another rule is refused with task_exists", async () => {
   const account = await anAccount(300);
   const body = registration(account);
   for (const expected of [201, 200]) expect((await post("/v1/tasks", body)).status).toBe(expected);
@@ -96,7 +96,7 @@ it("a repeated registration with another rule in its price is refused with task_
   expect(await booksOf(account)).toEqual(["grant 300", "charge 200"]);
 });
 
-it("a release of credits that the ledger does not answer delays erasure, but not the callback and redeliveries, and is repeated until it is booked", async () => {
+it("until the ledger has confirmed the return of unused credits, a task's erasure waits, but not its callback and redeliveries, and the return is repeated", async () => {
   const received = aReceiver();
   const account = await anAccount(300);
   const id = await aPriced(account);
@@ -133,7 +133,7 @@ async function settled(...answers: readonly Answer[]) {
   return { id: body.id, account, received };
 }
 
-it("with SETTLEMENT_URL a release is one signed POST, sent after the callback, with the amount to give back and the usage", async () => {
+it("with SETTLEMENT_URL, unused credits are returned by one signed POST after the callback, with the amount and the usage", async () => {
   const { id, account, received } = await settled(status(200));
   expect(received.map(({ url }) => url)).toEqual([CALLBACK_URL, BILLING_URL]);
   const { headers, body } = requestAt(received, 1);
@@ -153,7 +153,7 @@ it("with SETTLEMENT_URL a release is one signed POST, sent after the callback, w
   expect(await booksOf(account)).toEqual([]);
 });
 
-it("a release is repeated under the same webhook-id after 5 s when SETTLEMENT_URL answers 500", async () => {
+it("when SETTLEMENT_URL answers with 500 to a return of unused credits, the return is repeated after 5 s with the same webhook-id", async () => {
   const { id, received } = await settled(status(500), status(200));
   await until(async () => (await stored(id)).alarm === Date.now() + 5_000);
   await wake(id, 5_000);
@@ -186,7 +186,7 @@ it.each<[string, object, string]>([
     "/price/per/usage",
   ],
 ])(
-  "a registration with %s is refused, the refusal names the field, and nothing is charged",
+  "a registration with %s is refused, the refusal names the wrong field, and nothing is charged",
   async (_, fields, path) => {
     const account = await anAccount(300);
     const bindings = { ...env, PUBLIC_URL: "https://relay.example.com" };
@@ -207,7 +207,7 @@ it.each<[string, unknown, string]>([
   expect(await read(id)).toMatchObject({ status: "pending" });
 });
 
-it("a registration whose rate is a text is refused with a message that says what a rate must be", async () => {
+it("a registration whose price has a text as its rate is refused with a message that says what a rate must be", async () => {
   const per = { ...PRICE.per, credits: "5" };
   const body = registration(await anAccount(300), { price: { ...PRICE, per } });
   const message = 'must be a number above 0, or such numbers by resolution like {"720p": 5}';
@@ -237,7 +237,7 @@ function manyNumbers(): Record<string, number> {
   return Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`number_${i}`, i]));
 }
 
-it("an event that reports progress is refused when it has usage", async () => {
+it("an event with the status processing is refused when it has usage", async () => {
   const id = await aPriced(await anAccount(300));
   const event = { id, status: "processing", usage: { completion_tokens: 1 } };
   expect(await refusal(await report(event))).toEqual(invalid("/usage"));
@@ -252,7 +252,7 @@ const DONE = {
   usage: { completion_tokens: 2_700, total_tokens: 2_700 },
 };
 
-it("a submission of an account costs, by the rule of its offer, what its upstream states; a later change of OFFERS does not matter", async () => {
+it("an account's submission costs what the upstream's usage comes to by the rule of its offer, and a later change of OFFERS does not matter", async () => {
   const outside = anArk();
   outside.on(`${ARK}${ARK_PATH}/${JOB}`, answering(DONE));
   const account = await anAccount(300);
@@ -273,7 +273,7 @@ it("a submission of an account costs, by the rule of its offer, what its upstrea
   expect(await booksOf(account)).toEqual(BOOKS);
 });
 
-it("an operator may give a submission a price with the header Relay-Price", async () => {
+it("an operator may give a submission a price by the header Relay-Price", async () => {
   anArk();
   const account = await anAccount(300);
   const { id, headers } = named({ "Relay-Account": account, "Relay-Price": JSON.stringify(PRICE) });
@@ -301,7 +301,7 @@ it.each<[string, Record<string, string>, string]>([
     "/Relay-Credits",
   ],
 ])(
-  "a submission with Relay-Price and %s is refused, the refusal names the header, and nothing is sent",
+  "a submission with Relay-Price and %s is refused, the refusal names the wrong header, and nothing is sent",
   async (_, more, path) => {
     const outside = anArk();
     const account = await anAccount(300);
@@ -311,7 +311,7 @@ it.each<[string, Record<string, string>, string]>([
   },
 );
 
-it("the header Relay-Price is refused without Relay-Account, and from an account", async () => {
+it("the header Relay-Price is refused when Relay-Account is missing, and when the caller is an account", async () => {
   anArk();
   const { headers } = named({ "Relay-Price": JSON.stringify(PRICE) });
   expect(await refusal(await submit({ headers }))).toEqual(invalid("/Relay-Account"));
@@ -322,7 +322,7 @@ it("the header Relay-Price is refused without Relay-Account, and from an account
   expect(await refusal(response)).toEqual({ status: 403, code: "forbidden" });
 });
 
-it("the exported entries of an account's ledger contain releases", async () => {
+it("the export of an account's ledger entries contains returns of unused credits", async () => {
   aReceiver();
   const account = await anAccount(300);
   const id = await aPriced(account);

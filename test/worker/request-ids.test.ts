@@ -22,7 +22,7 @@ const Failed = z.looseObject({
   failure: z.looseObject({}),
 });
 
-it("the ids of the upstream's requests in the text of a failure are shown to operators, and neither to the account nor in the callback", async () => {
+it("the ids of an upstream's requests in the text of a failure are shown to operators, but not to the account and not in the callback", async () => {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering(""));
   const text = "no channel (request id: 20260619225120231967659nCl6icA7) (tid: 2026042803152273)";

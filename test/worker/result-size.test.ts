@@ -27,14 +27,14 @@ function sendLong(id: string): Promise<Response> {
   return post("/v1/events", event.replace('"metadata":{}', `"metadata":${LONG}`));
 }
 
-it("the storage that these tests use refuses a value of more than 2 MB, as Cloudflare does, although workerd alone would store it", async () => {
+it("the storage in these tests refuses a value of more than 2 MB, as Cloudflare does, although workerd by itself would store it", async () => {
   await runInDurableObject(stubOf(crypto.randomUUID()), (_, { storage }) => {
     expect(() => storage.kv.put("task", "x".repeat(2_000_000))).toThrow("SQLITE_TOOBIG");
     expect(storage.kv.get("task")).toBeUndefined();
   });
 });
 
-it("the computed size of a stored value differs by less than 12 KB (three pages) from the bytes by which it makes the database grow", async () => {
+it("the computed size of a stored value differs by less than 12 KB (three pages) from the number of bytes by which the database grows", async () => {
   const source = JSON.stringify([
     "画",
     "é".repeat(100_000),
@@ -53,7 +53,7 @@ it("the computed size of a stored value differs by less than 12 KB (three pages)
   });
 });
 
-it("an event within MAX_BODY_KB of which more than 1.75 MB would be stored gets 413, and the task can still end", async () => {
+it("an event within MAX_BODY_KB gets 413 when more than 1.75 MB of it would be stored, and the task can still end", async () => {
   anOutside().on(CALLBACK_URL, answering("thank you"));
   const id = await register();
   await expectUnchanged(id, async () => {
@@ -67,7 +67,7 @@ it("an event within MAX_BODY_KB of which more than 1.75 MB would be stored gets 
   expect(await read(id)).toMatchObject({ status: "completed", callback: { status: "delivered" } });
 });
 
-it("a registration of which more than 1 MB would be stored gets 413 and creates no task", async () => {
+it("a registration gets 413 and creates no task when more than 1 MB of it would be stored", async () => {
   const id = crypto.randomUUID();
   const body = `{"id":"${id}","model":"m","parameters":{"n":[${"1,".repeat(120_000)}1]}}`;
   await expectUnchanged(id, async () => {
@@ -92,7 +92,7 @@ it.each([
     {},
   ],
 ])(
-  "%s ends the task as failed with upstream_error, because so large a result is not stored, and the callback says so",
+  "%s makes the task fail with upstream_error, because so large a result is not stored, and the callback says so",
   async (source, output, keys) => {
     const outside = anOutside();
     const job = { id: "job-1", status: "succeeded", output };

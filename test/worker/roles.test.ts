@@ -60,7 +60,7 @@ function rolesIn(detail: string): readonly string[] {
 }
 
 it.each(Object.keys(PERMITTED).map((role) => [nameOf(role), role] as const))(
-  "%s may send exactly the requests that this test lists for the role, and each refusal names the roles that may send the request",
+  "%s may send exactly the requests that this test lists for its role; each refusal of another request names the roles that may send it",
   async (_, role) => {
     const refused: string[] = [];
     for (const request of REQUESTS) {
@@ -85,14 +85,14 @@ it.each([
   ["operator", "read", "may not", "POST /v1/redeliveries", "?dry_run=false&dry_run=true", 403],
   ["operator", "read", "may not", "POST /v1/tasks/{id}/redeliver", "?dry_run=true", 403],
 ])(
-  "an %s key with the role %s %s send the request %s%s: with an invalid body the request gets the status %i",
+  "an %s key with the role %s %s send %s%s, so that with an invalid body the request gets %i",
   async (owner, own, _verb, request, query, status) => {
     const role = owner === "account" ? `account ${own}` : own;
     expect((await send(request, role, query)).status).toBe(status);
   },
 );
 
-it("GET /healthz shows the details to operator keys of every role, and not to an account", async () => {
+it("GET /healthz shows the details to operator keys of every role, and to no account", async () => {
   const shown: string[] = [];
   for (const [role, key] of Object.entries(keys)) {
     const response = await callWith(BINDINGS, "/healthz", { key });

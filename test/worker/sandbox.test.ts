@@ -76,7 +76,7 @@ it("the provider sandbox, which simulates jobs, offers exactly the models in the
 });
 
 it.each(MODELS.map(([model]) => model))(
-  "a submission of the model %s to the provider sandbox starts the same job as a registration, and is answered with its id",
+  "a submission of the model %s to the provider sandbox starts the same job as a registration of it would, and gets the job's id",
   (model) => {
     const started = sandbox.simulation.start(model);
     const submitted = sandbox.simulation.submit(model);
@@ -88,7 +88,7 @@ it.each(MODELS.map(([model]) => model))(
 );
 
 it.each(["sandbox", "", null])(
-  "a submission of the model %j to the provider sandbox, which it does not simulate, fails with the names of its models",
+  "a submission to the provider sandbox of the model %j, which it does not simulate, fails with the names of its models",
   (model) => {
     const failed = sandbox.simulation.submit(model);
     expect(failed).toEqual(sandbox.simulation.start("sandbox"));
@@ -97,7 +97,7 @@ it.each(["sandbox", "", null])(
 );
 
 it.each(["/job", "/jobs/sandbox/ok", "/JOBS"])(
-  "a call to the path %j of the provider sandbox is refused as no submission, and the refusal names the path for submissions",
+  "a call of the provider sandbox at the path %j is refused, and the refusal names the path for submissions",
   async (path) => {
     const body = { model: "sandbox/ok" };
     const response = await callWith(WITH, `/v1/submit/sandbox${path}`, { body });
@@ -119,7 +119,7 @@ it.each([
 );
 
 it.each(MODELS)(
-  "the provider sandbox ends a task of the model %s with the result and at the time listed here for it, and calls no provider",
+  "the provider sandbox ends a task of the model %s with the result and at the time that this test lists, and calls no provider",
   async (model, end, from, to) => {
     const outside = callbacksAnswered();
     const id = crypto.randomUUID();
@@ -138,7 +138,7 @@ it.each(MODELS)(
 );
 
 it.each(["sandbox/other", "sandbox", "seedance"])(
-  "POST /v1/tasks with the provider sandbox, which simulates jobs, is refused for a model that it does not simulate: %s",
+  "POST /v1/tasks with the provider sandbox, which simulates jobs, is refused when it does not simulate the model: %s",
   async (model) => {
     const id = crypto.randomUUID();
     const response = await registered(model, WITH, id);
@@ -149,7 +149,7 @@ it.each(["sandbox/other", "sandbox", "seedance"])(
   },
 );
 
-it("a registration with the provider sandbox is rejected as one with an unknown provider unless SANDBOX is on", async () => {
+it("unless SANDBOX is on, a registration with the provider sandbox is rejected in the same way as one with an unknown provider", async () => {
   const id = crypto.randomUUID();
   const response = await registered("sandbox/ok", { ...env, SANDBOX: "false" }, id);
   expect(await refusal(response)).toEqual(invalid("/provider"));

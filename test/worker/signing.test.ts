@@ -56,7 +56,7 @@ it.each([
   },
 );
 
-it("a signed event is accepted when its timestamp is at most 300 s before or after the present time, and rejected beyond", async () => {
+it("a signed event is accepted when its timestamp is within 300 s of the present time, and rejected otherwise", async () => {
   for (const offset of [-300, 300]) {
     const { body } = anEvent();
     expect((await send(body, signedHeaders(body, START_S + offset))).status).toBe(202);
@@ -81,7 +81,7 @@ it.each([
   await expectRefused(id, await send(body, headers));
 });
 
-it("a signed event is rejected with a wrong bearer key, although its signature is valid", async () => {
+it("a signed event that also has a wrong bearer key is rejected, although its signature is valid", async () => {
   const { id, body } = anEvent();
   await expectRefused(
     id,
@@ -89,13 +89,13 @@ it("a signed event is rejected with a wrong bearer key, although its signature i
   );
 });
 
-it("a registration that is signed like an event, without a key, gets 401", async () => {
+it("a registration without a key that is signed like an event gets 401", async () => {
   const body = JSON.stringify({ model: "m" });
   const response = await post("/v1/tasks", body, { key: null, headers: signedHeaders(body) });
   expect(await refusal(response)).toEqual({ status: 401, code: "unauthenticated" });
 });
 
-it("the answer to a signed event leaves out what the receiver answered to the callback, which only the operator may see", async () => {
+it("the response to a signed event leaves out what the receiver of the callback answered, which only the operator may see", async () => {
   aReceiver(status(500, "internal host name"));
   const id = await register();
   const body = JSON.stringify(aCompletion(id));
@@ -111,7 +111,7 @@ it("the answer to a signed event leaves out what the receiver answered to the ca
 const newer = "a-newer-test-only-secret-0123456789abcdef";
 const rotated = { ...env, RELAY_SECRET: `${newer} ${env.RELAY_SECRET}` };
 
-it("a relay with a new and an old RELAY_SECRET accepts events signed with the secret of either, and lists the secret of the new one first", async () => {
+it("a relay with a new and an old RELAY_SECRET accepts events signed with the events secret of either, and lists that of the new one first", async () => {
   const [newest = ""] = (await secretsOf(rotated)).events;
   expect(newest).not.toBe(secret);
   for (const each of [secret, newest]) {
@@ -122,7 +122,7 @@ it("a relay with a new and an old RELAY_SECRET accepts events signed with the se
   }
 });
 
-it("a relay rejects events signed with the secret of an old RELAY_SECRET once this RELAY_SECRET is removed", async () => {
+it("once an old RELAY_SECRET is removed, events signed with its events secret are rejected", async () => {
   const { id, body } = anEvent();
   const headers = signedHeaders(body);
   const request = aRequest("/v1/events", { method: "POST", body, key: null, headers });
@@ -147,7 +147,7 @@ async function jwksOf(bindings: object) {
   return Jwks.parse(await response.json()).keys;
 }
 
-it("GET /v1/signing-secrets lists one secret for callbacks, another for events, and the public key", async () => {
+it("GET /v1/signing-secrets lists one secret for callbacks, another one for events, and the public key", async () => {
   const response = await call("/v1/signing-secrets");
   expect([response.status, response.headers.get("Cache-Control")]).toEqual([200, "no-store"]);
   const secrets = await secretsOf();
@@ -157,14 +157,14 @@ it("GET /v1/signing-secrets lists one secret for callbacks, another for events, 
   expect(secrets.callbacks).not.toEqual(secrets.events);
 });
 
-it("GET /v1/signing-secrets lists the secrets and keys of a new RELAY_SECRET before those of the old one, after a rotation", async () => {
+it("after a rotation, GET /v1/signing-secrets lists the secrets and keys of the new RELAY_SECRET before those of the old one", async () => {
   const [before, after] = [await secretsOf(env), await secretsOf(rotated)];
   for (const kind of ["callbacks", "events", "public_keys"] as const) {
     expect(after[kind]).toEqual([expect.any(String), ...before[kind]]);
   }
 });
 
-it("the values of SIGNING_SECRETS, EVENTS_SECRETS and SIGNING_KEYS, when set, are shown instead of those derived from RELAY_SECRET", async () => {
+it("when SIGNING_SECRETS, EVENTS_SECRETS and SIGNING_KEYS are set, their values are listed instead of those derived from RELAY_SECRET", async () => {
   const signing = `whsec_${btoa("s".repeat(24))}`;
   const events = `whsec_${btoa("e".repeat(64))}`;
   const pair = await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"]);
@@ -180,7 +180,7 @@ it("the values of SIGNING_SECRETS, EVENTS_SECRETS and SIGNING_KEYS, when set, ar
   expect(await jwksOf(bindings)).toMatchObject([{ x: z.object({ x: z.string() }).parse(jwk).x }]);
 });
 
-it("GET /.well-known/jwks.json shows anyone the public keys, newest first, and nothing private", async () => {
+it("GET /.well-known/jwks.json shows the public keys to anyone, newest first, and nothing private", async () => {
   const response = await call("/.well-known/jwks.json", { key: null });
   expect(response.status).toBe(200);
   expect(response.headers.get("Content-Type")).toMatch(/^application\/(jwk-set\+)?json/);
@@ -190,7 +190,7 @@ it("GET /.well-known/jwks.json shows anyone the public keys, newest first, and n
   expect(await jwksOf(rotated)).toEqual([expect.anything(), ...keys]);
 });
 
-it("GET /.well-known/jwks.json has the key with which WebCrypto verifies the v1a signature of a callback", async () => {
+it("GET /.well-known/jwks.json has the key with which WebCrypto can verify a callback's v1a signature", async () => {
   const requests = aReceiver();
   await completed();
   const [[received], [jwk]] = [requests, await jwksOf(env)];

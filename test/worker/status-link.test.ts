@@ -27,7 +27,7 @@ const waits = useHeldWaits();
 
 const DAY_S = DAY_MS / 1000;
 
-it("POST /v1/tasks returns a status_url that expires 24 hours after the deadline, and the same one to a repeat, also after the task has ended", async () => {
+it("POST /v1/tasks returns a status_url that expires 24 hours after the deadline, and returns the same one when repeated, even after the task has ended", async () => {
   aReceiver();
   const body = { id: crypto.randomUUID(), model: "m" };
   const first = await linkedOf(await post("/v1/tasks", body));
@@ -42,7 +42,7 @@ it("POST /v1/tasks returns a status_url that expires 24 hours after the deadline
   expect(token).toContain(`_${START_S + 3 * DAY_S}_`);
 });
 
-it("status_url begins with PUBLIC_URL, and without PUBLIC_URL with the origin of the registration", async () => {
+it("a status_url begins with PUBLIC_URL or, if this is not set, with the origin of the registration", async () => {
   for (const [bindings, origin] of [
     [{ ...env, PUBLIC_URL: "https://tasks.example.org" }, "https://tasks.example.org"],
     [{ ...env, PUBLIC_URL: "" }, ORIGIN],
@@ -52,7 +52,7 @@ it("status_url begins with PUBLIC_URL, and without PUBLIC_URL with the origin of
   }
 });
 
-it("a registration repeated after its status link expired returns a new link, valid for at least a day; a repeat in this day returns it again", async () => {
+it("a registration that is repeated after its status link has expired gets a new link, which is valid for at least a day and returned again until then", async () => {
   const body = { id: crypto.randomUUID(), model: "m", deadline_at: START_S + 60 };
   const register = async () => linkedOf(await post("/v1/tasks", body));
   const first = await register();
@@ -66,7 +66,7 @@ it("a registration repeated after its status link expired returns a new link, va
 });
 
 it.each(WAYS)(
-  "GET /v1/tasks/{id} with a status token %s shows only the task's status and result and the status of its callback, at every stage",
+  "GET /v1/tasks/{id} with a status token %s shows only the task's status, its result and the status of its callback, at every stage",
   async (_, readBy) => {
     aReceiver(status(500, "the receiver's answer"));
     const account = await anAccount(9);
@@ -97,7 +97,7 @@ it.each(WAYS)(
   },
 );
 
-it("a task read with a status token has an ETag of its own and headers that let pages of any site read it, also in a 304 and a 404", async () => {
+it("a task read with a status token has its own ETag, and headers that let pages of any site read the response, including a 304 and a 404", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const response = await open(link, { Origin: "https://shop.example.net" });
   const cors = {
@@ -130,7 +130,7 @@ it.each([
   ["?wait=1 besides the header Prefer: wait=1", "?wait=1&"],
   ["the header Prefer: wait=1", "?"],
 ])(
-  "GET /v1/tasks/{id} with a status token and %s waits up to a second for the end of an open task",
+  "GET /v1/tasks/{id} of an open task with a status token and %s waits up to a second for the task's end",
   async (_, query) => {
     const { id, token } = await aLinkedTask();
     const response = await open(`/v1/tasks/${id}${query}token=${token}`, { Prefer: "wait=1" });
@@ -142,7 +142,7 @@ it.each([
   },
 );
 
-it("when a task with a status link is read with a key, its ETag is that of the operator's or the account's view, and it has no CORS headers", async () => {
+it("a task with a status link that is read with a key has the ETag of the operator's or the account's view, and no CORS headers", async () => {
   const account = await anAccount();
   const { id } = await aLinkedTask({ account });
   for (const [key, reader] of [
@@ -157,7 +157,7 @@ it("when a task with a status link is read with a key, its ETag is that of the o
 });
 
 it.each(["/v1/tasks/{id}", "/v1/tasks/{id}/events"])(
-  "OPTIONS %s is answered with 204 and CORS headers that allow GET and HEAD, even for an unknown id, without a call to an object",
+  "OPTIONS %s gets 204 with CORS headers that allow GET and HEAD, even for an unknown id, and no object is called",
   async (path) => {
     const { id } = await aLinkedTask();
     const response = await open(path.replace("{id}", crypto.randomUUID()), {
@@ -195,7 +195,7 @@ async function detailOf(response: Response): Promise<string> {
   return detail;
 }
 
-it("a status token that was altered, cut off or made for another task is refused with 401 and a sentence that says so", async () => {
+it("a status token that was altered, cut off or made for another task gets 401 with a sentence that says so", async () => {
   const { id, token } = await aLinkedTask();
   const other = await aLinkedTask();
   const [, created, expires, recorded, mac] = /^st_(\d+)_(\d+)_(\d+)_(.{43})$/.exec(token) ?? [];
@@ -223,7 +223,7 @@ it("a status token that was altered, cut off or made for another task is refused
 });
 
 it.each(WAYS)(
-  "a status token %s is refused from 24 hours after the deadline of its task, with 401 and the time at which it expired",
+  "from 24 hours after the deadline of its task, a status token %s gets 401 with the time at which it expired",
   async (_, readBy) => {
     const task = await aLinkedTask({ deadline_at: START_S + 60 });
     const endsAt = (START_S + 60 + DAY_S) * 1000;
@@ -236,7 +236,7 @@ it.each(WAYS)(
   },
 );
 
-it("a status token is accepted under every RELAY_SECRET, is made with the first one, and is refused once its secret was removed", async () => {
+it("a status token is made with the first RELAY_SECRET, accepted under every one, and refused once its own secret is removed", async () => {
   const { link } = await aLinkedTask();
   const both = `${OTHER_SECRET} ${env.RELAY_SECRET}`;
   expect((await callWith(withSecret(both), link, { key: null })).status).toBe(200);
@@ -249,7 +249,7 @@ it("a status token is accepted under every RELAY_SECRET, is made with the first 
   expect((await callWith(withSecret(OTHER_SECRET), fresh.link, { key: null })).status).toBe(200);
 });
 
-it("the status token of an erased task does not open a later task with the same id", async () => {
+it("the status token of an erased task does not open a later task that has the same id", async () => {
   const first = await aLinkedTask({ callback_url: null });
   await report(aFailure(first.id));
   await erase(first.id);
@@ -259,7 +259,7 @@ it("the status token of an erased task does not open a later task with the same 
   expect((await open(second.link)).status).toBe(200);
 });
 
-it("an erased task's status link does not open a later task with the same id and second of registration; the later task's own links do", async () => {
+it("an erased task's status link does not open a later task with the same id and the same second of registration; the later task's own links do", async () => {
   const fields = { callback_url: null };
   const first = await aLinkedTask(fields);
   expect((await cancel(first.id)).status).toBe(200);
@@ -273,7 +273,7 @@ it("an erased task's status link does not open a later task with the same id and
   }
 });
 
-it("the status link of a task does not open a later task under the same id for which an event states the same created_at", async () => {
+it("a task's status link does not open a later task with the same id, for which an event states the same created_at", async () => {
   const first = await aLinkedTask({ callback_url: null });
   await cancel(first.id);
   await erase(first.id);
@@ -283,7 +283,7 @@ it("the status link of a task does not open a later task under the same id for w
   expect(await refusal(await open(first.link))).toEqual(UNKNOWN_TASK);
 });
 
-it("a request that shows a status token as parameter and also has the header Authorization is refused with 400", async () => {
+it("a request that has a status token in its query and also the header Authorization gets 400", async () => {
   const { link, token } = await aLinkedTask();
   for (const key of [OPERATOR_KEY, token, "no-key-at-all"]) {
     const response = await call(link, { key });
@@ -293,7 +293,7 @@ it("a request that shows a status token as parameter and also has the header Aut
   expect(await refusal(await open(`${link}&token=${token}`))).toEqual(invalid("/token"));
 });
 
-it("a status token opens no route but GET and HEAD of its task and the task's events, and changes nothing", async () => {
+it("a status token permits only GET and HEAD of its task and of the task's events, and changes nothing", async () => {
   const { id, token } = await aLinkedTask({ callback_url: null });
   await report(aFailure(id));
   const before = await stored(id);
@@ -319,7 +319,7 @@ it("a status token opens no route but GET and HEAD of its task and the task's ev
   expect(await stored(id)).toEqual(before);
 });
 
-it("an imported key that begins like a status token reads the tasks of its account", async () => {
+it("an imported API key that begins like a status token reads the tasks of its account", async () => {
   const account = await anAccount();
   const task = await aLinkedTask({ account });
   const { key } = await anImportedKey(account, `st_${crypto.randomUUID()}`);
@@ -328,7 +328,7 @@ it("an imported key that begins like a status token reads the tasks of its accou
   expect(await response.json()).toMatchObject({ id: task.id, account });
 });
 
-it("LIMIT_REFUSALS counts wrong status tokens once each, and neither right ones nor expired ones", async () => {
+it("LIMIT_REFUSALS counts each wrong status token once, and counts neither valid nor expired ones", async () => {
   const counter = aRateLimit(2);
   const limit = vi.fn<RateLimit["limit"]>((options) => counter.limit(options));
   const bindings = { ...env, LIMIT_REFUSALS: { limit } };
@@ -346,7 +346,7 @@ it("LIMIT_REFUSALS counts wrong status tokens once each, and neither right ones 
   expect(limit).toHaveBeenCalledTimes(3);
 });
 
-it("a task that an event created has no status link: the event's answer contains none, and a later registration gets 409 task_exists", async () => {
+it("a task that an event created has no status link: the event's response contains none, and a later registration gets 409 task_exists", async () => {
   const id = crypto.randomUUID();
   const response = await report({ id, status: "processing", model: "m" });
   expect(await response.text()).not.toContain("status_url");

@@ -32,7 +32,7 @@ it("a browser that opens a status link gets a page with the result, which no sea
   for (const hidden of [CALLBACK_URL, "not for links"]) expect(page).not.toContain(hidden);
 });
 
-it("a browser that opens a status link that is altered or expired, or the link of an erased task, gets a page that says so", async () => {
+it("a browser that opens a status link that is altered, expired or of an erased task gets a page that says so", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   for (const [path, text] of [
     [`${link}x`, "altered or cut off"],
@@ -62,7 +62,7 @@ it("a browser that opens a status link that is altered or expired, or the link o
   ]);
 });
 
-it("the console's page of a task offers the status link of its registration to the operator and to every key of the account that owns it", async () => {
+it("the console's page of a task offers the status link from its registration to the operator and to every key of the account that owns the task", async () => {
   const account = await anAccount();
   const keys = [OPERATOR_KEY, (await aKey(account)).key, (await aKey(account, "read")).key];
   for (const fields of [{}, { deadline_at: START_S + 60 }]) {
@@ -75,7 +75,7 @@ it("the console's page of a task offers the status link of its registration to t
   }
 });
 
-it("the console's page of a task that an event created with a created_at 90 days ago offers a status link that is not expired", async () => {
+it("for a task that an event created with a created_at 90 days ago, the task's page in the console offers a status link that is not expired", async () => {
   const id = crypto.randomUUID();
   await report({ id, status: "processing", model: "m", created_at: START_S - 90 * 86_400 });
   const page = await visit(`/tasks/${id}`, await logIn());

@@ -58,7 +58,7 @@ async function submitted(outcome: SubmitOutcome | null): Promise<Hooked> {
 
 const UNKNOWN = { kind: "unknown", statusCode: null } as const;
 
-it("after an unknown outcome, an unsigned hook at the URL of the submission causes a poll, whose answer completes the task", async () => {
+it("when a submission's outcome is unknown, an unsigned hook to its hook URL causes a poll, whose response completes the task", async () => {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering(""));
   outside.on(SITE, answering(arkJob()));
@@ -78,7 +78,7 @@ it.each([
   ["a creation before the submission", { created_at: START_S - 11 }],
   ["no creation", { created_at: undefined }],
 ])(
-  "after an unknown outcome, a job that a hook has named is not attached when the answer to its poll states %s",
+  "when a submission's outcome is unknown, the job that a hook names is not attached if the response to its poll states %s",
   async (_what, changes) => {
     const outside = anOutside();
     outside.on(SITE, answering(arkJob(changes)));
@@ -94,7 +94,7 @@ it.each([
 it.each([
   ["without an id of a submission", null],
   ["of another submission", OTHER_ID],
-])("a hook URL with a valid token %s gets 404 for a submitted task", async (_what, id) => {
+])("a hook to a submitted task gets 404 when the URL has a valid token %s", async (_what, id) => {
   const outside = anOutside();
   const task = await submitted(null);
   const hookUrl = await hookUrlOf(task.id, id);
@@ -104,7 +104,7 @@ it.each([
   expect(outside.sentTo(SITE)).toEqual([]);
 });
 
-it("a hook URL whose token was made for another submission than it names gets 404", async () => {
+it("a hook gets 404 when the token in its URL was made for another submission than the one that the URL names", async () => {
   const task = await submitted(null);
   const hookUrl = task.hookUrl.replace(SUBMISSION_ID, OTHER_ID);
   await expectUnchanged(task.id, async () => {
@@ -112,7 +112,7 @@ it("a hook URL whose token was made for another submission than it names gets 40
   });
 });
 
-it("a hook at a URL with the token of a submission gets 404 when its task was registered without a submission", async () => {
+it("a hook to a URL with the token of a submission gets 404 when the task was registered without a submission", async () => {
   const task = await hooked({ provider: "ark", bindings: BINDINGS });
   const hookUrl = await hookUrlOf(task.id, SUBMISSION_ID);
   await expectUnchanged(task.id, async () => {

@@ -44,7 +44,7 @@ async function asAccount(credits: number, submission: Parameters<typeof submit>[
 
 const idIn = (response: Response) => response.headers.get("Relay-Task-Id") ?? "";
 
-it("an account may submit what OFFERS lists, and is charged the offered price before the call is sent", async () => {
+it("an account may submit what OFFERS lists, and is charged the price of the offer before the call is sent", async () => {
   const books: (readonly string[])[] = [];
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -63,7 +63,7 @@ it("an account may submit what OFFERS lists, and is charged the offered price be
 });
 
 it.each(["nobody", "sandbox"])(
-  "an account that submits to the unknown connection %s is told neither the connections nor what is configured",
+  "an account that submits to the unknown connection %s is not told which connections there are or what is configured",
   async (name) => {
     const { response } = await asAccount(0, {
       path: `/v1/submit/${name}/jobs`,
@@ -76,7 +76,7 @@ it.each(["nobody", "sandbox"])(
   },
 );
 
-it("a submission of an account without enough credits gets 402, and nothing is sent", async () => {
+it("a submission of an account that has too few credits gets 402, and nothing is sent", async () => {
   const outside = anArk();
   const { response, account } = await asAccount(PRICE - 1);
   expect(await refusal(response)).toEqual({ status: 402, code: "insufficient_credits" });
@@ -107,7 +107,7 @@ it.each([
     /--duration|text/,
   ],
 ])(
-  "an account that submits %s gets 403 with this reason, and nothing is sent or charged",
+  "an account that submits %s gets 403 with this as the reason, and nothing is sent or charged",
   async (_, body, named_) => {
     const outside = anArk();
     const { response, account } = await asAccount(100, { body });
@@ -117,7 +117,7 @@ it.each([
   },
 );
 
-it("before an account gets an upstream's answer that repeats its call, hook token and connection's key are taken out, also when it is sent again", async () => {
+it("when an upstream's response repeats the account's call, the account gets it, also later again, without the hook token and the connection's key", async () => {
   const seen: string[] = [];
   anArk(({ body, headers: { authorization } }) => {
     const request = z.looseObject({ callback_url: z.string() }).parse(JSON.parse(body));
@@ -141,7 +141,7 @@ it.each([
   ["percent signs", encodeURIComponent],
   ["base64", (key: string) => btoa(`user:${key}`)],
 ])(
-  "the connection's key is taken out of an upstream's answer to an account also where it is spelled with %s",
+  "the connection's key is removed from an upstream's response to an account even where the key is written with %s",
   async (_, spelled) => {
     const key = "test/only+ark=key";
     anArk(() => new Response(`{"id": "${JOB}", "seen": "a ${spelled(key)}"}`));
@@ -153,7 +153,7 @@ it.each([
   },
 );
 
-it("an account gets an upstream's answer with all its words, even if one equals a connection's key of less than 8 characters", async () => {
+it("an account gets every word of an upstream's response, even one that equals a connection's key of less than 8 characters", async () => {
   const body = { id: JOB, status: "none", error: null, note: "none of them" };
   anArk(answering(body));
   const bindings = { ...OFFERED, ARK_API_KEY: "none" };
@@ -162,7 +162,7 @@ it("an account gets an upstream's answer with all its words, even if one equals 
   expect([await response.json(), await again.json()]).toEqual([body, body]);
 });
 
-it("when an account submits to a path which starts no job, the answer says which paths are offered, and nothing of the operator's files", async () => {
+it("when an account submits to a path that starts no job, the response names the offered paths and nothing about the operator's files", async () => {
   anArk();
   const offer = { connection: "ark", models: ["*"] };
   const path = "/v1/submit/ark/models";
@@ -179,7 +179,7 @@ it("when an account submits to a path which starts no job, the answer says which
   expect(one + any).not.toMatch(/repository|\.md/);
 });
 
-it("the upstream gets only those headers of an account's submission that cannot ask for what an offer limits", async () => {
+it("of the headers of an account's submission, the upstream gets only those that cannot ask for anything that an offer limits", async () => {
   const outside = anArk();
   const passed = {
     accept: "application/json",
@@ -199,7 +199,7 @@ it("the upstream gets only those headers of an account's submission that cannot 
   });
 });
 
-it("an account's submission is refused when its query has a parameter that is neither limited by its offer nor the hook URL, and the parameter is named", async () => {
+it("an account's submission is refused when its query has any parameter except those that the offer limits and the hook URL; the refusal names it", async () => {
   const outside = anArk();
   outside.on("https://queue.fal.run", answering({ request_id: "req-1" }));
   const limits = { "?seed": { max: 9, optional: true } };
@@ -217,7 +217,7 @@ it("an account's submission is refused when its query has a parameter that is ne
 });
 
 it.each(["Relay-Task-Id", "Relay-Account", "Relay-Credits", "Relay-Deadline-At"])(
-  "an account's submission with the header %s is refused, and the refusal names the header",
+  "an account's submission with the header %s is refused, and the refusal names this header",
   async (name) => {
     anArk();
     const { response } = await asAccount(100, { headers: { [name]: "1" } });
@@ -226,7 +226,7 @@ it.each(["Relay-Task-Id", "Relay-Account", "Relay-Credits", "Relay-Deadline-At"]
   },
 );
 
-it("a submission that the upstream refuses is refunded to the account before it is answered, and the task is erased", async () => {
+it("when the upstream refuses an account's submission, the price is returned before the account gets the response, and the task is erased", async () => {
   anArk(answering({ error: "bad" }, 400));
   const { response, account } = await asAccount(100);
   expect([response.status, await balanceOf(account)]).toEqual([400, 100]);
@@ -234,7 +234,7 @@ it("a submission that the upstream refuses is refunded to the account before it 
   expect(await stored(idIn(response))).toEqual(NOTHING);
 });
 
-it("a refused submission whose refund the ledger does not confirm at once is refunded by the task's alarm", async () => {
+it("when the ledger does not confirm the refund of a refused submission at once, the task's alarm orders it again", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const broken: (() => void)[] = [];
@@ -253,7 +253,7 @@ it("a refused submission whose refund the ledger does not confirm at once is ref
   expect([await balanceOf(account), await stored(id)]).toEqual([100, NOTHING]);
 });
 
-it("a submission with an unknown outcome is refunded when its task fails, and then its callback is sent", async () => {
+it("when the task of a submission with an unknown outcome fails, its price is returned, and then its callback is sent", async () => {
   const outside = anArk(answering("", 502));
   const { response, account } = await asAccount(100, {
     headers: { "Relay-Callback-Url": CALLBACK_URL },
@@ -270,7 +270,7 @@ it.each([
   ["accepted", answering({ id: JOB }), 200],
   ["of an unknown outcome", answering("", 502), 424],
 ])(
-  "a repeated submission that is %s gets the same answer after its offer has got another price, and still costs the first price",
+  "a repeated submission that is %s gets the same response after the price of its offer has changed, and still costs the first price",
   async (_, site, status) => {
     const outside = anArk(site);
     const { response, account, key, headers } = await asAccount(200);
@@ -285,7 +285,7 @@ it.each([
   },
 );
 
-it("submissions of two accounts with the same Idempotency-Key create one task each", async () => {
+it("submissions of two accounts with the same Idempotency-Key create one task for each account", async () => {
   const outside = anArk();
   const key = { "Idempotency-Key": "order-1" };
   const first = await asAccount(100, { headers: key });
@@ -294,7 +294,7 @@ it("submissions of two accounts with the same Idempotency-Key create one task ea
   expect(outside.sentTo(ARK)).toHaveLength(2);
 });
 
-it("when the charge of an account's submission is not answered, the submission gets 503, is never sent, and costs nothing in the end", async () => {
+it("when the ledger does not answer the charge of an account's submission, the submission gets 503, is never sent, and costs nothing in the end", async () => {
   const outside = anArk();
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -319,7 +319,7 @@ it("an operator may charge any account for a submission that has a Relay-Task-Id
   });
 });
 
-it("LIMIT_SUBMITS counts the submissions of an account and not those of operators", async () => {
+it("LIMIT_SUBMITS counts the submissions of an account, and not those of operators", async () => {
   anArk();
   const bindings = { ...OFFERED, LIMIT_SUBMITS: aRateLimit(1) };
   const { key } = await asAccount(200, { bindings });

@@ -40,7 +40,7 @@ function anOpenBody(start: string) {
   return { body, end };
 }
 
-it("a multipart body of a submission is passed on byte for byte when the upstream takes one", async () => {
+it("the multipart body of a submission is passed on byte for byte when the upstream accepts multipart", async () => {
   const outside = anArk();
   outside.on(VIDEOS, answering({ id: "video_1", object: "video", status: "queued" }));
   const body = `--b\r\nContent-Disposition: form-data; name="prompt"\r\n\r\na fox\r\n--b--\r\n`;
@@ -55,7 +55,7 @@ it("a multipart body of a submission is passed on byte for byte when the upstrea
   expect(await readSubmitted(id)).toMatchObject({ upstream: { id: "video_1" } });
 });
 
-it("a multipart body of a submission is refused when the upstream takes only JSON", async () => {
+it("the multipart body of a submission is refused when the upstream accepts only JSON", async () => {
   const outside = anArk();
   const { headers } = named({ "Content-Type": "multipart/form-data; boundary=b" });
   expect(await refusal(await submit({ body: "--b--", headers }))).toMatchObject({
@@ -79,7 +79,7 @@ it.each([
   },
 );
 
-it("a body of a submission larger than MAX_SUBMIT_MB is refused with 413, with or without a declared length", async () => {
+it("a submission with a body larger than MAX_SUBMIT_MB gets 413, whether its length is declared or not", async () => {
   const outside = anArk();
   const bindings = { ...BINDINGS, MAX_SUBMIT_MB: "1" };
   const { id, headers } = named();
@@ -93,7 +93,7 @@ it("a body of a submission larger than MAX_SUBMIT_MB is refused with 413, with o
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });
 
-it("a compressed body of a submission is refused, because the relay has to read it", async () => {
+it("a submission with a compressed body is refused, because the relay has to read the body", async () => {
   anArk();
   const { headers } = named({ "Content-Encoding": "gzip" });
   expect(await refusal(await submit({ headers }))).toMatchObject({
@@ -102,7 +102,7 @@ it("a compressed body of a submission is refused, because the relay has to read 
   });
 });
 
-it("while bodies of other submissions fill the memory for them, a further large one is refused with 503 before anything is stored", async () => {
+it("while the bodies of other submissions fill the memory for bodies, another large submission gets 503 before anything is stored", async () => {
   const outside = anArk();
   const held = [1, 2].map(() => anOpenBody(aBodyOf(11 * MIB).slice(0, -1)));
   const calls = held.map(({ body }) => submit({ body, headers: named().headers }));
@@ -117,7 +117,7 @@ it("while bodies of other submissions fill the memory for them, a further large 
   expect(outside.sentTo(ARK)).toHaveLength(3);
 });
 
-it("while two large submissions, half sent, will take all the memory for bodies, a small submission succeeds", async () => {
+it("while two large submissions, half of which has arrived, need all the memory for bodies, a small submission succeeds", async () => {
   const outside = anArk();
   const held = [1, 2].map(() => anOpenBody(aBodyOf(11 * MIB).slice(0, -1)));
   const large = { "Content-Length": String(16 * MIB) };
@@ -131,7 +131,7 @@ it("while two large submissions, half sent, will take all the memory for bodies,
   expect(outside.sentTo(ARK)).toHaveLength(3);
 });
 
-it("a submission of which nothing has arrived takes none of the memory for bodies, whatever length it declares", async () => {
+it("a submission whose body has not begun to arrive takes no memory for bodies, whatever length its headers declare", async () => {
   anArk();
   const idle = [1, 2, 3].map(() => anOpenBody("{"));
   const headers = { "Content-Length": String(16 * MIB) };
@@ -141,7 +141,7 @@ it("a submission of which nothing has arrived takes none of the memory for bodie
   for (const call of calls) expect((await call).status).toBe(400);
 });
 
-it("a submission whose body does not end within 30 seconds gets 408, its body is cancelled, and nothing is stored or sent", async () => {
+it("a submission whose body has not ended after 30 seconds gets 408, the reading of its body is canceled, and nothing is stored or sent", async () => {
   const outside = anArk();
   const passTime = holdTimers(BODY_DEADLINE_MS);
   const cancelled = vi.fn();
@@ -163,7 +163,7 @@ it("a submission whose body does not end within 30 seconds gets 408, its body is
   expect(cancelled).toHaveBeenCalledOnce();
 });
 
-it("a submission to which the upstream answers with outputs at once completes its task", async () => {
+it("a submission that the upstream answers at once with the outputs completes its task", async () => {
   const outside = anArk();
   const image = "https://cdn.example.net/fox.png";
   outside.on(VIDEOS, answering({ created: 1, data: [{ url: image }] }));
@@ -178,7 +178,7 @@ it("a submission to which the upstream answers with outputs at once completes it
   expect(await readSubmitted(id)).toMatchObject({ status: "completed", output: { urls: [image] } });
 });
 
-it("a member that is named like the hook field is not changed in a call for which the upstream takes no hook URL", async () => {
+it("when the upstream accepts no hook URL for a call, the relay does not change a member of the body that has the name of the hook field", async () => {
   const outside = anArk();
   outside.on(VIDEOS, answering({ data: [{ url: "https://cdn.example.net/fox.png" }] }));
   const { id, headers } = named();
@@ -194,7 +194,7 @@ it("a member that is named like the hook field is not changed in a call for whic
   expect(task).toMatchObject({ callback: { url: headers["Relay-Callback-Url"] } });
 });
 
-it("the query of a submission is passed on, and a hook URL in it becomes the callback_url", async () => {
+it("the query of a submission is passed on, and a hook URL in the query becomes the task's callback_url", async () => {
   const outside = anArk();
   outside.on("https://queue.fal.run", answering({ request_id: "req-1" }));
   const id = crypto.randomUUID();
@@ -223,7 +223,7 @@ it("the query of a submission is passed on, and a hook URL in it becomes the cal
   });
 });
 
-it("the body of a submission is passed on unchanged when the relay has nothing to set in it", async () => {
+it("when the relay has nothing to set in a submission's body, the body is passed on unchanged", async () => {
   const outside = anArk();
   outside.on("https://videos.example.org", answering({ id: "v1" }));
   const path = "/v1/submit/openai-videos/v1/videos";

@@ -73,7 +73,7 @@ it.each([
     403,
   ],
 ])(
-  "the body of an account's submission is not read when it is a submission to %s",
+  "the body of an account's submission is not read when the submission is to %s",
   async (_, changed, status) => {
     const outside = anArk();
     const bindings = { ...BINDINGS, OFFERS: JSON.stringify([{ ...OFFER, ...changed }]) };
@@ -84,7 +84,7 @@ it.each([
   },
 );
 
-it("an account's submission without the Idempotency-Key that its price demands is refused before its body is read", async () => {
+it("an account's submission that needs an Idempotency-Key because it has a price, and has none, is refused before its body is read", async () => {
   anArk();
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -94,7 +94,7 @@ it("an account's submission without the Idempotency-Key that its price demands i
   expect(state.pulled).toBe(0);
 });
 
-it("an account that cannot pay the cheapest offer gets 402 as soon as its body takes memory", async () => {
+it("an account that cannot pay the cheapest offer gets 402 as soon as its body needs memory", async () => {
   const outside = anArk();
   const { account, send } = await asAccount(PRICE - 1);
   const { body, state } = endless();
@@ -107,7 +107,7 @@ it("an account that cannot pay the cheapest offer gets 402 as soon as its body t
   expect(state.pulled).toBeLessThanOrEqual(64 * KIB + 2 * CHUNK);
 });
 
-it("with SETTLEMENT_URL an account without credits submits a large body at a price, and its balance does not change", async () => {
+it("with SETTLEMENT_URL, an account without credits can submit a large body that has a price, and its balance does not change", async () => {
   const outside = anArk();
   const bindings = { ...OFFERED, SETTLEMENT_URL: "https://billing.example.org/settle" };
   const { account, send } = await asAccount(1, bindings);
@@ -115,7 +115,7 @@ it("with SETTLEMENT_URL an account without credits submits a large body at a pri
   expect([outside.sentTo(ARK).length, await balanceOf(account)]).toEqual([1, 1]);
 });
 
-it("a repeated submission with a large body gets the first answer, although its account could not pay another one", async () => {
+it("a repeated submission with a large body gets the first response, even if its account could not pay for another one", async () => {
   const outside = anArk();
   const { account, send } = await asAccount(PRICE);
   const headers = { "Idempotency-Key": "order-1" };
@@ -126,7 +126,7 @@ it("a repeated submission with a large body gets the first answer, although its 
   expect([outside.sentTo(ARK).length, await balanceOf(account)]).toEqual([1, 0]);
 });
 
-it("an account whose large bodies have their share of the memory gets 429 for a further one, while another account submits", async () => {
+it("while an account's large bodies fill its share of the memory, a further one gets 429, and another account can still submit", async () => {
   anArk();
   const greedy = await asAccount(10 * PRICE);
   const other = await asAccount(10 * PRICE);
@@ -151,7 +151,7 @@ it.each([
   ["an operator", 24],
   ["an account", 16],
 ])(
-  "with the largest MAX_SUBMIT_MB, %s may submit a body of %i MB, and gets 413 for one byte more",
+  "with the largest MAX_SUBMIT_MB, %s may submit a body of %i MB, and gets 413 when it is one byte larger",
   async (who, megabytes) => {
     anArk();
     const bindings = { ...OFFERED, MAX_SUBMIT_MB: "24" };
@@ -167,12 +167,12 @@ it.each([
   },
 );
 
-it("a MAX_SUBMIT_MB larger than the memory that an isolate has for bodies is a fault of the configuration, and a submission gets 503", async () => {
+it("a MAX_SUBMIT_MB that exceeds an isolate's memory for bodies is a fault of the configuration, and submissions get 503", async () => {
   const response = await submit({ bindings: { ...OFFERED, MAX_SUBMIT_MB: "25" } });
   expect(await refusal(response)).toMatchObject({ status: 503, code: "not_configured" });
 });
 
-it("a large body of which less than 64 KiB come in 10 seconds is refused with 408, and its memory is free", async () => {
+it("when less than 64 KiB of a large body arrive in 10 seconds, the submission gets 408 and its memory is free again", async () => {
   const passTime = holdTimers(ARRIVAL_WINDOW_MS);
   anArk();
   const stalled = [1, 2].map(() => anOpenBody(11 * MIB));
@@ -189,7 +189,7 @@ it("a large body of which less than 64 KiB come in 10 seconds is refused with 40
   expect(await statusOfFurther()).toBe(200);
 });
 
-it("a large body that comes on by 64 KiB in each 10 seconds is read to its end", async () => {
+it("a large body of which at least 64 KiB arrive in every 10 seconds is read to its end", async () => {
   const passTime = holdTimers(ARRIVAL_WINDOW_MS);
   anArk();
   const { readable: body, writable } = new TransformStream<Uint8Array, Uint8Array>();

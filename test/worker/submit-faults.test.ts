@@ -51,7 +51,7 @@ function readAnswer(): never {
   throw new RangeError(`secret ${JOB}`);
 }
 
-it("an error while the upstream's answer to a submission is read leaves the outcome unknown, so that no SDK repeats the call", async () => {
+it("when reading the upstream's response to a submission fails, the outcome is unknown, and the relay's answer keeps SDKs from repeating the call", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const lines = vi.spyOn(console, "error").mockReturnValue(undefined);
@@ -79,7 +79,7 @@ it("an error while the upstream's answer to a submission is read leaves the outc
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("a submission whose call cannot be built is not sent, and no task remains", async () => {
+it("when the call of a submission to the upstream cannot be built, nothing is sent and no task remains", async () => {
   const outside = anArk();
   const { id, headers } = named();
   vi.spyOn(console, "error").mockReturnValue(undefined);
@@ -115,7 +115,7 @@ function losingAnswers(): object {
   return { ...BINDINGS, TASKS: { getByName } };
 }
 
-it("when the registration of a submission is not answered, the task is withdrawn, by a second try if the first try does not reach the task's object", async () => {
+it("when the task's object does not confirm a submission's registration, the task is withdrawn, by a second try if the first does not reach the object", async () => {
   const outside = anArk();
   const { id, headers } = named();
   vi.stubGlobal("scheduler", { wait: async () => undefined });
@@ -125,7 +125,7 @@ it("when the registration of a submission is not answered, the task is withdrawn
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });
 
-it("an accepted submission is answered with the upstream's answer even when its status link cannot be made", async () => {
+it("a submission that the upstream accepted is answered with the upstream's response even when no status link can be made", async () => {
   const outside = anArk();
   const { id, headers } = named();
   vi.spyOn(console, "error").mockReturnValue(undefined);

@@ -100,7 +100,7 @@ describe.each(SUBMITTING)("a submission to $provider", (submitting) => {
   const { provider, submits, adapter, bindings, baseUrl } = submitting;
   const { accepted, refused } = submits;
 
-  it(`a submission to ${provider} reaches it at its own path with the key of the connection and, where it sends hooks, the task's hook URL`, async () => {
+  it(`a submission to ${provider} reaches it at its own path with the connection's key and, if ${provider} sends hooks, with the task's hook URL`, async () => {
     const { id, sent } = await submitted(submitting, accepted);
     expect(sent.url.split("?")[0]).toBe(`${baseUrl}${accepted.path}`);
     expect(Object.values(sent.headers).join(" ")).toContain(`test-only-${provider}-key`);
@@ -110,7 +110,7 @@ describe.each(SUBMITTING)("a submission to $provider", (submitting) => {
     if (hooks.idParameter !== null) expect(fieldOf(sent, hooks.idParameter)).toBe(id);
   });
 
-  it(`the answer of ${provider} to a submission is passed on, and the job that it names is attached to the task with the model of the call`, async () => {
+  it(`the response of ${provider} to a submission is passed on, and the job in it is attached to the task with the model of the call`, async () => {
     const { id, response } = await submitted(submitting, accepted);
     const { status, body } = accepted.answer;
     const passed = withoutLinks(submitting, await response.json());
@@ -121,7 +121,7 @@ describe.each(SUBMITTING)("a submission to $provider", (submitting) => {
     expect(task).toMatchObject({ status: "pending", model, upstream });
   });
 
-  it(`a refusal of ${provider} is the answer to the submission, and no task remains`, async () => {
+  it(`a refusal by ${provider} is passed on as the response to the submission, and no task remains`, async () => {
     const { id, response } = await submitted(submitting, refused);
     expect(response.status).toBe(refused.answer.status);
     expect(await response.json()).toEqual(refused.answer.body);
@@ -136,7 +136,7 @@ it.each(
     return "exempt" in result ? [] : [[submitting.provider, submitting, result] as const];
   }),
 )(
-  "a submission that %s answers at once with the result ends its task",
+  "when %s answers a submission at once with the result, the task ends",
   async (_, submitting, result) => {
     const { id, response } = await submitted(submitting, result);
     const passed = withoutLinks(submitting, await response.json());
@@ -146,7 +146,7 @@ it.each(
   },
 );
 
-it("a submission to the Kling API of 2026 gets hook URL and task id in its object options, and a URL there becomes the callback_url", async () => {
+it("a submission to Kling's API of 2026 gets hook URL and task id in its object options; a URL found there becomes the task's callback_url", async () => {
   const kling = submittingTo("kling");
   const path = "/text-to-video/kling-3.0";
   const body = { prompt: "a fox", options: { callback_url: CALLBACK_URL, watermark: false } };
@@ -165,7 +165,7 @@ it("a submission to the Kling API of 2026 gets hook URL and task id in its objec
   });
 });
 
-it("a submission to Kling for speech, which is answered at once, gets no hook URL", async () => {
+it("a submission to Kling for speech, whose response has the result at once, gets no hook URL", async () => {
   const kling = submittingTo("kling");
   const { result } = kling.submits;
   if ("exempt" in result) throw new Error("Kling answers no call at once");
@@ -173,7 +173,7 @@ it("a submission to Kling for speech, which is answered at once, gets no hook UR
   expect(JSON.parse(sent.body)).toEqual(callAt(kling.submits, result.path).body);
 });
 
-it("the header X-DashScope-Async, which a submission to dashscope needs, is set by the relay whatever the caller has sent in it", async () => {
+it("in submissions to dashscope, the relay itself sets the required header X-DashScope-Async, whatever value the caller has sent", async () => {
   const dashscope = submittingTo("dashscope");
   const { sent } = await submitted(dashscope, dashscope.submits.accepted, {
     headers: { "X-DashScope-Async": "disable" },
@@ -181,7 +181,7 @@ it("the header X-DashScope-Async, which a submission to dashscope needs, is set 
   expect(sent.headers["x-dashscope-async"]).toBe("enable");
 });
 
-it("a submission without a model is stored under the name of its path, or refused where a model is needed; a model that is no text is refused", async () => {
+it("a submission without a model is stored under its path, or refused if a model is needed; one whose model is no text is refused", async () => {
   const kling = submittingTo("kling");
   const path = "/v1/videos/effects";
   const answer = {
@@ -206,7 +206,7 @@ function geminiCall(members: object): object {
   return { ...callAt(submittingTo("gemini").submits, GEMINI_PATH).body, ...members };
 }
 
-it("a URL in the list of hook URLs of a submission to Gemini becomes the callback_url, and the relay's hook URL takes its place", async () => {
+it("in a submission to Gemini, a URL in the list of hook URLs becomes the task's callback_url, and is replaced by the relay's hook URL", async () => {
   const gemini = submittingTo("gemini");
   const config = { uris: [CALLBACK_URL], user_metadata: { order: 7 } };
   const given = { body: geminiCall({ webhook_config: config }), headers: {} };
@@ -221,7 +221,7 @@ it("a URL in the list of hook URLs of a submission to Gemini becomes the callbac
   });
 });
 
-it("an empty list of hook URLs in a submission to Gemini gets the relay's hook URL", async () => {
+it("in a submission to Gemini, an empty list of hook URLs gets the relay's hook URL", async () => {
   const gemini = submittingTo("gemini");
   const body = geminiCall({ webhook_config: { uris: [] } });
   const { id, sent } = await submitted(gemini, gemini.submits.accepted, { body });
@@ -284,7 +284,7 @@ it.each<[string, string, object, string]>([
   ],
   ["runware", "/v1", [{ ...RUNWARE_CALL, outputType: "base64Data" }], "/outputType"],
 ])(
-  "a submission to %s at %s that asks for the output itself in the answer is refused with 422 without a bucket, and is not sent: %j",
+  "without a bucket, a submission to %s at %s that asks for the output itself in the response gets 422 and is not sent: %j",
   async (provider, path, call, member) => {
     const bindings = { ...env, ...keyVarsOf(provider, "test-only-key") };
     const { id, headers } = named();

@@ -62,7 +62,7 @@ const UNPROVED = titled.filter(({ given: [, , , refused] }) => refused === null)
 
 describe("an answer that refuses a submission", () => {
   it.each(REFUSED)(
-    "is passed on to the account, or hidden where it is about the operator's own, and the price is returned: $title",
+    "an upstream's refusal of a submission is passed on, unless it concerns the operator's own account there, and the price is returned: $title",
     async ({ given }) => {
       const [provider, status, body, refused] = given;
       const account = await anAccount(10);
@@ -85,13 +85,16 @@ describe("an answer that refuses a submission", () => {
 });
 
 describe("an answer that does not prove that no job was started", () => {
-  it.each(UNPROVED)("leaves the outcome of the submission unknown: $title", async ({ given }) => {
-    const { id, headers } = named();
-    const { response } = await submitTo(given, { headers });
-    expect(await refusal(response)).toEqual({ status: 424, code: "submit_unknown" });
-    const task = { submission: { state: "unknown", status_code: given[1] } };
-    expect(await readSubmitted(id, OFFERED)).toMatchObject(task);
-  });
+  it.each(UNPROVED)(
+    "an upstream's response that does not prove that no job was started leaves the outcome of the submission unknown: $title",
+    async ({ given }) => {
+      const { id, headers } = named();
+      const { response } = await submitTo(given, { headers });
+      expect(await refusal(response)).toEqual({ status: 424, code: "submit_unknown" });
+      const task = { submission: { state: "unknown", status_code: given[1] } };
+      expect(await readSubmitted(id, OFFERED)).toMatchObject(task);
+    },
+  );
 });
 
 const LOCKED: RefusalCase = [
@@ -101,7 +104,7 @@ const LOCKED: RefusalCase = [
   "funds",
 ];
 
-it("an operator gets the upstream's own answer about the balance, and no task remains", async () => {
+it("when the connection's balance at the upstream is used up, an operator's submission gets the upstream's own response, and no task remains", async () => {
   const { id, headers } = named();
   const { response } = await submitTo(LOCKED, { headers });
   expect([response.status, await response.json()]).toEqual([LOCKED[1], LOCKED[2]]);
@@ -113,7 +116,7 @@ it.each<["warn" | "log", RefusalCase, number]>([
   ["log", ["fal", 429, { detail: "Rate limit exceeded" }, "rate"], 1],
   ["log", ["fal", 422, { detail: "Wrong input" }, "final"], 0],
 ])(
-  "the log has a line at the level %s about a refusal, with its connection and class, unless the request itself is at fault: %j",
+  "the log has a line at the level %s about a refused submission, with connection and class, unless the request itself was wrong: %j",
   async (level, given, count) => {
     const lines: object[] = [];
     vi.spyOn(console, level).mockImplementation((text) => lines.push(JSON.parse(String(text))));
@@ -127,7 +130,7 @@ it.each<["warn" | "log", RefusalCase, number]>([
   },
 );
 
-it("an account whose call had its own key of the upstream gets the upstream's own answer about its balance", async () => {
+it("an account that submits with its own upstream key gets the upstream's own response when the balance there is used up", async () => {
   const { key } = await aKey(await anAccount(10));
   const offers = JSON.stringify([
     { connection: "fal", models: ["*"], key: "customer", price: null },
@@ -140,7 +143,7 @@ it("an account whose call had its own key of the upstream gets the upstream's ow
   expect([response.status, await response.json()]).toEqual([LOCKED[1], LOCKED[2]]);
 });
 
-it("the Idempotency-Key of a call that was refused because of the balance is free, and the same call is sent again", async () => {
+it("after a submission was refused because of the operator's balance, its Idempotency-Key is free, and the same call is sent again", async () => {
   const { key } = await aKey(await anAccount(10));
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   for (let n = 0; n < 2; n += 1) {
@@ -150,7 +153,7 @@ it("the Idempotency-Key of a call that was refused because of the balance is fre
   }
 });
 
-it("an answer without Retry-After about the operator's balance names a wait of 60 seconds to the account", async () => {
+it("when an upstream's refusal because of the operator's balance has no Retry-After, the account gets a Retry-After of 60 seconds", async () => {
   const { key } = await aKey(await anAccount(10));
   anArk(() => Response.json({ error: { code: "AccountOverdueError" } }, { status: 403 }));
   const bindings = { ...BINDINGS, OFFERS };
@@ -160,7 +163,7 @@ it("an answer without Retry-After about the operator's balance names a wait of 6
 });
 
 it.each([521, 523, 525, 526, 530])(
-  "a submission to a host that cannot be reached (HTTP %i in place of its answer) gets 503 unavailable; its price is returned and its key is free",
+  "when an upstream's host cannot be reached (HTTP %i instead of its response), a submission gets 503, its price is returned and its Idempotency-Key is free",
   async (status) => {
     const account = await anAccount(10);
     const { key } = await aKey(account);
@@ -189,7 +192,7 @@ it.each([521, 523, 525, 526, 530])(
 );
 
 it.each([520, 522, 524, 502, 504])(
-  "a submission to Ark that is answered with HTTP %i, which may have come after the start of a job, has an unknown outcome",
+  "when Ark's response to a submission is HTTP %i, which may come after a job was started, the outcome is unknown",
   async (status) => {
     anArk(() => new Response("", { status }));
     const { id, headers } = named();

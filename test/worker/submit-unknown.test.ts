@@ -24,7 +24,7 @@ const Unknown = z.looseObject({
 /** Reads the problem of an answer without consuming it. */
 const problemIn = async (response: Response) => Unknown.parse(await response.clone().json());
 
-it("while a hook can still name the job of a submission with an unknown outcome, the answer says that the task waits for the hook, and until when", async () => {
+it("while a hook can still name the job of a submission with an unknown outcome, the response says that the task waits for it, and until when", async () => {
   anArk(answering("bad gateway", 502));
   const { headers } = named();
   const response = await submit({ headers });
@@ -38,7 +38,7 @@ it("while a hook can still name the job of a submission with an unknown outcome,
   expect(await refusal(response)).toEqual(UNKNOWN);
 });
 
-it("when no hook can come, a submission of unknown outcome fails at once and is refunded, and a repeated call gets the same 424 with the failed task", async () => {
+it("when no hook can come, the task of a submission with an unknown outcome fails at once with a refund, and a repeated call gets the same 424", async () => {
   const outside = anArk(answering("bad gateway", 502));
   const account = await anAccount(PRICE);
   const { key } = await aKey(account);
@@ -60,7 +60,7 @@ it("when no hook can come, a submission of unknown outcome fails at once and is 
   expect([outside.sentTo(ARK).length, await balanceOf(account)]).toEqual([1, PRICE]);
 });
 
-it("when an upstream that can send no hook leaves a call unanswered, the task's alarm makes the task fail when the time for the answer is over", async () => {
+it("when an upstream that sends no hooks does not answer a call, the task's alarm makes the task fail once the time for the response is over", async () => {
   const outside = anArk((_, signal) => never(signal));
   const { id, headers } = named();
   const call = submit({ headers, bindings: { ...HOOKLESS, SUBMIT_TIMEOUT_S: "5" } });
@@ -73,7 +73,7 @@ it("when an upstream that can send no hook leaves a call unanswered, the task's 
   expect(await problemIn(await call)).toMatchObject({ task: { id, status: "failed" } });
 });
 
-it("an upstream on the relay's own machine can send hooks to a relay at localhost, so a task with an unknown outcome waits for a hook", async () => {
+it("an upstream on the relay's own machine can send hooks to a relay at localhost, so that a task with an unknown outcome waits for a hook", async () => {
   const connection = {
     provider: "generic",
     base_url: "http://127.0.0.1:8188",
@@ -97,7 +97,7 @@ it.each([
   ["at most 2 KB", "the stored answer", 1_900, 200],
   ["more than 2 KB", "409 with the task, which SDKs do not repeat", 3_000, 409],
 ])(
-  "after its task is settled, a repeated submission whose answer has %s gets %s",
+  "once its task is settled, a submission whose first response had %s gets %s when the submission is repeated",
   async (_size, _what, length, status) => {
     const answer = { id: JOB, text: "x".repeat(length) };
     const outside = anArk((sent) =>

@@ -44,7 +44,7 @@ function brokenOff(text: string): ReadableStream<Uint8Array> {
   });
 }
 
-it("a submission that the upstream accepts is answered with the upstream's own answer and the id and status link of its task", async () => {
+it("a submission that the upstream accepts gets the upstream's own response, with the id and the status link of its task in headers", async () => {
   const body = { id: JOB, extra: [1] };
   anArk(answering(body, 200, { "X-Internal": "secret", "X-RateLimit-Remaining": "7" }));
   const { id, headers } = named();
@@ -67,7 +67,7 @@ it("a submission that the upstream accepts is answered with the upstream's own a
   });
 });
 
-it("the upstream gets the caller's body with the hook URL as its only change, and the key of the connection", async () => {
+it("the upstream gets the caller's body with the hook URL as the only change, and the connection's key", async () => {
   const outside = anArk();
   const { headers } = named({
     Cookie: "a=b",
@@ -93,7 +93,7 @@ it("the upstream gets the caller's body with the hook URL as its only change, an
   ).toEqual([]);
 });
 
-it("a hook to the URL that only the upstream knows makes the relay poll the job, and the callback has its result", async () => {
+it("a hook to the URL that only the upstream knows makes the relay poll the job, and the callback brings the job's result", async () => {
   const outside = anArk();
   const { id, headers } = named();
   await submit({ headers });
@@ -106,7 +106,7 @@ it("a hook to the URL that only the upstream knows makes the relay poll the job,
   expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
 });
 
-it("a URL in the upstream's own hook field becomes the callback_url, and the relay's hook URL takes its place", async () => {
+it("a URL that the caller puts in the upstream's own hook field becomes the task's callback_url, and is replaced by the relay's hook URL", async () => {
   const outside = anArk();
   const id = crypto.randomUUID();
   const body = JSON.stringify({ model: MODEL, callback_url: CALLBACK_URL, content: [] });
@@ -142,14 +142,14 @@ it.each([
     "/Relay-Callback-Url",
   ],
 ])(
-  "a submission with a private callback URL in %s is refused, and the refusal names that place",
+  "a submission with a private callback URL in %s is refused, and the refusal says where that URL is",
   async (_, submission, path) => {
     anArk();
     expect(await refusal(await submit(submission))).toEqual(invalid(path));
   },
 );
 
-it("a submission with a callback URL in the header and another in the upstream's hook field is refused before anything is stored", async () => {
+it("a submission with one callback URL in the header and another in the upstream's hook field is refused before anything is stored", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const body = JSON.stringify({ model: MODEL, callback_url: "https://other.example.net/" });
@@ -157,7 +157,7 @@ it("a submission with a callback URL in the header and another in the upstream's
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });
 
-it("a submission that the upstream refuses is answered with the refusal, and its task is erased without a callback", async () => {
+it("a submission that the upstream refuses gets the refusal as its response, and its task is erased without a callback", async () => {
   const outside = anArk(
     answering({ error: { code: "InvalidParameter" } }, 400, { "Retry-After": "9" }),
   );
@@ -174,7 +174,7 @@ it("a submission that the upstream refuses is answered with the refusal, and its
   expect([outside.sentTo(CALLBACK_URL), await stored(id)]).toEqual([[], NOTHING]);
 });
 
-it("the Idempotency-Key of a refused submission is free again, so that the same call is sent anew", async () => {
+it("the Idempotency-Key of a refused submission is free again, so that the same call is sent once more", async () => {
   const outside = anArk(answering({}, 429));
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   expect((await submit({ headers })).status).toBe(429);
@@ -195,7 +195,7 @@ it.each([
   ["a lost connection", () => Promise.reject(new Error("lost"))],
   ["an answer that breaks off", () => new Response(brokenOff(JSON.stringify({ id: JOB })))],
 ])(
-  "after %s it is not known whether the upstream has started a job: the task stays open, and the answer tells SDKs not to repeat",
+  "after %s it is unknown whether the upstream has started a job: the task stays open, and the response tells SDKs not to repeat the call",
   async (_, site) => {
     const outside = anArk(site);
     const { id, headers } = named();
@@ -214,7 +214,7 @@ it.each([
   },
 );
 
-it("a task whose submission stays unknown fails with submit_unknown after an hour, and its callback says so", async () => {
+it("the task of a submission whose outcome stays unknown fails with submit_unknown after an hour, and its callback says so", async () => {
   const outside = anArk(answering("", 503));
   const { id, headers } = named();
   await submit({ headers });
@@ -227,7 +227,7 @@ it("a task whose submission stays unknown fails with submit_unknown after an hou
   expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
 });
 
-it("a hook completes a submission with an unknown outcome when the answer to a poll confirms its model and time of creation", async () => {
+it("a hook completes a submission with an unknown outcome when the poll that it causes confirms the model and the time of creation", async () => {
   const outside = anArk(answering("", 504));
   const { id, headers } = named();
   await submit({ headers });
@@ -242,7 +242,7 @@ it("a hook completes a submission with an unknown outcome when the answer to a p
   });
 });
 
-it("a repeated submission with the same Idempotency-Key gets the stored answer, and nothing is sent a second time", async () => {
+it("a submission that is repeated with its Idempotency-Key gets the stored response, and nothing is sent a second time", async () => {
   const outside = anArk();
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   const first = await submit({ headers });
@@ -253,7 +253,7 @@ it("a repeated submission with the same Idempotency-Key gets the stored answer, 
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("a submission with the same Idempotency-Key and another body is refused with 422", async () => {
+it("a submission with a used Idempotency-Key and another body is refused with 422", async () => {
   const outside = anArk();
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   await submit({ headers });
@@ -262,7 +262,7 @@ it("a submission with the same Idempotency-Key and another body is refused with 
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("a submission with the same Relay-Task-Id and another body gets 409 with the task, also when it has an Idempotency-Key", async () => {
+it("a submission with a used Relay-Task-Id and another body gets 409 with the task, even when it has an Idempotency-Key", async () => {
   const outside = anArk();
   const { id, headers } = named({ "Idempotency-Key": crypto.randomUUID() });
   await submit({ headers });
@@ -272,7 +272,7 @@ it("a submission with the same Relay-Task-Id and another body gets 409 with the 
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("a repeated submission while the first one is in flight is refused with submission_running", async () => {
+it("a submission that is repeated while the first one is still under way is refused with submission_running", async () => {
   const answer = Promise.withResolvers<Response>();
   const outside = anArk(() => answer.promise);
   const { headers } = named({ "Idempotency-Key": crypto.randomUUID() });
@@ -286,7 +286,7 @@ it("a repeated submission while the first one is in flight is refused with submi
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("an answer of more than 8 KB to a submission is passed on but not stored, so that a repetition gets 409 with the task", async () => {
+it("an upstream's response of more than 8 KB to a submission is passed on but not stored, so that a repeated submission gets 409 with the task", async () => {
   const long = { id: JOB, text: "x".repeat(9_000) };
   anArk(answering(long));
   const headers = { "Idempotency-Key": crypto.randomUUID() };
@@ -302,7 +302,7 @@ it("an answer of more than 8 KB to a submission is passed on but not stored, so 
   expect(await refusal(again)).toEqual({ status: 409, code: "task_exists" });
 });
 
-it("a submission whose registration the task's object does not answer is not sent, and no task remains", async () => {
+it("when the task's object does not answer the registration of a submission, nothing is sent and no task remains", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const response = await submit({ headers, bindings: withTasks({ apply: lose }) });
@@ -310,7 +310,7 @@ it("a submission whose registration the task's object does not answer is not sen
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });
 
-it("when the upstream has not answered a submission in time, the task's own alarm makes the outcome unknown", async () => {
+it("when the upstream has not answered a submission in time, the task's own alarm records the outcome as unknown", async () => {
   const outside = anArk((_, signal) => never(signal));
   const { id, headers } = named();
   const call = submit({ headers, bindings: { ...BINDINGS, SUBMIT_TIMEOUT_S: "5" } });
@@ -329,7 +329,7 @@ it.each([
     "docs/providers.md",
   ],
 ])(
-  "the refusal of a submission tells how to mend it: the refusal of one to %s",
+  "the refusal of a submission says how to correct the request: the refusal of one to %s",
   async (_case, path, cure) => {
     const bindings = { ...BINDINGS, SANDBOX: "false" };
     const { headers } = named();
@@ -374,7 +374,7 @@ it.each([
   },
 );
 
-it("a submission with a misspelt header of the relay is refused, and the refusal names that header and the known ones", async () => {
+it("a submission with a misspelt Relay- header is refused, and the refusal names that header and the valid ones", async () => {
   anArk();
   const { headers } = named({ "Relay-Calback-Url": CALLBACK_URL });
   const response = await submit({ headers });
@@ -385,15 +385,18 @@ it("a submission with a misspelt header of the relay is refused, and the refusal
 it.each([
   ["{", "must be JSON"],
   ["[]", "must be an object"],
-])("a submission whose Relay-Metadata is %s is refused, because it %s", async (value, reason) => {
-  const outside = anArk();
-  const response = await submit(named({ "Relay-Metadata": value }));
-  expect(await response.clone().json()).toMatchObject({
-    issues: [{ path: "/Relay-Metadata", message: reason }],
-  });
-  expect(await refusal(response)).toEqual(invalid("/Relay-Metadata"));
-  expect(outside.sentTo(ARK)).toEqual([]);
-});
+])(
+  "a submission whose Relay-Metadata is %s is refused with the reason that it %s",
+  async (value, reason) => {
+    const outside = anArk();
+    const response = await submit(named({ "Relay-Metadata": value }));
+    expect(await response.clone().json()).toMatchObject({
+      issues: [{ path: "/Relay-Metadata", message: reason }],
+    });
+    expect(await refusal(response)).toEqual(invalid("/Relay-Metadata"));
+    expect(outside.sentTo(ARK)).toEqual([]);
+  },
+);
 
 it.each([
   ["Authorization", "Key test-only-operator-key"],
@@ -401,7 +404,7 @@ it.each([
   ["x-api-key", "test-only-operator-key"],
   ["x-goog-api-key", "test-only-operator-key"],
 ])(
-  "a submission may have the relay's key in the header %s: %s, which does not reach the upstream",
+  "the relay's key of a submission may be in the header %s: %s, which does not reach the upstream",
   async (name, value) => {
     const outside = anArk();
     const { headers } = named({ [name]: value });
@@ -410,7 +413,7 @@ it.each([
   },
 );
 
-it("a submission without a key of the relay gets 401, and one with two different keys gets 400", async () => {
+it("a submission that contains no key of the relay gets 401, and one that contains two different ones gets 400", async () => {
   const outside = anArk();
   const { headers } = named();
   expect((await submit({ headers, key: null })).status).toBe(401);
@@ -423,7 +426,7 @@ it("a submission without a key of the relay gets 401, and one with two different
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("a submission to the sandbox is answered without a call to an upstream, and its task completes", async () => {
+it("a submission to the sandbox gets its response without a call to any upstream, and its task completes", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const body = JSON.stringify({ model: "sandbox/ok" });

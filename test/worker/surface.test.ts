@@ -54,7 +54,7 @@ const SURFACE = [
   "GET /outputs/{id}/{output}/{file} | anyone | 200 206 302 304 412 416 | not_configured not_found output_gone rate_limited unavailable",
 ];
 
-it("the routes of the API, with their access, statuses and problem codes, are exactly those of the list in this test", () => {
+it("the routes of the API, with their access, statuses and problem codes, are exactly those listed in this test", () => {
   const routes = ROUTES.map(({ id, method, path, access }) => {
     const { answers, problems } = DESCRIPTIONS[id];
     const statuses = Object.keys(answers).join(" ");
@@ -63,7 +63,7 @@ it("the routes of the API, with their access, statuses and problem codes, are ex
   expect(routes.toSorted()).toEqual(SURFACE.toSorted());
 });
 
-it("the problem codes and their statuses are exactly those of the list in this test", () => {
+it("the problem codes and their statuses are exactly those listed in this test", () => {
   const statuses = Object.entries(PROBLEMS).map(([code, { status }]) => [code, status]);
   expect(Object.fromEntries(statuses)).toEqual({
     invalid_json: 400,

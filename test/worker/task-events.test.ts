@@ -50,7 +50,7 @@ const follow = (link: string, last?: string) =>
     headers: last === undefined ? {} : { "Last-Event-ID": last },
   });
 
-it("GET /v1/tasks/{id}/events sends a status token the present state and each change with its version, and ends when the callback arrived", async () => {
+it("GET /v1/tasks/{id}/events sends a status token the task's state and each change with its version, and ends once the callback has been delivered", async () => {
   aReceiver(status(500), status(204));
   const { id, link } = await aLinkedTask();
   waits.between = async (pause) => {
@@ -75,7 +75,7 @@ it("GET /v1/tasks/{id}/events sends a status token the present state and each ch
   expect(etag).toBe(`"${events.at(-1)?.id}-link"`);
 });
 
-it("a task's event stream shows the operator what GET of the task shows, and the task's account no provider; its last event shows the refund", async () => {
+it("a task's event stream shows the operator what GET shows, does not show the account the provider, and has the refund in its last event", async () => {
   aReceiver(status(204));
   const account = await anAccount(5);
   const { id } = await aLinkedTask({ account, credits: 5, provider: "ark" });
@@ -92,7 +92,7 @@ it("a task's event stream shows the operator what GET of the task shows, and the
   expect(JSON.stringify(events)).not.toContain("upstream");
 });
 
-it("the event stream of a task without changes sends a comment every 15 s, reads the task once, and ends after 15 minutes", async () => {
+it("the event stream of an unchanged task sends a comment every 15 s, reads the task once, and ends after 15 minutes", async () => {
   const reads = vi.spyOn(TaskObject.prototype, "readByLink");
   const { link } = await aLinkedTask();
   const { events, comments } = await streamOf(await follow(link));
@@ -101,7 +101,7 @@ it("the event stream of a task without changes sends a comment every 15 s, reads
   expect(reads).toHaveBeenCalledTimes(1);
 });
 
-it("an event stream requested with the Last-Event-ID of the task's present state sends only later changes", async () => {
+it("an event stream whose request has the task's present state as Last-Event-ID sends only later changes", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const [first] = (await streamOf(await follow(link))).events;
   waits.between = async (pause) => {
@@ -112,7 +112,7 @@ it("an event stream requested with the Last-Event-ID of the task's present state
   expect(stagesOf(events)).toEqual([["failed", null]]);
 });
 
-it("the event stream of a settled task sends its state once, and 204 to that state's Last-Event-ID, so that browsers do not reconnect", async () => {
+it("the event stream of a settled task sends its state once, and answers that state as Last-Event-ID with 204, so that browsers do not reconnect", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   await report(aFailure(id));
   for (const last of [undefined, "1", "no version"]) {
@@ -124,7 +124,7 @@ it("the event stream of a settled task sends its state once, and 204 to that sta
   expect(waits.pauses).toEqual([]);
 });
 
-it("an event stream ends when its task is erased, and the next request for it is answered with 404", async () => {
+it("an event stream ends when its task is erased, and the next request for it gets 404", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   waits.between = async (pause) => {
     if (pause !== 2) return;
@@ -137,7 +137,7 @@ it("an event stream ends when its task is erased, and the next request for it is
   expect(await refusal(await follow(link))).toEqual(UNKNOWN_TASK);
 });
 
-it("an event stream stays open when a read of its task fails by a fault of the platform", async () => {
+it("an event stream stays open when a read of its task fails because of the platform", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const lost = Object.assign(new Error("Network connection lost."), { retryable: true });
   const reading = vi.spyOn(TaskObject.prototype, "readByLink");
@@ -165,7 +165,7 @@ it("an event stream no longer reads its task once its client has closed the conn
   expect(waits.pauses).toEqual([]);
 });
 
-it("GET /v1/tasks/{id}/events answers 401 without a key, and 404 with a key to an unknown task or a task of another account", async () => {
+it("GET /v1/tasks/{id}/events without a key gets 401; with a key, it gets 404 for an unknown task and for one of another account", async () => {
   const { id } = await aLinkedTask({ account: await anAccount() });
   const { key } = await aKey(await anAccount());
   const path = `/v1/tasks/${id}/events`;
@@ -186,7 +186,7 @@ it.each([
   ["a generated", aKey],
   ["an imported", anImportedKey],
 ])(
-  "an event stream that %s API key has opened ends within a minute of the revocation of the key, and shows no later change",
+  "an event stream opened with %s API key ends within a minute after the key is revoked, and shows no later change",
   async (_, keyOf) => {
     const account = await anAccount();
     const key = await keyOf(account);
@@ -204,7 +204,7 @@ it.each([
   },
 );
 
-it("an event stream that an API key has opened ends at the next read when this isolate has revoked the key", async () => {
+it("an event stream opened with an API key ends at its next read when the key is revoked in the same isolate", async () => {
   const account = await anAccount();
   const { id: keyId, key } = await aKey(account);
   const { id } = await aLinkedTask({ account, callback_url: null });
@@ -216,7 +216,7 @@ it("an event stream that an API key has opened ends at the next read when this i
   expect(stagesOf(events)).toEqual([["pending", null]]);
 });
 
-it("an event stream whose API key stays valid lasts 15 minutes, looks the key up once a minute, and reads its task once", async () => {
+it("an event stream whose API key stays valid lasts 15 minutes, looks up the key once a minute, and reads its task once", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const { id } = await aLinkedTask({ account });
@@ -228,7 +228,7 @@ it("an event stream whose API key stays valid lasts 15 minutes, looks the key up
   expect(lookUps.mock.calls.length).toBeGreaterThanOrEqual(14);
 });
 
-it("an event stream stays open when the owner of its API key cannot be looked up by a fault of the platform", async () => {
+it("an event stream stays open when the owner of its API key cannot be looked up because of the platform", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const { id } = await aLinkedTask({ account, callback_url: null });
@@ -247,7 +247,7 @@ it("an event stream stays open when the owner of its API key cannot be looked up
   ]);
 });
 
-it("GET /v1/tasks/{id}?wait=60 is refused with 401 when the API key was revoked 61 s before the task changed", async () => {
+it("GET /v1/tasks/{id}?wait=60 gets 401 when its API key was revoked 61 s before the task changed", async () => {
   const account = await anAccount();
   const key = await aKey(account);
   const { id } = await aLinkedTask({ account, callback_url: null });
@@ -263,7 +263,7 @@ it("GET /v1/tasks/{id}?wait=60 is refused with 401 when the API key was revoked 
   expect(answer).toEqual(UNAUTHENTICATED);
 });
 
-it("an event stream and a wait that a status token has begun end when the token expires, and show no later change", async () => {
+it("an event stream and a waiting GET that were opened with a status token end when the token expires, and show no later change", async () => {
   const task = { deadline_at: START_S + 60, callback_url: null };
   const { id, link } = await aLinkedTask(task);
   const { link: other } = await aLinkedTask(task);

@@ -75,7 +75,7 @@ async function comparable(response: Response) {
 
 const unknown = () => ({ task: crypto.randomUUID(), account: crypto.randomUUID() });
 
-it("an account key gets the same 403 answer from an operator route for own, foreign, unknown and malformed task and account ids", async () => {
+it("an account's key gets the same 403 response from an operator route for its own, another's, unknown and malformed task and account ids", async () => {
   for (const route of FOR_OTHERS) {
     const expected = await comparable(await send(route, tenant));
     expect([route.path, expected.status]).toEqual([route.path, 403]);
@@ -86,7 +86,7 @@ it("an account key gets the same 403 answer from an operator route for own, fore
   }
 });
 
-it("an account key gets 403 from an operator route before the body is read", async () => {
+it("an account's key gets 403 from an operator route before the request's body is read", async () => {
   const { key } = tenant;
   for (const body of ["{", " ".repeat(300_000)]) {
     const answer = await refusal(await post("/v1/tasks", body, { key }));
@@ -94,7 +94,7 @@ it("an account key gets 403 from an operator route before the body is read", asy
   }
 });
 
-it("an account key may use exactly the routes that this test lists, and none of them answers 401, 403 or 404 for the account's own tasks", async () => {
+it("an account's key may use exactly the routes that this test lists, and gets no 401, 403 or 404 from them for the account's own tasks", async () => {
   await untilIdle(tenant.task);
   const statuses: Record<string, number> = {};
   for (const route of FOR_ACCOUNTS) {
@@ -127,7 +127,7 @@ it("an account key may use exactly the routes that this test lists, and none of 
   });
 });
 
-it("an account key gets the same 404 answer for task and account ids of another account as for unknown and malformed ids", async () => {
+it("an account's key gets the same 404 response for task and account ids of another account as for unknown and malformed ids", async () => {
   for (const route of FOR_ACCOUNTS.filter(({ path }) => path.includes("{"))) {
     const expected = await comparable(await send(route, unknown()));
     expect([route.path, expected.status]).toEqual([route.path, 404]);
@@ -138,7 +138,7 @@ it("an account key gets the same 404 answer for task and account ids of another 
   }
 });
 
-it("an account key gets 404 for an account whose id differs only in case, for tasks of that account, and for tasks without an account", async () => {
+it("an account's key gets 404 for an account id that differs only in case, for the tasks of that account, and for tasks without an account", async () => {
   const { account, key } = tenant;
   const other = account.toUpperCase();
   await post("/v1/accounts", { id: other });
@@ -149,7 +149,7 @@ it("an account key gets 404 for an account whose id differs only in case, for ta
   expect((await post(`/v1/tasks/${none}/redeliver`, "", { key })).status).toBe(404);
 });
 
-it("an account reads of its task what the operator reads, except for what the receiver answered to the callback", async () => {
+it("an account reads of its task what the operator reads, but not what the receiver answered to the callback", async () => {
   const { task, key } = tenant;
   const operators = await read(task);
   const owners = await call(`/v1/tasks/${task}`, { key });
@@ -163,7 +163,7 @@ it("an account reads of its task what the operator reads, except for what the re
   expect(JSON.parse(text)).toEqual(JSON.parse(stripped));
 });
 
-it("GET /v1/tasks/{id} has different ETags for an account and the operator, and an account's If-None-Match with the operator's ETag gets 200", async () => {
+it("GET /v1/tasks/{id} has different ETags for an account and the operator; with the operator's ETag in If-None-Match, an account gets 200", async () => {
   const { task, key } = tenant;
   const path = `/v1/tasks/${task}`;
   const own = (await call(path, { key })).headers.get("ETag") ?? "";
@@ -185,7 +185,7 @@ async function state() {
   };
 }
 
-it("a hostile account reads nothing of another account, gains no credits and changes nothing", async () => {
+it("an account that attacks the relay can read nothing of another account, gains no credits and changes nothing", async () => {
   const before = await state();
   const { account: owner, key, task, open } = victim;
   // Balances as JSON writes them: the digits alone may occur in an id.

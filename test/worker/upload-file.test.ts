@@ -50,7 +50,7 @@ async function aFullKey() {
   return { account, ...(await aKey(account)) };
 }
 
-it("an upload of the operator reaches the upstream byte for byte with the connection's key, and its answer the caller", async () => {
+it("an operator's upload reaches the upstream byte for byte with the connection's key, and the upstream's response reaches the operator", async () => {
   const outside = aReplicate();
   const response = await send({ headers: { "X-Own": "1" } });
   expect([response.status, await response.json()]).toEqual([201, CREATED]);
@@ -63,7 +63,7 @@ it("an upload of the operator reaches the upstream byte for byte with the connec
   });
 });
 
-it("an account uploads where an offer of the connection has uploads, and nothing is charged", async () => {
+it("an account can upload a file where an offer of the connection has uploads, and is charged nothing", async () => {
   const outside = aReplicate();
   const { account, key } = await aFullKey();
   expect((await send({ key })).status).toBe(201);
@@ -78,7 +78,7 @@ it.each([
   ["an offer with uploads of another connection", offering({ uploads: true, connection: "fal" })],
   ["an offer with uploads for customers' own keys", offering({ uploads: true, key: "customer" })],
 ])(
-  "an upload of an account with %s is refused with 403 not_offered, unread",
+  "when an account has %s, its upload gets 403 not_offered without being read",
   async (_, bindings) => {
     const outside = aReplicate();
     const { key } = await aFullKey();
@@ -88,7 +88,7 @@ it.each([
   },
 );
 
-it("a customer's own key uploads where an offer is for it, and the upstream gets this key", async () => {
+it("when an offer with uploads is for customers' own keys, an upload with such a key is sent to the upstream with this key", async () => {
   const outside = aReplicate();
   const { key } = await aFullKey();
   const bindings = offering({ uploads: true, key: "customer" });
@@ -120,7 +120,7 @@ it.each([
   ["shorter", FILE.length + 1],
   ["longer", FILE.length - 1],
 ])(
-  "a body that is %s than it states is refused, and gets no answer of the upstream",
+  "an upload whose body is %s than its Content-Length is refused, and the upstream's response is not passed on",
   async (_, length) => {
     aReplicate();
     const response = await send({ headers: { "Content-Length": String(length) } });
@@ -128,7 +128,7 @@ it.each([
   },
 );
 
-it("an upload is passed on while it comes: the upstream has its first part before the last one is sent", async () => {
+it("an upload is passed on while it arrives: the upstream has its first part before the client sends the last one", async () => {
   const parts = ["one", "two"].map((text) => new TextEncoder().encode(text.repeat(100)));
   const seen = Promise.withResolvers<void>();
   let got = 0;
@@ -152,7 +152,7 @@ it("an upload is passed on while it comes: the upstream has its first part befor
   expect(got).toBe(600);
 });
 
-it("a client that stops in the middle of an upload gets 408 after 30 seconds without a part, and the call to the upstream ends", async () => {
+it("a client that stops in the middle of an upload gets 408 after 30 seconds without data, and the request to the upstream is aborted", async () => {
   const aborted = vi.fn<() => void>();
   vi.spyOn(globalThis, "fetch").mockImplementation(
     (_, init) =>
@@ -177,7 +177,7 @@ it("a client that stops in the middle of an upload gets 408 after 30 seconds wit
   await writable.abort().catch(() => undefined);
 });
 
-it("an upstream that answers before the end of the file ends the upload with its answer", async () => {
+it("when the upstream answers an upload before the end of the file, the upload ends with the upstream's response", async () => {
   vi.spyOn(globalThis, "fetch").mockImplementation(async () =>
     Response.json({ detail: "too large" }, { status: 413 }),
   );
@@ -185,7 +185,7 @@ it("an upstream that answers before the end of the file ends the upload with its
   expect([response.status, await response.json()]).toEqual([413, { detail: "too large" }]);
 });
 
-it("an upstream that does not answer an upload is 504 in its own form", async () => {
+it("when the upstream does not answer an upload, the response is 504 in the upstream's own form", async () => {
   aReplicate(() => {
     throw new Error("the connection was lost");
   });
@@ -194,7 +194,7 @@ it("an upstream that does not answer an upload is 504 in its own form", async ()
   expect(await response.json()).toMatchObject({ status: 504, detail: expect.any(String) });
 });
 
-it("the answer to an account's upload does not show the key of the connection", async () => {
+it("the response to an account's upload does not show the connection's key", async () => {
   aReplicate(({ headers }) => Response.json({ echo: headers["authorization"] }));
   const { key } = await aFullKey();
   const text = await (await send({ key })).text();
@@ -202,7 +202,7 @@ it("the answer to an account's upload does not show the key of the connection", 
   expect(text).not.toContain(RELAY.REPLICATE_API_TOKEN);
 });
 
-it("uploads of an account are counted by LIMIT_SUBMITS, and a key that may only read uploads nothing", async () => {
+it("an account's uploads are counted by LIMIT_SUBMITS, and a key with the role read cannot upload", async () => {
   const outside = aReplicate();
   const { account, key } = await aFullKey();
   const bindings = { ...OFFERED, LIMIT_SUBMITS: aRateLimit(1) };
@@ -214,7 +214,7 @@ it("uploads of an account are counted by LIMIT_SUBMITS, and a key that may only 
   expect(outside.sentTo(FILES)).toHaveLength(1);
 });
 
-it("files are neither read, listed nor deleted, also not by the account that has uploaded them: 404, without a request", async () => {
+it("uploaded files cannot be read, listed or deleted through the relay, not even by the account that uploaded them: 404, and no request is sent", async () => {
   const outside = aReplicate();
   const { key } = await aFullKey();
   for (const [method, path] of [
@@ -240,13 +240,16 @@ it.each([
   "/v1/FILES",
   "/v1%2ffiles",
   "/v1/predictions/..%2ffiles",
-])("a POST to %s uploads nothing: 400 or 404, without a request", async (path) => {
-  const outside = aReplicate();
-  const { key } = await aFullKey();
-  const response = await send({ path, key });
-  expect([400, 404]).toContain(response.status);
-  expect(outside.sentTo("https://")).toEqual([]);
-});
+])(
+  "a POST to %s, which is no path for uploads, gets 400 or 404, and no request is sent",
+  async (path) => {
+    const outside = aReplicate();
+    const { key } = await aFullKey();
+    const response = await send({ path, key });
+    expect([400, 404]).toContain(response.status);
+    expect(outside.sentTo("https://")).toEqual([]);
+  },
+);
 
 it.each([
   ["https://rest.fal.ai", {}],
@@ -275,7 +278,7 @@ it.each([
   },
 );
 
-it("the query and the relay's own key do not reach the upstream with an upload", async () => {
+it("an upload reaches the upstream without its query and without the relay's own key", async () => {
   const outside = aReplicate();
   const { key } = await aFullKey();
   await send({ path: `${PATH}?purpose=other`, key });

@@ -43,7 +43,7 @@ it.each([
   ["a signed hook states with a success", byHook, success, "output"],
   ["a signed hook states with a failure", byHook, failure, "error"],
 ])(
-  "usage that %s is shown by GET to operators with the role all or read, not to the account, and is not in the callback",
+  "GET shows usage that %s to operators with the role all or read, but not to the account, and the callback does not have it",
   async (_, bring, answer, outcome) => {
     const outside = anOutside();
     outside.on(CALLBACK_URL, answering(""));
@@ -81,8 +81,11 @@ it.each([
 it.each([
   ["without its null members", { predict_time: 41.2, total_cost: null }, { predict_time: 41.2 }],
   ["as none when all its members are null", { total_cost: null }, undefined],
-])("the usage in an event is stored %s", async (_, usage, expected) => {
-  const id = crypto.randomUUID();
-  expect((await report(aCompletion(id, { model: "fox", usage }))).status).toBe(202);
-  expect((await read(id))["usage"]).toEqual(expected);
-});
+])(
+  "of the usage in an event, members that are null are not stored: it is stored %s",
+  async (_, usage, expected) => {
+    const id = crypto.randomUUID();
+    expect((await report(aCompletion(id, { model: "fox", usage }))).status).toBe(202);
+    expect((await read(id))["usage"]).toEqual(expected);
+  },
+);

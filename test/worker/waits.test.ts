@@ -9,7 +9,7 @@ import { aCompletion, completed, finish, read, redeliver, register, taskOf } fro
 
 useClock();
 
-it("GET /v1/tasks/{id} and the answer to a redelivery show that a callback waits because the relay is paused", async () => {
+it("GET /v1/tasks/{id} and the response to a redelivery show that the callback waits because the relay is paused", async () => {
   const received = aReceiver();
   const id = await register();
   await restart(id, { ...env, PAUSED: "true" });
@@ -22,7 +22,7 @@ it("GET /v1/tasks/{id} and the answer to a redelivery show that a callback waits
   expect(received).toEqual([]);
 });
 
-it("GET /v1/tasks/{id} of a task whose upstream answers polls with 503 shows the operator since when it does, and the time of the next poll", async () => {
+it("when the upstream answers polls with 503, GET /v1/tasks/{id} shows the operator since when, and the time of the next poll", async () => {
   anOutside().on("https://ark.", () => new Response(null, { status: 503 }));
   const task = await hooked({ provider: "ark", bindings: { ...env, ARK_API_KEY: "k".repeat(20) } });
   await attach(task, "cgt-1");
@@ -42,7 +42,7 @@ it("GET /v1/tasks/{id} of a task whose upstream answers polls with 503 shows the
   });
 });
 
-it("GET /v1/tasks/{id} shows the operator that a hook of the task was refused for its signature", async () => {
+it("GET /v1/tasks/{id} shows the operator that a hook for the task was refused because of its signature", async () => {
   const REPLICATE_WEBHOOK_SECRET = `whsec_${btoa("s".repeat(24))}`;
   const bindings = { ...env, REPLICATE_WEBHOOK_SECRET };
   const task = await hooked({ provider: "replicate", bindings });
@@ -51,7 +51,7 @@ it("GET /v1/tasks/{id} shows the operator that a hook of the task was refused fo
   expect(tracking).toMatchObject({ hooks_refused: [{ at: START_S, reason: "bad_signature" }] });
 });
 
-it("GET /v1/tasks/{id} of a task whose receiver answers 526 shows the attempt's cause tls, and the time at which the result was accepted", async () => {
+it("when the receiver answers 526, GET /v1/tasks/{id} shows the cause tls of the attempt, and the time at which the result was accepted", async () => {
   aReceiver(status(526));
   expect(await read(await completed())).toMatchObject({
     finished_at: START_S,

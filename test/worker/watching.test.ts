@@ -55,7 +55,7 @@ const READERS = [
 ] as const;
 
 it.each(READERS)(
-  "%s makes two requests to the task's object at first, none while nothing changes (%i times 15 s), and one when the result is pushed",
+  "%s makes two requests to the task's object at first, none while nothing changes (%i times 15 s), and one when the object pushes the result",
   async (_, quiet, follow) => {
     const count = objectRequests();
     const id = await register({ callback_url: undefined });
@@ -73,7 +73,7 @@ it.each(READERS)(
 );
 
 it.each(READERS)(
-  "while the relay is paused, %s gets the result by a push of the task's object",
+  "while the relay is paused, %s gets the result because the task's object pushes it",
   async (_, _quiet, follow) => {
     const received = aReceiver();
     const id = await register();
@@ -105,7 +105,7 @@ async function untilText(body: ReadableStream<Uint8Array> | null, part: string):
 }
 
 it.each(READERS)(
-  "%s gets the result by a push although the task's object was evicted from memory while it was watched",
+  "%s gets the result because the task's object pushes it, although the object was evicted from memory in the meantime",
   async (_, _quiet, follow) => {
     const id = await register({ callback_url: undefined });
     const count = objectRequests();
@@ -120,7 +120,7 @@ it.each(READERS)(
   },
 );
 
-it("when 64 others watch a task, a waiting request reads it after 5 s at first, later after an eighth of its age, at most 60 s", async () => {
+it("while 64 others watch a task, a waiting request reads it after 5 s at first, and later after an eighth of the task's age, at most 60 s", async () => {
   const id = await register({ callback_url: undefined });
   expect(await watchers(id)).toHaveLength(64);
   expect(await watch(id)).toBeNull();
@@ -136,7 +136,7 @@ it("when 64 others watch a task, a waiting request reads it after 5 s at first, 
   expect(waits.pauses).toEqual([MINUTE_MS]);
 });
 
-it("WebSockets of watchers that are being closed take none of a task's 64 watcher places", async () => {
+it("a watcher's WebSocket that is being closed no longer counts among the 64 watchers that a task may have", async () => {
   const id = await register({ callback_url: undefined });
   expect(await watchers(id)).toHaveLength(64);
   const listed = await runInDurableObject(stubOf(id), (_, ctx) => {
@@ -147,7 +147,7 @@ it("WebSockets of watchers that are being closed take none of a task's 64 watche
   expect(await watchers(id, 3)).toHaveLength(2);
 });
 
-it("a stream of a task which 64 others watch has a comment every 15 s, and reads the task after 5 to 60 s, an eighth of its age", async () => {
+it("the stream of a task that 64 others watch has a comment every 15 s, and reads the task after an eighth of the task's age, 5 to 60 s", async () => {
   const reads = vi.spyOn(TaskObject.prototype, "read");
   const readAt: number[] = [];
   waits.between = async () => {
@@ -172,7 +172,7 @@ it.each([
   ["one reader leaves", 1],
   ["64 readers leave", 64],
 ])(
-  "an event is answered and its callback delivered while %s every push unread, and all of them find the result later",
+  "an event is answered and its callback delivered while %s every pushed change unread, and all of them find the result later",
   async (_, count) => {
     const received = aReceiver();
     const id = await register();
@@ -197,7 +197,7 @@ async function firstPushes(socket: WebSocket, count: number): Promise<readonly s
   return states.slice(0, count);
 }
 
-it("an event is answered and its callback delivered when no change can be pushed to watchers", async () => {
+it("an event is answered and its callback delivered even if no change can be pushed to the task's watchers", async () => {
   const received = aReceiver();
   const id = await register();
   expect(await watchers(id)).toHaveLength(64);
@@ -214,7 +214,7 @@ it("an event is answered and its callback delivered when no change can be pushed
   expect(sends.filter((send) => send.mock.calls.length > 0)).toHaveLength(64);
 });
 
-it("a stream whose client leaves a part of it unread for a minute is broken off, and its watcher place is free again", async () => {
+it("a stream whose client leaves a part of it unread for a minute is broken off, and no longer counts among the task's watchers", async () => {
   const id = await register({ callback_url: undefined });
   waits.between = () => new Promise(() => undefined);
   const { body } = await exports.default.fetch(aRequest(`/v1/tasks/${id}/events`));
@@ -232,7 +232,7 @@ it("a stream whose client leaves a part of it unread for a minute is broken off,
   await expect(readOn()).rejects.toThrow("the client does not read the stream");
 });
 
-it("a stream whose client goes away during a wait does not read its task again", async () => {
+it("after its client has gone away, a waiting stream does not read its task again", async () => {
   const id = await register({ callback_url: undefined });
   const reads = vi.spyOn(TaskObject.prototype, "read");
   waits.between = () => new Promise(() => undefined);
@@ -253,7 +253,7 @@ it.each([
   ["is told of changes", 0],
   ["asks because 64 others are told", 64],
 ])(
-  "closing the watch of a reader that %s ends the reader's wait without another read",
+  "when the watch of a reader that %s is closed, the reader's wait ends without another read",
   async (_, others) => {
     const id = await register({ callback_url: undefined });
     await watchers(id, others);
@@ -265,7 +265,7 @@ it.each([
   },
 );
 
-it("a WebSocket that the task's object hands over after more than 2 s is closed, so that it takes no watcher place from others", async () => {
+it("a WebSocket for which the task's object takes more than 2 s is closed, so that it does not count among the task's watchers", async () => {
   const id = await register({ callback_url: undefined });
   const later = setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation((act, ms) =>
@@ -292,7 +292,7 @@ it.each([
   ["cannot be watched", new Error("overloaded")],
   ["runs a release that cannot be watched", new TypeError("does not export a fetch() function")],
 ])(
-  "a request that waits for a task reads the task again every 5 s when the task's object %s",
+  "when the task's object %s, a request that waits for the task reads the task every 5 s",
   async (_what, error) => {
     vi.spyOn(TaskObject.prototype, "fetch").mockRejectedValue(error);
     const id = await register({ callback_url: undefined });
@@ -303,7 +303,7 @@ it.each([
   },
 );
 
-it("a request that waits for a task reads the task again after the platform has closed the request's WebSocket to the task's object", async () => {
+it("after the platform has closed a waiting request's WebSocket to the task's object, the request reads the task again", async () => {
   const id = await register({ callback_url: undefined });
   waits.between = async (wait) => {
     if (wait === 1) await evictDurableObject(stubOf(id), { webSockets: "close" });
@@ -314,7 +314,7 @@ it("a request that waits for a task reads the task again after the platform has 
   expect(await taskOf(answer)).toMatchObject({ status: "completed" });
 });
 
-it("a stream whose read of its task fails after a push reads again after 5 s, and not at once", async () => {
+it("when a stream's read of its task fails after a pushed change, the stream reads again after 5 s instead of at once", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const reads = vi.spyOn(TaskObject.prototype, "readByLink");
   const fault = Object.assign(new Error("Network connection lost."), { retryable: true });
@@ -329,7 +329,7 @@ it("a stream whose read of its task fails after a push reads again after 5 s, an
   expect([waits.pauses, reads.mock.calls.length]).toEqual([[15_000, 5000, 5000, 5000], 5]);
 });
 
-it("when a pushed progress is lost by the task's object before the stream reads it, the stream reads its task only once", async () => {
+it("when the task's object loses a pushed progress before the stream reads it, the stream reads its task only once", async () => {
   const id = await register({ callback_url: undefined });
   const [version] = /\d+/.exec((await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "") ?? [];
   const reads = vi.spyOn(TaskObject.prototype, "read");
@@ -344,7 +344,7 @@ it("when a pushed progress is lost by the task's object before the stream reads 
   expect([waits.pauses, reads.mock.calls.length]).toEqual([[15_000, 15_000], 3]);
 });
 
-it("of the readers of one status link, 32 wait in an isolate at a time; a further one gets the state at once and may ask again after 15 s", async () => {
+it("of the readers of one status link, 32 can wait in an isolate at a time; another one gets the state at once, and may ask again after 15 s", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   waits.between = () => ended.then(() => true);
@@ -362,7 +362,7 @@ it("of the readers of one status link, 32 wait in an isolate at a time; a furthe
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["completed"]));
 });
 
-it("readers of one status link whose 60 s are over make room for others, even if the platform ended their requests unnoticed", async () => {
+it("readers of one status link whose 60 s are over make room for others, even if the platform ended their requests without notice", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   waits.between = () => ended.then(() => true);
@@ -399,7 +399,7 @@ it.each([
     },
   ],
 ])(
-  "streams of one status link give their places back when they end because %s",
+  "a stream that ends because %s no longer counts among the 32 readers of its status link that may wait",
   async (_, readOnce) => {
     const { id, link } = await aLinkedTask({ callback_url: null });
     expect(await watchers(id)).toHaveLength(64);
@@ -411,7 +411,7 @@ it.each([
   },
 );
 
-it("beyond LIMIT_LINKS, requests with one status link from one address are refused; those from another, with another link or a key are not", async () => {
+it("LIMIT_LINKS limits only the requests with one status link from one address, not those from another address, with another link or with a key", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const other = await aLinkedTask({ callback_url: null });
   const bindings = { ...env, LIMIT_LINKS: aRateLimit(2) };

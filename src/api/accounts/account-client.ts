@@ -16,8 +16,9 @@ type Call<T> = (object: DurableObjectStub<AccountObject>) => Promise<T | null>;
 const accounts = isolateCache<Account>();
 
 /**
- * Returns the id of an account with the generation of its callback secret; a task stores both. An account that is in
- * the cache is not read again. Null means that the account does not exist or was deleted.
+ * Returns the id of an account and the generation of its callback secret, a number that each rotation raises; a task
+ * stores both. An account that is in the cache is not read again.
+ * @returns null when the account does not exist or was deleted.
  */
 export async function findAccount(env: Env, id: string): Promise<Account | null> {
   const known = accounts.get(id);
@@ -30,8 +31,8 @@ export async function findAccount(env: Env, id: string): Promise<Account | null>
 }
 
 /**
- * Returns the id of an account with the present generation of its callback secret, read from the account's
- * object and not from the cache.
+ * Returns the id of an account and the present generation of its callback secret (a number that each rotation raises),
+ * read from the account's object and not from the cache.
  * @throws Problem `not_found` when the account does not exist or was deleted.
  */
 export async function requireAccount(env: Env, id: string): Promise<Account> {
@@ -48,7 +49,7 @@ export function forgetAccount(id: string): void {
 
 /**
  * Calls the Durable Object that stores the ledger of an account.
- * @throws Problem `not_found` when the object answers null, because there is no such account.
+ * @throws Problem `not_found` when the call returns null, because there is no such account.
  */
 export function callLedger<T>(env: Env, id: string, call: Call<T>): Promise<T> {
   return resultOf(() => call(ledgerObject(env, id)));
@@ -56,7 +57,7 @@ export function callLedger<T>(env: Env, id: string, call: Call<T>): Promise<T> {
 
 /**
  * Calls the Durable Object that stores the profile and the API keys of an account.
- * @throws Problem `not_found` when the object answers null, because there is no such account.
+ * @throws Problem `not_found` when the call returns null, because there is no such account.
  */
 export function callProfile<T>(env: Env, id: string, call: Call<T>): Promise<T> {
   return resultOf(() => call(profileObject(env, id)));

@@ -17,8 +17,8 @@ import { NoBody, NoQuery, operation } from "../operation.ts";
 const DAY_S = 86_400;
 
 /**
- * Creates an API key of an account, or imports an existing key by its hash. A created key is shown only in this
- * result, because the relay stores nothing but hashes of keys.
+ * Creates an API key of an account, or imports an existing key by its hash. Only the result of this operation contains
+ * the created key, because the relay stores nothing but hashes of keys.
  */
 export const createKey = operation(
   "createKey",
@@ -78,9 +78,7 @@ export const revokeKeyRoute = routeOf(
   () => new Response(null, { status: 204 }),
 );
 
-/**
- * Generates an API key for an account. Returns the key, its hash, and the prefix that lists show in place of the key.
- */
+/** Generates an API key for an account. @returns the key, its hash, and the prefix by which lists show the key. */
 async function newKey(accountId: string, { keyring }: Runtime) {
   const { key, prefix } = await generateAccountKey(accountId, keyring.accountMacKeys);
   return { sha256: await sha256Hex(key), prefix, key };

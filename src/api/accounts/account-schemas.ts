@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { AccountId, optional, text, withDefault } from "../http/fields.ts";
 
 /**
- * Name that the caller gives to a grant or an adjustment. An account's ledger books each reference once as a grant
- * and once as an adjustment, so a request can be repeated.
+ * Schema of the reference, a text that the caller chooses for a grant or an adjustment. An account's ledger books each
+ * reference at most once as a grant and once as an adjustment, so that a request can be repeated safely.
  */
 const Reference = text(1, 255);
 

@@ -29,8 +29,8 @@ export const readAccountSecretsRoute = routeOf(
 );
 
 /**
- * Creates a new secret with which the callbacks of an account are signed. A request that states a generation other
- * than the current one changes nothing.
+ * Creates a new secret with which the callbacks of an account are signed. A request may state the number of the
+ * generation that it replaces; if this is not the current one, nothing changes.
  */
 export const rotateAccountSecrets = operation(
   "rotateAccountSecrets",
@@ -54,9 +54,7 @@ export const rotateAccountSecretsRoute = routeOf(
   (secrets) => json(secrets),
 );
 
-/**
- * Secrets with which the callbacks of an account are signed, newest first, in the form in which the API shows them.
- */
+/** Secrets with which the callbacks of an account are signed, newest first, as the API returns them. */
 export type CallbackSecrets = Awaited<ReturnType<typeof secretsView>>;
 
 async function secretsView({ config, keyring }: Runtime, account: Account) {

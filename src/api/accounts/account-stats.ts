@@ -38,8 +38,8 @@ const readAccountStats = operation(
 );
 
 /**
- * Counts the tasks of an account that were created in a time range, by default the last 7 days, but only its 2,000
- * newest tasks. Only the console uses this operation.
+ * Counts the tasks of an account that were created in a time range (by default the last 7 days), but only the newest
+ * 2,000 of them. Only the console uses this operation.
  */
 export const readNewestAccountStats = operation(
   "readNewestAccountStats",
@@ -47,7 +47,10 @@ export const readNewestAccountStats = operation(
   async (call) => await statsOf(call, MAX_NEWEST_TASKS),
 );
 
-/** Counts the tasks of an account. @param limit largest number of tasks that are counted; of more, only the newest are. */
+/**
+ * Counts the tasks of an account.
+ * @param limit largest number of tasks that are counted. When there are more, only the newest are counted.
+ */
 async function statsOf(
   { env, runtime, params: { account }, query }: Call<"account", z.output<typeof STATS.query>, null>,
   limit: number,

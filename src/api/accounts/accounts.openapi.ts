@@ -3,7 +3,7 @@ import { limit } from "../http/query.openapi.ts";
 import { jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
 import { described, named, pageOf, Time } from "../shapes/described.ts";
 
-/** Example of an account. */
+/** Example of an account, for the description of the API. */
 export const ACCOUNT = { id: "acme", balance: 988, created_at: 1_767_225_600 };
 
 const Account = named(

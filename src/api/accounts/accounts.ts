@@ -18,7 +18,7 @@ import pMap from "p-map";
 import { NoBody, NoQuery, operation } from "../operation.ts";
 import { NewAccount } from "./account-schemas.ts";
 
-/** Number of ledgers that are read at the same time. */
+/** Largest number of account ledgers that are read at the same time for one list. */
 const CONCURRENCY = 6;
 
 /**
@@ -82,8 +82,8 @@ export const listAccountsRoute = routeOf(
 );
 
 /**
- * Lists one page of all accounts with their balances. Only the console uses this operation. A null balance means that
- * the account has no ledger.
+ * Lists one page of all accounts with their balances. Only the console uses this operation. The balance of an account
+ * without a ledger is null.
  */
 export const listBalances = operation(
   "listBalances",

@@ -9,7 +9,7 @@ import { NoQuery, operation } from "../operation.ts";
 import { callLedger } from "./account-client.ts";
 import { Adjustment, Grant } from "./account-schemas.ts";
 
-/** Grants credits to an account. An order that is repeated with the same reference books nothing more. */
+/** Grants credits to an account. A request that repeats the reference of an earlier grant books nothing more. */
 export const grantCredits = operation(
   "grantCredits",
   { access: "administer", params: ["account"], query: NoQuery, body: Grant },
@@ -28,8 +28,8 @@ export const grantCreditsRoute = routeOf(
 );
 
 /**
- * Adds credits to the balance of an account or takes credits from it. An order that is repeated with the same reference
- * books nothing more.
+ * Adds credits to the balance of an account, or takes credits from it. A request that repeats the reference of an
+ * earlier adjustment books nothing more.
  */
 const adjustCredits = operation(
   "adjustCredits",
@@ -61,10 +61,11 @@ function logBooking(
 }
 
 /**
- * Returns the booking of a grant or an adjustment, which the ledger has made now or earlier under the same reference.
+ * Returns the booking of a grant or an adjustment from the ledger's answer. The ledger has made the booking now, or
+ * earlier under the same reference.
  * @param reused text of the refusal when the reference belongs to another booking.
- * @throws Problem `reference_reused` when the reference belongs to another booking; `invalid_request` for an amount
- * beyond what an account can hold.
+ * @throws Problem `reference_reused` when the reference belongs to another booking; `invalid_request` when the amount
+ * exceeds what an account can hold.
  */
 function bookingOf<Body extends object>(body: Body, answer: CreditAnswer, reused: string) {
   switch (answer.kind) {

@@ -20,9 +20,9 @@ import { callLedger, callProfile, forgetAccount } from "./account-client.ts";
 import { removeKeys } from "./key-storage.ts";
 
 /**
- * Age in milliseconds up to which the ledger is searched for charged tasks that may be open. Older open tasks are
- * found in the index. The index gets the row of an open task 30 seconds after the task was created, or later when the
- * task changes in this time or the write fails.
+ * Age in milliseconds up to which the ledger is searched for charged tasks that may still be open. Older open tasks are
+ * found in the index. A task gets its row in the index 30 seconds after its creation, or later if it changes within
+ * these seconds or if writing the row fails.
  */
 const RECENT_MS = 10 * MINUTE_MS;
 /**
@@ -39,9 +39,9 @@ const CONCURRENCY = 6;
 const Deletion = z.strictObject({ force: Flag });
 
 /**
- * Deletes an account. A request that failed half-way is completed by sending it again, because each of its steps may be
- * repeated. The ledger keeps every charge as an entry of its own for as long as a task of the account may still fail,
- * so that such a task is refunded.
+ * Deletes an account. A request that failed half-way can be completed by sending it again, because each of its steps
+ * may be repeated. The ledger keeps every charge as a separate entry while a task of the account may still fail, so
+ * that such a task can be refunded.
  */
 const deleteAccount = operation(
   "deleteAccount",
@@ -68,9 +68,9 @@ export const deleteAccountRoute = routeOf(
 
 /**
  * Checks that the account has no open task, i.e. none without a result. Open tasks are looked up in the index, which
- * lists them some time after their creation, and in the ledger, which knows charged tasks at once.
- * @throws Problem `task_open` when an open task is found, or when more tasks were charged lately than can be asked
- * one by one; `index_disabled` without an index, because nothing else lists all tasks of an account.
+ * has them some time after their creation, and in the ledger, which has charged tasks at once.
+ * @throws Problem `task_open` when an open task is found, or when too many tasks were charged in the last minutes to
+ * ask the object of each; `index_disabled` when there is no index, because nothing else has all tasks of an account.
  */
 async function requireNoOpenTask(env: Env, runtime: Runtime, accountId: string): Promise<void> {
   const shards = requireIndex(env, runtime);
@@ -81,9 +81,9 @@ async function requireNoOpenTask(env: Env, runtime: Runtime, accountId: string):
 }
 
 /**
- * Returns the id of a task without a result that the ledger has charged lately.
- * @throws Problem `task_open` when too many tasks were charged lately to ask the object of each.
+ * Returns the id of a task without a result that the ledger has charged in the last minutes.
  * @returns null when there is no such task.
+ * @throws Problem `task_open` when too many tasks were charged in the last minutes to ask the object of each.
  */
 async function findOpenCharged(env: Env, accountId: string): Promise<string | null> {
   const since = Date.now() - RECENT_MS;

@@ -106,7 +106,10 @@ export interface LedgerPage {
   readonly next: number | null;
 }
 
-/** Reads one page of the ledger of an account: only the grants, or all entries when `kind` is null. */
+/**
+ * Reads one page of the ledger of an account.
+ * @param kind kind of the entries to read; null for entries of all kinds.
+ */
 async function pageOf(
   env: Env,
   account: string,

@@ -13,8 +13,8 @@ import { entryView } from "./entry-view.ts";
  */
 const BATCH = 1_000;
 /**
- * Number of characters after which a page of the export ends, even with fewer entries than asked for, so that it
- * takes little memory.
+ * Number of characters after which a page of the export ends, even if it has fewer entries than were asked for. This
+ * limits the memory that the page takes.
  */
 const MAX_CHARS = 4 * 1024 * 1024;
 
@@ -28,7 +28,7 @@ interface Format {
   readonly line: (entry: StoredEntry, reader: Reader) => string;
 }
 
-/** The page of a ledger that is exported, and the form in which it is exported. */
+/** A page of a ledger that is to be exported, and how it is to be written. */
 interface Export {
   readonly format: keyof typeof FORMATS;
   /** True when the exported file begins with a byte order mark. */
@@ -37,13 +37,13 @@ interface Export {
   readonly cursor: number;
 }
 
-/** The parts that an export needs of a call that reads the ledger of an account. */
+/** The parts of an API call that an export of an account's ledger needs. */
 type LedgerRequest = Pick<Call<"account", unknown, unknown>, "env" | "params" | "caller">;
 
 const OWN_COLUMNS = ["kind", "amount", "balance", "reference", "task_id", "reason", "created_at"];
 /**
- * Columns of the CSV export of a ledger, for each kind of reader (account or operator). They are the fields that
- * `entryView` returns.
+ * Columns of the CSV export of a ledger, for an account and for an operator. They are the fields that `entryView`
+ * returns.
  */
 const COLUMNS = { account: OWN_COLUMNS, operator: [...OWN_COLUMNS, "booked_by"] };
 
@@ -53,16 +53,16 @@ const FORMATS: Readonly<Record<"csv" | "jsonl", Format>> = {
 };
 
 /**
- * Character at the beginning of a file by which Excel recognises UTF-8: without it, it reads a file in the character set
- * of its user, in which Chinese is unreadable. It is written only where it is asked for, because many programs take it for
- * a part of the first column's name.
+ * Character at the start of a file that tells Excel to read the file as UTF-8. Without it, Excel uses the character set
+ * of the user's system, in which e.g. Chinese is unreadable. It is written only when the request asks for it, because
+ * many programs read it as a part of the first column's name.
  */
 const BYTE_ORDER_MARK = "\ufeff";
 
 /**
  * Returns one page of the ledger as text (CSV or JSON Lines), newest entries first. The header `Next-Cursor` has the
- * cursor of the next page; the last page has no such header. The whole page is read before the answer begins, so that
- * a failure during the reading is answered with a problem and not with an incomplete page.
+ * cursor of the next page, and is missing on the last page. The whole page is read before the response begins, so that
+ * a failure during the reading becomes an error response and not an incomplete page.
  */
 export async function exportEntries(
   call: LedgerRequest,

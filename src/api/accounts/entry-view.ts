@@ -7,8 +7,8 @@ import { wholeNumber } from "../http/query.ts";
 const MAX_CURSOR = Number.MAX_SAFE_INTEGER;
 
 /**
- * Schema of the cursor of a page of the ledger: the number of the last entry on the previous page. Without a cursor
- * the page begins with the newest entry.
+ * Schema of the cursor of a page of the ledger: the number of the last entry on the previous page. Without a cursor,
+ * the first page, with the newest entry, is returned.
  */
 export const EntryCursor = z._default(wholeNumber(1, MAX_CURSOR, "is not a cursor"), MAX_CURSOR);
 

@@ -1,8 +1,7 @@
 /**
- * Adds and removes the API keys of accounts. Each key is stored in two places. The first is its claim, which is
- * stored under the hash of the key and names the account that owns the key. The second is an entry in the account's
- * list of keys. Adding and removing a key both change the claim first and the list last. When a request is
- * interrupted between the two, sending it again completes it.
+ * Adds and removes the API keys of accounts. Each key is stored twice: as a claim under the hash of the key, which
+ * names the account that owns the key, and as an entry in the account's list of keys. Adding or removing a key changes
+ * the claim first and the list last. When a request is interrupted in between, sending it again completes it.
  */
 import pMap from "p-map";
 import {
@@ -25,8 +24,8 @@ const CONCURRENCY = 6;
 export type NewStoredKey = Pick<StoredKey, "sha256" | "prefix" | "label" | "role">;
 
 /**
- * Stores an API key as a key of an account. When the account has the key already, nothing changes.
- * @throws Problem `reference_reused` when another account has the key, or when the stored key has another role.
+ * Stores an API key as a key of an account. When the account already has the key, nothing changes.
+ * @throws Problem `reference_reused` when another account has the key, or when the account has it with another role.
  */
 export async function storeKey(
   env: Env,
@@ -68,8 +67,9 @@ export async function removeKey(env: Env, accountId: string, id: string): Promis
 }
 
 /**
- * Removes all API keys of a deleted account. This includes keys that are missing in the account's list because their
- * import was interrupted. @param hashes hashes of the keys in the list.
+ * Removes all API keys of a deleted account, including keys that the account's list lacks because their import was
+ * interrupted.
+ * @param hashes hashes of the keys in the account's list.
  */
 export async function removeKeys(
   env: Env,
@@ -85,10 +85,9 @@ export async function removeKeys(
 }
 
 /**
- * Disconnects the listeners of an account (programs that receive its callbacks over a WebSocket). Does nothing when
- * the relay takes no listeners.
- * @param hash hash of an API key: only the listeners that have connected with this key are disconnected. Null means
- * all listeners.
+ * Disconnects listeners of an account (programs that receive its callbacks over a WebSocket). Does nothing when the
+ * relay accepts no listeners.
+ * @param hash hash of an API key, to disconnect only the listeners that used this key; null to disconnect all.
  */
 async function closeListeners(env: Env, accountId: string, hash: string | null): Promise<void> {
   if (configOf(env)?.isListenOn !== true) return;

@@ -12,9 +12,8 @@ export interface AttemptRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /**
-   * Tells whether the headers are those that were sent. True means that this is proved. False means that they differ:
-   * the request is signed with another time, or secrets or the public URL have changed since. Null means that it is
-   * not known.
+   * True when these headers are certainly those that were sent; false when they certainly differ, because the request
+   * is signed with another time, or secrets or the public URL have changed since; null when neither is known.
    */
   readonly exact: boolean | null;
   /** Names of the secrets and keys that sign the request, in the same order as their signatures in the header. */
@@ -23,8 +22,8 @@ export interface AttemptRequest {
 
 /**
  * Returns the HTTP request that an attempt of a callback has sent, computed again.
- * @param signedAt time for the signature, in Unix milliseconds. It is given for a receiver that would refuse the old
- * signature. Null means the time of the attempt, so that the request is the same as the one that was sent.
+ * @param signedAt time for the signature, in Unix milliseconds, e.g. the present time for a receiver that would refuse
+ * the old signature. Null means the time of the attempt, which gives the request that was sent.
  */
 export async function requestOf(
   { message }: CallbackFacts,

@@ -27,8 +27,8 @@ const BULK = {
 } as const;
 
 /**
- * Orders one more attempt of the callback of each task on one page of a list of tasks. The caller sends the same
- * `Idempotency-Key` with all pages of a list; each task performs the order once per key.
+ * Orders one more attempt of the callback of each task on one page of a list of tasks. For all pages of one list, the
+ * caller sends the same `Idempotency-Key`, under which each task makes only one such attempt.
  */
 export const redeliverMany = operation(
   "redeliverMany",
@@ -57,8 +57,8 @@ export const countRedeliveries = operation(
 );
 
 /**
- * Effects of a bulk redelivery of one page of a list of tasks, and the cursor of the next page, which is null on
- * the last page.
+ * Effects that a bulk redelivery has on one page of a list of tasks, with the cursor of the next page (null on the last
+ * page).
  */
 export type BulkEffects = Counted & { readonly next_cursor: string | null };
 
@@ -67,8 +67,8 @@ const countRoute = routeOf(WIRE, countRedeliveries, (effects) => json(effects));
 const orderRoute = routeOf(WIRE, redeliverMany, (effects) => json(effects));
 
 /**
- * Route of a bulk redelivery. With `dry_run=true` it only counts the effects, for which the permission `read`
- * suffices.
+ * Route of a bulk redelivery. With `dry_run=true` it only counts what a redelivery would do, for which the permission
+ * `read` is enough.
  */
 export const redeliverManyRoute: typeof orderRoute = {
   ...orderRoute,
@@ -98,7 +98,8 @@ export const redeliverSelected = operation(
 );
 
 /**
- * Returns on how many tasks an order of redeliveries started an attempt, and how many it skipped, by reason.
+ * Returns the number of tasks for which an order of redeliveries has started an attempt, and the numbers of skipped
+ * tasks by the reason.
  * @param isOrdered false when the order was only simulated, so that no attempt has started.
  */
 function countedEffects(effects: readonly Effect[], isOrdered: boolean) {
@@ -117,10 +118,10 @@ type Counted = ReturnType<typeof countedEffects>;
 type Effect = "started" | "already_ordered" | "unreachable" | Refusal["code"];
 
 /**
- * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. The Durable Object of a task
- * skips the order when the task has no result yet, has no `callback_url`, is still sending its callback, was
- * erased, or has had this order already. The objects decide this again, because the list of tasks may come from the
- * index, whose rows may be out of date.
+ * Orders one more attempt of the callback of each task, once per `Idempotency-Key`. The Durable Object of a task skips
+ * the order when the task has no result yet, has no `callback_url`, is still sending its callback, was erased, or has
+ * already carried out this order. The object decides, because the list of tasks may come from the index, whose rows may
+ * be out of date.
  */
 async function redeliverTasks(
   ids: readonly string[],
@@ -139,7 +140,7 @@ async function redeliverTasks(
   );
 }
 
-/** Returns the effect that a redelivery order would probably have on a task, judged by its index row. */
+/** Returns the effect that a redelivery order would probably have on a task, judging by the task's index row. */
 function expectedOf({ callback }: ListedTask): Effect {
   switch (callback) {
     case null:

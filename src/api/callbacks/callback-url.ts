@@ -4,10 +4,10 @@ import type { Runtime } from "../../config/runtime.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
- * Returns the reason why the URL rules (https, no private address, …) forbid this `callback_url`.
+ * Returns why the URL rules (https, no private address, …) forbid this `callback_url`.
  * @param origin origin of the relay to which the request was sent.
- * @param hasAccount true when the task has an account: its callbacks can then go to the account's listeners.
- * @returns null when the rules allow the URL, or there is none.
+ * @param hasAccount true when the task has an account, whose listeners can then receive its callbacks.
+ * @returns null when the rules permit the URL, or when there is no URL.
  */
 export function refusalOf(
   url: string | null,
@@ -21,7 +21,10 @@ export function refusalOf(
   return verdict.ok ? null : `${verdict.error}${localCure(url, rules)}`;
 }
 
-/** Returns the end of a refusal that names the variable which allows a URL of the relay's own machine; "" for others. */
+/**
+ * Returns the last sentence of a refusal, which names the variable that would allow the URL, for a URL of the relay's
+ * own machine. Returns "" for any other URL.
+ */
 function localCure(text: string, { allowLocal }: UrlRules): string {
   const url = URL.parse(text);
   if (allowLocal || url === null || !isLoopback(url)) return "";
@@ -29,7 +32,7 @@ function localCure(text: string, { allowLocal }: UrlRules): string {
 }
 
 /**
- * Checks a `callback_url`; has the parameters of `refusalOf`.
+ * Checks a `callback_url`. The parameters are those of `refusalOf`.
  * @throws Problem `invalid_request` when the URL rules (https, no private address, …) forbid the URL.
  */
 export function requireAcceptable(...target: Parameters<typeof refusalOf>): void {

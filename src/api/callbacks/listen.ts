@@ -20,7 +20,7 @@ export const listen = route(
 /**
  * Connects a listener (a program that receives the callbacks of its account over a WebSocket) to the Durable Object
  * that holds the WebSockets of this account.
- * @throws Problem `not_found` when the relay takes no listeners or the caller has no account; `invalid_request` when
+ * @throws Problem `not_found` when the relay accepts no listeners or the caller has no account; `invalid_request` when
  * the request does not ask for a WebSocket; `unauthenticated` when the key was revoked a short time ago.
  */
 async function connectListener({

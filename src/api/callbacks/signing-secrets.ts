@@ -4,8 +4,8 @@ import { publicRoute, requireRuntime, routeOf } from "../http/route.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
 
 /**
- * Reads the secrets of the relay itself: those with which it signs what it sends, and those with which others sign
- * the events that they report.
+ * Reads the relay's own secrets: those with which it signs callbacks, and those with which upstreams sign the events
+ * that they report.
  */
 const readSigningSecrets = operation(
   "readSigningSecrets",

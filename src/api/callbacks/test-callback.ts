@@ -61,10 +61,10 @@ export const testAsAccount = operation(
 type Sender = Pick<Call<never, unknown, unknown>, "env" | "runtime" | "caller" | "origin">;
 
 /**
- * Finds the account whose secret signs a test callback. This is the account of the caller; an operator, who has none,
- * may choose an account.
+ * Finds the account whose secret signs a test callback: the caller's account or, for an operator, the account that the
+ * operator may have chosen.
  * @throws Problem `invalid_request` when there is no such account.
- * @returns null when an operator has chosen none, so that the relay's own secret signs.
+ * @returns null when an operator has chosen no account; the relay's own secret then signs.
  */
 export async function signingAccount(
   chosen: string,
@@ -80,8 +80,8 @@ export async function signingAccount(
 
 /**
  * Sends one sample callback, and returns its outcome and the request that was sent.
- * @param account account whose secret signs the callback. Null means that the relay's own secret signs it, as it
- * signs the callbacks of tasks without an account.
+ * @param account account whose secret signs the callback; null for the relay's own secret, which also signs the
+ * callbacks of tasks without an account.
  */
 async function sendTest(
   { env, runtime, caller, origin }: Sender,

@@ -14,7 +14,7 @@ import { NoQuery, operation } from "../operation.ts";
 import { signersOfMessage } from "./attempt-request.ts";
 import { requireCallback } from "./stored-callback.ts";
 
-/** Body of `POST /v1/tasks/{id}/verify`: a callback as the receiver's server got it. */
+/** Body of `POST /v1/tasks/{id}/verify`: a callback as a server has received it. */
 const ReceivedCallback = z.strictObject({
   headers: z.union([z.string(), z.record(z.string(), z.unknown())], "must be an object or a text"),
   body: z.string(),
@@ -46,9 +46,9 @@ export const verifyCallbackRoute = routeOf(
 );
 
 /**
- * Compares a callback that a server has received with what the relay sent. Returns whether its signature is valid,
- * and each fault with its cure.
+ * Compares a callback that a server has received with the one that the relay sent.
  * @param now time at which the server received the callback, in Unix milliseconds.
+ * @returns whether the signature is valid, and each fault with its cure.
  */
 export async function verdictOn(
   received: Received,

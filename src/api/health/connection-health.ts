@@ -10,21 +10,22 @@ import { PROVIDERS, SIMULATED_PROVIDERS } from "../../providers/registry.ts";
 import { callObject } from "../http/object-call.ts";
 
 /**
- * Time in milliseconds for which `/healthz` shows that a provider has refused an API key, or submissions because of the
- * balance. It is longer than any wait between two polls of a job, so that the refusal stays visible while polls go on.
+ * Time in milliseconds for which `/healthz` shows that a provider has refused the API key, or has refused submissions
+ * because the account there has no money left. It exceeds every wait between two polls of a job, so that the refusal
+ * stays visible while polls go on.
  */
 const REFUSAL_SHOWN_MS = 35 * MINUTE_MS;
 /**
- * Time in milliseconds for which `/healthz` shows an answer of a provider that the relay did not understand. It is
- * longer than one hour, because such an answer is stored at most once an hour.
+ * Time in milliseconds for which `/healthz` shows a provider's response that the relay did not understand. It exceeds
+ * one hour, because such a response is stored at most once an hour.
  */
 const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
 
 /**
- * Returns, for `/healthz`, each connection (a set of credentials for a provider) that has an API key or needs none, with its
- * faults. There are four faults: the provider has refused the key, or submissions because the account there has no money
- * left, within the last 35 minutes; no hooks come although they are expected; the relay did not understand an answer to one
- * of its polls within the last two hours.
+ * Returns, for `/healthz`, each connection (a set of credentials for a provider) that has an API key or needs none,
+ * with its present faults: within the last 35 minutes the provider has refused the key, or submissions because the
+ * account there has no money left; expected hooks do not come; or within the last two hours the relay did not
+ * understand the response to a poll.
  */
 export async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key !== null);
@@ -45,14 +46,17 @@ export async function connectionsOf({ connections }: Config, env: Env) {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Returns the time of a refusal in Unix seconds. Null for none, and for one that is not shown any more. */
+/**
+ * Returns the time of a refusal in Unix seconds.
+ * @returns null when there was no refusal, or when it is too long ago to be shown.
+ */
 function recent(at: number | null): number | null {
   return at !== null && Date.now() - at < REFUSAL_SHOWN_MS ? toSeconds(at) : null;
 }
 
 /**
- * Returns the last answer of a connection's provider that the relay did not understand. An answer older than two
- * hours is left out.
+ * Returns the last response of a connection's provider that the relay did not understand, unless it is older than two
+ * hours.
  */
 function unclearOf({ unclear }: Pick<ConnectionState, "unclear">) {
   if (unclear === null || Date.now() - unclear.at >= UNCLEAR_SHOWN_MS) return {};
@@ -60,22 +64,23 @@ function unclearOf({ unclear }: Pick<ConnectionState, "unclear">) {
   return { unclear: { at: toSeconds(at), status_code: statusCode, word } };
 }
 
-/** Entry of `/healthz` for a connection without an API key, or for a provider without a connection. */
+/** Entry of `/healthz` for a connection that has no API key, or for a provider that has no connection. */
 interface WithoutKey {
   readonly provider: string;
   /**
-   * Settings that the connection or provider needs, e.g. `FAL_KEY`; `[]` for a simulated provider that is switched
-   * on.
+   * Names of the settings that the connection or provider lacks, e.g. `FAL_KEY`; empty for a simulated provider that is
+   * switched on.
    */
   readonly needs: readonly string[];
-  /** True when tasks may name the connection, because their results can come by hooks or from a simulation. */
+  /**
+   * True when a task may be registered with the connection, because its result can come by hooks or from a simulation.
+   */
   readonly accepts_tasks: boolean;
 }
 
 /**
  * Returns, for `/healthz`, each connection that has no API key and each provider that has no connection, with the
- * settings that it needs. Together with the connections that have a key, these are all connections and providers that
- * the relay knows.
+ * settings that are missing. These, and the connections that have a key, are all that the relay knows.
  */
 export function withoutKey({ connections }: Config): Readonly<Record<string, WithoutKey>> {
   const names = [...PROVIDERS.keys(), ...SIMULATED_PROVIDERS.map(({ name }) => name)];

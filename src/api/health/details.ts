@@ -7,7 +7,7 @@ import { configurationOf } from "./settings.ts";
 
 export type HealthDetails = Awaited<ReturnType<typeof healthDetails>>;
 
-/** Returns the part of the answer of `/healthz` that only operators see. */
+/** Returns the part of the response of `/healthz` that only operators see. */
 export async function healthDetails(config: Config, env: Env) {
   const [connections, index] = await Promise.all([
     connectionsOf(config, env),
@@ -22,7 +22,7 @@ export async function healthDetails(config: Config, env: Env) {
   };
 }
 
-/** Reads the part of the answer of `/healthz` that only operators see. Only the console uses this operation. */
+/** Reads the part of the response of `/healthz` that only operators see. Only the console uses this operation. */
 export const readHealthDetails = operation(
   "readHealthDetails",
   { access: "statistics", query: NoQuery, body: NoBody },

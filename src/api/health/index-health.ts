@@ -13,13 +13,14 @@ import { withTimeout } from "../../lib/timeout.ts";
  */
 const KEEP_MS = 30 * SECOND_MS;
 
-/** State of the index as it was last read. Only operators may ask for it, so all callers may share it. */
+/** State of the index as it was last read. It is shared by all callers, because only operators may ask for it. */
 const recent = new EnvCache<Awaited<ReturnType<typeof viewOf>>>(() => KEEP_MS);
 
 /**
- * Returns the state of the index, for `/healthz`: whether its databases answer, when their tasks were last counted,
- * how late rows arrive, and the size of the largest database. The state is up to 30 seconds old. Reading it costs
- * less than 60 rows of each database. Null means that no index is bound.
+ * Returns the state of the index for `/healthz`: whether its databases answer, when their tasks were last counted, how
+ * late rows arrive, and the size of the largest database. The state is up to 30 seconds old, and reading it costs less
+ * than 60 rows of each database.
+ * @returns null when the relay has no index.
  */
 export async function indexStateOf(config: Config, env: Env) {
   const shards = shardsOf(env, config);

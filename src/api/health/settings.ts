@@ -5,7 +5,10 @@ import { RATE_LIMITS } from "../../config/rate-limits.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 
-/** Returns the configuration of the relay, for `/healthz`, with the names and in the units of the variables. */
+/**
+ * Returns the configuration of the relay, for `/healthz`, under the names and in the units of its environment
+ * variables.
+ */
 export function configurationOf(config: Config, env: Env) {
   return {
     ...settingsOf(config),
@@ -16,14 +19,14 @@ export function configurationOf(config: Config, env: Env) {
   };
 }
 
-/** Returns, for `/healthz`, whether the binding of each rate limit exists, by the name of the limit. */
+/** Returns, for `/healthz`, whether the binding of each rate limit exists, by the name of the rate limit. */
 function rateLimitsOf(env: Env) {
   return Object.fromEntries(RATE_LIMITS.map((name) => [name, env[name] !== undefined]));
 }
 
 /**
- * Returns the settings of the relay, for `/healthz`, with the names and in the units of the variables. Of secrets
- * only their number is shown.
+ * Returns the settings of the relay, for `/healthz`, under the names and in the units of their environment variables.
+ * Secrets are not shown, only how many there are.
  */
 function settingsOf(config: Config) {
   return {
@@ -57,7 +60,10 @@ function settingsOf(config: Config) {
   };
 }
 
-/** Returns, for `/healthz`, the settings of submissions. The offers have the form of the variable `OFFERS`. */
+/**
+ * Returns, for `/healthz`, the settings of submissions. The offers are in the form in which the variable `OFFERS` has
+ * them.
+ */
 function submitSettingsOf(config: Config) {
   return {
     MAX_SUBMIT_MB: config.maxSubmitBytes / 1024 / 1024,
@@ -83,8 +89,8 @@ function submitSettingsOf(config: Config) {
 }
 
 /**
- * Returns the settings of outputs, for `/healthz`. `OUTPUTS_URL` is the address that the links to outputs have, also
- * when the variable is not set and `PUBLIC_URL` is used.
+ * Returns the settings of outputs, for `/healthz`. `OUTPUTS_URL` is the address of links to outputs; when the variable
+ * is not set, it is that of `PUBLIC_URL`.
  */
 function outputSettingsOf(config: Config) {
   return {

@@ -15,9 +15,9 @@ import { TaskId } from "../http/fields.ts";
 import type { HookTarget } from "./hook-url.ts";
 
 /**
- * Converts a provider's hook to an event for the task. A hook that is not understood becomes an event too: its URL
- * belongs to this task alone, so it counts as a claim that the job has ended. A hook that names another task becomes no
- * event; the result is then the reason `other_task`.
+ * Converts a provider's hook to an event for the task. A hook that the relay does not understand becomes an event too,
+ * which counts as a claim that the job has ended, because only the upstream of this task knows the URL.
+ * @returns the reason `other_task` instead of an event when the hook names another task.
  */
 export function hookEvent(
   { adapter, connection, taskId, submissionId }: Omit<HookTarget, "hasCustomerKey">,
@@ -56,8 +56,8 @@ function contentOf(
 }
 
 /**
- * Returns the report of a hook. When the relay keeps outputs that an answer itself contains, these outputs are left
- * out, because they are fetched later from the answer to a poll.
+ * Returns what a hook reports. When the relay keeps copies of outputs that are inside a hook or response (e.g. base64),
+ * such outputs are left out here, because they are fetched later from the response to a poll.
  */
 function withoutKept(observation: Observation, { areInlineOutputsKept }: NewsRules): Observation {
   return areInlineOutputsKept === true ? { ...observation, inlineOutputs: [] } : observation;

@@ -20,8 +20,8 @@ export interface HookTarget extends HookToken {
 }
 
 /**
- * Members of the answer to a registration that the submit call to the provider must contain, so that the provider
- * sends its hook.
+ * Members of the response to a registration that the client must add to its submit call to the provider, so that the
+ * provider sends a hook.
  */
 export interface HookFields {
   readonly hook_url?: string;
@@ -30,8 +30,8 @@ export interface HookFields {
 }
 
 /**
- * Returns the members that the answer to a registration contains for the provider's hook, e.g. `hook_url`. The submit
- * call to the provider must contain them. Returns `{}` for a provider without hooks.
+ * Returns the members that the response to a registration has for the provider's hook, e.g. `hook_url`; `{}` for a
+ * provider without hooks. The client adds them to its submit call to the provider.
  * @param origin origin to which the registration was sent.
  * @throws Problem `not_configured` when the relay does not know its own address.
  */
@@ -52,7 +52,7 @@ export async function hookFields(
 
 /**
  * Returns the URL to which the provider of a connection sends its hooks about a task.
- * @param submission submission of the task to which the hooks belong.
+ * @param submission what the token in the URL states: the submission, and whether it uses a customer's key.
  * @param origin origin to which the request was sent.
  * @throws Problem `not_configured` when the relay does not know its own address.
  */
@@ -69,9 +69,9 @@ export async function hookUrl(
 }
 
 /**
- * Returns the origin with which hook URLs begin: `PUBLIC_URL`. When it is not set, returns the origin of the request,
- * but only if this is an address of this machine. Any other origin is not used, because it comes from the `Host`
- * header, which the caller chooses.
+ * Returns the origin with which hook URLs begin: that of `PUBLIC_URL` or, when this is not set, that of the request if
+ * it is an address of this machine. No other origin of a request is used, because it comes from the `Host` header,
+ * which the caller chooses.
  * @throws Problem `not_configured` when `PUBLIC_URL` is not set and the request has another origin.
  */
 function hookOrigin({ publicUrl }: Config, origin: string): string {
@@ -83,7 +83,7 @@ function hookOrigin({ publicUrl }: Config, origin: string): string {
 
 /**
  * Tells whether providers can reach the hook URLs of the relay. They cannot when `PUBLIC_URL` is an address of this
- * machine, and while it is not set, because every hook URL is such an address then.
+ * machine or is not set, because hook URLs then lead to this machine.
  */
 export function canHooksArrive({ config: { publicUrl } }: Runtime): boolean {
   return publicUrl !== null && !isLoopback(new URL(publicUrl));
@@ -93,8 +93,8 @@ export const HOOK_PATH = "/hooks/{provider}/{id}/{token}";
 export type HookParams = PathParams<typeof HOOK_PATH>;
 
 /**
- * Tells whether a hook URL of the relay belongs to a connection that is disabled. Hooks to this URL cannot be read at
- * present, so their senders are asked to repeat them.
+ * Tells whether a hook URL was made by the relay for a connection that is now disabled. Hooks to such a URL cannot be
+ * read at present, so their senders are asked to repeat them.
  */
 export async function isOfDisabledConnection(
   { provider: name, id, token }: HookParams,
@@ -107,8 +107,8 @@ export async function isOfDisabledConnection(
 }
 
 /**
- * Checks the token of a hook URL and returns the connection and the task to which the URL belongs. Calls no Durable
- * Object. Null means that the relay did not make the URL.
+ * Checks the token of a hook URL, without a call to a Durable Object.
+ * @returns the connection and the task to which the URL belongs; null when the relay did not make the URL.
  */
 export async function authenticateHookUrl(
   { provider: name, id, token }: HookParams,

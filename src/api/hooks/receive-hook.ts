@@ -25,7 +25,10 @@ import {
   isOfDisabledConnection,
 } from "./hook-url.ts";
 
-/** Longest wait in milliseconds until the task object has stored that a hook was refused. */
+/**
+ * Longest time in milliseconds that the response to a refused hook waits until the task's object has stored the
+ * refusal.
+ */
 const NOTE_TIMEOUT_MS = 2 * SECOND_MS;
 
 const hookRoute = publicRoute(
@@ -98,7 +101,7 @@ function badSignature(): Problem {
   });
 }
 
-/** Logs that a hook with a valid token was refused, and why. Stores the refusal and its reason with the task. */
+/** Logs that a hook with a valid token was refused, and why, and stores this with the task. */
 async function noteRefusal(
   { connection: { name: connection }, taskId }: HookTarget,
   reason: HookRefusal,
@@ -112,8 +115,8 @@ async function noteRefusal(
 }
 
 /**
- * Logs a request to a hook URL that the relay did not make. The line does not contain the token of the URL. It names
- * the connection and the task of the URL only when the connection is configured and the task id is well-formed.
+ * Logs a request to a hook URL that the relay did not make, without the token of the URL. The log line names the
+ * connection only when it is configured, and the task only when its id is well-formed.
  */
 function logBadToken({ provider, id }: HookParams, { config }: Runtime): void {
   const isKnown = config.connections.has(provider) && TaskId.safeParse(id).success;

@@ -1,13 +1,14 @@
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { contentToClient } from "./client-stream.ts";
 
-/** Returns an HTTP answer whose body is a value as JSON. */
+/** Returns an HTTP response whose body is a value as JSON. */
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return jsonText(JSON.stringify(value), status, headers);
 }
 
 /**
- * Returns an answer with a task. The task's Durable Object has written its JSON text, which is passed on unchanged.
+ * Returns the HTTP response with a task. The JSON text of the task was written by its Durable Object, and is passed on
+ * unchanged.
  */
 export function taskAnswer(
   task: TaskReply,

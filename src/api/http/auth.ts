@@ -19,16 +19,17 @@ export type Access = Permission | "anyone";
 
 const UNKNOWN_KEY = "The key is unknown or revoked.";
 
-/** Identifies the operator by the API key of a request. Null means that the request has no valid operator key. */
+/** Identifies the operator by the API key of a request. @returns null when the request has no valid operator key. */
 export async function operatorOf(headers: Headers, runtime: Runtime): Promise<KeyHolder | null> {
   const given = bearerOf(headers);
   return given === null ? null : await operatorOfKey(given, runtime);
 }
 
 /**
- * Identifies the holder of an API key; null when nobody has this key.
+ * Identifies the holder of an API key.
  * @param headers headers of the request with the key; one of them has the IP address of the sender.
  * @throws Problem `rate_limited` when too many credentials from this address have failed.
+ * @returns null when nobody has this key.
  */
 export async function holderOfKey(
   key: string,
@@ -45,8 +46,8 @@ export async function holderOfKey(
 }
 
 /**
- * Tells whether a text is an operator key, or an API key that the relay has generated for an account, also a revoked one.
- * Keys of accounts that were imported by their hash are not recognised.
+ * Tells whether a text is an operator key, or an API key that the relay has generated for an account (even if it is
+ * revoked by now). Account keys that were imported by their hash are not recognised.
  */
 export async function isKeyOfRelay(
   text: string,
@@ -66,7 +67,7 @@ interface Credentials {
   readonly headers: Headers;
   /** Reads the body of the request, which a signature covers. */
   readonly body: () => Promise<Uint8Array<ArrayBuffer>>;
-  /** Caller of a request without a credential. Null means that such a request is refused. */
+  /** Caller to assume for a request without a credential. Null when such a request is to be refused. */
   readonly callerWithoutKey: KeyHolder | null;
 }
 
@@ -101,9 +102,9 @@ export async function authenticate(
 }
 
 /**
- * Checks that the API key of a request is still a key of the account that calls. An answer that takes long needs this
- * check, because the key may be revoked meanwhile. An isolate looks the key up at most once a minute. Operator keys
- * are not checked, because they cannot change while an isolate runs.
+ * Checks that the account of the caller still has the API key of the request. A response that takes long needs this
+ * check, because the key may be revoked in the meantime. An isolate looks up the key at most once a minute. Operator
+ * keys are not checked, because they cannot change while an isolate runs.
  * @throws Problem `unauthenticated` when the account no longer has the key.
  */
 export async function requireValidKey(caller: Caller, headers: Headers, env: Env): Promise<void> {
@@ -114,8 +115,8 @@ export async function requireValidKey(caller: Caller, headers: Headers, env: Env
 }
 
 /**
- * Tells whether one of the secrets for events signed the body of a request. When the body cannot be read, its
- * signature cannot be checked, so the request is counted as one with a wrong credential.
+ * Tells whether the body of a request is signed with one of the secrets for events. A request whose body cannot be read
+ * counts as one with a wrong credential, because its signature cannot be checked.
  */
 async function isSignedEvent(
   headers: Headers,
@@ -131,12 +132,12 @@ async function isSignedEvent(
   }
 }
 
-/** Tells whether a request has a signature in place of an API key. */
+/** Tells whether a request has a signature instead of an API key. */
 function isSigned(headers: Headers): boolean {
   return headers.has("webhook-signature") && !headers.has("Authorization");
 }
 
-/** Returns a text that says which credentials a request needs, for the refusal of a request without any. */
+/** Returns a sentence that says which credentials a request needs, for the refusal of a request that has none. */
 function requirementOf(permission: Permission): string {
   if (permission === "report") {
     return "An operator key or a Standard Webhooks signature is required.";

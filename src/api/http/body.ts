@@ -22,8 +22,8 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 export type BodyReader = () => Promise<Uint8Array<ArrayBuffer>>;
 
 /**
- * Returns a function that reads the body of a request. Further calls of the function return the same bytes. See
- * `receiveBody` for its errors.
+ * Returns a function that reads the body of a request at its first call; further calls return the same bytes. The
+ * errors are those of `receiveBody`.
  */
 export function bodyReader(request: Request, maxBytes: number): BodyReader {
   let read: ReturnType<BodyReader> | null = null;
@@ -34,19 +34,21 @@ export function bodyReader(request: Request, maxBytes: number): BodyReader {
     ));
 }
 
-/** Largest number of bytes of a body, and the sentence in the error that states this limit. */
+/**
+ * The limit on the size of a request's body: a number of bytes, and the sentence with which a larger body is refused.
+ */
 export interface BodyLimit {
   readonly bytes: number;
   readonly detail: string;
 }
 
 /**
- * Reads a body that a client sends. Every route reads bodies by this function, so that no request waits for a client
- * that has stopped sending.
+ * Reads a body that a client sends. Every route uses this function, so that no request waits for a client that has
+ * stopped sending.
  * @param read function that reads the body. It reads at most one byte more than the limit, and ends when its signal
  * aborts.
- * @throws Problem `payload_too_large` when the body is declared to have, or has, more bytes than the limit;
- * `body_timeout` when it has not arrived in time; `invalid_json` when the connection ends in the middle of it.
+ * @throws Problem `payload_too_large` when the body has, or is declared to have, more bytes than the limit;
+ * `body_timeout` when it has not arrived in time; `invalid_json` when the connection ends before the end of the body.
  */
 export async function receiveBody(
   headers: Headers,
@@ -76,9 +78,10 @@ export function bodyTimeout(detail: string): Problem {
 }
 
 /**
- * Parses the JSON body of a request. Texts stay as they were sent: schemas refuse or mend those that are not well formed.
- * @throws Problem `invalid_json` when the body is not JSON in UTF-8; `invalid_request` when it is nested
- * deeper than 64 levels.
+ * Parses the JSON body of a request. Texts in it are not changed; those that are not well-formed Unicode are later
+ * refused or repaired by schemas.
+ * @throws Problem `invalid_request` when the JSON is nested deeper than 64 levels; `invalid_json` when the body is not
+ * JSON in UTF-8.
  */
 export function readJson(body: Uint8Array): JsonValue {
   const text = utf8(body);
@@ -131,14 +134,15 @@ function utf8(bytes: Uint8Array): string | null {
 
 /**
  * Returns the problem for a body that is not JSON.
- * @param message reason, as the rest of a sentence that begins with "The body".
+ * @param detail sentence about the fault, for the caller.
+ * @param message reason that completes a sentence beginning with "The body".
  */
 export function invalidJson(detail: string, message = "must be JSON"): Problem {
   return new Problem("invalid_json", { detail, issues: [{ path: "", message }] });
 }
 
 /**
- * Returns the reason why a text is not JSON, as the rest of a sentence that begins with "The body". It never quotes the
+ * Returns why a text is not JSON, as words that complete a sentence beginning with "The body". It never quotes the
  * text, which may contain a secret.
  */
 function faultIn(text: string): string {
@@ -149,7 +153,8 @@ function faultIn(text: string): string {
 }
 
 /**
- * Returns the place of the first fault in a text that is not JSON, counted from 1; undefined when V8 does not name it.
+ * Returns the position of the first fault in a text that is not JSON, counted from 1; undefined when the JavaScript
+ * engine does not state it.
  */
 function faultAt(text: string): number | undefined {
   try {

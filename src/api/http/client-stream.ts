@@ -1,58 +1,56 @@
 import { MINUTE_MS } from "../../core/time.ts";
 import { bytesOf } from "../../security/encoding.ts";
 
-/** Longest time in milliseconds for which a client may leave a piece of an answer unread. */
+/** Longest time in milliseconds for which a client may leave a piece of a response unread. */
 export const MAX_UNREAD_MS = MINUTE_MS;
 /**
- * Time in milliseconds after which an answer that is held in memory as a whole gets no further piece. Without this
- * limit, a client that reads each piece late could keep the answer in memory for hours.
+ * Time in milliseconds after which no further piece is sent of a response that is held in memory as a whole. Without
+ * this limit, a client that reads each piece slowly could keep the response in memory for hours.
  */
 export const MAX_READ_MS = 5 * MINUTE_MS;
 /**
- * Longest time in milliseconds for which an answer is held in memory until its client has read it: `MAX_READ_MS`, and
- * the time in which the last piece and the end of the answer may still be unread.
+ * Longest time in milliseconds for which a response is held in memory until its client has read it: `MAX_READ_MS`, plus
+ * the time for which the last piece and the end of the response may be left unread.
  */
 export const MAX_SENT_MS = MAX_READ_MS + 2 * MAX_UNREAD_MS;
 /**
- * Size in bytes of the pieces in which a long answer is sent. It is small, so that even a client that reads slowly
- * reads each piece in time. An answer of at most this size is given to the platform as a whole, which costs less.
+ * Size in bytes of the pieces in which a long response is sent. It is small, so that even a slow client reads each
+ * piece in time. A response of at most this size is given to the platform as a whole, which costs less.
  */
 const PIECE_BYTES = 64 * 1024;
 
-/** Function that returns the next piece of an answer, or null when the answer is complete. */
+/** Function that returns the next piece of a response, or null when there is none left. */
 export type NextPiece = () => Promise<Uint8Array | null>;
 
-/** An answer that is sent to a client piece by piece. */
+/** A response that is sent to a client piece by piece. */
 interface PiecedAnswer {
   readonly next: NextPiece;
   /**
-   * Number of bytes of all pieces together. The answer fails when the pieces have fewer or more bytes, so that the
-   * client can tell that it is not complete. Null for a stream of unknown length.
+   * Number of bytes of all pieces together. When the pieces have fewer or more bytes, sending the response fails, so
+   * that the client can tell that it is not complete. Null for a stream whose length is not known in advance.
    */
   readonly bytes: number | null;
   /**
-   * Function that is called once, at the end of the answer. It gets null when the answer was sent, otherwise an error:
-   * that of `next`, or one which says that the client has gone away or has left a piece unread for a minute.
+   * Function that is called once, at the end of the response. Its argument is null when everything was sent, and
+   * otherwise the error: that of `next`, or one saying that the client has gone away or has left a piece unread for a
+   * minute.
    */
   readonly onEnd: (error: unknown) => void;
 }
 
-/**
- * The body of an answer, and a promise that is fulfilled when the answer has ended, whether it was sent completely or
- * not.
- */
+/** The body of a response, with a promise that is fulfilled when the sending has ended, completely or not. */
 export interface SentBody {
   readonly body: ReadableStream<Uint8Array>;
   /**
-   * Promise that is fulfilled when the answer has ended. It must be passed to `waitUntil` if something is to be done at
-   * the end of the answer, because otherwise the platform runs no further code when the client goes away.
+   * Promise that is fulfilled when the sending has ended. It must be passed to `waitUntil` if code is to run after the
+   * end, because otherwise the platform runs no further code when the client goes away.
    */
   readonly ended: Promise<void>;
 }
 
 /**
- * Returns an answer as a stream, which ends when the client leaves a piece unread for a minute. Every answer that may
- * be long is sent by this function, so that no memory is held for a client that does not read.
+ * Returns the body of a response as a stream, which ends when the client leaves a piece unread for a minute. Every
+ * response that may be long is sent by this function, so that no memory is held for a client that does not read.
  */
 export function streamToClient({ next, bytes, onEnd }: PiecedAnswer): SentBody {
   const { readable, writable } =
@@ -84,10 +82,7 @@ async function sendPieces(
   }
 }
 
-/**
- * Waits until a client has read a piece of an answer.
- * @throws Error when that takes longer than a minute.
- */
+/** Waits until a client has read a piece of a response. @throws Error when this takes longer than a minute. */
 async function inTime(read: Promise<void>): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(unreadError()), MAX_UNREAD_MS);
@@ -99,7 +94,7 @@ async function inTime(read: Promise<void>): Promise<void> {
 }
 
 /**
- * Returns the body of an answer that is in memory as a whole. The body ends incomplete when the client has not read it
+ * Returns the body of a response that is in memory as a whole. The body is broken off when the client has not read it
  * within five minutes.
  * @param onEnd called once, when the body has ended.
  */
@@ -118,8 +113,8 @@ export function bytesToClient(content: Uint8Array, onEnd: () => void): SentBody 
 }
 
 /**
- * Returns a text, or bytes, as the body of an answer. When it is longer than one piece, it becomes a stream that ends
- * if the client does not read it.
+ * Returns a text, or bytes, as the body of a response. If it is longer than one piece, it becomes a stream, which ends
+ * when the client does not read it.
  */
 export function contentToClient<Content extends string | Uint8Array<ArrayBuffer>>(
   content: Content,

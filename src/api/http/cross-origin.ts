@@ -2,8 +2,8 @@ import { problemFrom } from "./internal-error.ts";
 import { Problem } from "./problem.ts";
 
 /**
- * Header that lets pages of all sites read an answer. Only routes that ignore cookies send it, so that a page gets
- * nothing that its own author could not ask for.
+ * Header that lets pages of all sites read a response. Only routes that ignore cookies send it, so that a page learns
+ * nothing that its author could not request without a browser.
  */
 export const FOR_ANY_ORIGIN = { "Access-Control-Allow-Origin": "*" } as const;
 
@@ -24,9 +24,10 @@ export function preflight(methods: readonly string[], allowedHeaders: string): R
 }
 
 /**
- * Waits for an answer, and returns it.
- * @throws Problem with which the answer has failed, with these headers added, e.g. those that let pages of other sites
- * read it.
+ * Waits for a response, and returns it.
+ * @param headers headers that are added to the Problem when the response fails, e.g. those that let pages of other
+ * sites read it.
+ * @throws Problem with these headers, when the response has failed with a Problem.
  */
 export async function orProblemWith<T>(
   headers: Readonly<Record<string, string>>,

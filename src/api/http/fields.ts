@@ -6,8 +6,8 @@ export const NOT_WELL_FORMED = "must not contain a lone surrogate or U+0000";
 const MAX_TIME_S = 99_999_999_999;
 
 /**
- * Schema of a task id: any 8-4-4-4-12 hex string. It is converted to lower case, because ids that differ only in case
- * mean the same task.
+ * Schema of a task id: any hex string of the form 8-4-4-4-12. It is converted to lower case, because ids that differ
+ * only in case are the same id.
  */
 export const TaskId = z.guid().check(z.toLowerCase());
 
@@ -36,7 +36,7 @@ export const Model = text(1, MAX_MODEL_CHARS);
 export const ReportedModel = ReportedText.check(z.minLength(1), z.maxLength(MAX_MODEL_CHARS));
 
 /**
- * Schema of a time in Unix seconds. Its maximum is below every present time in milliseconds, so that a time in
+ * Schema of a time in Unix seconds. Its maximum is less than the present time in milliseconds, so that a time given in
  * milliseconds is refused.
  */
 export const TimeS = z.int().check(z.minimum(0), z.maximum(MAX_TIME_S, "must be Unix seconds"));
@@ -45,8 +45,8 @@ export const TimeS = z.int().check(z.minimum(0), z.maximum(MAX_TIME_S, "must be 
 export const JsonField = z.custom<JsonObject>(isObject, "must be an object");
 
 /**
- * Schema of a field whose value must be a JSON object. Texts and names in it that are not well-formed Unicode are
- * repaired.
+ * Schema of a field whose value must be a JSON object. Texts and member names in the object that are not well-formed
+ * Unicode are repaired.
  */
 export const MendedJsonField = JsonField.check(z.overwrite(wellFormedMembers));
 
@@ -54,20 +54,20 @@ export const MendedJsonField = JsonField.check(z.overwrite(wellFormedMembers));
 export const NoFields = z.strictObject({});
 
 /**
- * Schema of a list of 1 to `max` items. The number of items is checked before the items, because checking and
- * reporting each item of a long list would take seconds.
+ * Returns the schema of a list of 1 to `max` items. The number of items is checked before the items themselves, because
+ * checking each item of a very long list would take seconds.
  */
 export function listOf<S extends z.ZodMiniType>(item: S, max: number) {
   const counted = z.array(z.unknown()).check(z.minLength(1), z.maxLength(max));
   return z.pipe(counted, z.array(item));
 }
 
-/** Returns the schema of an optional field. An absent field and `null` are both read as null. */
+/** Returns the schema of a field that may be absent or null, and is null in either case. */
 export function optional<S extends z.ZodMiniType>(schema: S) {
   return withDefault(schema, null);
 }
 
-/** Returns the schema of an optional field. An absent field and `null` are both read as `fallback`. */
+/** Returns the schema of a field that may be absent or null, and has the value `fallback` in either case. */
 export function withDefault<S extends z.ZodMiniType, const D>(schema: S, fallback: D) {
   return z.pipe(
     z.nullish(schema),

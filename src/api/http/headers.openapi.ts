@@ -4,9 +4,7 @@ interface Header {
   readonly example: string;
 }
 
-/**
- * Headers that only some answers have, each with a description and an example for the description of the API.
- */
+/** Headers that only some responses have, each with a description and an example for the description of the API. */
 export const ANSWER_HEADERS = {
   "Access-Control-Allow-Origin": {
     description:
@@ -71,7 +69,7 @@ export const ANSWER_HEADERS = {
 
 export type AnswerHeader = keyof typeof ANSWER_HEADERS;
 
-/** Headers that every answer has, each with a description and an example for the description of the API. */
+/** Headers that every response has, each with a description and an example for the description of the API. */
 export const COMMON_HEADERS = {
   "X-Request-Id": {
     description: "Id of the request, which the log lines of the relay name too.",

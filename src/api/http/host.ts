@@ -1,16 +1,16 @@
 import { invalidRequest } from "./problem.ts";
 
 /**
- * Pattern of an acceptable `Host` header. It excludes the characters that end the host in a URL and those that a URL
- * drops. The length is limited to that of the longest name with a port, because parsing a long international name
- * takes quadratic time.
+ * Pattern of an acceptable `Host` header. It excludes characters that would end the host in a URL and characters that
+ * URLs drop. The length is limited to that of the longest host name with a port, because parsing a long international
+ * name takes quadratic time.
  */
 const HOST = /^[^\s/?#@\\]{1,260}$/;
 
 /**
- * Returns the URL of a request, after a check of the `Host` header, from which the platform builds it.
- * @throws Problem `invalid_request` when the header is not a host. The URL then cannot be parsed, or has another path
- * than the one that the client sent.
+ * Returns the URL of a request after checking the `Host` header, from which the platform builds the URL.
+ * @throws Problem `invalid_request` when the header is not a host, because the URL then cannot be parsed, or has
+ * another path than the client has sent.
  */
 export function requireUrl(request: Request): URL {
   const url = urlOf(request);

@@ -2,8 +2,8 @@ import { errorFields, log } from "../../lib/log.ts";
 import { Problem } from "./problem.ts";
 
 /**
- * Returns an error as the problem with which the API answers. An error that is not a `Problem` is a bug of the relay:
- * it is logged with its stack, and the problem is `internal_error`, which does not contain the text of the error.
+ * Converts any error to the problem with which the API answers. An error that is not a `Problem` is a bug of the relay:
+ * it is logged with its stack, and becomes the problem `internal_error`, which does not contain the error's text.
  */
 export function problemFrom(error: unknown): Problem {
   if (error instanceof Problem) return error;

@@ -1,8 +1,8 @@
 import type * as z from "zod/mini";
 
 /**
- * Returns the message for a validation issue of zod. It is worded to follow the name of the field, e.g. "must be a
- * string". Undefined leaves the message that the schema itself has set.
+ * Returns the message for a validation issue of zod, worded to follow the name of the field, e.g. "must be a string".
+ * @returns undefined to keep the message that the schema itself has set.
  */
 export function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === "invalid_type") {

@@ -40,10 +40,10 @@ const owners = isolateCache<KeyOwner>();
 const unknownHashes = isolateCache<true>();
 
 /**
- * Returns the owner of an API key. A key that the relay has generated names its account, and contains a MAC that
- * proves its origin; it is looked up in the key list of that account. Any other key is looked up in one of 16 objects
- * that serve all accounts, so that guessed keys create no objects. Before this second kind of lookup the key counts
- * as a failed credential of the sender, which limits the number of guesses.
+ * Returns the owner of an API key. A key that the relay has generated names its account and contains a MAC (a proof
+ * that the relay has made it); it is looked up in that account's list of keys. Any other key is looked up in one of 16
+ * objects that serve all accounts, so that guessed keys create no objects. Before such a lookup, the key counts as a
+ * failed credential of its sender, which limits the number of guesses.
  * @param macKeys keys that make and check the MACs in generated API keys.
  * @param headers headers of the request; one of them has the IP address of the sender.
  * @throws Problem `rate_limited` when too many credentials from this address have failed.
@@ -72,8 +72,8 @@ export async function ownerOfKey(
 }
 
 /**
- * Returns the owner of an API key that is given by its hash. A session of the console stores only the hash of the
- * key. Null means that the account no longer has the key.
+ * Returns the owner of an API key, given the hash of the key, which is all that a session of the console stores.
+ * @returns null when the account no longer has the key.
  */
 export async function ownerOfHash(
   env: Env,
@@ -118,8 +118,8 @@ async function findListed(
 }
 
 /**
- * Looks up the owner of an API key that was imported, or that contains a MAC (part of a generated key) that none of
- * the configured secrets has made.
+ * Looks up the owner of an API key that was imported, or whose MAC (the proof in a generated key) none of the
+ * configured secrets has made.
  */
 async function findClaim(env: Env, hash: string, today: number): Promise<KeyOwner | null> {
   const use = await callObject(() => claimObject(env, hash).useKeyHash(hash, today));
@@ -130,8 +130,8 @@ async function findClaim(env: Env, hash: string, today: number): Promise<KeyOwne
 }
 
 /**
- * Stores in the account's list of keys that a key was used on this day. When storing fails, the list does not show
- * this use.
+ * Stores in the account's list of keys that a key was used on this day. When storing fails, the list does not show this
+ * use of the key.
  */
 async function noteUse(env: Env, accountId: string, hash: string, today: number): Promise<void> {
   const call = async () => await profileObject(env, accountId).useListedKey(hash, today);

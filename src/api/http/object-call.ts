@@ -4,14 +4,14 @@ import { Problem } from "./problem.ts";
 
 const RETRY_AFTER_S = "2";
 /**
- * Seconds after which a caller is to repeat a request for something that an earlier build has stored. The request
- * succeeds only after an operator has acted.
+ * Seconds after which a caller is asked to repeat a request about something that an earlier build has stored. The
+ * request cannot succeed before an operator has acted.
  */
 const RETRY_AFTER_DEPLOYMENT_S = "60";
 
 /**
- * Error for a failed call to a Durable Object when the failure is none of the known ones of the platform. The cause
- * is most likely a bug of the relay.
+ * Error for a failed call to a Durable Object whose failure is not one of the platform's known failures. The cause is
+ * most likely a bug of the relay.
  */
 export class UnknownObjectError extends Error {
   override readonly name = "UnknownObjectError";
@@ -19,8 +19,8 @@ export class UnknownObjectError extends Error {
 
 /**
  * Calls a Durable Object, and converts a failure of the platform to a problem.
- * @throws Problem `unavailable` when the platform fails, or when the Worker and the object run different releases and
- * one does not understand the other; `stored_by_earlier_build` when a build before 1.0.0 has stored the record.
+ * @throws Problem `unavailable` when the platform fails, or when the Worker and the object run different releases that
+ * do not understand each other; `stored_by_earlier_build` when a build before 1.0.0 has stored the object's record.
  */
 export async function callObject<T>(call: () => Promise<T>): Promise<T> {
   try {
@@ -39,7 +39,7 @@ export const UNREACHABLE = "The relay could not reach its own storage.";
 
 /**
  * Returns the problem `unavailable`, which asks the caller to try again.
- * @param reason cause of the failure, e.g. `free_plan_quota`. Only the log shows it.
+ * @param reason cause of the failure, e.g. `free_plan_quota`, which is logged and not shown to the caller.
  */
 export function unavailable(detail: string, reason: string | null = null): Problem {
   return new Problem("unavailable", {
@@ -51,7 +51,7 @@ export function unavailable(detail: string, reason: string | null = null): Probl
 
 /**
  * Returns the problem `stored_by_earlier_build`, which tells the operator to deploy under another name.
- * @param what names what a build before 1.0.0 has stored, e.g. `this task`.
+ * @param what words for what a build before 1.0.0 has stored, e.g. `this task`.
  */
 export function storedByEarlierBuild(what: string): Problem {
   return new Problem("stored_by_earlier_build", {
@@ -62,7 +62,7 @@ export function storedByEarlierBuild(what: string): Problem {
 }
 
 /**
- * Returns the problem `unavailable` for an answer of a Durable Object that this release does not know, because the
+ * Returns the problem `unavailable` for a result of a Durable Object that this release does not know, because the
  * object runs another release.
  */
 export function unknownAnswer(_answer: never): Problem {

@@ -38,8 +38,8 @@ const TEXTS: readonly (readonly [text: string, failure: string])[] = [
 ];
 
 /**
- * Returns a name for the log of a failure of the platform, or of an object that runs another release. Null means any
- * other error, which is a bug.
+ * Returns a name, for the log, of a failure of the platform or of an object that runs another release.
+ * @returns null for any other error, which is a bug.
  */
 export function platformFailureOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;

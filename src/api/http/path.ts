@@ -20,8 +20,8 @@ export function honoPath(path: string): string {
 }
 
 /**
- * Returns a function that checks that all parameters of a path are present, and returns them with a type that has
- * each name. The function throws when a parameter is missing, which is a bug in the routing.
+ * Returns a function that takes the parameters of a request's path, checks that none is missing, and returns them with
+ * a type that has their names. It throws an error when a parameter is missing, which is a bug in the routing.
  */
 export function paramsReader<Path extends string>(
   path: Path,

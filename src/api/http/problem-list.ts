@@ -3,7 +3,7 @@ interface ProblemType {
   readonly title: string;
 }
 
-/** All problems (RFC 9457) with which the relay refuses requests, by code. There are no other codes. */
+/** All problems (RFC 9457) with which the relay refuses requests, by their codes. */
 export const PROBLEMS = {
   invalid_json: {
     status: 400,

@@ -29,7 +29,7 @@ export const ProblemSchema = named(
   "A refused request (RFC 9457). It has changed nothing.",
 );
 
-/** Returns the codes of all problems with which a route may answer, in the order of the list of problems. */
+/** Returns the codes of all problems with which a route may answer, in the order of `PROBLEMS`. */
 export function problemsOf(
   { access, body, path }: Route,
   { problems: own }: Pick<RouteDescription, "problems">,

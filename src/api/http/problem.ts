@@ -3,8 +3,8 @@ import { contentToClient } from "./client-stream.ts";
 import { type ProblemCode, PROBLEMS } from "./problem-list.ts";
 
 /**
- * A fault in a request. `path` says where: it is a JSON Pointer (RFC 6901) into the body, or `/Name` for a header or
- * a query parameter.
+ * A fault in a request. `path` says where it is: a JSON Pointer (RFC 6901) into the body, or `/Name` for a header or
+ * query parameter of this name.
  */
 export interface Issue {
   readonly path: string;
@@ -16,16 +16,14 @@ export interface ProblemDetails {
   readonly issues?: readonly Issue[];
   /** Further members of the problem's JSON body, e.g. a balance. */
   readonly members?: Readonly<Record<string, number | string>>;
-  /** JSON text of the task whose present state conflicts with the request. The answer contains it. */
+  /** JSON text of the task whose present state conflicts with the request. It becomes a part of the response. */
   readonly taskJson?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /**
-   * Cause of the refusal for the log; the answer does not contain it. Null and absent both mean that there is none.
-   */
+  /** Cause of the refusal for the log, which is not part of the response. Null and absent mean that there is none. */
   readonly reason?: string | null;
 }
 
-/** Largest number of invalid fields that one answer `invalid_request` lists. */
+/** Largest number of invalid fields that one response with the code `invalid_request` lists. */
 const MAX_ISSUES = 20;
 
 /** Error with which the API refuses a request; `src/app.ts` turns it into the HTTP response. */
@@ -43,7 +41,7 @@ export class Problem extends Error {
 
 /**
  * Returns the problem `invalid_request`. Its member `issues` has the first 20 faults, and `more_issues` the number of
- * further faults. The limit keeps an answer from being much larger than its request.
+ * the others. The limit keeps the response from being much larger than the request.
  */
 export function invalidRequest(issues: readonly Issue[]): Problem {
   const more = issues.length - MAX_ISSUES;
@@ -55,8 +53,8 @@ export function invalidRequest(issues: readonly Issue[]): Problem {
 }
 
 /**
- * Returns the problem `unknown_task`. Unknown ids, malformed ids and ids of another account's tasks all get the same
- * problem, so that a caller cannot learn which tasks exist.
+ * Returns the problem `unknown_task`. It is the same for unknown ids, malformed ids and ids of another account's tasks,
+ * so that a caller cannot learn which tasks exist.
  */
 export function unknownTask(): Problem {
   return new Problem("unknown_task", { detail: "There is no task with this id." });
@@ -67,7 +65,7 @@ export function unknownAccount(): Problem {
 }
 
 /**
- * Returns a problem (RFC 9457) as the answer to a request.
+ * Returns the HTTP response with a problem (RFC 9457).
  * @param origin origin of the relay, for the link to `/docs/errors`, which explains every code.
  */
 export function problemResponse(problem: Problem, origin: string): Response {
@@ -81,8 +79,8 @@ export function problemResponse(problem: Problem, origin: string): Response {
 }
 
 /**
- * Returns the members of a problem in an answer. The member `task` is missing, because the task is available only as
- * JSON text (`taskJson`).
+ * Returns the members that the JSON of a problem has in a response. The member `task` is added elsewhere, because the
+ * task is available only as JSON text (`taskJson`).
  */
 export function problemMembers({ code, details }: Problem, origin: string) {
   const { status, title } = PROBLEMS[code];
@@ -92,7 +90,8 @@ export function problemMembers({ code, details }: Problem, origin: string) {
 }
 
 /**
- * Returns the log line of a refused request. @param request members of the line that say which request was refused.
+ * Returns the log line of a refused request.
+ * @param request members of the line that tell which request was refused.
  */
 export function refusalLine(
   { code, details }: Problem,

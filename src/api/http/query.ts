@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { jsonPointer, validate } from "./body.ts";
 import { invalidRequest } from "./problem.ts";
 
-/** Schema of a query whose parameters are all ignored. */
+/** Schema of a query that may have any parameters, which are all ignored. */
 export const AnyQuery = z.object({});
 
 /** Schema of an optional parameter that is `true` or `false`; false when it is absent. */
@@ -11,18 +11,21 @@ export const Flag = z.pipe(
   z.transform((value) => value === "true"),
 );
 
-/** Number of entries on one page of a list: `fallback` when the parameter `limit` is absent, `max` at most. */
+/**
+ * Limits of a list's parameter `limit`: `fallback` is the number of entries on a page when it is absent, `max` the
+ * largest number that it may set.
+ */
 interface PageLimits {
   readonly fallback: number;
   readonly max: number;
 }
 
-/** Schema of the parameter `limit` of a list, which is the largest number of entries on a page. */
+/** Returns the schema of a list's parameter `limit`, which sets the largest number of entries on a page. */
 export function pageLimit({ fallback, max }: PageLimits) {
   return z._default(wholeNumber(1, max, `must be a whole number from 1 to ${max}`), fallback);
 }
 
-/** Schema of a whole number that is written in decimal digits, from `min` to `max`, both included. */
+/** Returns the schema of a whole number from `min` to `max` (both included) that is written in decimal digits. */
 export function wholeNumber(min: number, max: number, message: string) {
   const params = { message, abort: true };
   return z

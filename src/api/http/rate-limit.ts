@@ -9,27 +9,28 @@ import { withinTime } from "../../lib/timeout.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
 import { Problem } from "./problem.ts";
 
-/** Rate limits that a route can declare. They count the requests of an account. */
+/** The rate limits that a route can name. They count the requests of each account. */
 export type AccountLimit = Exclude<RateLimitName, "LIMIT_LINKS" | "LIMIT_REFUSALS">;
 
 /**
- * Longest wait in seconds until a refused request is allowed again. It equals the `period` of the bindings in
- * wrangler.toml, because a binding does not tell when its present period ends.
+ * Seconds after which a refused request may be repeated. This is the whole `period` of the bindings in wrangler.toml,
+ * because a binding does not tell when its present period ends.
  */
 const RETRY_AFTER_S = 60;
 
 /**
- * Longest time in milliseconds that a request waits for the answer of a rate limit. Normally the answer comes at
- * once, because the limit counts in the memory of the same location.
+ * Longest time in milliseconds that a request waits for the decision of a rate limit. Normally it comes at once,
+ * because rate limits count in the memory of the same location.
  */
 const TIMEOUT_MS = SECOND_MS / 2;
 
-/** Name under which requests are counted together when the address of their sender is not known. */
+/** Name under which all requests whose sender's address is unknown are counted together. */
 const NO_ADDRESS = "unknown";
 
 /**
- * Subjects about which this isolate has logged a line within the last minute: a limit with the account or address
- * that reached it, or a limit that gave no answer. About each subject at most one line a minute is logged.
+ * Subjects about which this isolate has logged a line within the last minute, so that it logs at most one a minute for
+ * each. A subject is a rate limit together with the account or address that has reached it, or a rate limit that did
+ * not respond.
  */
 const recentLines = isolateCache<true>();
 
@@ -44,9 +45,9 @@ export async function countRequest(limit: AccountLimit, caller: Caller, env: Env
 }
 
 /**
- * Counts a logout of an account, and tells whether `LIMIT_LISTS` still permits it. Logouts are counted separately
- * from other requests. Otherwise somebody with a copied session cookie could use up the limit, so that the owner
- * could not end the session.
+ * Counts a logout of an account, and tells whether `LIMIT_LISTS` still permits it. Logouts have a count of their own,
+ * because otherwise somebody with a copied session cookie could use up the limit, so that the owner of the session
+ * could not end it.
  */
 export function isLogoutPermitted(account: string, env: Env): Promise<boolean> {
   // An account id contains no slash.
@@ -54,9 +55,9 @@ export function isLogoutPermitted(account: string, env: Env): Promise<boolean> {
 }
 
 /**
- * Counts a request of an account, and tells whether the limit still permits it. A request that is not permitted is
+ * Counts a request of an account, and tells whether the rate limit still permits it. A request that is not permitted is
  * logged.
- * @param key name under which the limit counts the request.
+ * @param key name under which the rate limit counts the request.
  */
 async function isPermitted(
   limit: AccountLimit,
@@ -70,10 +71,9 @@ async function isPermitted(
 }
 
 /**
- * Counts a failed credential against the limit of the sender's IP address. An API key without a valid MAC (the proof
- * that the relay has made the key) is counted before it is looked up in a Durable Object. Guesses beyond the limit
- * are thus refused without a call to an object. When the limit is reached, the log names the address, at most once a
- * minute.
+ * Counts a failed credential for the IP address of its sender. An API key without a valid MAC (the proof that the relay
+ * has made the key) is counted before it is looked up in a Durable Object, so that guesses beyond the limit are refused
+ * without a call to an object. When the limit is reached, the log names the address, at most once a minute.
  * @throws Problem `rate_limited` when too many credentials from this address have failed.
  */
 export async function countFailedCredential(headers: Headers, env: Env): Promise<void> {
@@ -86,16 +86,17 @@ export async function countFailedCredential(headers: Headers, env: Env): Promise
 }
 
 /**
- * Counts a request with a valid status token. Each task and IP address of a sender has a count of its own.
- * @throws Problem `rate_limited` when too many requests with this link came from this address.
+ * Counts a request with a valid status token, for the token's task and the IP address of the sender together.
+ * @throws Problem `rate_limited` when too many requests with this task's link came from this address.
  */
 export async function countLinkRequest(id: string, headers: Headers, env: Env): Promise<void> {
   await countLink(id, "this status link", id, headers, env);
 }
 
 /**
- * Counts a request with a valid link to an output. All outputs of one task are counted together, because a player
- * requests a video part by part, and apart from the task's status link.
+ * Counts a request with a valid link to an output, for the output's task and the IP address of the sender together. All
+ * outputs of a task share one count, because a player requests a video part by part; the task's status link has
+ * another.
  * @throws Problem `rate_limited` when too many requests for outputs of this task came from this address.
  */
 export async function countOutputRequest(id: string, headers: Headers, env: Env): Promise<void> {
@@ -122,8 +123,9 @@ async function countLink(
 }
 
 /**
- * Counts one request under a key, e.g. the id of an account or an IP address, and tells whether the limit still
- * permits it. Everything is permitted when the binding of the limit is missing, fails or does not answer in time.
+ * Counts one request under a key, e.g. the id of an account or an IP address, and tells whether the rate limit still
+ * permits it. Every request is permitted when the binding of the rate limit is missing, fails or does not respond in
+ * time.
  */
 async function isWithin(limit: RateLimitName, key: string, env: Env): Promise<boolean> {
   const binding = env[limit];
@@ -147,14 +149,14 @@ function logOnceAMinute(subject: string, line: LogLine, level: "info" | "warn" =
 }
 
 /**
- * Seconds after which a client is to repeat a request that was refused because too many others of its kind were under
- * way.
+ * Seconds after which a client is asked to repeat a request that was refused because too many requests of the same kind
+ * were under way.
  */
 const RETRY_AFTER_OTHERS_S = 2;
 
 /**
- * Returns the problem for a request that is refused because the largest permitted number of requests of its kind are
- * under way, e.g. of the same account or for the same output.
+ * Returns the problem for a request that is refused because as many similar requests as permitted are under way, e.g.
+ * of the same account or for the same output.
  */
 export function tooManyAtOnce(detail: string): Problem {
   const headers = { "Retry-After": String(RETRY_AFTER_OTHERS_S) };

@@ -3,29 +3,29 @@ import type { AnswerHeader, RequestHeader } from "./headers.openapi.ts";
 import type { ProblemCode } from "./problem-list.ts";
 
 /**
- * Group of users for whom a route is: clients, who submit tasks; operators, who run the relay; or upstreams, which do
- * the jobs.
+ * Group of users for whom a route exists: clients, who submit tasks; operators, who run the relay; or upstreams, which
+ * do the jobs.
  */
 export type Audience = "client" | "operator" | "upstream";
 
-/** The body of an answer in one media type, with an example. */
+/** The body of a response in one media type, with an example. */
 export interface Content {
   readonly schema: z.ZodMiniType;
   readonly example: unknown;
 }
 
-/** Description of an answer of a route. Problems (errors in the format of RFC 9457) are described elsewhere. */
+/** Description of a response of a route. Problems (errors in the format of RFC 9457) are described elsewhere. */
 export interface Answer {
   readonly description: string;
-  /** Bodies of the answer, by media type; empty for an answer without a body. */
+  /** Bodies of the response, by media type; empty for a response without a body. */
   readonly content: Readonly<Record<string, Content>>;
   /**
-   * Headers that this answer has besides those of every answer. The value states whether the answer always has the
-   * header.
+   * Headers that this response has in addition to those of every response. The value states whether the response always
+   * has the header.
    */
   readonly headers: Readonly<Partial<Record<AnswerHeader, Presence>>>;
   /**
-   * Body of the answer to a caller who shows a status token (the token in the status link of a task) instead of a key.
+   * Body of the response to a request with a status token (the token in the status link of a task) instead of a key.
    * Absent when it is the same as for a key.
    */
   readonly forStatusToken?: Content;
@@ -53,34 +53,34 @@ interface RequestDescription {
   readonly passedBody?: string;
 }
 
-/** Description of the answers of an upstream that the relay passes on to its caller, in any format. */
+/** Description of an upstream's responses, in any format, that the relay passes on to its caller. */
 export interface PassedAnswer {
   readonly description: string;
   readonly example: unknown;
 }
 
-/** Description of a route, which only documents and tests read and the running relay does not. */
+/** Description of a route. It is used by documents and tests, and not by the running relay. */
 export interface RouteDescription {
   readonly audience: Audience;
   readonly summary: string;
   /** Details about the route that the summary does not contain. Absent when there are none. */
   readonly details?: string;
   readonly request?: RequestDescription;
-  /** The answers by HTTP status, without the problems (errors in the format of RFC 9457). */
+  /** The responses by HTTP status, without the problems (errors in the format of RFC 9457). */
   readonly answers: Readonly<Record<number, Answer>>;
   /**
-   * Description of the answers of an upstream that the route passes on with the header `Relay-Task-Id`, whatever their
-   * status and body; absent for a route that passes none on.
+   * Description of the upstream's responses that the route passes on with the header `Relay-Task-Id`, whatever their
+   * status and body. Absent for a route that passes on none.
    */
   readonly passedAnswer?: PassedAnswer;
   /**
-   * Codes of the problems with which this route may answer, besides those that follow from its access, its
-   * path and whether it takes a body (`problemsOf`).
+   * Codes of the problems with which this route may answer, apart from those that `problemsOf` adds because of its
+   * access, its path and whether it takes a body.
    */
   readonly problems: readonly ProblemCode[];
 }
 
-/** Describes an answer with a JSON body. */
+/** Returns the description of a response with a JSON body. */
 export function jsonAnswer<S extends z.ZodMiniType>(
   description: string,
   schema: S,
@@ -90,7 +90,7 @@ export function jsonAnswer<S extends z.ZodMiniType>(
   return { description, content: { "application/json": { schema, example } }, headers };
 }
 
-/** Describes an answer without a body. */
+/** Returns the description of a response without a body. */
 export function emptyAnswer(description: string, headers: Answer["headers"] = {}): Answer {
   return { description, content: {}, headers };
 }

@@ -25,12 +25,12 @@ import { Problem } from "./problem.ts";
 import { textsIn } from "./query.ts";
 
 /**
- * A route of the HTTP API: a method, a path, what its requests need, and their handler. Its description for readers
- * stands beside it, in the file that ends in `.openapi.ts`. Hono only finds the route. Its own types for handlers are
- * not used, because paths and bodies would have to be declared a second time in them.
+ * A route of the HTTP API: a method, a path, requirements on its requests, and their handler. The file with the same
+ * name and the ending `.openapi.ts` describes it for readers. Hono only finds the route; its own types for handlers are
+ * not used, because paths and bodies would have to be declared again in them.
  */
 export interface Route<Id extends string = string> {
-  /** Name of the operation, under which its description and generated clients have it. */
+  /** Name of the operation, under which API descriptions and generated clients know the route. */
   readonly id: Id;
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Path of the route, with parameters in braces, e.g. `{id}` for a task and `{account}` for an account. */
@@ -39,16 +39,16 @@ export interface Route<Id extends string = string> {
   /** Rate limit that counts the requests of accounts to this route. Absent when the requests are not counted. */
   readonly rateLimit?: AccountLimit;
   /**
-   * States that the route accepts a status token (the token in the status link of a task) in place of a key. Absent for
-   * other routes.
+   * True for a route that accepts a status token (the token in the status link of a task) instead of a key. Absent for
+   * any other route.
    */
   readonly takesStatusToken?: true;
   /**
-   * Headers that requests of pages of other sites may have (CORS), separated by commas. Absent for a route that such pages
-   * may not call.
+   * Headers that requests of other sites' pages may have (CORS), separated by commas. Absent for a route that such
+   * pages may not call.
    */
   readonly crossOriginHeaders?: string;
-  /** Schema of the query. Null means that the route is public and ignores its query. */
+  /** Schema of the query. Null for a public route that ignores its query. */
   readonly query: z.ZodMiniObject | null;
   readonly body: z.ZodMiniType | null;
   readonly handle: (call: RouteRequest<Params>) => Promise<Response>;
@@ -68,7 +68,7 @@ export interface RouteRequest<P> {
   readonly env: Env;
   readonly url: URL;
   readonly params: P;
-  /** Caller of a request without a credential. Null means that such a request is refused. */
+  /** Caller to assume for a request without a credential. Null when such a request is to be refused. */
   readonly callerWithoutKey: KeyHolder | null;
   /**
    * Reads the body of a request that the relay makes itself when the isolate starts (src/rehearsal.ts). Absent for the
@@ -78,7 +78,8 @@ export interface RouteRequest<P> {
 }
 
 /**
- * A request whose operation has been performed, with the identified caller. The route makes its response from these.
+ * A request whose operation has been performed, with the caller who was identified. The route makes its response from
+ * it.
  */
 interface PerformedRequest<P = unknown> extends RouteRequest<P> {
   readonly runtime: Runtime;
@@ -124,9 +125,9 @@ export function publicRoute<Id extends string, Path extends string>(
 
 /**
  * Declares the route of an operation, for callers with a key or a signature. An empty body is read as `{}`.
- * @param answer returns the HTTP response for the result of the operation.
- * @param parameters reads the parameters of a request. The default takes those of the query, under the names that the
- * operation uses.
+ * @param answer makes the HTTP response from the result of the operation.
+ * @param parameters reads the parameters of a request. By default they are taken from the query, under the names that
+ * the operation uses.
  */
 export function routeOf<
   Id extends string,
@@ -175,7 +176,7 @@ export function routeOf<
   };
 }
 
-/** Describes parameters that the query contains under the names of the operation. */
+/** Returns how parameters are read that the query contains under the names of the operation. */
 function inQuery(schema: z.ZodMiniObject): Parameters {
   return { schema, read: (url) => textsIn(schema, url) };
 }
@@ -190,7 +191,7 @@ function jsonIn(bytes: Uint8Array): unknown {
 }
 
 /**
- * A call that has passed all checks, together with its HTTP request. The handler of the route returns the response
+ * A call that has passed all checks, together with its HTTP request. The handler of the route makes the response
  * itself.
  */
 export interface CheckedRequest<Param extends string, Query>
@@ -205,8 +206,8 @@ type Handler<Path extends string, Query> = (
 ) => Promise<Response>;
 
 /**
- * Declares a route without parameters in its query, for something that exists only over HTTP, e.g. an answer that is
- * a stream.
+ * Declares a route whose query has no parameters, for something that exists only over HTTP, e.g. a response that is a
+ * stream.
  */
 export function route<Id extends string, const Path extends string>(
   wire: ProtectedWire<Id, Path>,
@@ -216,7 +217,7 @@ export function route<Id extends string, const Path extends string>(
 }
 
 /**
- * Declares a route with parameters in its query, for something that exists only over HTTP, e.g. an answer that is a
+ * Declares a route whose query has parameters, for something that exists only over HTTP, e.g. a response that is a
  * stream.
  */
 export function queryRoute<
@@ -256,7 +257,7 @@ export function requireRuntime(env: Env): Runtime {
 
 /**
  * Returns a copy of a route that answers 503 (`unavailable`) instead of 500 when a Durable Object throws an unknown
- * error. Upstreams repeat a request after 503, while some do not after 500.
+ * error. Upstreams repeat a request after a 503, but some do not after a 500.
  */
 export function repeatable<R extends Route>(declared: R): R {
   const handle: Route["handle"] = async (call) => {

@@ -1,4 +1,4 @@
-/** Headers of every answer that restrict what browsers do with it. */
+/** Headers of every response that restrict what browsers do with it. */
 export const SECURITY_HEADERS = Object.entries({
   "Strict-Transport-Security": "max-age=15552000; includeSubDomains",
   "X-Content-Type-Options": "nosniff",
@@ -6,9 +6,9 @@ export const SECURITY_HEADERS = Object.entries({
 });
 
 /**
- * Further headers of answers that browsers show as a page or save as a file: all answers of the console, outputs and
- * exports. JSON answers of the API do not have them, because these headers would restrict nothing there. Together with
- * `SECURITY_HEADERS`, `Referrer-Policy` and `Cross-Origin-Resource-Policy` they are the headers that Hono's middleware
+ * Further headers of responses that browsers show as a page or save as a file: all responses of the console, outputs
+ * and exports. JSON responses of the API do not have them, because there they would restrict nothing. These headers,
+ * `SECURITY_HEADERS`, `Referrer-Policy` and `Cross-Origin-Resource-Policy` are all headers that Hono's middleware
  * `secureHeaders` sets.
  */
 export const DOCUMENT_HEADERS = {
@@ -21,9 +21,9 @@ export const DOCUMENT_HEADERS = {
 } as const;
 
 /**
- * Headers that every answer gets unless the answer sets them itself. Browsers and proxies must not store an answer,
- * because two users may share a browser cache. Pages of other sites must not embed it; only outputs may be. The
- * referrer policy is not `no-referrer`: with it, a browser would not send the origin of the page with the forms of the
+ * Headers that every response gets unless it sets them itself. Browsers and proxies must not store a response, because
+ * two users may share a browser cache. Pages of other sites must not embed it, unless it is an output. The referrer
+ * policy is not `no-referrer`, because a browser would then leave out the page's origin when it sends a form of the
  * console.
  */
 export const DEFAULT_HEADERS = Object.entries({

@@ -1,4 +1,7 @@
-/** What the calls of clients about jobs that they have submitted have in common, whatever they ask for. */
+/**
+ * Parts that all calls of clients about jobs that they have submitted have in common, whether they read or cancel the
+ * job or read its output.
+ */
 import type { Env } from "../../env.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import type { JobQuestion } from "../../objects/task/job-reply.ts";
@@ -14,18 +17,21 @@ import { readCustomerKey } from "../submit/customer-credential.ts";
 import { requireConnection } from "../submit/submit-place.ts";
 import type { UpstreamCall } from "../submit/upstream-call.ts";
 
-/** An upstream's answer to a call about a job, or one of the relay in the upstream's form, for the caller. */
+/**
+ * Response to a call about a job, for the caller: the upstream's own, or one of the relay in the form of the
+ * upstream's.
+ */
 export interface PassedAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Null for an answer without a body. */
+  /** Body of the response. Null when it has none. */
   readonly bytes: Uint8Array<ArrayBuffer> | null;
 }
 
-/** Call of an operation about a job, or of an upload. */
+/** Call of an operation about a job, or of the operation that uploads a file. */
 export type CallAboutJob = Call<"connection", object, UpstreamCall>;
 
-/** The connection of a call about a job, and how its provider takes such calls. */
+/** The connection to which a call about a job goes, with its provider and the provider's adapter for such calls. */
 export interface JobPlace {
   readonly connection: Connection;
   readonly provider: UpstreamProvider;
@@ -36,8 +42,9 @@ const READ_TASK =
   "The relay asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.";
 
 /**
- * Returns the connection of a call, and how its provider takes calls about jobs.
- * @throws Problem `not_found` when there is no such connection, or it takes none; `not_configured` when it is disabled.
+ * Returns the connection to which a call about a job goes, with the provider's adapter for such calls.
+ * @throws Problem `not_found` when there is no such connection, or its provider has no such calls; `not_configured`
+ * when the connection is disabled.
  */
 export function requireJobPlace({ caller, params, runtime }: CallAboutJob): JobPlace {
   const isOperator = accountOf(caller) === null;
@@ -50,7 +57,10 @@ export function requireJobPlace({ caller, params, runtime }: CallAboutJob): JobP
   return { connection, provider, adapter };
 }
 
-/** Returns the id of the task to which a job belongs. Null for a job that was not submitted through the relay. */
+/**
+ * Returns the id of the task to which a job belongs.
+ * @returns null when the job was not submitted through the relay.
+ */
 export async function taskOfJob(
   { name }: Connection,
   jobId: string,
@@ -59,7 +69,10 @@ export async function taskOfJob(
   return await callObject<string | null>(() => jobObject(env, name, jobId).task());
 }
 
-/** Returns what the task's object is told about a call: the job, and the caller's own key of the upstream. */
+/**
+ * Returns what the task's object must know of a call about a job: which job it is, and the key of the upstream that the
+ * caller has sent, if any.
+ */
 export function questionOf(
   { connection: { name }, provider }: JobPlace,
   { headers, keyOwner }: UpstreamCall,
@@ -70,7 +83,7 @@ export function questionOf(
   return { connection: name, jobId, endpoint, target, ownKey };
 }
 
-/** Returns the answer to a call that the relay does not serve, which says what it serves. */
+/** Returns the response to a call about a job that the relay does not support. It lists the supported calls. */
 export function notServed({ adapter }: JobPlace): PassedAnswer {
   const calls = servedCalls(adapter);
   const served =
@@ -80,12 +93,12 @@ export function notServed({ adapter }: JobPlace): PassedAnswer {
   return errorAnswer(adapter, 404, `${served} ${READ_TASK}`);
 }
 
-/** Returns the answer about a job that the caller has not submitted through the relay. */
+/** Returns the response to a call about a job that was not submitted through the relay by this caller. */
 export function unknownJob({ adapter }: JobPlace): PassedAnswer {
   return errorAnswer(adapter, 404, "No job with this id was submitted through the relay.");
 }
 
-/** Returns an error that the relay itself reports, in the form of the upstream's errors. */
+/** Returns the response with an error of the relay itself, in the form that the upstream's errors have. */
 export function errorAnswer(
   { errorBody }: JobCallAdapter,
   status: number,

@@ -21,11 +21,11 @@ import {
 import { readNow } from "./read-job.ts";
 
 /**
- * What has become of an order to cancel a job:
- * - `done`: the job is canceled, or the upstream has taken the order.
+ * What a request to cancel a job has led to:
+ * - `done`: the job is canceled, or the upstream has accepted the cancellation.
  * - `ended`: the job had ended before.
- * - `refused`: the upstream does not cancel the job, or the account may not have it canceled.
- * - `unknown`: the upstream has not answered yet, or its answer was not understood.
+ * - `refused`: the upstream cannot cancel the job, or the account may not cancel it.
+ * - `unknown`: the upstream has not responded yet, or its response was not understood.
  */
 type CancelEnd = "done" | "ended" | "refused" | "unknown";
 
@@ -36,8 +36,9 @@ const MESSAGES: Readonly<Record<Exclude<CancelEnd, "done">, string>> = {
 };
 
 /**
- * Cancels a job as the upstream's own API cancels it, for the operator and for the account that has submitted it. The task
- * is canceled as by `cancelTask`, so its price returns once, and the answer is the one that the upstream documents.
+ * Cancels a job in response to a call of the upstream's own API, for the operator or the account that has submitted the
+ * job. The task is canceled as by `cancelTask`, so that its price is returned once, and the caller gets the response
+ * that the upstream documents for such a call.
  */
 export const cancelJob = operation(
   "cancelJob",
@@ -73,8 +74,8 @@ function isUnknown(applied: Applied): boolean {
 }
 
 /**
- * Returns what has become of an order, for which it waits a short time.
- * @throws Problem when the task's object has refused the order for another reason than the state of the job.
+ * Returns what a request to cancel a job has led to, after waiting a short time for the upstream.
+ * @throws Problem when the task's object has refused the request for any reason except the state of the job.
  */
 async function endOf(applied: Applied, reading: Reading): Promise<CancelEnd> {
   if (applied.kind === "refused") {
@@ -86,7 +87,10 @@ async function endOf(applied: Applied, reading: Reading): Promise<CancelEnd> {
   return endOfTask(task.isTerminal ? task : await cancellationKnown(reading));
 }
 
-/** A repeated order about a task that was canceled is `done` too: a client repeats a call whose answer it has lost. */
+/**
+ * Returns what a request to cancel has led to, from the state of its task. It is `done` even when an earlier request
+ * has canceled the task, because a client repeats a call whose response it has lost.
+ */
 function endOfTask({ isTerminal, cancellation }: TaskReply): CancelEnd {
   if (cancellation === "confirmed" || cancellation === "not_sent") return "done";
   if (isTerminal || cancellation === "ended") return "ended";

@@ -8,16 +8,21 @@ import { Problem } from "../http/problem.ts";
 import { type PassedAnswer, responseOf } from "./asked-job.ts";
 import type { AnswerStream, JobRead } from "./read-job.ts";
 
-/** Longest time that a stream lasts, in milliseconds. */
+/** Longest time in milliseconds that a stream of a job's states lasts. */
 const MAX_STREAM_MS = HOUR_MS;
-/** Longest silence of a stream in milliseconds, because proxies close connections that are silent for longer. */
+/**
+ * Longest time in milliseconds without data on a stream, because proxies close connections that are silent for longer.
+ */
 const MAX_SILENCE_MS = 15 * SECOND_MS;
-/** Part of the age of a stream for which it waits between two reads, so that one that lasts an hour makes few. */
+/**
+ * Pause between two reads of a job for a stream, as a fraction of the stream's age, so that a stream that lasts an hour
+ * makes few reads.
+ */
 const WAIT_PART = 1 / 30;
 
 /**
- * Returns the response to a call that reads a job: the upstream's answer, or the stream of its answers that the call asks
- * for, where the job can be read.
+ * Returns the response to a call that reads a job: the upstream's response or, if the call asks for a stream and the
+ * job can be read, a stream of such responses.
  * @param again reads the job once more.
  */
 export function jobResponse(
@@ -36,9 +41,9 @@ export function jobResponse(
 }
 
 /**
- * Yields the pieces of a stream: an event for each answer that differs from the one before, and comments that break a
- * silence.
- * @param gone aborts when the client has gone.
+ * Yields the pieces of a stream of a job's states: an event for each upstream response that differs from the one
+ * before, and comments that end a silence.
+ * @param gone aborts when the client has gone away.
  */
 async function* eventsOf(
   first: PassedAnswer,
@@ -64,13 +69,13 @@ async function* eventsOf(
   }
 }
 
-/** Returns the event with a text, each line of which stands in a line of its own. */
+/** Returns a text as a server-sent event, in which each line of the text is a line of its own. */
 function eventOf(text: string): Bytes {
   const lines = text.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`);
   return bytesOf(`${lines.join("")}\n`);
 }
 
-/** Waits this many milliseconds, or until the client has gone. */
+/** Waits for this many milliseconds, or until the client has gone away. */
 async function untilGone(ms: number, gone: AbortSignal): Promise<void> {
   await withDeadline(
     ms,
@@ -84,8 +89,8 @@ async function untilGone(ms: number, gone: AbortSignal): Promise<void> {
 }
 
 /**
- * Reads the job again. A read that fails for a while is an answer that changes nothing. Null when the stream must end,
- * because the job is gone or its reader may not read it any more.
+ * Reads the job again for a stream. A read that fails temporarily gives a response that changes nothing.
+ * @returns null when the stream must end, because the job no longer exists or its reader may no longer read it.
  */
 async function nextOf(again: () => Promise<PassedAnswer>): Promise<PassedAnswer | null> {
   try {

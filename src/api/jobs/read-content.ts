@@ -33,7 +33,7 @@ import {
 
 type FoundOutput = Extract<JobOutput, { readonly kind: "output" }>;
 
-/** The output that a call asks for: number and path of the call at the upstream. */
+/** The output that a call asks for: its task, its number, and the path of the call at the upstream. */
 interface Wanted {
   readonly taskId: string;
   readonly number: number;
@@ -41,9 +41,9 @@ interface Wanted {
 }
 
 /**
- * Answers with an output of a job where the upstream's own API does, for the operator and for the account that has
- * submitted the job: with the relay's copy, with a redirect to a link that everybody can open, or with what the upstream
- * sends for the key with which the job was submitted.
+ * Sends an output of a job in response to a call of the upstream's own API, to the operator or the account that has
+ * submitted the job. The output is the relay's copy, a redirect to a link that everybody can open, or what the upstream
+ * sends when asked with the key with which the job was submitted.
  */
 export const readContent = operation(
   "readContent",
@@ -99,7 +99,10 @@ function linkedOutput({ taskId, number }: Wanted, { recordedAt, source }: FoundO
   return { taskId, number, recordedAt, extension: extensionOf(source) };
 }
 
-/** Sends an output: that of a link of the relay, or what the upstream has. It counts as a request with a link does. */
+/**
+ * Sends an output in the same way as the relay's link to it does or, if there is no such link, from the upstream. It
+ * counts under the same rate limit as a request with a link.
+ */
 async function sent(
   call: CallAboutJob,
   place: JobPlace,
@@ -126,8 +129,9 @@ async function sent(
 }
 
 /**
- * Passes on what the upstream sends for its own call, with the key with which the job was submitted. The link in the result
- * is not asked with a key, because it is not known who has reported it.
+ * Passes on what the upstream sends for this call of its own API, requested with the key with which the job was
+ * submitted. The link in the task's result is not requested with the key, because it is not known who has reported that
+ * link.
  */
 async function fromUpstream(
   { body, env, origin, runtime }: CallAboutJob,
@@ -148,7 +152,7 @@ async function fromUpstream(
   return await streamSource(body, output, source, env.startup.waitUntil);
 }
 
-/** Returns an answer; a problem on the way to it is answered in the upstream's own form. */
+/** Waits for a response. A problem that is thrown instead becomes a response in the form of the upstream's errors. */
 async function inForm(place: JobPlace, answer: Promise<Response>): Promise<Response> {
   try {
     return await answer;

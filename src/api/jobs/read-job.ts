@@ -26,31 +26,31 @@ import {
 } from "./asked-job.ts";
 import { submitBaseOf, withRelayLinks } from "./relay-links.ts";
 
-/** Result of a call that reads a job. */
+/** Result of a call that reads a job: the response and, if the call asks for one, a stream. */
 export interface JobRead {
   readonly answer: PassedAnswer;
-  /** The stream that the call asks for, with the answer as its first event. Null for a call that asks for none. */
+  /** The stream that the call asks for, with the response as its first event. Null when the call asks for none. */
   readonly stream: AnswerStream | null;
 }
 
-/** A stream of answers about a job. */
+/** A stream of the upstream's responses about a job. */
 export interface AnswerStream extends Pick<JobStream, "isLast"> {
-  /** Least time in milliseconds between two requests to the upstream about one job. */
+  /** Shortest time in milliseconds between two requests to the upstream about the same job. */
   readonly gapMs: number;
 }
 
-/** Largest body of an upstream's answer about a job that an isolate keeps in memory, in bytes. */
+/** Largest body in bytes of an upstream's response about a job that an isolate keeps in memory. */
 const MAX_KEPT_BYTES = 16_384;
 const MAX_KEPT = 500;
 /**
- * Answers about jobs that this isolate has passed on within the last second, by connection, call and caller. They save
- * many readers of one job the calls to the object of its task.
+ * Responses about jobs that this isolate has passed on within the last second, by connection, call and caller. Thanks
+ * to them, many readers of one job cause few calls to the Durable Object of its task.
  */
 const recent = isolateCache<PassedAnswer>(MAX_KEPT, SECOND_MS);
 
 /**
- * Returns the upstream's answer to a call of its own API that reads a job, for the operator and for the account that
- * has submitted the job. The upstream is asked at most once in the time that it demands between two polls of a job.
+ * Returns the upstream's response to a call of its own API that reads a job, for the operator or the account that has
+ * submitted the job. The upstream is asked at most once within the time that it demands between two polls of a job.
  */
 export const readJob = operation(
   "readJob",
@@ -80,12 +80,15 @@ export const readJob = operation(
   },
 );
 
-/** Returns the key of an answer among the recent ones: each caller sees its own. */
+/**
+ * Returns the key of a response in the cache of recent responses. It contains the caller, so that each sees only its
+ * own.
+ */
 function keyOf({ caller, params }: CallAboutJob, target: string): string {
   return `${params.connection}\n${target}\n${caller.kind}:${accountOf(caller) ?? ""}`;
 }
 
-/** Reads a job without regard to the answers that this isolate has passed on before. */
+/** Reads a job without using responses that this isolate has recently passed on. */
 export async function readNow(
   call: CallAboutJob,
   place: JobPlace,
@@ -142,9 +145,9 @@ function errorOf(
 }
 
 /**
- * Returns the texts that an answer must not show to the caller. For every caller this is the customer's key of the
- * call. For an account it is also the tokens of the task's hook URL, with which the account could report a result
- * itself, and the secrets of the connection.
+ * Returns the texts that a response must not show to the caller: the customer's key in the call and, when the caller is
+ * an account, also the secrets of the connection and the tokens of the task's hook URL, with which the account could
+ * report a result itself.
  */
 async function secretsOf(
   { submissionId, hasCustomerKey }: Extract<JobReply, { readonly kind: "answer" }>,

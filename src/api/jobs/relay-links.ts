@@ -5,9 +5,9 @@ import { NO_ORIGIN } from "../http/link-origin.ts";
 import { editBody, scanBody } from "../submit/json-body.ts";
 
 /**
- * Returns the base URL that sends calls to a connection through the relay. Null when the relay does not know its own
- * address.
+ * Returns the base URL under which calls to a connection go through the relay.
  * @param origin origin to which the request was sent.
+ * @returns null when the relay does not know its own address.
  */
 export function submitBaseOf(
   { name }: Connection,
@@ -19,9 +19,9 @@ export function submitBaseOf(
 }
 
 /**
- * Returns the body of an upstream's answer after replacing its links to calls about jobs by links to the relay, so that
- * an SDK that follows them does not send the relay's key to the upstream. All other bytes stay the same.
- * @param submitBase base URL of the calls through the relay; null when it is not known, so that nothing changes.
+ * Returns the body of an upstream's response in which links for calls about jobs lead to the relay instead, so that an
+ * SDK that follows them does not send the relay's key to the upstream. All other bytes stay the same.
+ * @param submitBase base URL of calls through the relay; null when it is not known, so that the body stays unchanged.
  */
 export function withRelayLinks(
   bytes: Uint8Array<ArrayBuffer>,
@@ -47,9 +47,9 @@ export function withRelayLinks(
 }
 
 /**
- * Returns path and query of the call about a job to which a link leads, relative to the base URL. The host of the link
- * does not matter, because some upstreams answer with links to the host of a region. Null for a link to anything other
- * than a call about a job.
+ * Returns the path and query, relative to the base URL, of the call about a job to which a link leads. The host of the
+ * link is ignored, because some upstreams return links to a regional host.
+ * @returns null when the link leads to anything else.
  */
 function targetOf(link: unknown, adapter: JobCallAdapter, baseUrl: string): string | null {
   const url = typeof link === "string" ? URL.parse(link, isPath(link) ? baseUrl : undefined) : null;

@@ -23,15 +23,18 @@ import {
   requireJobPlace,
 } from "./asked-job.ts";
 
-/** Largest body of an upload: the platform takes no larger one from a client on its usual plans. */
+/**
+ * Largest body of an upload in MB, which is also the most that the platform accepts from a client on its usual plans.
+ */
 const MAX_UPLOAD_MB = 100;
 const MAX_UPLOAD_BYTES = MAX_UPLOAD_MB * 1024 * 1024;
-/** Longest time in milliseconds for an upload and its answer: 100 MB need less at 1.5 Mbit/s. */
+/** Longest time in milliseconds for an upload with its response. At 1.5 Mbit/s, 100 MB take less. */
 const MAX_UPLOAD_MS = 10 * MINUTE_MS;
 
 /**
- * Passes a file, which a client uploads for a later job, on to the upstream, for operators, and for accounts to which an
- * offer with `uploads` is made. The file is passed on as it comes and never held. No task is made, and nothing is charged.
+ * Passes a file that a client uploads for a later job on to the upstream, for operators, and for accounts that have an
+ * offer with `uploads`. The file is passed on while it arrives, and never held as a whole. No task is created, and
+ * nothing is charged.
  */
 export const uploadFile = operation(
   "uploadFile",
@@ -75,7 +78,11 @@ function baseOf({ adapter, connection: { baseUrl }, provider }: JobPlace): strin
   return uploadOrigin !== undefined && isProviders ? uploadOrigin : baseUrl;
 }
 
-/** @throws Problem `not_offered` for an account to which no upload with this owner of the key is offered. */
+/**
+ * Checks that an account may upload.
+ * @throws Problem `not_offered` when the connection has no offer with `uploads` for jobs with this owner of the key
+ * (the connection or the customer).
+ */
 function requireOffered(
   { body: { keyOwner }, caller, runtime: { config } }: CallAboutJob,
   { connection: { name } }: JobPlace,
@@ -90,8 +97,10 @@ function requireOffered(
 }
 
 /**
- * Returns the number of bytes of a body, which its sender must state: the upstream is told it before the first byte.
- * @throws Problem `length_required`; `payload_too_large`; `invalid_request` for a packed body.
+ * Returns the number of bytes of an upload, which the client must state, because the upstream has to know it before the
+ * first byte.
+ * @throws Problem `length_required` when it is not stated; `payload_too_large` when it exceeds the limit;
+ * `invalid_request` when the body is compressed.
  */
 function requireLength(headers: Headers): number {
   if (headers.has("Content-Encoding")) {
@@ -109,9 +118,9 @@ function requireLength(headers: Headers): number {
 }
 
 /**
- * Passes a body on as it comes.
- * @returns the upstream's answer; null when there is none in time.
- * @throws Problem when the client does not send the body to its end.
+ * Passes the body of an upload on to the upstream while it arrives.
+ * @returns the upstream's response; null when there is none in time.
+ * @throws Problem when the client does not send the whole body.
  */
 async function passedOn(
   body: ReadableStream<Uint8Array> | null,
@@ -133,7 +142,8 @@ async function passedOn(
 }
 
 /**
- * Ends a call when the client's body is at fault, and after all of it was sent when the upstream has not answered in time.
+ * Ends the request to the upstream when the client's body is faulty, or when the upstream has not responded within the
+ * time that is allowed after the whole body was sent.
  */
 async function endInTime(
   sending: Promise<Problem | null>,
@@ -147,8 +157,8 @@ async function endInTime(
 }
 
 /**
- * Sends a client's body piece by piece, so that only one is held.
- * @returns what is at fault with the body; null when all of it was sent, and when the upstream takes no more.
+ * Sends a client's body to the upstream piece by piece, so that only one piece is in memory.
+ * @returns the fault of the body; null when the whole body was sent, or the upstream accepts no more of it.
  */
 async function sendPieces(
   body: ReadableStream<Uint8Array> | null,
@@ -180,7 +190,10 @@ async function sendPieces(
   return null;
 }
 
-/** Returns the next piece of a client's body; null at its end, and a problem when none comes. */
+/**
+ * Reads the next piece of a client's body.
+ * @returns null at the end of the body; a problem when no piece arrives in time.
+ */
 async function nextPiece(
   reader: ReadableStreamDefaultReader<Uint8Array>,
 ): Promise<Uint8Array | Problem | null> {

@@ -15,8 +15,8 @@ export function loadMcpSdk(): Promise<McpSdk> {
 }
 
 /**
- * Evaluates the SDK of MCP when the isolate starts, if an offer has a tool. The platform does not bill the start, but
- * it would bill the first request of a client of MCP.
+ * Evaluates the SDK of MCP (Model Context Protocol) when the isolate starts, if an offer has a tool. The platform does
+ * not bill the start, but it would bill the evaluation in the first request of an MCP client.
  */
 export async function prepareMcpSdk(env: WithStartup): Promise<void> {
   if (configOf(env)?.offers.some(({ tool }) => tool !== null) === true) await loadMcpSdk();

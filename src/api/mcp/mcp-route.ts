@@ -14,8 +14,8 @@ import { lacksTasks, TASKS_CAPABILITY } from "./task-capability.ts";
 
 const WIRE = { method: "POST", path: "/mcp" } as const;
 /**
- * Error code of JSON-RPC (https://www.jsonrpc.org/specification#error_object) for a message that is not JSON. The codes
- * after it are of JSON-RPC and MCP, too.
+ * Error code of JSON-RPC (https://www.jsonrpc.org/specification#error_object) for a message that is not JSON. The
+ * constants after it are further codes of JSON-RPC and MCP.
  */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
@@ -23,7 +23,7 @@ const MISSING_CAPABILITY = -32_021;
 const ANSWER_TYPES = "application/json, text/event-stream";
 
 /**
- * Headers that let pages of all sites read an answer, e.g. a chat or an inspector of MCP. This is safe, because the API
+ * Headers that let pages of all sites, e.g. a chat or an MCP inspector, read a response. This is safe, because the API
  * key of the request is the only credential, and no browser adds it by itself.
  */
 const FOR_PAGES = {
@@ -67,9 +67,9 @@ export const mcpRoute: typeof byKey = {
 };
 
 /**
- * Returns a request for the SDK of MCP, without its body. Its `Content-Type` is always JSON, because all routes read
- * bodies as JSON. An `Accept` header that accepts every type is replaced by the names of JSON and event streams,
- * because the SDK looks for these names.
+ * Returns a request for the MCP SDK, without its body. Its `Content-Type` is always JSON, because all routes read
+ * bodies as JSON. An `Accept` header that accepts every type becomes one that names JSON and event streams, because the
+ * SDK looks for these two names.
  */
 function headOf({ url, method, headers: given, signal }: Request): Request {
   const headers = new Headers(given);
@@ -79,7 +79,7 @@ function headOf({ url, method, headers: given, signal }: Request): Request {
 }
 
 /**
- * Returns an answer of the SDK of MCP without its headers about caches and the connection, because answers of the relay
+ * Returns a response of the MCP SDK without its headers about caches and the connection, because responses of the relay
  * must not be stored.
  */
 async function asAnswer(answer: Response): Promise<Response> {
@@ -95,8 +95,8 @@ async function asAnswer(answer: Response): Promise<Response> {
 }
 
 /**
- * Reads the MCP message in the body of a request. When the body contains none, returns the error with which the request
- * is answered.
+ * Reads the MCP message in the body of a request.
+ * @returns the error response to the request when the body contains no message.
  */
 async function messageIn(
   { request, runtime }: CheckedRequest<never, object>,
@@ -117,8 +117,8 @@ async function messageIn(
 }
 
 /**
- * Returns the error answer to a request whose message could not be read, or whose client does not declare a capability
- * that the message needs.
+ * Returns the error response to a request whose message could not be read, or whose client does not declare a
+ * capability that the message needs.
  */
 function rpcError(status: number, code: number, message: string, data: object): Response {
   return Response.json({ jsonrpc: "2.0", id: null, error: { code, message, data } }, { status });

@@ -19,12 +19,15 @@ import { TASK_TOOLS } from "./task-tools.ts";
 import { problemResult, startedResult } from "./tool-result.ts";
 import type { Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
-/** Member of `_meta` with the key under which a repeated call of a tool submits no second job. */
+/**
+ * Name of the member of `_meta` that contains a key; a call of a tool that is repeated with this key submits no second
+ * job.
+ */
 const IDEMPOTENCY_KEY = "task-relay/idempotency-key";
 const INSTRUCTIONS =
   "Tools that cost something submit jobs that generate media. A job takes from seconds to hours; its end is that of its task. A call is never repeated for you: after an error, read the message before you call again.";
 
-/** The caller who has sent a message of MCP, and the context in which the relay performs operations for this caller. */
+/** The caller who has sent an MCP message, with the context in which the relay performs operations for this caller. */
 export interface McpCall extends Pick<ToolCall, "caller" | "context"> {
   /** Origin of the relay, with which links begin. */
   readonly origin: string;
@@ -34,9 +37,9 @@ const TaskParams = z.object({ taskId: z.string() });
 const Meta = z.object({ [IDEMPOTENCY_KEY]: z.optional(z.string()) });
 
 /**
- * Returns the server of the SDK that answers one message of a client of MCP.
- * @param era `modern` for clients of the revision 2026-07-28, which has the extension for tasks; `legacy` for clients
- * of earlier revisions.
+ * Returns the SDK's server, which answers one message of an MCP client.
+ * @param era `modern` for clients of the protocol revision 2026-07-28, which has the extension for tasks; `legacy` for
+ * clients of earlier revisions.
  */
 export function mcpServer(sdk: McpSdk, era: "legacy" | "modern", call: McpCall): Server {
   const { version } = call.context.env.startup;
@@ -78,8 +81,8 @@ function toolsOf({ caller, context }: McpCall): readonly Tool[] {
 }
 
 /**
- * Calls a tool. When the operation refuses the call, the refusal becomes the result of the tool, so that the model can
- * read it.
+ * Calls a tool. When the operation behind the tool refuses the call, the refusal becomes the tool's result, so that the
+ * model can read it.
  */
 async function performed(
   tool: Tool,
@@ -96,7 +99,7 @@ async function performed(
   }
 }
 
-/** Converts the error with which a call was refused to a problem, and logs the refusal. */
+/** Converts the error with which the call of a tool was refused to a problem, and logs the refusal. */
 function refused(error: unknown, { method, path }: Pick<ProtectedRoute, "method" | "path">) {
   const problem = problemFrom(error);
   const line = refusalLine(problem, { via: "mcp", method, path });
@@ -104,7 +107,7 @@ function refused(error: unknown, { method, path }: Pick<ProtectedRoute, "method"
   return problem;
 }
 
-/** Returns the answer to the call of a tool that has started a task, for a client that understands tasks of MCP. */
+/** Returns the response to a tool call that has started a task, for a client that understands MCP tasks. */
 function createdTask(
   task: TaskReply,
   { context }: McpCall,
@@ -162,7 +165,10 @@ function addTaskMethods(server: Server, sdk: McpSdk, call: McpCall): void {
   );
 }
 
-/** Orders to cancel a task. An order for a task that has ended changes nothing, and is acknowledged. */
+/**
+ * Cancels a task for the MCP method `tasks/cancel`. When the task has already ended, nothing changes, and the
+ * cancellation is acknowledged all the same.
+ */
 async function cancelOpen(id: string, { caller, context }: McpCall): Promise<void> {
   try {
     await cancelTask.perform({ params: { id } }, caller, context);
@@ -173,8 +179,8 @@ async function cancelOpen(id: string, { caller, context }: McpCall): Promise<voi
 }
 
 /**
- * Converts a problem to an error of the protocol MCP: invalid parameters when the request is at fault, an internal
- * error when the relay is.
+ * Converts a problem to an error of the MCP protocol: "invalid parameters" when the request is at fault, "internal
+ * error" when the relay is.
  */
 function protocolError(
   problem: Problem,

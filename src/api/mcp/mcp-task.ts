@@ -12,17 +12,15 @@ const MAX_POLL_MS = 60 * SECOND_MS;
 
 type Times = Pick<Config, "retentionMs" | "pollLateness">;
 
-/**
- * Returns a task in the form of MCP that the answer to the call of a tool contains when the call has started the task.
- */
+/** Returns a new task in the form of MCP, for the response to the tool call that has started the task. */
 export function startedTaskOf(reply: TaskReply, times: Times): TaskV2 {
   const task = taskIn(reply);
   return { ...factsOf(task, reply, times), status: statusOf(task) };
 }
 
 /**
- * Returns a task in the form of MCP that `tasks/get` answers. A task whose job has failed is `completed` there, with an
- * error as its result, because MCP uses the status `failed` for errors of the protocol.
+ * Returns a task in the form of MCP, for the response to `tasks/get`. A task whose job has failed is `completed` there,
+ * with an error as its result, because MCP reserves the status `failed` for errors of the protocol.
  */
 export function detailedTaskOf(reply: TaskReply, times: Times): DetailedTaskV2 {
   const task = taskIn(reply);
@@ -34,8 +32,8 @@ export function detailedTaskOf(reply: TaskReply, times: Times): DetailedTaskV2 {
 }
 
 /**
- * Returns the result of an ended task in the form that the call of a tool would have answered if it had waited for the
- * end.
+ * Returns the result of an ended task in the form that the tool call would have returned if it had waited for the end
+ * of the task.
  */
 function resultOf(task: Task) {
   return JSON.parse(JSON.stringify({ ...endResult(task), resultType: "complete" }));
@@ -49,7 +47,7 @@ function statusOf(task: Task): "working" | "completed" | "cancelled" {
 
 /**
  * Returns the members that a task in the form of MCP has in every state. `ttlMs` is the time after which the relay may
- * have erased the task: `RETENTION_DAYS` after its last change, or for an open task after its deadline.
+ * have erased the task: `RETENTION_DAYS` after its last change or, while it is open, after its deadline.
  */
 function factsOf(task: Task, { version }: TaskReply, { retentionMs, pollLateness }: Times) {
   const createdAt = task.created_at * SECOND_MS;

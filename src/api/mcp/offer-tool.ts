@@ -16,15 +16,15 @@ import { taskIn } from "../tasks/task-json.ts";
 import { priceText } from "./price-text.ts";
 import { inputSchemaOf, type Tool, type ToolCall, type ToolOutcome } from "./tool.ts";
 
-/** Largest number of characters of an upstream's refusal that the result of a tool shows to a model. */
+/** Largest number of characters of an upstream's refusal that a tool's result shows to a model. */
 const MAX_REFUSAL_CHARS = 2_000;
 const LATER = "The call answers at once; what is generated comes later, as the result of a task.";
 const STARTED = "The job was submitted.";
 const REPEATED = "A call with the same key has submitted the job before.";
 
 /**
- * Returns the tool with which a caller submits jobs of an offer. Its description states the price that the caller pays;
- * for an operator, the submission costs nothing.
+ * Returns the MCP tool with which a caller submits jobs of an offer. Its description states the price that the caller
+ * pays, which is nothing for an operator.
  * @param connection connection of the offer.
  */
 export function offerTool(
@@ -50,8 +50,8 @@ export function offerTool(
 }
 
 /**
- * Submits a job of an offer for the call of a tool, as `POST /v1/submit/{connection}/{path}` does. The body is made
- * from the arguments of the call.
+ * Submits a job of an offer for the call of an MCP tool, in the same way as `POST /v1/submit/{connection}/{path}`. The
+ * body is made from the arguments of the call.
  */
 async function submitOffered(
   tool: OfferedTool,
@@ -81,12 +81,12 @@ async function submitOffered(
   }
 }
 
-/** Task of a submitted job, with a sentence that says whether this call or an earlier one has started the job. */
+/** Task of a submitted job, and a sentence that says whether this call or an earlier one has started the job. */
 interface Start {
   readonly id: string;
   readonly statusUrl: string | null;
   readonly note: string;
-  /** Answer of the upstream to the submission. Null when it is not known. */
+  /** The upstream's response to the submission. Null when it is not known. */
   readonly answer: Submitted | null;
 }
 
@@ -96,8 +96,8 @@ function startOf(answer: Submitted): Start {
 }
 
 /**
- * Returns the task that an error of a submission names because the submission's answer is not known or no longer
- * stored, so that the client can follow the task. The task may have ended already.
+ * Returns the task that an error of a submission names because the upstream's response is unknown or no longer stored,
+ * so that the client can follow the task. The task may have ended already.
  * @throws the error itself when it names no task, or names the task of another submission.
  */
 function knownTaskOf(error: unknown): Start {
@@ -111,8 +111,8 @@ function knownTaskOf(error: unknown): Start {
 const KNOWN_TASKS: readonly string[] = ["submit_unknown", "task_exists"];
 
 /**
- * Returns the call to the upstream that has these arguments of a tool in its body. The model is always that of the
- * tool, because the price is for this model.
+ * Returns the call to the upstream whose body has these arguments of a tool. Its model is always that of the tool,
+ * because the price is for this model.
  * @throws Problem `invalid_request` when the arguments do not match the tool's description.
  */
 function callOf({ path, model, input }: OfferedTool, connection: Connection, given: unknown) {
@@ -132,8 +132,8 @@ function namesIn(pointer: string): readonly string[] {
 }
 
 /**
- * Returns a copy of an object with one value set at the path of names. A value on this path that is not an object is
- * replaced by one.
+ * Returns a copy of an object in which the value at the path of names is set. A value on the way there that is not an
+ * object is replaced by an object.
  */
 function withMember(
   members: unknown,
@@ -146,8 +146,8 @@ function withMember(
 }
 
 /**
- * Returns the result of a tool's call when the upstream has refused the job. By then the task is erased and its price
- * is given back.
+ * Returns the result of a tool call whose job the upstream has refused. By then the task is erased, and its price has
+ * been returned.
  */
 async function refusalOf({ status, body }: Submitted) {
   const answer = await new Response(body).text();

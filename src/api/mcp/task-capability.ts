@@ -1,13 +1,13 @@
 import * as z from "zod/mini";
 
 /**
- * Name of the extension of MCP for tasks
+ * Name of the MCP extension for tasks
  * (https://modelcontextprotocol.github.io/ext-tasks/specification/2026-07-28/tasks.html).
  */
 const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 /**
- * Capability that a client of MCP must declare to read, cancel or follow tasks by the methods of MCP. The call of a
- * tool needs no capability.
+ * Capability that an MCP client must declare to read, cancel or follow tasks by the methods of MCP. Calling a tool
+ * needs no capability.
  */
 export const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
 
@@ -24,13 +24,13 @@ const TaskSubscription = z.object({
   }),
 });
 
-/** Tells whether a client of MCP understands tasks, by the `_meta` that it sends with a request. */
+/** Tells, from the `_meta` that an MCP client sends with a request, whether the client understands tasks. */
 export function declaresTasks(meta: unknown): boolean {
   return Declared.safeParse(meta).success;
 }
 
 /**
- * Tells whether a message of MCP asks for notifications about tasks although its client does not declare that it
+ * Tells whether an MCP message asks for notifications about tasks although its client does not declare that it
  * understands tasks.
  */
 export function lacksTasks(message: unknown): boolean {

@@ -10,8 +10,8 @@ import { jsonResult, taskResult } from "./tool-result.ts";
 import { inputSchemaOf, type Tool } from "./tool.ts";
 
 /**
- * Longest time in seconds for which the answer of a tool may wait for the end of a task, because many clients give up a
- * call after a minute.
+ * Longest time in seconds for which the response to a tool call may wait for the end of a task, because many clients
+ * give up after a minute.
  */
 const MAX_WAIT_S = 50;
 const ID = { type: "string", description: "Id of the task." } as const;
@@ -45,7 +45,8 @@ const LIST = toolInput(
 const CANCEL = toolInput({ id: ID }, ["id"]);
 
 /**
- * The relay's own tools, by their names. They work on every task of the caller, whether or not a tool has started it.
+ * The relay's own MCP tools, by their names. They can be used for every task of the caller, whether or not a tool has
+ * started the task.
  */
 const OWN: { readonly [Name in OwnTool]: Tool & { definition: { name: Name } } } = {
   read_task: {

@@ -20,12 +20,14 @@ export function taskResult(task: Task): CallToolResult {
   return { ...result, content: [...content, ...links] };
 }
 
-/** Returns an ended task as the result of the tool that has started it. A failed task gives an error as result. */
+/**
+ * Returns the result of an ended task as the result of the MCP tool that has started it. A failed task gives an error.
+ */
 export function endResult(task: Task): CallToolResult {
   return { ...taskResult(task), ...(task.status === "failed" && { isError: true }) };
 }
 
-/** Returns the result of a tool that has started a task, for a client that does not understand tasks. */
+/** Returns the result of an MCP tool that has started a task, for a client that does not understand MCP tasks. */
 export function startedResult({ task, statusUrl, note }: StartedTask): CallToolResult {
   const started = taskIn(task);
   const { id } = started;
@@ -38,7 +40,7 @@ export function startedResult({ task, statusUrl, note }: StartedTask): CallToolR
 }
 
 /**
- * Returns a refusal as the result of a tool: an error that the model reads and can correct.
+ * Returns a refusal as the result of an MCP tool: an error that the model can read, so that it can correct its call.
  * @param origin origin of the relay, for the link to the explanation of the problem.
  */
 export function problemResult(problem: Problem, origin: string): CallToolResult {

@@ -6,14 +6,14 @@ import type { Context } from "../operation.ts";
 import type { ProtectedRoute } from "../http/route.ts";
 
 /**
- * A tool that clients of MCP can call: an operation of the relay with its description for models. The relay's own tools are
- * in task-tools.ts, those of offers in offer-tool.ts.
+ * A tool that MCP clients can call: an operation of the relay with its description for models. The relay's own tools
+ * are in task-tools.ts, those of offers in offer-tool.ts.
  */
 export interface Tool {
   readonly definition: ToolDefinition;
   /**
-   * Route of the operation that the tool performs. Only callers who may use this route see the tool, and the log names
-   * refused calls of the tool by the route.
+   * Route of the same operation. A caller sees the tool only if it may use this route, and the log names refused calls
+   * of the tool by the route.
    */
   readonly route: Pick<ProtectedRoute, "access" | "method" | "path">;
   /**
@@ -47,8 +47,8 @@ export interface StartedTask {
 }
 
 /**
- * Returns the JSON Schema of a tool's input as clients of MCP get it. Its title and description are left out, because
- * they are shown with the tool itself.
+ * Returns the JSON Schema of a tool's input for MCP clients. It has no title and no description, because these are
+ * shown with the tool itself.
  */
 export function inputSchemaOf({ schema }: ToolInput): ToolDefinition["inputSchema"] {
   const { title: _, description: __, ...inputSchema } = schema;

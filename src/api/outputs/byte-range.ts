@@ -3,7 +3,10 @@
  * tag is always strong.
  */
 
-/** Size and entity tag of a stored output, which decide together with the request which part of the output is sent. */
+/**
+ * Size and entity tag of a stored output. Together with the headers of a request, they decide which part of the output
+ * is sent.
+ */
 export interface Representation {
   /** Size of the output in bytes. */
   readonly size: number;
@@ -12,10 +15,10 @@ export interface Representation {
 }
 
 /**
- * The answer to a request for an output:
+ * The response to a request for an output:
  * - `whole`: 200 with everything.
  * - `part`: 206 with `length` bytes from `offset` on.
- * - `unsatisfiable`: 416, because the range begins behind the end.
+ * - `unsatisfiable`: 416, because the range begins after the end of the output.
  * - `not_modified`: 304, because the client already has this version of the output.
  * - `precondition_failed`: 412, because the client expects another version of the output.
  */
@@ -28,18 +31,19 @@ type RequestHeaders = Pick<Headers, "get">;
 
 const WHOLE: Selection = { kind: "whole" };
 /**
- * Pattern of a header `Range` with one range of bytes; several ranges are ignored, as RFC 9110, section 14.2 permits.
+ * Pattern of a header `Range` with a single range of bytes. A header with several ranges is ignored, as RFC 9110,
+ * section 14.2 permits.
  */
 const ONE_RANGE = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
 
-/** Tells whether a header `Range` asks for one range of bytes. */
+/** Tells whether a header `Range` asks for a single range of bytes. */
 export function isOneRange(range: string): boolean {
   const [, first = "", last = ""] = ONE_RANGE.exec(range) ?? [];
   return first !== "" || last !== "";
 }
 
 /**
- * Returns which part of an output is sent in answer to a request, or the status with which nothing is sent.
+ * Returns which part of an output is sent for a request, or the status of a response without content.
  * @param isGet true for GET. `Range` has no meaning for any other method (RFC 9110, section 14.2).
  */
 export function selectionOf(
@@ -57,16 +61,16 @@ export function selectionOf(
 }
 
 /**
- * Tells whether the condition of the header `If-Range` holds, or there is none (RFC 9110, section 13.1.5). A condition
- * with a date never holds, because a date is a strong validator only under conditions that are not worth checking. The
- * client then gets the whole output.
+ * Tells whether the header `If-Range` is absent or its condition holds (RFC 9110, section 13.1.5), so that only the
+ * requested part is sent. A condition with a date never holds, because dates are reliable only under conditions that
+ * are not worth checking; the client then gets the whole output.
  */
 function isRangeMeant(headers: RequestHeaders, etag: string): boolean {
   const condition = headers.get("If-Range");
   return condition === null || condition.trim() === etag;
 }
 
-/** Returns the part of an output that a header `Range` asks for. An invalid range gives the whole output. */
+/** Returns the part of an output for which a header `Range` asks. An invalid range gives the whole output. */
 function rangeOf(range: string, size: number): Selection {
   const [, first, last] = ONE_RANGE.exec(range) ?? [];
   if (first === undefined || last === undefined || (first === "" && last === "")) return WHOLE;
@@ -87,7 +91,7 @@ function part(offset: number, length: number): Selection {
 
 /**
  * Tells whether a header `If-Match` or `If-None-Match` contains an entity tag.
- * @param isWeak true when a weak tag in the header counts as equal too (RFC 9110, section 8.8.3.2).
+ * @param isWeak true when a weak tag in the header is also accepted as equal (RFC 9110, section 8.8.3.2).
  */
 function matches(header: string, etag: string, isWeak: boolean): boolean {
   const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];

@@ -6,7 +6,7 @@ import { accepted, taskClient } from "../tasks/task-client.ts";
 /** Pattern of the number of an output, as the path of a request contains it. */
 const NUMBER = /^[1-9]\d{0,3}$/;
 
-/** Deletes one output of a task: its link is refused from then on, and its copy is deleted. */
+/** Deletes one output of a task: its copy is deleted, and its link is refused from then on. */
 const deleteOutput = operation(
   "deleteOutput",
   { access: "administer", params: ["id", "output"], query: NoQuery, body: NoBody },

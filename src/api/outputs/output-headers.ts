@@ -3,17 +3,16 @@ import { FOR_ANY_ORIGIN } from "../http/cross-origin.ts";
 import { DOCUMENT_HEADERS } from "../http/security-headers.ts";
 
 /**
- * Content-Security-Policy of every answer with an output. The bytes of an output come from strangers, and the console
- * of the relay may have the same origin. Therefore `sandbox` gives an opened output an origin of its own and runs no
- * scripts. Media, images and inline styles are allowed, because browsers use them to show a file that is opened
- * directly.
+ * Content-Security-Policy of every response with an output. Outputs may contain anything, and may have the same origin
+ * as the relay's console. `sandbox` therefore gives an opened output an origin of its own and runs no scripts. Media,
+ * images and inline styles are allowed, because browsers use them to show a file that is opened directly.
  */
 const POLICY =
   "default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; sandbox";
 
 /**
- * Headers of every answer to a link of an output. They keep browsers from running the output, and let pages of all
- * sites show it.
+ * Headers of every response to a request with a link to an output. They keep browsers from running the output, and let
+ * pages of all sites show it.
  */
 export const OUTPUT_HEADERS = {
   ...DOCUMENT_HEADERS,
@@ -24,19 +23,19 @@ export const OUTPUT_HEADERS = {
   "Referrer-Policy": "no-referrer",
 } as const;
 
-/** The facts about an output on which the headers of its content depend. */
+/** Facts about an output from which the headers of its response are made. */
 interface Content {
   readonly taskId: string;
   readonly number: number;
-  /** Media type of the output, which its first bytes decide (core/output-metadata/media-type.ts). */
+  /** Media type of the output, which is determined from its first bytes (core/output-metadata/media-type.ts). */
   readonly mediaType: string;
   /** Extension of the file name in the link to the output. */
   readonly extension: string;
 }
 
 /**
- * Returns the headers that describe the content of an output. Browsers show only media directly. They save every other
- * file, under a name that the relay makes and that has the extension of the media type.
+ * Returns the headers that describe the content of an output. Browsers show only media directly. They save any other
+ * file, under a name that the relay makes, whose extension is that of the media type.
  */
 export function contentHeaders({ taskId, number, mediaType, extension }: Content) {
   const place = isShownInline(mediaType) ? "inline" : "attachment";

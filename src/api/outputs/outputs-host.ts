@@ -2,8 +2,8 @@ import type { Config } from "../../config/config.ts";
 import { OUTPUTS_PATH } from "../../security/output-link.ts";
 
 /**
- * Tells whether a request addresses the host of `OUTPUTS_URL`, when outputs have a host of their own. This host serves
- * only outputs, because the bytes of outputs come from strangers and no page may have the same origin.
+ * Tells whether a request was sent to the host of `OUTPUTS_URL`, if outputs have a host of their own. That host serves
+ * nothing but outputs: they may contain anything, so no page of the relay may have the same origin.
  */
 export function isOutputsHost(
   { host }: URL,
@@ -15,8 +15,8 @@ export function isOutputsHost(
 }
 
 /**
- * Returns the address of an output at the host of outputs, for a request that came to another host. Null when outputs
- * have no host of their own, or the request came to it.
+ * Returns the address of an output at the host for outputs, for a request that was sent to another host.
+ * @returns null when outputs have no host of their own, or when the request was sent to that host.
  */
 export function addressAtOutputsHost(
   url: URL,
@@ -27,7 +27,7 @@ export function addressAtOutputsHost(
   return `${own.origin}${url.pathname}${url.search}`;
 }
 
-/** Tells whether a path is the path of a link to an output. */
+/** Tells whether a path is that of a link to an output. */
 export function isOutputPath(path: string): boolean {
   return path.startsWith(`${OUTPUTS_PATH}/`);
 }

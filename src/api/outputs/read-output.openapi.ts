@@ -1,14 +1,14 @@
 import * as z from "zod/mini";
 import { emptyAnswer, type RouteDescription } from "../http/route.openapi.ts";
 
-/** Headers of the answers to a link of an output, for the description of the API. */
+/** Headers of every response to a request with a link to an output, for the description of the API. */
 const OPEN = { "Access-Control-Allow-Origin": "always" } as const;
 
 const OUTPUT = { ...OPEN, "Content-Disposition": "always" } as const;
 
 const RANGED = { "Accept-Ranges": "sometimes", ETag: "sometimes" } as const;
 
-/** Content of an answer that is a file of any type. */
+/** Body of a response that is a file of any type. */
 const FILE = { "*/*": { schema: z.string(), example: "…" } } as const;
 
 export const readOutputDescription = {

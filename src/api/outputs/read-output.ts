@@ -26,9 +26,9 @@ const byLink = publicRoute(
 );
 
 /**
- * Route of the links to outputs. If outputs have a host of their own, requests to another host are redirected to it.
- * The token in the link is checked first. The relay's copy is served if there is one; otherwise the task's object tells
- * where the output is. Pages of all sites may show and read the answer.
+ * Route of the links to outputs. If outputs have a host of their own, requests to another host are redirected there.
+ * First the token in the link is checked. Then the relay's copy is sent; if there is none, the task's object tells
+ * where the output is. Pages of all sites may show and read the response.
  */
 export const readOutput = {
   ...byLink,

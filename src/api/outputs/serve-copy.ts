@@ -5,7 +5,10 @@ import type { LinkedOutput } from "../../security/output-link.ts";
 import { selectionOf } from "./byte-range.ts";
 import { contentHeaders, OUTPUT_HEADERS } from "./output-headers.ts";
 
-/** Request headers that decide whether and which part of a copy is sent. Without them one call to the bucket is enough. */
+/**
+ * Names of the request headers that decide whether, and which part of, a copy is sent. A request that has none of them
+ * needs only one call to the bucket.
+ */
 const SELECTING = ["Range", "If-Match", "If-None-Match"];
 /**
  * Longest time in seconds for which a browser keeps a copy without asking again. An output never changes, but it can be
@@ -14,9 +17,9 @@ const SELECTING = ["Range", "If-Match", "If-None-Match"];
 const MAX_AGE_S = 3_600;
 
 /**
- * Answers a request for an output with the relay's copy, or the part of it that the request asks for. Null when there is no
- * copy.
- * @throws when the bucket fails.
+ * Answers a request for an output with the relay's copy, or with the requested part of it.
+ * @returns null when there is no copy.
+ * @throws Error when the bucket fails.
  */
 export async function serveCopy(
   request: Pick<Request, "method" | "headers">,
@@ -75,7 +78,7 @@ function headersOf(object: R2Object, output: LinkedOutput) {
   };
 }
 
-/** Returns the headers that identify a version of the copy, and state how long a browser may keep it. */
+/** Returns the headers that identify the version of a copy and state how long a browser may keep it. */
 function validators({ httpEtag }: R2Object, { expiresAtS }: LinkedOutput) {
   const leftS = expiresAtS - Math.floor(Date.now() / SECOND_MS);
   const cacheControl = `private, max-age=${Math.min(Math.max(leftS, 0), MAX_AGE_S)}`;

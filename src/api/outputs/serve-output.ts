@@ -17,11 +17,12 @@ import { streamSource } from "./stream-source.ts";
 type AskedFor = Pick<Request, "method" | "headers">;
 
 /**
- * Answers a request for an output to which the relay has a link of its own: by its copy or, while there is none, by what
- * the upstream has. Null when there is no such output.
- * @param placed asks the task's object where the output is. It is called only where there is no copy.
- * @throws Problem `output_gone` when there will be no copy and the upstream's own link is dead; `unavailable` when the
- * bucket fails.
+ * Answers a request for an output that has a link of the relay: with the relay's copy or, while there is none, with
+ * what the upstream has.
+ * @param placed asks the task's object where the output is. It is called only when there is no copy.
+ * @returns null when there is no such output.
+ * @throws Problem `output_gone` when there will be no copy and the upstream's own link has expired; `unavailable` when
+ * the bucket fails.
  */
 export async function serveOutput(
   request: AskedFor,
@@ -41,7 +42,8 @@ export async function serveOutput(
 }
 
 /**
- * Answers a request for an output with the relay's copy. Null when there is no copy.
+ * Answers a request for an output with the relay's copy.
+ * @returns null when there is no copy.
  * @throws Problem `unavailable` when the bucket fails.
  */
 async function copyOf(
@@ -58,8 +60,8 @@ async function copyOf(
 }
 
 /**
- * Answers a request for an output of which the relay has no copy. It redirects to the upstream's own link; if this link
- * opens only with a key, it passes on what the upstream sends.
+ * Answers a request for an output of which the relay has no copy. It redirects to the upstream's own link or, if this
+ * link opens only with a key, passes on what the upstream sends.
  * @throws Problem `output_gone` when no copy will be made and the upstream's own link has expired.
  */
 async function answerFromSource(
@@ -86,16 +88,16 @@ async function answerFromSource(
   return redirectTo(target.value.href);
 }
 
-/** Returns the answer that leads to another address, which nobody may store. */
+/** Returns a redirect to another address, which browsers and proxies must not store. */
 export function redirectTo(address: string): Response {
   const headers = { ...OUTPUT_HEADERS, Location: address, "Cache-Control": "no-store" };
   return new Response(null, { status: 302, headers });
 }
 
 /**
- * Returns for how many milliseconds, counted from the end of the job, the upstream's own link to an output is used.
- * Null means without limit: while a copy is being made, and for an output that the relay passes on from an upstream
- * that documents no time.
+ * Returns for how many milliseconds after the end of the job the upstream's own link to an output is used.
+ * @returns null when there is no limit: while a copy is being made, and for an output that the relay passes on from an
+ * upstream whose documentation states no time.
  */
 function sourceLifeMs(
   { kind }: OutputPlace["state"],

@@ -28,39 +28,39 @@ const STALL_MS = 30 * SECOND_MS;
  */
 const PIECE_BYTES = 256 * 1024;
 /**
- * Largest number of readers to whom an isolate passes outputs on at the same time, because each needs memory and a
- * connection to the upstream.
+ * Largest number of readers to whom an isolate passes on outputs at the same time. Each needs memory and a connection
+ * to the upstream.
  */
 const MAX_PASSED_ON = 48;
 /** Largest number of readers to whom an isolate passes on the same output at the same time. */
 const MAX_READERS = 16;
 /**
- * Time in milliseconds since the last piece of an output after which the place of its reader is free again, for a
- * reader whose request has ended without any notice.
+ * Time in milliseconds after the last piece of an output after which its reader no longer counts, in case the reader's
+ * request has ended without a sign.
  */
 const PLACE_LEASE_MS = STALL_MS + MAX_UNREAD_MS + 10 * SECOND_MS;
 
 const places = new SharedBudget(MAX_PASSED_ON, MAX_READERS);
 
-/** Range of the first bytes of a file, which decide its type. */
+/** Value of the header `Range` for the first bytes of a file, from which its media type is determined. */
 const FIRST_BYTES = `bytes=0-${TYPE_BYTES - 1}`;
-/** Statuses with which an upstream says that an output does not exist any more. */
+/** HTTP statuses by which an upstream says that an output no longer exists. */
 const GONE_STATUSES: readonly number[] = [404, 410];
 
 /**
- * Media types of outputs that this isolate has passed on, by the keys of the outputs. They are remembered because a
- * player requests one output part by part.
+ * Media types of outputs that this isolate has passed on, by the key of the output. They are remembered because a
+ * player requests an output part by part.
  */
 const knownTypes = isolateCache<string>(1_000);
 
 /**
  * Answers a request for an output with the bytes that its upstream sends. A header `Range` is passed on. The first
- * bytes decide the media type; when the requested part does not contain them, they are fetched first. When the client
- * goes away or leaves a piece unread for a minute, the request to the upstream is ended, at the latest after 30 seconds
- * in which the upstream sends nothing.
+ * bytes determine the media type; when the requested part does not contain them, they are fetched beforehand. When the
+ * client goes away or leaves a piece unread for a minute, the request to the upstream ends, at the latest after the
+ * upstream has sent nothing for 30 seconds.
  * @throws Problem `output_gone` when the upstream no longer has the output, or the relay must not fetch it;
  * `unavailable` when the upstream does not send it now, or the isolate already passes on as many outputs as it can;
- * `rate_limited` when too many readers get this output already.
+ * `rate_limited` when too many readers are getting this output.
  */
 export async function streamSource(
   request: Pick<Request, "method" | "headers">,
@@ -78,9 +78,9 @@ export async function streamSource(
 }
 
 /**
- * Takes one of the places for readers to whom this isolate passes outputs on.
- * @throws Problem `rate_limited` when too many readers get this output already; `unavailable` when all places are
- * taken.
+ * Counts one more reader to whom this isolate passes on an output.
+ * @throws Problem `rate_limited` when too many readers are getting this output; `unavailable` when the isolate already
+ * passes on as many outputs as it can.
  */
 function takePlace(output: LinkedOutput): BudgetPart {
   const place = places.part(outputKey(output, output.number), PLACE_LEASE_MS);
@@ -123,8 +123,9 @@ async function answerInPlace(
 }
 
 /**
- * Returns the range of bytes to request from the upstream. Null means the whole output. A request with `If-Range` gets
- * the whole output too, because a stream has no entity tag to compare.
+ * Returns the range of bytes to request from the upstream.
+ * @returns null for the whole output, which is also requested when the client sends `If-Range`, because a stream has no
+ * entity tag to compare.
  */
 function rangeOf({ method, headers }: Pick<Request, "method" | "headers">): string | null {
   const range = headers.get("Range");
@@ -133,8 +134,8 @@ function rangeOf({ method, headers }: Pick<Request, "method" | "headers">): stri
 }
 
 /**
- * Returns the media type of an output. If this isolate does not know it yet, the first bytes are fetched, which decide
- * it.
+ * Returns the media type of an output. If this isolate does not know it yet, it is determined from the first bytes,
+ * which are then fetched.
  */
 async function typeOf(output: LinkedOutput, source: Source): Promise<string> {
   const key = outputKey(output, output.number);
@@ -146,7 +147,7 @@ async function typeOf(output: LinkedOutput, source: Source): Promise<string> {
   return mediaTypeOf(opened.start);
 }
 
-/** An upstream's answer with an output or a part of an output. The first bytes of the answer have been read. */
+/** An upstream's response with an output or a part of one, of which the first bytes have been read. */
 interface OpenedAnswer {
   readonly extent: Extent;
   readonly start: Uint8Array;
@@ -154,9 +155,9 @@ interface OpenedAnswer {
 }
 
 /**
- * Requests an output from its upstream, and reads the first bytes of the answer.
- * @param range the range to request; null for the whole output.
- * @throws Problem when the answer has no bytes.
+ * Requests an output from its upstream, and reads the first bytes of the response.
+ * @param range the range of bytes to request; null for the whole output.
+ * @throws Problem when the response has no bytes.
  */
 async function openAnswer(
   source: Source,
@@ -176,7 +177,9 @@ async function openAnswer(
 }
 
 /**
- * Waits for an answer or for bytes of an upstream. Aborts the request when the upstream sends nothing for 30 seconds.
+ * Waits for a response or for bytes from an upstream. Aborts the request when the upstream sends nothing for 30
+ * seconds.
+ * @param stop aborts the request.
  */
 async function orStop<T>(waited: Promise<T>, stop: AbortController): Promise<T> {
   const timer = setTimeout(() => stop.abort(), STALL_MS);
@@ -211,7 +214,7 @@ function notSent(reason: string) {
   return unavailable("The upstream does not send this output now.", reason);
 }
 
-/** Which bytes of an output an upstream sends: a part of them or all. */
+/** Tells which bytes of an output an upstream sends: all of them or a part. */
 interface Extent {
   readonly status: 200 | 206;
   /** Number of bytes that the upstream sends; null when it does not state the number. */
@@ -244,7 +247,10 @@ async function extentOf(response: Response, range: string | null): Promise<Exten
 
 const CONTENT_RANGE = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/;
 
-/** Returns the part of an output that a response states in `Content-Range`. Null when it is not the requested part. */
+/**
+ * Returns the part of an output that a response states in `Content-Range`.
+ * @returns null when it is not the requested part.
+ */
 function partOf({ headers }: Response, range: string) {
   const contentRange = headers.get("Content-Range") ?? "";
   const [, first, last] = CONTENT_RANGE.exec(contentRange) ?? [];
@@ -255,7 +261,7 @@ function partOf({ headers }: Response, range: string) {
   return bytes >= 1 && isWanted ? { bytes, contentRange } : null;
 }
 
-/** Reads the first bytes of an output, at least `TYPE_BYTES` of them, or all when the output is shorter. */
+/** Reads the first bytes of an output: at least `TYPE_BYTES`, or all if the output is shorter. */
 async function firstBytes(source: SourceReader): Promise<Uint8Array> {
   let bytes = new Uint8Array();
   while (bytes.length < TYPE_BYTES) {
@@ -269,19 +275,16 @@ async function firstBytes(source: SourceReader): Promise<Uint8Array> {
 }
 
 /**
- * Reads the bytes of an upstream's answer piece by piece. Ends the request when the upstream sends nothing for 30
+ * Reads the bytes of an upstream's response piece by piece. Ends the request when the upstream sends nothing for 30
  * seconds.
  */
 class SourceReader {
   readonly #reader: ReadableStreamBYOBReader;
   readonly #stop: AbortController;
-  /** Memory into which the next piece of the answer is read; null at the end of the answer. */
+  /** Memory into which the next piece of the response is read; null at the end of the response. */
   #memory: ArrayBuffer | null = new ArrayBuffer(PIECE_BYTES);
 
-  /**
-   * Creates a reader of the body of an upstream's answer.
-   * @param stop ends the request to the upstream.
-   */
+  /** Creates a reader of the body of an upstream's response. @param stop ends the request to the upstream. */
   constructor(body: ReadableStream<Uint8Array>, stop: AbortController) {
     this.#reader = body.getReader({ mode: "byob" });
     this.#stop = stop;
@@ -290,9 +293,10 @@ class SourceReader {
   }
 
   /**
-   * Returns the next bytes of the answer; null at its end. They are valid until the next call, because all pieces use
-   * the same memory.
-   * @throws when the connection breaks, or the request was ended because the upstream sent nothing for too long.
+   * Returns the next bytes of the response, or null at its end. The bytes are valid until the next call, because all
+   * pieces use the same memory.
+   * @throws Error when the connection breaks, or when the request was ended because the upstream sent nothing for too
+   * long.
    */
   async read(): Promise<Uint8Array | null> {
     if (this.#memory === null) return null;
@@ -311,8 +315,8 @@ class SourceReader {
 }
 
 /**
- * Returns a body that passes on the first bytes of an output and the rest. The answer fails when the upstream sends
- * fewer or more bytes than it has stated, so that the client can tell that the output is not complete.
+ * Returns a body that contains the first bytes of an output and then the others. Sending it fails when the upstream
+ * sends fewer or more bytes than it has stated, so that the client can tell that the output is not complete.
  */
 function passOn(start: Uint8Array, rest: SourceReader, bytes: number | null, place: BudgetPart) {
   let first: Uint8Array | null = start;

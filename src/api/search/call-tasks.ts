@@ -6,9 +6,9 @@ import { Problem } from "../http/problem.ts";
 const CONCURRENCY = 50;
 
 /**
- * Calls the Durable Objects of many tasks, at most 50 at a time. When a call throws, its result is `"failed"`, the
- * log gets a line, and the other calls go on. When the platform allows the invocation no more calls, the result for
- * each remaining task is `"unasked"`.
+ * Calls the Durable Objects of many tasks, at most 50 at a time. When a call throws an error, its result is `"failed"`,
+ * the log gets a line, and the other calls go on. When the platform permits no more calls to this request, the result
+ * for each remaining task is `"unasked"`.
  * @throws Problem when a call throws a `Problem`, e.g. `unavailable`; no further call is then begun.
  */
 export async function callTasks<T>(

@@ -2,14 +2,15 @@ import type { Count } from "../../index-db/count-kinds.ts";
 
 type Counted = Omit<Count, "model">;
 
-/** Number of failed tasks with the same category of failure. An empty category means that it is not known. */
+/** Number of failed tasks with the same failure category. An empty category means that the category is not known. */
 interface FailureCount {
   readonly category: string;
   readonly tasks: number;
 }
 
 /**
- * Returns the number of all tasks, of the tasks of each status, and of the failed tasks of each category of failure.
+ * Returns the number of all tasks, the number for each status, and the number of failed tasks for each failure
+ * category.
  */
 export function tasksView(rows: readonly Counted[], failures: readonly FailureCount[]) {
   const failed = sumOf(rows, "status", "failed");
@@ -24,7 +25,7 @@ export function tasksView(rows: readonly Counted[], failures: readonly FailureCo
 }
 
 /**
- * Returns the number of failed tasks of each category of failure. Tasks without a known category count as `unknown`.
+ * Returns the number of failed tasks for each failure category. Tasks whose category is not known count as `unknown`.
  */
 function failuresView(failed: number, counts: readonly FailureCount[]) {
   const known = counts.filter(({ category }) => category !== "");
@@ -35,7 +36,7 @@ function failuresView(failed: number, counts: readonly FailureCount[]) {
   return Object.fromEntries(unknown > 0 ? [...sums, ["unknown", unknown] as const] : sums);
 }
 
-/** Returns the number of callbacks of each status, and the number of all their attempts. */
+/** Returns the number of callbacks for each status, and the total number of their attempts. */
 export function callbacksView(rows: readonly Counted[]) {
   return {
     waiting: sumOf(rows, "callback", "waiting"),
@@ -50,7 +51,7 @@ function sumOf(rows: readonly Counted[], key: "status" | "callback", value: stri
   return rows.reduce((total, row) => total + (row[key] === value ? row.tasks : 0), 0);
 }
 
-/** Returns a part divided by its whole, rounded to four decimal places; null when the whole is 0. */
+/** Returns a part divided by the whole, rounded to four decimal places; null when the whole is 0. */
 export function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
 }

@@ -4,14 +4,12 @@ import type { Filters, Position } from "../../index-db/list.ts";
 import { invalidRequest } from "../http/problem.ts";
 
 /**
- * Pattern of the cursor of a list of tasks. A cursor contains a position in the list, and a signature over the
- * position and the filters of the list. It is therefore valid only together with the same filters.
+ * Pattern of the cursor of a list of tasks. A cursor contains a position in the list, and a signature of this position
+ * and the filters of the list, so that it is valid only with the same filters.
  */
 const CURSOR = /^(\d{1,16})_([0-9a-f-]{36})_([A-Za-z0-9_-]{43})$/;
 
-/**
- * Returns the signed cursor with which a client asks for the part of a list of tasks that begins after a position.
- */
+/** Returns the signed cursor with which a client asks for the tasks after a position in a list. */
 export async function cursorOf(
   { createdAt, id }: Position,
   filters: Filters,
@@ -23,8 +21,8 @@ export async function cursorOf(
 }
 
 /**
- * Checks a cursor and returns its position in the list of tasks. Without a cursor returns null, which means the start
- * of the list.
+ * Checks a cursor and returns its position in the list of tasks.
+ * @returns null, which means the start of the list, when there is no cursor.
  * @throws Problem `invalid_request` for a cursor that the relay has not made for these filters.
  */
 export async function positionOf(

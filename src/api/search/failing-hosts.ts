@@ -4,33 +4,33 @@ import type { Found, TroubledTask } from "../../index-db/troubled-tasks.ts";
 import type { RecentCounts } from "./recent-counts.ts";
 
 /**
- * Rows and counts of the index from which failing hosts are found. They are the counts of the last day, the newest
- * callbacks that have failed for good, and the tasks that should change next. Some of these tasks wait for the next
- * attempt after a failed one.
+ * Rows and counts of the index from which failing hosts are found: the counts of the last day, the newest callbacks
+ * that have failed for good, and the tasks that should change next, some of which wait for another attempt after a
+ * failed one.
  */
 export interface Failures {
   readonly counts: RecentCounts;
   /** The newest tasks whose callback has failed for good, up to a limit. */
   readonly failed: Found;
   /**
-   * Tasks that are not settled: they have no result, or their callback or refund is still under way. Those that
-   * should change first (by an attempt, a refund or the deadline) come first, up to a limit.
+   * Unsettled tasks, i.e. those that have no result, or whose callback or refund is still under way, up to a limit. The
+   * one that should change first (by an attempt, a refund or the deadline) comes first.
    */
   readonly next: Found;
 }
 
-/** A receiver's host to which callbacks fail at present. */
+/** A receiver's host to which callbacks are failing at present. */
 export interface FailingHost {
   readonly host: string;
   /** Number of callbacks that have failed for good since the host began to fail. */
   readonly failed: number;
   /** Number of callbacks whose last attempt has failed and for which another attempt is planned or running. */
   readonly sending: number;
-  /** True when more callbacks may have failed than the number in `failed`. */
+  /** True when `failed` may be less than the real number, because not all rows were read. */
   readonly isCapped: boolean;
   /** Time at which the host began to fail, in Unix milliseconds. */
   readonly since: number;
-  /** Outcome of the last attempt of the newest failing callback; null when the index does not have this outcome. */
+  /** Outcome of the last attempt of the newest failing callback; null when the index does not have it. */
   readonly outcome: string | null;
   readonly statusCode: number | null;
 }
@@ -38,14 +38,14 @@ export interface FailingHost {
 /** Smallest number of failing callbacks from which on a host counts as failing. */
 const MIN_FAILING = 3;
 
-/** Tells whether the last attempt of a task's callback has failed and another attempt follows. */
+/** Tells whether the last attempt of a task's callback has failed and another attempt will follow. */
 export function isStillSending({ callback, lastOutcome }: TroubledTask): boolean {
   return callback === "sending" && lastOutcome !== null && lastOutcome !== "delivered";
 }
 
 /**
  * Returns when the first attempt of a task's callback began, in Unix milliseconds. When the index does not have this
- * time, returns when the task ended or was created.
+ * time, returns the time at which the task ended or, if it has none, was created.
  */
 export function firstAttemptAt({ createdAt, finishedAt, firstAttemptMs }: TroubledTask): number {
   return (finishedAt ?? createdAt) + (firstAttemptMs ?? 0);
@@ -53,7 +53,7 @@ export function firstAttemptAt({ createdAt, finishedAt, firstAttemptMs }: Troubl
 
 /**
  * Returns when the last attempt of a failed callback ended, in Unix milliseconds. When the index does not have this
- * time, returns when the task was created.
+ * time, returns the creation time of the task.
  */
 export function failedAt({ settledAt, createdAt }: TroubledTask): number {
   return settledAt ?? createdAt;
@@ -109,10 +109,11 @@ function failingHost(
 }
 
 /**
- * Returns when a host began to fail, by its hourly counts, in Unix milliseconds. This is the start of the latest
- * unbroken run of hours in each of which at least as many callbacks failed as were delivered; hours without an ended
- * callback do not interrupt the run. Null means that there is no hour with an ended callback, or that in the last such
- * hour more callbacks were delivered than failed.
+ * Returns since when a host is failing, judging by its hourly counts, in Unix milliseconds: the start of the latest
+ * unbroken run of hours in which at least as many callbacks failed as were delivered. Hours in which no callback ended
+ * do not break the run.
+ * @returns null when no callback ended in any hour, or when more callbacks were delivered than failed in the latest
+ * hour in which any ended.
  */
 function startOfBadHours(rows: readonly HostCount[]): number | null {
   const hours = [...Map.groupBy(rows, ({ hour }) => hour)].toSorted(([a], [b]) => b - a);
@@ -128,8 +129,8 @@ function startOfBadHours(rows: readonly HostCount[]): number | null {
 }
 
 /**
- * Returns the number of tasks that have a callback of this status and were created at or after the full hour that
- * contains the time `since` (Unix milliseconds).
+ * Returns the number of tasks that have a callback of this status and were created in or after the hour that contains
+ * the time `since` (Unix milliseconds).
  */
 export function sumOf(rows: readonly HostCount[], callback: string, since = 0): number {
   const from = since - (since % HOUR_MS);

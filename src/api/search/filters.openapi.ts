@@ -2,7 +2,7 @@ import type { Parameter } from "../http/route.openapi.ts";
 
 const TIME_S = { min: 0, max: 99_999_999_999 };
 
-/** Parameters of routes that count tasks: only the tasks created from `since` to `until` are counted. */
+/** Parameters of routes that count the tasks created in a time range, from `since` to `until`. */
 export const WINDOW_PARAMETERS = {
   since: { description: "Begin of the window in Unix seconds.", integer: TIME_S },
   until: { description: "End of the window in Unix seconds.", integer: TIME_S },

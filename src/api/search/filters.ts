@@ -44,8 +44,8 @@ const ListParameters = {
 };
 
 /**
- * Schema of the query parameters of `GET /v1/tasks`, which answers with one page of a list of tasks. With `count` the
- * answer is only the number of tasks.
+ * Schema of the query parameters of `GET /v1/tasks`, which returns one page of a list of tasks or, with `count`, only
+ * the number of tasks.
  */
 export const TaskPage = z.strictObject({
   ...ListParameters,
@@ -55,7 +55,7 @@ export const TaskPage = z.strictObject({
 
 /**
  * Schema of the query parameters of `POST /v1/redeliveries`, which redelivers the callbacks of one page of a list of
- * tasks. With `dry_run` the request only counts the tasks, and the page may be longer.
+ * tasks. With `dry_run` the request only counts the tasks, and a page may have more of them.
  */
 export const RedeliveryPage = z.strictObject({
   ...ListParameters,
@@ -67,10 +67,10 @@ type ListQuery = z.output<z.ZodMiniObject<typeof ListParameters>>;
 
 /**
  * Returns the filters of a list of tasks. An account may not filter by `account`, because it sees only its own tasks,
- * nor by `provider`, `job` or `refusal`, because it must not learn the provider of its tasks, nor what the operator owes
- * there.
- * @throws Problem `invalid_request` when an account uses one of these filters, and when `job` is given without
- * `since`: no database index finds a job, so the time range must limit the search.
+ * nor by `provider`, `job` or `refusal`, because it must not learn which providers the operator uses or what the
+ * operator owes them.
+ * @throws Problem `invalid_request` when an account uses one of these filters, and when `job` is given without `since`:
+ * jobs are not indexed in the database, so the time range must limit the search.
  */
 export function filtersOf(query: ListQuery, caller: Caller): Filters {
   const own = accountOf(caller);

@@ -17,14 +17,14 @@ const MAX_ACCOUNTS = 20;
 const MAX_KINDS = 20;
 
 /**
- * A receiver's host in a list of hosts: its callbacks of the last 24 hours, and whether it fails at present.
+ * A receiver's host in a list of hosts, with its callbacks of the last 24 hours, and whether it is failing at present.
  */
 export type HostView = ReturnType<typeof hostView>;
 
 /**
- * Returns the hosts to which callbacks of the last 24 hours go, or to which a callback still fails. Hosts that fail
- * at present come first, then those with the most failed callbacks. The host `*` stands for all hosts that are not
- * counted separately.
+ * Returns the hosts to which callbacks of the last 24 hours go, or to which a callback is still failing. Hosts that
+ * fail at present come first, and then those with the most failed callbacks. The host `*` stands for all hosts that are
+ * not counted separately.
  * @param now current time, in Unix milliseconds.
  */
 export function hostViews(failures: Failures, now: number): readonly HostView[] {
@@ -105,9 +105,9 @@ function worstFirst(a: HostView, b: HostView): number {
 }
 
 /**
- * Returns the time range that the statistics of hosts cover, the start times of its last 24 hours, for which each
- * host has separate counts, and the time at which the cron trigger last found something new to count. All times are
- * Unix seconds.
+ * Returns three things about the statistics of hosts, in Unix seconds: the time range that they cover, the start of
+ * each of its last 24 hours, for which hosts have separate counts, and when the cron trigger last found something new
+ * to count.
  */
 export function windowView({ since, until, countedAt }: Failures["counts"]) {
   return {
@@ -119,9 +119,9 @@ export function windowView({ since, until, countedAt }: Failures["counts"]) {
 }
 
 /**
- * Describes how the callbacks to one host fail. Counts the failing callbacks by outcome and status code, and by
- * account, the largest counts first. The tasks in `failed` must all have callbacks to this host; those in `next`
- * need not.
+ * Describes how the callbacks to one host are failing: the numbers of failing callbacks by outcome and status code, and
+ * by account, the largest first. All tasks in `failed` must have callbacks to this host; tasks in `next` may have
+ * callbacks to other hosts, which are ignored.
  */
 export function failuresOf(host: string, { failed, next }: Pick<Failures, "failed" | "next">) {
   const sending = next.tasks.filter((task) => task.host === host && isStillSending(task));

@@ -19,17 +19,16 @@ const LIST = {
   body: NoBody,
 } as const;
 
-/** Reads one page of a list of tasks, newest first. Its errors are those of `pageOf`. */
+/** Reads one page of a list of tasks, newest first. It throws the problems of `pageOf`. */
 export const listTasks = operation("listTasks", LIST, async ({ query, ...call }) => {
   const { tasks, next_cursor } = await pageOf(query, call);
   return { data: tasks.map((task) => summaryOf(task, readerOf(call.caller))), next_cursor };
 });
 
 /**
- * Reads one page of a list of tasks from the index, newest first, and the cursor of the next page, which is null on the last
- * one.
- * @throws Problem `invalid_request` for filters that the caller may not use, and for a cursor that belongs to another
- * list.
+ * Reads one page of a list of tasks from the index, newest first, with the cursor of the next page (null on the last
+ * page).
+ * @throws Problem `invalid_request` for filters that the caller may not use, and for a cursor of another list.
  */
 export async function pageOf(
   query: Omit<z.output<typeof TaskPage>, "count">,
@@ -46,8 +45,8 @@ export async function pageOf(
 }
 
 /**
- * Counts the tasks of a list: all of them, or with a cursor those that follow it. `is_capped` is true when there
- * may be more tasks, because the largest number of rows was read.
+ * Counts the tasks of a list or, with a cursor, those that follow it. `is_capped` is true when there may be more,
+ * because only a limited number of rows is read.
  */
 const countTasks = operation("countTasks", LIST, async ({ query, env, runtime, caller }) => {
   const shards = requireIndex(env, runtime);
@@ -81,7 +80,7 @@ function linkTo(url: URL, cursor: string): string {
   return `<${next.href}>; rel="next"`;
 }
 
-/** A task in a list, with the fields that the reader may see. */
+/** A task in a list, with the fields that the caller may see. */
 export type TaskSummary = ReturnType<typeof summaryOf>;
 
 function summaryOf(task: ListedTask, reader: Reader) {

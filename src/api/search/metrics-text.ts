@@ -1,13 +1,13 @@
 import { BOUNDS_MS } from "../../index-db/buckets.ts";
 import type { Histogram } from "../../index-db/found-late.ts";
 
-/** One value or histogram of a metric, with labels that distinguish it from the other samples of the metric. */
+/** A value or histogram of a metric, with labels that distinguish it from the metric's other values. */
 export interface Sample<T = number | Histogram> {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: T;
 }
 
-/** A metric with its samples. Of a gauge or a counter, the values of samples with the same labels are added up. */
+/** A metric with all its values. Values of a gauge or counter that have the same labels are added up. */
 export type Family = {
   /** Name without the suffix that depends on the type: `_total` for a counter, `_seconds` for a histogram. */
   readonly name: string;
@@ -58,7 +58,7 @@ function valueLines(
 
 /**
  * Returns the lines of a histogram. In OpenMetrics its type is `gaugehistogram`, because its counts can fall: they
- * cover a range of time that moves on.
+ * cover a time range whose start moves.
  */
 function histogramLines(
   { name: base, help, samples }: Extract<Family, { readonly type: "histogram" }>,

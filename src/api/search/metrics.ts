@@ -5,12 +5,12 @@ import type { Statistics } from "../../index-db/statistics-shape.ts";
 import type { Family, Sample } from "./metrics-text.ts";
 
 /**
- * Largest number of models, and likewise of hosts, that have a label value of their own: those with the most tasks.
- * The others are counted together as `*`, because clients choose them.
+ * Largest number of models that have their own label value; the same limit holds for hosts. Those with the most tasks
+ * are chosen, and all others are counted together as `*`, because clients choose models and hosts.
  */
 const MAX_VALUES = 100;
 
-/** Facts about the running Worker that `/metrics` shows: its version, and whether it is paused. */
+/** Facts about the deployed Worker that `/metrics` shows: its version, and whether it is paused. */
 interface Deployment {
   readonly version: string | null;
   readonly isPaused: boolean;
@@ -128,7 +128,7 @@ function counter(name: string, help: string, ...samples: readonly Sample<number>
   return { type: "counter", name: `task_relay_${name}`, help, samples };
 }
 
-/** Replaces all but the `MAX_VALUES` models or hosts with the most tasks by `*`. */
+/** Replaces the names of all models or hosts by `*`, except the `MAX_VALUES` ones with the most tasks. */
 function bounded<
   K extends string,
   T extends Readonly<Record<K, string>> & { readonly tasks: number },

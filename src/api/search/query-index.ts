@@ -6,7 +6,7 @@ import { withTimeout } from "../../lib/timeout.ts";
 import { Problem } from "../http/problem.ts";
 import { storedByEarlierBuild, unavailable } from "../http/object-call.ts";
 
-/** Returns the databases of the index. @throws Problem `index_disabled` when none is bound. */
+/** Returns the databases of the index. @throws Problem `index_disabled` when the relay has no index. */
 export function requireIndex(env: Env, { config }: Runtime): Shards {
   const shards = shardsOf(env, config);
   if (shards !== null) return shards;
@@ -17,8 +17,8 @@ export function requireIndex(env: Env, { config }: Runtime): Shards {
 
 /**
  * Runs a query on the index.
- * @throws Problem `stored_by_earlier_build` when an earlier build has stored the index, `unavailable` when the query
- * fails or takes longer than 10 seconds.
+ * @throws Problem `stored_by_earlier_build` when a build before 1.0.0 has stored the index; `unavailable` when the
+ * query fails or takes longer than 10 seconds.
  */
 export async function queryIndex<T>(query: () => Promise<T>): Promise<T> {
   const wrapped = async () => {

@@ -8,8 +8,8 @@ import { series } from "./read-series.ts";
 import { recentCounts } from "./recent-counts.ts";
 
 /**
- * Names of the time ranges, each with the length of its steps (hours or days) in the form of the API's parameter
- * `step`, and with the number of its steps. The last step is the present hour or day.
+ * Time ranges by name. Each has the length of its steps (an hour or a day), as the API's parameter `step` states it,
+ * and the number of its steps. The last step is the present hour or day.
  */
 const RANGES = {
   "24h": { step: "3600", steps: 25 },
@@ -25,20 +25,20 @@ const MAX_RANGES = 3;
 
 type Step = Awaited<ReturnType<typeof series>>["steps"][number];
 
-/** Counts and latencies of the tasks created in each hour or day of a time range, and their sums. */
+/** Counts and latencies of the tasks created in each hour or day of a time range, with the totals of the range. */
 export type RangeSeries = Awaited<ReturnType<typeof readRange>>;
 
 /**
- * Counts of tasks and callbacks by hour or day, as they were last read for each time range. They include the tasks of
- * all accounts, so only operators may see them.
+ * Counts of tasks and callbacks by hour or day, as last read for each time range. Only operators may see them, because
+ * they include the tasks of all accounts.
  */
 const kept = new EnvCache<RangeSeries>(() => Infinity, MAX_RANGES);
 
 /**
- * Counts the tasks that were created in each hour or day of a time range, up to the end of the present one, and adds
- * them up. Only the console uses this operation, which shows the numbers in pages that stay open: they are kept in
- * memory, because a long range may have many rows in the index. They are read again after the cron trigger has
- * counted, and when a new hour or day begins.
+ * Counts the tasks created in each hour or day of a time range, up to the end of the present one, with the totals. Only
+ * the console uses this operation. It keeps the numbers in memory, because its pages stay open and a long range may
+ * have many rows in the index. It reads them again after the cron trigger has counted, and when a new hour or day
+ * begins.
  */
 export const readRangeSeries = operation(
   "readRangeSeries",
@@ -70,8 +70,8 @@ async function readRange(counting: ReturnType<typeof series>) {
 }
 
 /**
- * Returns the sums and latencies over all hours or days of a time range. Null means that nothing was counted of which
- * there could be a share, a mean or a percentile.
+ * Returns the totals and latencies over all hours or days of a time range. A share, mean or percentile is null when
+ * nothing was counted from which it could be computed.
  */
 export function totalsOf(steps: readonly Step[]) {
   const sum = (of: (step: Step) => number) => steps.reduce((total, step) => total + of(step), 0);
@@ -92,7 +92,7 @@ export function totalsOf(steps: readonly Step[]) {
   };
 }
 
-/** Adds up, for each name, the numbers that several records have under this name. */
+/** Adds up the numbers of several records, name by name. */
 function sumsOf(parts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const groups = Map.groupBy(parts.flatMap(Object.entries<number>), ([name]) => name);
   const sums = [...groups].map(

@@ -20,26 +20,26 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 import { type RecentCounts, recentCounts } from "./recent-counts.ts";
 
 /**
- * Largest number of tasks with a failed callback that a list of hosts reads from the index. The same limit holds for
+ * Largest number of tasks with a failed callback that are read from the index for a list of hosts, and also of
  * unsettled tasks (without a result, or with a callback or refund still under way). D1 bills two rows for each task.
  */
 const MAX_TASKS = 1_000;
 /**
- * Limit in place of `MAX_TASKS` when this isolate has already listed the hosts from the same hourly counts. A page
- * that stays open asks for the list again and again, and each row that is read costs money.
+ * Limit that replaces `MAX_TASKS` once this isolate has listed the hosts from the same hourly counts before. A page
+ * that stays open asks for the list again and again, and each row costs money.
  */
 const FEW_TASKS = 50;
 /**
- * Hourly counts from which this isolate has listed the hosts already. The next list from the same counts reads at
- * most `FEW_TASKS` tasks.
+ * Hourly counts from which this isolate has already listed the hosts. A further list from the same counts reads at most
+ * `FEW_TASKS` tasks.
  */
 const searched = new WeakSet<RecentCounts>();
 /**
- * Two limits for the statistics of one host: how many of the newest failed callbacks of all hosts are searched for
- * callbacks to this host, and how many of the newest tasks are searched for its last delivered callback.
+ * Limit for the statistics of one host, used twice: for the newest failed callbacks of all hosts, among which those to
+ * this host are searched, and for the newest tasks, among which its last delivered callback is searched.
  */
 const MAX_ENTRIES = 2_000;
-/** Name under which the counts of an hour add up all hosts that are not counted separately. */
+/** Name of the counts that add up, for each hour, all hosts that are not counted separately. */
 const OTHERS = "*";
 
 /** Lists the receivers' hosts with their callbacks of the last 24 hours. Hosts that fail at present come first. */
@@ -75,8 +75,8 @@ export const readHostRoute = routeOf(
 );
 
 /**
- * Returns the receivers' hosts to which callbacks of the last 24 hours go, or to which a callback still fails, with
- * the callbacks of the last 24 hours. Hosts that fail at present come first.
+ * Returns the receivers' hosts to which callbacks of the last 24 hours go, or to which a callback is still failing,
+ * with their callbacks of the last 24 hours. Hosts that fail at present come first.
  */
 async function allHosts(env: Env, shards: Shards) {
   const now = Date.now();
@@ -90,8 +90,8 @@ async function allHosts(env: Env, shards: Shards) {
 }
 
 /**
- * Returns the statistics of one host: its callbacks of the last 24 hours, the time of its last delivered callback,
- * and its failing callbacks by outcome and by account.
+ * Returns the statistics of one host: its callbacks of the last 24 hours, the time of the last delivered one, and the
+ * failing ones by outcome and by account.
  * @throws Problem `invalid_request` for a text that is not a host.
  */
 async function oneHostView(name: string, env: Env, runtime: Runtime) {

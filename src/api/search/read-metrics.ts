@@ -24,7 +24,7 @@ interface Known {
   readonly at: number;
 }
 
-/** Statistics that were read last. All callers may share them, because only operators may ask for the metrics. */
+/** Statistics that were read last. They are shared by all callers, because only operators may ask for the metrics. */
 const recent = new EnvCache<Known>(() => KEEP_MS);
 
 export const readMetrics = queryRoute(
@@ -38,7 +38,7 @@ export const readMetrics = queryRoute(
   presentMetrics,
 );
 
-/** Returns the metrics of the relay as an answer, in the format that the header `Accept` asks for. */
+/** Returns the response with the relay's metrics, in the format for which the header `Accept` asks. */
 async function presentMetrics({
   env,
   runtime,

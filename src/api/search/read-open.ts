@@ -9,13 +9,13 @@ import { NoBody, NoQuery, operation } from "../operation.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
 
 /**
- * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are read to
- * count the open ones among them, i.e. those without a result. D1 bills two rows for each.
+ * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are read in
+ * order to count the open tasks (without a result) among them. D1 bills two rows for each.
  */
 const MAX_TASKS = 2_000;
 /**
- * Largest number of unsettled tasks (without a result, or with a callback or refund still under way) that are counted
- * altogether.
+ * Largest number up to which unsettled tasks (without a result, or with a callback or refund still under way) are
+ * counted.
  */
 const MAX_UNSETTLED = 500;
 /**
@@ -26,7 +26,7 @@ const LEAST_KEEP_MS = 10 * SECOND_MS;
 const KEEP_MS_PER_ROW = MINUTE_MS / 1_000;
 
 /**
- * Numbers of open tasks that were counted last. All callers may share them, because only operators may ask for
+ * Numbers of open tasks that were counted last. They are shared by all callers, because only operators may ask for
  * them.
  */
 const recent = new EnvCache<Counted>(({ rowsRead }) =>
@@ -42,13 +42,13 @@ interface Counted extends OpenPerConnection {
 export type OpenTasks = Awaited<ReturnType<typeof openTasksIn>>;
 
 /**
- * Number of unsettled tasks (without a result, or with a callback or refund still under way), and of the overdue ones
- * among them.
+ * Number of unsettled tasks (without a result, or with a callback or refund still under way), and how many of them are
+ * overdue.
  */
 export type Unsettled = Awaited<ReturnType<typeof readOpenTasks.perform>>["unsettled"];
 
 /**
- * Counts the open tasks of each connection, and all unsettled tasks, with the overdue ones among them. Only the console
+ * Counts the open tasks of each connection, all unsettled tasks, and the overdue ones among these. Only the console
  * uses this operation.
  */
 export const readOpenTasks = operation(
@@ -66,8 +66,8 @@ export const readOpenTasks = operation(
 );
 
 /**
- * Returns how many tasks of each connection to a provider are open (have no result), and when they were counted. Null
- * means that no index is bound.
+ * Returns how many tasks of each connection to a provider are open (have no result), and when they were counted.
+ * @returns null when the relay has no index.
  */
 export async function openTasks(env: Env, config: Config) {
   const shards = shardsOf(env, config);

@@ -17,20 +17,22 @@ import type { Facts, IndexFacts } from "./troubles/trouble.ts";
 import { troublesOf } from "./troubles/troubles.ts";
 
 /**
- * Time in milliseconds for which the present problems are kept in memory, because several open pages may ask for
- * them.
+ * Time in milliseconds for which the problems that were found last are kept in memory, because several open pages may
+ * ask for them.
  */
 const KEEP_MS = 10 * SECOND_MS;
 /**
- * Largest number of tasks with a failed callback that are read from the index to find problems. The same limit holds
- * for unsettled tasks (without a result, or with a callback or refund still under way). D1 bills two rows for each
- * task.
+ * Largest number of tasks with a failed callback that are read from the index to find problems, and also of unsettled
+ * tasks (without a result, or with a callback or refund still under way). D1 bills two rows for each task.
  */
 const MAX_TASKS = 110;
-/** Largest number of tasks that are read from the index to count those whose submission has an unknown outcome. */
+/**
+ * Largest number of tasks that are read from the index to count those of which it is unknown whether their submission
+ * has started a job.
+ */
 const MAX_UNKNOWN = 50;
 
-/** Result of the last search for problems. All callers may share it, because only operators may ask for it. */
+/** Result of the last search for problems. It is shared by all callers, because only operators may ask for it. */
 const recent = new EnvCache<ReturnType<typeof viewOf>>(() => KEEP_MS);
 
 /** Reads the present problems of the relay, and how many of its tasks are under way. */
@@ -41,7 +43,7 @@ const readProblems = operation(
 );
 
 /**
- * Reads what `readProblems` reads, except the numbers of open tasks per connection, which cost more rows. Only the
+ * Reads what `readProblems` reads, but not the numbers of open tasks per connection, which cost more rows. Only the
  * console uses this operation, for its overview, which is refreshed often.
  */
 export const readPresentProblems = operation(
@@ -66,7 +68,8 @@ async function presentProblems(env: Env, config: Config) {
 }
 
 /**
- * Returns the answer of `GET /v1/problems`: the present problems, and how many tasks of each connection are open.
+ * Returns the body of the response to `GET /v1/problems`: the present problems, and the number of open tasks of each
+ * connection.
  */
 async function problemsView(env: Env, config: Config) {
   const [present, open] = await Promise.all([presentProblems(env, config), openTasks(env, config)]);
@@ -117,9 +120,9 @@ function viewOf(facts: Facts) {
 }
 
 /**
- * Returns how many tasks are unsettled (without a result, or with a callback or refund still under way). Of these, it
- * also returns how many are overdue, how many are sending their callback, and how many wait for their refund.
- * `is_capped` beside a count says that there may be more tasks.
+ * Returns how many tasks are unsettled (without a result, or with a callback or refund still under way) and, of these,
+ * how many are overdue, are sending their callback, or wait for their refund. `is_capped` next to a count says that
+ * there may be more tasks.
  */
 function nowView({ open, next }: IndexFacts, now: number) {
   const sending = next.tasks.filter(

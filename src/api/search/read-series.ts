@@ -20,8 +20,8 @@ const DEFAULT_STEPS = { 3600: 25, 86400: 30 } as const;
 const MAX_STEPS = 200;
 
 /**
- * Query of `GET /v1/stats/series`: a time range in Unix seconds, which ends now by default, and the length of its
- * steps in seconds, an hour or a day. For each step the answer has separate counts.
+ * Query of `GET /v1/stats/series`: a time range in Unix seconds, which by default ends now, and the length in seconds
+ * of the steps (an hour or a day) for which the response has separate counts.
  */
 const SeriesQuery = z.strictObject({
   since: QueryTimeS,
@@ -30,14 +30,11 @@ const SeriesQuery = z.strictObject({
 });
 type SeriesQuery = z.output<typeof SeriesQuery>;
 
-/**
- * Time range in Unix seconds that is divided into steps (hours or days). For each step the tasks are counted
- * separately.
- */
+/** Time range in Unix seconds, divided into steps (hours or days) for which tasks are counted separately. */
 interface Steps {
   readonly since: number;
   readonly until: number;
-  /** Length of a step in seconds, an hour or a day. */
+  /** Length of each step in seconds: that of an hour or of a day. */
   readonly step: number;
 }
 
@@ -87,9 +84,9 @@ function stepsOf(given: SeriesQuery, nowS: number): Steps {
 }
 
 /**
- * Returns the counts of the tasks that were created in each step (hour or day) of a time range. Tasks are counted by
- * status, failed tasks also by category of failure, callbacks by status, and attempts by outcome. Each step also has
- * two histograms of latencies; `bounds_ms` gives the upper bounds of their buckets.
+ * Returns the counts of the tasks created in each step (hour or day) of a time range: tasks by status, failed tasks
+ * also by failure category, callbacks by status, and attempts by outcome. Each step also has two histograms of
+ * latencies, whose buckets have the upper bounds `bounds_ms`.
  */
 function seriesOf(
   { counts, outcomes, latencies, failures }: StepCounts,
@@ -120,7 +117,7 @@ function seriesOf(
   return { since, until, step_s: step, bounds_ms: BOUNDS_MS, steps };
 }
 
-/** Returns the number of attempts that have ended with each outcome. Outcomes without attempts are left out. */
+/** Returns the number of attempts that ended with each outcome, without the outcomes that no attempt has. */
 function outcomesView(rows: readonly StepOutcome[]): Readonly<Record<string, number>> {
   const sums = OUTCOMES.map((outcome) => {
     const ended = rows.filter((row) => row.outcome === outcome);

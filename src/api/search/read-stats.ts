@@ -39,8 +39,8 @@ export const readStatsRoute = routeOf({ method: "GET", path: "/v1/stats" }, read
 );
 
 /**
- * Extends the time range from `since` to `until`, in Unix seconds, to whole hours. By default the range is the
- * present hour and the 24 hours before it.
+ * Extends the time range from `since` to `until` (Unix seconds) to whole hours. By default the range is the present
+ * hour and the 24 hours before it.
  */
 function windowOf(given: z.output<typeof Window>, nowS: number) {
   const until = given.until ?? nowS + 1;
@@ -117,8 +117,8 @@ function topFailing(counts: Statistics["hosts"]) {
 }
 
 /**
- * Returns the number of tasks for each text that `keyOf` returns. Tasks for which it returns an empty text are left
- * out.
+ * Adds up the numbers of tasks of several rows, separately for each text that `keyOf` returns for a row. Rows with an
+ * empty text are left out.
  */
 function sumBy<T extends { readonly tasks: number }>(
   counts: readonly T[],

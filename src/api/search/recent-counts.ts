@@ -13,7 +13,7 @@ const HOURS = 25;
  */
 const KEEP_MS = 30 * SECOND_MS;
 /**
- * Age in milliseconds at which the counts in memory are read again, even if the cron trigger has found nothing new to
+ * Age in milliseconds at which the counts in memory are read again even if the cron trigger has found nothing new to
  * count.
  */
 const MAX_AGE_MS = 10 * MINUTE_MS;
@@ -28,13 +28,13 @@ export interface RecentCounts extends HourlyCounts {
 
 /** Time at which the cron trigger last found something new to count, as last read from the index. */
 const checked = new EnvCache<{ readonly countedAt: number | null }>(() => KEEP_MS);
-/** Counts as last read from the index. All callers may share them, because only operators may ask for them. */
+/** Counts as last read from the index. They are shared by all callers, because only operators may ask for them. */
 const cached = new EnvCache<RecentCounts>(() => MAX_AGE_MS);
 
 /**
- * Returns the counts of the tasks that were created in the present hour and in the 24 hours before it. They change
- * only when the cron trigger counts. They are therefore kept in memory and read again after the cron trigger has
- * counted; whether it has is checked at most every 30 seconds.
+ * Returns the counts of the tasks created in the present hour and in the 24 hours before it. Because they change only
+ * when the cron trigger counts, they are kept in memory until it has counted again, which is checked at most every 30
+ * seconds.
  */
 export async function recentCounts(env: Env, shards: Shards, now: number): Promise<RecentCounts> {
   const until = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;

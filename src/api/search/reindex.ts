@@ -10,7 +10,7 @@ import { requireIndex } from "./query-index.ts";
 
 const Ids = z.strictObject({ ids: listOf(TaskId, 500) });
 
-/** Makes the Durable Objects of the given tasks write the index rows of these tasks again. */
+/** Makes the Durable Objects of the given tasks write the rows of these tasks in the index again. */
 const reindex = operation(
   "reindex",
   { access: "operate", query: NoQuery, body: Ids },

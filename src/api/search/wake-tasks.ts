@@ -13,8 +13,8 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 
 const MAX_IDS = 500;
 /**
- * Position at which `POST /v1/wake` begins when it gets no cursor: before the first unsettled task (without a result,
- * or with a callback or refund still under way).
+ * Position at which `POST /v1/wake` begins when it gets no cursor: before all unsettled tasks (without a result, or
+ * with a callback or refund still under way).
  */
 const START: UnsettledTask = {
   dueAt: 0,
@@ -53,8 +53,8 @@ const WakeOrder = z
   );
 
 /**
- * Wakes the given tasks, or one page of all unsettled tasks. Each woken task sets its alarm again and starts the work
- * that is due.
+ * Wakes the given tasks, or one page of all unsettled tasks (without a result, or with a callback or refund still under
+ * way). Each woken task sets its alarm again and starts the work that is due.
  */
 const wakeTasks = operation(
   "wakeTasks",
@@ -87,16 +87,16 @@ export const wakeTasksRoute = routeOf({ method: "POST", path: "/v1/wake" }, wake
 type Outcomes = Awaited<ReturnType<typeof wake>>;
 
 /**
- * Wakes tasks: each task's object sets its alarm again, in case it was lost, and starts the work that is due. When an
- * object cannot be reached, its task has the outcome `failed`, and the other tasks are woken all the same.
+ * Wakes tasks: each task's object sets the task's alarm again, in case it was lost, and starts the work that is due. A
+ * task whose object cannot be reached has the outcome `failed`, and the other tasks are woken all the same.
  */
 function wake(env: Env, ids: readonly string[]) {
   return callTasks(ids, async (id) => ((await taskObject(env, id).wake()) ? "woken" : "unknown"));
 }
 
 /**
- * Returns the number of tasks with each outcome: woken, unknown (no such task), failed (its object could not be
- * reached), unasked (its object was not called).
+ * Returns the number of tasks with each outcome: woken, unknown (there is no such task), failed (the task's object
+ * could not be reached), unasked (the task's object was not called).
  */
 function countsOf(outcomes: Outcomes) {
   const count = (outcome: Outcomes[number]) => outcomes.filter((one) => one === outcome).length;
@@ -109,10 +109,10 @@ function countsOf(outcomes: Outcomes) {
 }
 
 /**
- * Returns the position at which the next page of tasks to wake begins. When some tasks of this page were not asked,
- * this is after the last task that was asked. Otherwise it is after the last task of the page. Null means that this
- * page was the last one.
+ * Returns the position at which the next page of tasks to wake begins: after the last task of this page or, if some of
+ * its tasks were not asked, after the last one that was asked.
  * @param after position at which this page began.
+ * @returns null when this page was the last one.
  */
 function endOf(
   page: readonly UnsettledTask[],

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { CAUSES, OUTCOMES } from "../../core/record/outcome.ts";
 import { Count, described, DurationMs, maybe, named, Time } from "./described.ts";
 
-/** Members that describe how an attempt ended. Both the attempts of a task and a test callback have them. */
+/** Members that describe how an attempt ended. They belong to the attempts of a task and to a test callback. */
 const OUTCOME_FIELDS = {
   cause: maybe(z.enum(CAUSES), "Why the receiver was `unreachable`."),
   status_code: maybe(z.int(), "HTTP status of the receiver's answer."),

@@ -1,12 +1,15 @@
 import * as z from "zod/mini";
 import { TaskId } from "../http/fields.ts";
 
-/** Adds a description to a schema. */
+/** Returns a schema with a description. */
 export function described<S extends z.ZodMiniType>(schema: S, description: string): S {
   return schema.check(z.describe(description));
 }
 
-/** Gives a schema a name. The description of the API then contains it once, among its components. */
+/**
+ * Returns a schema with a name and a description. The description of the API then contains it once, among its
+ * components.
+ */
 export function named<S extends z.ZodMiniType>(id: string, schema: S, description: string): S {
   z.globalRegistry.add(schema, { id, description });
   return schema;

@@ -1,7 +1,7 @@
 /**
- * Type of a JSON value as a client reads it. A value that has one of several forms, e.g. an open or an ended task,
- * becomes one object type. In it, a member is required when all forms have it, and optional when only some forms have
- * it. An optional member that is present has a value, because JSON has no undefined.
+ * Type of a JSON value as a client reads it. A value that can have several forms, e.g. an open or an ended task,
+ * becomes one object type, in which a member is required if all forms have it, and optional otherwise. An optional
+ * member that is present has a value, because JSON has no undefined.
  */
 export type Plain<T> = Exclude<T, object | undefined> | PlainObject<Extract<T, object>>;
 

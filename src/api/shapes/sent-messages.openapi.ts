@@ -13,7 +13,7 @@ import {
 } from "./task-shape.openapi.ts";
 import { CompletedCallback, FailedCallback, Task } from "./task-shape.ts";
 
-/** Description of a request that the relay sends, e.g. a callback: a summary, and its body. */
+/** Description of a request that the relay sends, e.g. a callback: a summary and the body. */
 interface Webhook extends Content {
   readonly summary: string;
 }
@@ -36,7 +36,7 @@ export const CALLBACKS: Readonly<Record<CallbackName, Webhook>> = {
 
 export type OperatorEventType = (typeof OPERATOR_EVENT_TYPES)[number];
 
-/** Example of a completed task with a price that depends on its usage, although its upstream has stated no usage. */
+/** Example of a completed task whose price depends on its usage, but whose upstream has not stated the usage. */
 const PRICED_TASK = {
   ...COMPLETED_TASK,
   credits: { amount: 200, final: 200, state: "charged" as const, basis: "hold" as const },
@@ -45,8 +45,8 @@ const PRICED_TASK = {
 const AboutTask = z.strictObject({ task: Task });
 const ABOUT_TASK = { task: CANCELED_TASK };
 /**
- * Members of the operator events about the price of a task: the credits that the task costs, and the name of the usage
- * or of the output field on which its price depends.
+ * Members that operator events about a task's price have: the credits that the task costs, and the name of the usage
+ * number or output field from which the price is computed.
  */
 const PRICED = {
   credits: Count,

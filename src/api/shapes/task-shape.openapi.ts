@@ -1,4 +1,7 @@
-/** Example values, such as a task and its callback, that the descriptions of several routes share. */
+/**
+ * Id of a task in examples. This and the values below, such as a callback, are shared by the descriptions of several
+ * routes.
+ */
 
 export const TASK_ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 

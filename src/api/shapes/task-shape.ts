@@ -277,7 +277,7 @@ export const TaskCount = named(
   "Number of the tasks of a list.",
 );
 
-/** Schema of a task in a list. All members come from the index. */
+/** Schema of a task in a list. All its members come from the index. */
 export const ListedTask = named(
   "ListedTask",
   z.strictObject({
@@ -310,7 +310,7 @@ export const ListedTask = named(
   "A task in a list.",
 );
 
-/** A task as its reader may see it: the answer of `GET /v1/tasks/{id}`. */
+/** A task as the caller may see it: the response to `GET /v1/tasks/{id}`. */
 export type Task = Plain<z.output<typeof Task>>;
 
 /** A task as everybody who has its status link sees it. */

@@ -5,9 +5,9 @@ import type { SubmitAnswer } from "../../outbound/http.ts";
 import { hookParametersOf, type SubmitPlace } from "./prepared-call.ts";
 
 /**
- * Returns the texts that the answer to a submission must not contain, because it is shown to the caller and stored. For
- * every caller this is the customer's own key. For an account they are also the key and webhook secret of the
- * connection, and the token of the task's hook URL, with which it could report a result itself.
+ * Returns the texts that an upstream's response must not contain when it is shown to the caller and stored: for every
+ * caller the customer's own key, and for an account also the key and webhook secret of the connection and the token of
+ * the task's hook URL, with which the account could report a result itself.
  * @param fields texts that the relay writes into the call, by the names of their fields.
  */
 export function answerSecrets(
@@ -23,8 +23,8 @@ export function answerSecrets(
 }
 
 /**
- * Returns a copy of an answer in which `…` replaces each secret, in whatever spelling. An upstream may repeat parts of
- * the call in its answer: predictions of Replicate have a member `webhook` (type `Prediction` of the npm package
+ * Returns a copy of an upstream's response in which `…` replaces each secret, however it is spelled. An upstream may
+ * repeat parts of the call in its response: Replicate's has a member `webhook` (type `Prediction` of the npm package
  * `replicate`).
  */
 export function withoutSecrets(answer: SubmitAnswer, secrets: readonly string[]): SubmitAnswer {
@@ -33,8 +33,8 @@ export function withoutSecrets(answer: SubmitAnswer, secrets: readonly string[])
 }
 
 /**
- * Returns a body in which `…` stands for each secret, in whatever spelling the body has it; the same bytes when the
- * body has no secret.
+ * Returns a body in which `…` replaces each secret, however the body spells it. A body without a secret is returned
+ * unchanged.
  */
 export function bytesWithout(
   secrets: readonly string[],

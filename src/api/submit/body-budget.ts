@@ -10,21 +10,21 @@ const MIB = 1024 * 1024;
 const MAX_HELD_BYTES = HELD_BODIES_MB.all * MIB;
 const MAX_HELD_BYTES_OF_ACCOUNT = HELD_BODIES_MB.ofAccount * MIB;
 /**
- * Largest size in bytes of a body that needs no reservation of memory. Thus large bodies that are still arriving do not
- * keep out bodies of usual size.
+ * Largest size in bytes of a submission's body for which no memory has to be reserved, so that large bodies that are
+ * still arriving do not keep out usual ones.
  */
 export const SMALL_BODY_BYTES = 64 * 1024;
 /**
- * Longest time in milliseconds for which memory for a body is reserved. It is longer than the arrival of a body and the
- * call with the body take together.
+ * Longest time in milliseconds for which memory for a submission's body stays reserved. It is longer than the arrival
+ * of the body and the call to the upstream take together.
  */
 const LEASE_MS = 5 * MINUTE_MS;
 
 const held = new SharedBudget(MAX_HELD_BYTES, MAX_HELD_BYTES_OF_ACCOUNT);
 
 /**
- * Returns the limit on the JSON body of a submission. The limit is never more than the memory for bodies of this
- * caller, because a larger body would be refused each time that the call is repeated.
+ * Returns the limit on the JSON body of a submission. It never exceeds the memory that this caller's bodies may take,
+ * because a larger body would be refused however often the call is repeated.
  * @param account id of the account that submits; null for an operator.
  */
 export function bodyLimitOf(account: string | null, { maxSubmitBytes }: Config): BodyLimit {
@@ -37,23 +37,21 @@ function limitedBy(bytes: number, name: string): BodyLimit {
   return { bytes, detail: `The body of a submission may have at most ${bytes} bytes (${name}).` };
 }
 
-/**
- * Reserves memory of this isolate for the JSON body of one submission.
- */
+/** Memory of this isolate that is reserved for the JSON body of one submission. */
 export class BodyReservation {
   readonly #part: BudgetPart;
   #bytes = 0;
 
   /**
    * Creates a reservation that takes no memory yet.
-   * @param account id of the account that submits; null for an operator, who may take all of the memory.
+   * @param account id of the account that submits; null for an operator, who may use all of the memory for bodies.
    */
   constructor(account: string | null) {
     this.#part = held.part(account, LEASE_MS);
   }
 
   /**
-   * Enlarges the reservation so that it suffices for a body of this many bytes; a small body needs none.
+   * Enlarges the reservation so that it is enough for a body of this many bytes. A small body needs none.
    * @throws Problem `unavailable` when bodies of other accounts take the memory at present; `rate_limited` when bodies
    * of the same account do.
    */

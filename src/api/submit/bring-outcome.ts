@@ -7,42 +7,45 @@ import { taskClient } from "../tasks/task-client.ts";
 import type { SubmitCall } from "./submission-plan.ts";
 
 /**
- * Waits in milliseconds before each try to store the outcome of a submission in the object of its task while the caller
- * of the submission waits for its answer.
+ * Waits in milliseconds before each try to store the outcome of a submission in its task's object while the caller
+ * waits for the response.
  */
 const RETRY_WAITS_MS = [0, SECOND_MS / 2, 2 * SECOND_MS, 5 * SECOND_MS];
 /**
- * Waits in milliseconds before each further try to store the outcome of a submission once its caller has the answer.
- * Together they take less than the 30 seconds for which the platform lets a Worker go on after its answer.
+ * Waits in milliseconds before each further try to store the outcome of a submission after its caller has got the
+ * response. Their sum is less than the 30 seconds for which the platform lets a Worker go on after its response.
  */
 const LATER_WAITS_MS = [3 * SECOND_MS, 5 * SECOND_MS, 8 * SECOND_MS, 10 * SECOND_MS];
 /**
- * Most outcomes of submissions that this isolate remembers because their tasks could not store them. Each has an answer
- * of at most 8 KiB, or a result.
+ * Largest number of submissions whose outcome this isolate remembers because the task's object could not store it. Each
+ * outcome has an upstream response of at most 8 KiB, or a result.
  */
 const MAX_REMEMBERED = 32;
 
 /**
- * Outcomes of submissions that the upstream has answered and whose task's object could not be reached, by id of the
+ * Outcomes of submissions whose task's object could not be reached after the upstream had responded, by the id of the
  * task. They are stored when the client repeats its call.
  */
 const remembered = isolateCache<SubmitEndedEvent>(MAX_REMEMBERED, 10 * MINUTE_MS);
 
-/** Result of bringing the outcome of a submission to the task's object, which stores it. */
+/** Result of reporting the outcome of a submission to the task's object, which stores it. */
 export interface Brought {
   /**
-   * Whether the task's object has stored the outcome of the submission. False when the object could not be reached. It
-   * is then tried again after the caller has its answer. If that fails too, the outcome counts as unknown once the time
-   * for the upstream's answer is over.
+   * True when the task's object has stored the outcome. False when it could not be reached: storing is then tried again
+   * after the caller has got the response and, if that fails too, the outcome counts as unknown once the time for the
+   * upstream's response is over.
    */
   readonly isStored: boolean;
-  /** The task after its object has stored the outcome. Null when the task was erased, or the outcome is not stored. */
+  /**
+   * The task after its object has stored the outcome. Null when the task was erased, or when the outcome could not be
+   * stored.
+   */
   readonly task: TaskReply | null;
 }
 
 /**
- * Brings the outcome of a submission to the task's object, which stores it. While the object cannot be reached, tries
- * several times, also after the caller has its answer.
+ * Reports the outcome of a submission to the task's object, which stores it. While the object cannot be reached, tries
+ * several times, and goes on after the caller has got the response.
  */
 export async function bringOutcome(
   taskId: string,
@@ -59,7 +62,7 @@ export async function bringOutcome(
 }
 
 /**
- * Brings the outcome of the task's submission to the task's object if this isolate could not do so before, so that a
+ * Reports the outcome of a task's submission to the task's object if this isolate could not do so before, so that a
  * repeated call finds the outcome.
  */
 export async function bringRemembered(taskId: string, submitCall: SubmitCall): Promise<void> {
@@ -68,8 +71,8 @@ export async function bringRemembered(taskId: string, submitCall: SubmitCall): P
 }
 
 /**
- * Tries to bring the outcome of a submission to the task's object, once after each of the waits, until the object has
- * stored it.
+ * Tries to report the outcome of a submission to the task's object, once after each of the given waits, until the
+ * object has stored it.
  */
 async function tryToBring(
   taskId: string,

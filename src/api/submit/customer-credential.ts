@@ -7,7 +7,7 @@ import { PROVIDERS } from "../../providers/registry.ts";
 
 /** Largest length of a key, in characters. The longest keys of known upstreams, JSON Web Tokens, have about 1,000. */
 export const MAX_KEY_CHARS = 4_096;
-/** Header of the providers that take their API key as bearer token (RFC 6750). */
+/** Header of the providers that accept their API key as a bearer token (RFC 6750). */
 const BEARER: KeyHeader = { name: "Authorization", schemes: ["Bearer"] };
 /** Headers in which the SDKs of upstreams send their API key. Each header is listed once. */
 export const KEY_HEADERS: readonly string[] = [
@@ -23,17 +23,17 @@ export interface CustomerCredential {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Reason why the headers of a call contain no usable key of the customer. */
+/** Reason why a call has no usable key of the customer. */
 export interface CredentialFault {
-  /** Name of the header because of which there is no usable key. */
+  /** Name of the header that is at fault. */
   readonly header: string;
   readonly message: string;
 }
 
 /**
  * Returns the customer's own key from the headers of a call to an upstream. Fails when the header that the upstream's
- * adapter names contains no key, when another header for keys is present too, and when the key expires, because the
- * relay polls the job with it later.
+ * adapter names has no key, when a second header for keys is present, and when the key can expire, because the relay
+ * needs it later to poll the job.
  */
 export function readCustomerKey(
   headers: Headers,
@@ -71,8 +71,9 @@ function keyHeaderOf({ polls: { keyHeader = BEARER } }: UpstreamProvider): KeyHe
 }
 
 /**
- * Returns the key in the value of a header. When `schemes` are given, one of them must precede the key, e.g. `Bearer`.
- * Null when the value has another form.
+ * Returns the key in the value of a header.
+ * @param schemes words of which one must precede the key, e.g. `Bearer`; empty when the key stands alone.
+ * @returns null when the value has another form.
  */
 function keyIn(value: string, schemes: readonly string[]): string | null {
   const words = value.trim().split(/ +/);
@@ -85,9 +86,7 @@ function keyIn(value: string, schemes: readonly string[]): string | null {
   return isKnown && /^[\x21-\x7e]+$/.test(key) ? key : null;
 }
 
-/**
- * Tells whether a key is a JSON Web Token with an expiry time (`exp`, RFC 7519 §4.1.4), which may have passed already.
- */
+/** Tells whether a key is a JSON Web Token with an expiry time (`exp`, RFC 7519 §4.1.4), even one in the past. */
 function isExpiring(key: string): boolean {
   const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(key) ?? [];
   if (claims === undefined) return false;

@@ -1,5 +1,6 @@
 /**
- * Checks of a submission before its body is read, so that a request that can only be refused takes no memory for its body.
+ * Checks of a submission that are made before its body is read, so that no memory is used for the body of a request
+ * that will be refused anyway.
  */
 import type { Runtime } from "../../config/runtime.ts";
 import type { Offer } from "../../config/offers.ts";
@@ -14,9 +15,9 @@ import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /**
- * Returns the offers that may apply to an account's call at this path with this key. Returns no offers for a call of an
- * operator, which needs none.
- * @throws Problem `forbidden` when no offer applies.
+ * Returns the offers that may apply to an account's call at this path with this kind of key. Returns none for an
+ * operator, who needs no offer.
+ * @throws Problem `forbidden` when no offer can apply.
  */
 export function requireOffers(
   { connection }: SubmitPlace,
@@ -30,7 +31,7 @@ export function requireOffers(
   throw new Problem("forbidden", { detail: found.detail });
 }
 
-/** The submission for whose body memory is reserved, with the offers that may apply to it. */
+/** The submission for whose body memory is to be reserved, with the offers that may apply to it. */
 interface ReservedFor {
   readonly env: Env;
   readonly runtime: Runtime;
@@ -40,9 +41,9 @@ interface ReservedFor {
 }
 
 /**
- * Returns a function that reserves memory for the body of a submission while it arrives. Before memory is reserved for
- * a large body, the account must have the credits for the cheapest offer that may apply, if the relay's own ledger
- * charges the price.
+ * Returns a function that reserves memory for the body of a submission while the body arrives. Before it reserves
+ * memory for a large body, it checks that the account has the credits for the cheapest offer that may apply, if the
+ * relay's own ledger charges the price.
  */
 export function reserving(memory: BodyReservation, reservedFor: ReservedFor) {
   let hasFunds: Promise<void> | null = null;

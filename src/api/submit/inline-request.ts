@@ -6,7 +6,7 @@ import { Problem } from "../http/problem.ts";
 import type { ScannedBody } from "./json-body.ts";
 
 /**
- * Returns the JSON Pointers of the members of a call that decide whether the upstream's answer contains the output
+ * Returns the JSON Pointers of those members of a call that decide whether the upstream's response contains the output
  * itself instead of a link to it.
  */
 export function inlinePointers({ inline }: SubmitTarget): readonly string[] {
@@ -14,9 +14,9 @@ export function inlinePointers({ inline }: SubmitTarget): readonly string[] {
 }
 
 /**
- * Tells whether a call asks the upstream to put the output itself into its answer, instead of a link.
- * @throws Problem `output_needs_store`, which names the member of the call, when the relay could not keep such an
- * output.
+ * Tells whether a call asks for a response with the output itself instead of a link to it.
+ * @throws Problem `output_needs_store`, which names the member of the call, when it does and the relay could not keep
+ * such an output.
  */
 export function asksForOutput(
   { connection, target }: { readonly connection: Connection; readonly target: SubmitTarget },
@@ -36,8 +36,8 @@ export function asksForOutput(
 }
 
 /**
- * Returns the JSON Pointer of the member with which a call asks for the output itself in the answer. Null when the call
- * asks for a link.
+ * Returns the JSON Pointer of the member by which a call asks for a response with the output itself.
+ * @returns null when the call asks for a link.
  */
 function askingMember({ inline }: SubmitTarget, { members }: ScannedBody): string | null {
   const valueAt = (pointer: string) => {

@@ -1,7 +1,7 @@
 /**
- * Reads single members of the JSON body of a submission, and sets members in it. A body is edited as text, because
- * parsing and writing it would damage what JavaScript cannot hold, e.g. integers beyond 2^53. It is never held as a
- * tree, because many small values take many times the memory of their text.
+ * Reads single members of the JSON body of a submission, and sets members in it. The body is edited as text, because
+ * parsing and writing it would damage values that JavaScript cannot represent, e.g. integers beyond 2^53. It is never
+ * held as a tree of objects, because many small values would take many times the memory of their text.
  */
 import { isLongInteger, type JsonValue } from "../../core/json.ts";
 import { linkDigest, MAX_INPUT_LINKS } from "../../core/record/input-links.ts";
@@ -9,31 +9,29 @@ import { MAX_OUTPUT_URL_CHARS } from "../../core/record/upstream.ts";
 import { failure, type Result, success } from "../../core/result.ts";
 import { JsonTokens, maxSpelledLength, type TokenKind } from "./json-tokens.ts";
 
-/** Largest depth of objects and lists within each other in a JSON body. The whole body counts as the first level. */
+/** Largest depth of nested objects and lists in a JSON body. The whole body is the first level. */
 const MAX_LEVELS = 256;
-/** Largest length in characters of a member's value that is read. Of a longer value only the kind is known. */
+/** Largest length in characters of a member's value that is read. Of a longer value, only its type is known. */
 const MAX_SCALAR_CHARS = 1_024;
-/** First characters of a text in a body by which it counts as a link. */
+/** Characters with which a text in a body must begin to count as a link. */
 const LINK = "http";
 
 type Scalar = string | number | boolean | null;
 
 /**
- * A member for which the scan has looked (a watched member) and that the body has. It has its value if this is a scalar
- * of at most 1,024 characters, otherwise only the kind of its value.
+ * A watched member (one for which the scan looks) that the body has. It contains the value if this is a text, number,
+ * true, false or null of at most 1,024 characters, and otherwise only the type of the value.
  */
 export type Found =
   | {
       readonly kind: "scalar";
       readonly value: Scalar;
-      /**
-       * Digits of the integer when it is so long that `value` has only its rounded value. Absent for any other value.
-       */
+      /** Digits of an integer that is too long for `value` to be exact. Absent for any other value. */
       readonly digits?: string;
     }
   | { readonly kind: "object" | "array" | "long" };
 
-/** Fault because of which a body is refused, or a member of it cannot be set. */
+/** Fault for which a body is refused, or because of which a member cannot be set. */
 export interface BodyFault {
   /** JSON Pointer of the member; empty for the whole body. */
   readonly pointer: string;
@@ -41,24 +39,24 @@ export interface BodyFault {
 }
 
 /**
- * The result of scanning a JSON body: those members of its object for which the scan has looked (the watched members).
- * The body is this object, or a list with only this object.
+ * The result of scanning a JSON body for certain members (the watched members). The body is one object, or a list with
+ * only this object.
  */
 export interface ScannedBody {
-  /** The members for which the scan has looked and that the body has, by JSON Pointer. */
+  /** The watched members (those for which the scan looked) that the body has, by JSON Pointer. */
   readonly members: ReadonlyMap<string, Found>;
   /**
-   * JSON Pointers of watched members for which the body has a member with the same name in other case. Some upstreams,
-   * e.g. those that are written in Go, take such a member for the watched one.
+   * JSON Pointers of watched members that the body has with a name in other case, e.g. `Model` for `model`. Some
+   * upstreams, e.g. those written in Go, read such a member as the watched one.
    */
   readonly lookalikes: ReadonlySet<string>;
-  /** Digests of the first 64 links in the body, each once (`linkDigest`). */
+  /** Short hashes of the first 64 different links in the body (`linkDigest`). */
   readonly linkDigests: readonly string[];
-  /** The object of the body, with the places of the members for which the scan has looked. `editBody` needs it. */
+  /** The object of the body, with the positions of the watched members. `editBody` needs it. */
   readonly root: Member;
 }
 
-/** Place of a value in a JSON body. */
+/** Position of a value in a JSON body. */
 interface Place {
   readonly kind: "object" | "array" | "scalar";
   readonly start: number;
@@ -69,21 +67,21 @@ interface Place {
   readonly isEmpty: boolean;
 }
 
-/** A member of a JSON body for which the scan looks (a watched member), or an object that contains one. */
+/** A member of a JSON body for which the scan looks (a watched member), or an object that contains such a member. */
 interface Member {
   readonly pointer: string;
   /** Members inside this member for which the scan looks, by name. */
   readonly members: ReadonlyMap<string, Member>;
-  /** Place of the member in the body, in bytes. Null when the body does not have the member. */
+  /** Position of the member in the body, in bytes. Null when the body does not have the member. */
   readonly place: Place | null;
 }
 
-/** A member of a JSON body during the scan that looks for it. Its place is in UTF-16 units until the scan ends. */
+/** A member of a JSON body while the body is scanned for it. Its position is in UTF-16 units until the scan ends. */
 interface ScannedMember extends Member {
   readonly members: Map<string, ScannedMember>;
   /**
-   * JSON Pointers of the members in `members`, by their names with upper and lower case made equal. They are computed
-   * once, so that the scan need not do it again for each name in the body.
+   * JSON Pointers of the members in `members`, by their names in folded case. They are computed once, so that the scan
+   * need not compute them for each name in the body.
    */
   readonly folded: Map<string, string>;
   /** Length of the longest name among `members`. */
@@ -91,7 +89,7 @@ interface ScannedMember extends Member {
   place: { -readonly [K in keyof Place]: Place[K] } | null;
 }
 
-/** The part of the JSON grammar that the scan of a body expects next. */
+/** The part of JSON's grammar that the scan of a body expects next. */
 type Expected =
   | "the body"
   | "a list"
@@ -115,10 +113,11 @@ const LIST_OF_ONE = "must be a JSON list of one object, because each task is one
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Scans a JSON body for the watched members. Fails when the body is not strict JSON in UTF-8, is no object, or has more
- * than 256 levels. Also fails when a watched member, or an object that contains one, occurs twice, because readers of
- * JSON differ in which of the two they use.
- * @param watched JSON Pointers of members of objects. A name of digits means a member too, never the index of a list.
+ * Scans a JSON body for the watched members. Fails when the body is not strict JSON in UTF-8, is not an object, or has
+ * more than 256 levels; also when a watched member, or an object that contains one, occurs twice, because JSON readers
+ * differ in which of the two they use.
+ * @param watched JSON Pointers of members of objects. Digits in a pointer are the name of a member too, never an index
+ * of a list.
  * @param isListOfOne true when the body must be a list with one object; the pointers then begin in this object.
  */
 export function scanBody(
@@ -147,10 +146,11 @@ export function scanBody(
 export type NewValue = string | readonly string[];
 
 /**
- * Returns a body with some members set, as consecutive parts; every other byte is unchanged. A missing member is added
- * at the end of its object, and a missing object is added too. Fails when a member would have to be set inside a value
- * that is not an object.
- * @param texts values by JSON Pointer. Each pointer was watched when the body was scanned; none may be inside another.
+ * Returns a body in which some members are set, as consecutive parts. All other bytes stay unchanged. A missing member,
+ * or a missing object around it, is added at the end of its object. Fails when a member would have to be set inside a
+ * value that is not an object.
+ * @param texts values by JSON Pointer. Each pointer must have been watched when the body was scanned, and none may be
+ * inside another.
  */
 export function editBody(
   bytes: Uint8Array,
@@ -172,8 +172,8 @@ export function editBody(
 }
 
 /**
- * Returns the values of a list for which the scan has looked. Null when the member is missing or not a list, and when
- * the text of the list is too long to be read.
+ * Returns the items of a list that is a watched member.
+ * @returns null when the member is missing or is not a list, or when the text of the list is too long to be read.
  */
 export function listIn(
   bytes: Uint8Array,
@@ -191,24 +191,21 @@ export function listIn(
 }
 
 /**
- * Scans the tokens of a JSON text in one pass, and stores the places of the members for which it looks (the watched
- * members).
+ * Scans the tokens of a JSON text in one pass, and stores the positions of the watched members (those for which it
+ * looks).
  */
 class Scan {
   readonly lookalikes = new Set<string>();
   readonly linkDigests = new Set<string>();
   readonly #tokens: JsonTokens;
-  /** The member whose value comes next, if it is one for which the scan looks. Null for any other member. */
+  /** The watched member whose value comes next in the text. Null when the next value is that of another member. */
   #next: ScannedMember | null;
   #expected: Expected;
   readonly #isListOfOne: boolean;
   #levels = 0;
-  /** Kind of the open object or list at each level: 1 for an object, 0 for a list. */
+  /** Type of the open object or list at each level: 1 for an object, 0 for a list. */
   readonly #isObject = new Uint8Array(MAX_LEVELS + 1);
-  /**
-   * The members for which the scan looks and whose object or list is open, by level. Null at a level that has no such
-   * member.
-   */
+  /** The watched members whose object or list is open, by level. Null at a level whose member is not watched. */
   readonly #open: (ScannedMember | null)[] = [];
 
   constructor(text: string, root: ScannedMember, isListOfOne: boolean) {
@@ -286,8 +283,8 @@ class Scan {
   }
 
   /**
-   * Returns the member that has the name which was just read, if it is one for which the scan looks. Null for any other
-   * name.
+   * Returns the watched member that has the name which was just read.
+   * @returns null when no watched member has this name.
    */
   #memberNamed(): ScannedMember | null {
     const parent = this.#open[this.#levels] ?? null;
@@ -363,8 +360,8 @@ interface Edit {
 }
 
 /**
- * Plans the edits that set some members of an object, and adds them to `edits`. Returns a fault when a member would
- * have to be set inside a value that is not an object.
+ * Plans the edits that set some members of an object, and adds them to `edits`.
+ * @returns a fault when a member would have to be set inside a value that is not an object.
  */
 function planEdits(
   object: Member,
@@ -393,7 +390,7 @@ function planEdits(
 }
 
 /**
- * Returns the JSON text of the members that must be added to an object so that it contains all values to be set. Empty
+ * Returns the JSON text of the members that must be added to an object so that it contains all values to be set; empty
  * when no member is missing.
  */
 function newMembers(object: Member, texts: ReadonlyMap<string, NewValue>): string {
@@ -410,8 +407,8 @@ function newMembers(object: Member, texts: ReadonlyMap<string, NewValue>): strin
 
 /**
  * Checks that a member can be set.
- * @throws Error when the scan of the body has not looked for the member, or when it is inside another member that is
- * set too.
+ * @throws Error when the scan of the body has not looked for the member, or when the member is inside another one that
+ * is set too.
  */
 function requireSettable(
   root: Member,
@@ -429,17 +426,14 @@ function requireSettable(
 }
 
 /**
- * Returns a name with upper and lower case made equal, for comparisons that ignore case. The long s and the Kelvin sign
+ * Returns a name without differences of case, for comparisons that ignore case. The long s (ſ) and the Kelvin sign (K)
  * become s and k.
  */
 function foldedCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
-/**
- * Returns the members for which a scan is to look as a tree: a member that stands for the whole body, with all others
- * inside it.
- */
+/** Returns the watched members as a tree, whose root stands for the whole body. */
 function watchTree(watched: readonly string[]): ScannedMember {
   const root = memberAt("");
   for (const pointer of watched) {
@@ -449,14 +443,14 @@ function watchTree(watched: readonly string[]): ScannedMember {
   return root;
 }
 
-/** Returns a member for which a scan is to look, whose place is not known yet. */
+/** Returns a member to be watched, whose position in the body is not known yet. */
 function memberAt(pointer: string): ScannedMember {
   return { pointer, members: new Map(), folded: new Map(), longestName: 0, place: null };
 }
 
 /**
- * Returns the member of `parent` that a segment of a JSON Pointer names, so that the scan looks for it. Adds it when
- * `parent` does not have it yet.
+ * Returns the member of `parent` that a segment of a JSON Pointer names. Adds it to the watched members when it is not
+ * among them yet.
  */
 function memberIn(parent: ScannedMember, segment: string): ScannedMember {
   const name = nameOf(segment);
@@ -510,10 +504,7 @@ function foundAt(bytes: Uint8Array, { kind, start, end }: Place): Found {
   return { kind: "scalar", value, ...(isLongInteger(text) && { digits: text }) };
 }
 
-/**
- * Converts the places of a member for which the scan has looked, and of all such members inside it, from UTF-16 units
- * to bytes.
- */
+/** Converts the positions of a watched member, and of all watched members inside it, from UTF-16 units to bytes. */
 function convertPlaces(bytes: Uint8Array, root: ScannedMember): void {
   const places = [root, ...insideOf(root)].flatMap(({ place }) => (place === null ? [] : [place]));
   const units = places.flatMap(({ start, insertAt, end }) => [start, insertAt, end]);
@@ -525,14 +516,14 @@ function convertPlaces(bytes: Uint8Array, root: ScannedMember): void {
   }
 }
 
-/** Returns all members inside a member for which the scan looks, at any depth. */
+/** Returns all watched members inside a member, at any depth. */
 function insideOf<M extends { readonly members: ReadonlyMap<string, M> }>(member: M): readonly M[] {
   return [...member.members.values()].flatMap((inner) => [inner, ...insideOf(inner)]);
 }
 
 /**
- * Converts offsets in a text from UTF-16 units to bytes of its UTF-8. Returns a map from each offset in units to that
- * in bytes.
+ * Converts offsets in a text from UTF-16 units to bytes of its UTF-8.
+ * @returns a map from each offset in units to the offset in bytes.
  */
 function byteOffsets(bytes: Uint8Array, units: readonly number[]): ReadonlyMap<number, number> {
   const offsets = new Map<number, number>();

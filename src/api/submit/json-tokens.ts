@@ -1,11 +1,11 @@
 import { createScanner, type JSONScanner, type SyntaxKind } from "jsonc-parser";
 
-/** Kind of a JSON token. `wrong` means text that strict JSON does not permit, e.g. a comment. */
+/** Type of a JSON token. `wrong` is text that strict JSON does not permit, e.g. a comment. */
 export type TokenKind = Punctuation | "string" | "number" | "word" | "end" | "wrong";
 type Punctuation = "{" | "}" | "[" | "]" | ":" | ",";
 
 /**
- * Kinds of tokens, by the numbers that the scanner of jsonc-parser uses (`SyntaxKind`, a `const enum` that other
+ * Types of tokens, by the numbers that the scanner of jsonc-parser uses (`SyntaxKind`, a `const enum`, which other
  * modules can use only as a type).
  */
 const KINDS: Readonly<Partial<Record<SyntaxKind, TokenKind>>> = {
@@ -29,14 +29,14 @@ const SPACE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
-/** Characters that may follow a backslash in a string, besides `u`. */
+/** Characters, apart from `u`, that may follow a backslash in a JSON string. */
 const ESCAPED = new Set(Array.from('"\\/bfnrt', (char) => char.charCodeAt(0)));
 const HEX_DIGITS = /[\da-f]{4}/i;
 
 /**
- * Reads the tokens of a text as strict JSON (RFC 8259). This class itself skips blanks and finds the ends of strings;
- * the scanner of jsonc-parser reads all other tokens and the values of short strings. The scanner allocates an object
- * for every blank and every escape, so that 16 MB of these would fill the memory of an isolate.
+ * Reads the tokens of a text as strict JSON (RFC 8259). Blanks and the ends of strings are found by this class itself;
+ * all other tokens, and the values of short strings, are read by the scanner of jsonc-parser. That scanner allocates an
+ * object for every blank and every escape, so that 16 MB of these would fill the memory of an isolate.
  */
 export class JsonTokens {
   readonly #text: string;
@@ -59,7 +59,7 @@ export class JsonTokens {
     return this.#end;
   }
 
-  /** Moves to the next token and returns its kind. */
+  /** Moves to the next token and returns its type. */
   next(): TokenKind {
     this.#start = afterBlanks(this.#text, this.#end);
     if (this.#text.charCodeAt(this.#start) === QUOTE) {
@@ -74,16 +74,16 @@ export class JsonTokens {
   }
 
   /**
-   * Tells whether the present token, which is a string, begins with these characters. They must be characters that JSON
-   * does not escape.
+   * Tells whether the present token, which must be a string, begins with these characters. They must be characters that
+   * JSON does not escape.
    */
   beginsWith(text: string): boolean {
     return this.#text.startsWith(text, this.#start + 1);
   }
 
   /**
-   * Returns the value of the present token, which is a string. Null when the string may have more than `maxChars`
-   * characters.
+   * Returns the value of the present token, which must be a string.
+   * @returns null when the string may have more than `maxChars` characters.
    */
   stringUpTo(maxChars: number): string | null {
     if (this.#end - this.#start > maxSpelledLength(maxChars)) return null;

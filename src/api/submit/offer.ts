@@ -4,13 +4,13 @@ import type { Price } from "../../core/record/price-rule.ts";
 import type { Found } from "./json-body.ts";
 
 /**
- * The parts of an account's submission that are known before its body is read: connection, owner of the key, and path.
+ * The parts of an account's submission that are known before its body is read: connection, path, and whose key it uses.
  * They decide which offers may apply to it.
  */
 export interface OfferPlace {
   readonly connection: string;
   readonly keyOwner: UpstreamKeyOwner;
-  /** Path of the submission below the base URL of the connection, as the request spells it. */
+  /** Path of the submission below the base URL of the connection, exactly as the request spells it. */
   readonly path: string;
 }
 
@@ -19,21 +19,25 @@ export interface OfferPlace {
  * the offer.
  */
 export interface OfferRequest extends OfferPlace {
-  /** Model of the submission. Null when the request names none, or names it only in a multipart body. */
+  /**
+   * Model of the submission. Null when the request has none, or has it only in a multipart body, which the relay does
+   * not read.
+   */
   readonly model: string | null;
   /** True for a multipart body, which the relay does not read. */
   readonly isMultipart: boolean;
-  /** Returns the member of the body at one of the `watchedPointers`. Undefined when there is none. */
+  /** Returns the member of the body at one of the `watchedPointers`; undefined when the body does not have it. */
   readonly member: (pointer: string) => Found | undefined;
   readonly query: URLSearchParams;
   /**
-   * Field for the hook URL in the adapter's notation, e.g. `?fal_webhook`: a parameter of the query that no limit needs
-   * to name. Empty when the upstream takes none at this path.
+   * Field for the hook URL in the adapter's notation, e.g. `?fal_webhook`. If it is a parameter of the query, an
+   * account may use it although no limit of the offer names it. Empty when the upstream accepts no hook URL at this
+   * path.
    */
   readonly hookField: string;
 }
 
-/** Refusal of an account's submission. `detail` is a sentence for the account that says what is not offered. */
+/** Refusal of an account's submission. `detail` is a sentence that tells the account what is not offered. */
 interface Refused {
   readonly kind: "refused";
   readonly detail: string;
@@ -42,8 +46,8 @@ interface Refused {
 export type OfferDecision = { readonly kind: "offered"; readonly price: Price | null } | Refused;
 
 /**
- * Value of a request that is compared with a limit of an offer; or the statement that the request does not have it, or
- * why it cannot be compared.
+ * Value of a request to be compared with a limit of an offer, or the fact that the request does not have it, or why it
+ * cannot be compared.
  */
 type LimitedValue =
   | { readonly kind: "value"; readonly value: unknown }
@@ -52,7 +56,7 @@ type LimitedValue =
 
 const ANY_MODEL = "*";
 
-/** Returns the offers with this connection, owner of the key and path; a refusal when there is none. */
+/** Returns the offers for a connection, path and owner of the key; a refusal when there is none. */
 export function offersAt(
   offers: readonly Offer[],
   { connection, keyOwner, path }: OfferPlace,
@@ -67,8 +71,8 @@ export function offersAt(
 }
 
 /**
- * Decides whether an account may submit a request, and at which price. The first offer with the connection, the owner of
- * the key, the path and the model of the request decides: a request outside its limits is refused even if a later offer
+ * Decides whether an account may submit a request, and at which price. The first offer for the request's connection,
+ * owner of the key, path and model decides: a request outside the limits of this offer is refused even if a later offer
  * would permit it.
  */
 export function decideOffer(offers: readonly Offer[], request: OfferRequest): OfferDecision {
@@ -83,8 +87,8 @@ export function decideOffer(offers: readonly Offer[], request: OfferRequest): Of
 }
 
 /**
- * Returns the JSON Pointers of the members that the offers of a connection limit, and of the objects around them.
- * A decision about a request with a JSON body needs these members.
+ * Returns the JSON Pointers of the members that a connection's offers limit, and of the objects around them. These
+ * members are needed to decide about a request with a JSON body.
  */
 export function watchedPointers(offers: readonly Offer[], connection: string): readonly string[] {
   const limits = offers.flatMap((offer) => (offer.connection === connection ? offer.limits : []));
@@ -92,8 +96,8 @@ export function watchedPointers(offers: readonly Offer[], connection: string): r
 }
 
 /**
- * Tells whether an offer is for the model of a request. The relay does not read a multipart body, so only an offer for
- * any model and without limits of the body is for such a request.
+ * Tells whether an offer is for the model of a request. A request with a multipart body, which the relay does not read,
+ * needs an offer for all models that has no limits on the body.
  */
 function isForModel({ models, limits }: Offer, { model, isMultipart }: OfferRequest): boolean {
   if (isMultipart) return models.every((glob) => glob === ANY_MODEL) && !limits.some(isOfBody);
@@ -117,7 +121,7 @@ function modelRefusal({ connection, model, isMultipart }: OfferRequest): string 
     : `The model of the request is not offered ${place}.`;
 }
 
-/** Returns how a request violates a limit of an offer, as the rest of a sentence. Null when it does not. */
+/** Returns how a request violates a limit of an offer, as the rest of a sentence. @returns null when it does not. */
 function faultOf(limit: Limit, request: OfferRequest): string | null {
   const { pointer, isOptional } = limit;
   const found = isOfBody(limit) ? memberAt(pointer, request) : parameterAt(pointer, request);
@@ -128,8 +132,8 @@ function faultOf(limit: Limit, request: OfferRequest): string | null {
 }
 
 /**
- * Finds the value of a limit in the body of a request. Every value on the path to it must be an object, because the
- * relay would not find it inside a list.
+ * Finds the value for a limit in the body of a request. Everything on the path to the value must be an object, because
+ * the relay would not find the value inside a list.
  */
 function memberAt(pointer: string, { member }: OfferRequest): LimitedValue {
   const around = wayTo(pointer).slice(0, -1);
@@ -140,7 +144,7 @@ function memberAt(pointer: string, { member }: OfferRequest): LimitedValue {
   return { kind: "value", value: found.kind === "scalar" ? found.value : undefined };
 }
 
-/** Finds the value of a limit among the parameters of the query, in which numbers, true and false are texts. */
+/** Finds the value for a limit among the query's parameters, in which numbers, true and false are texts. */
 function parameterAt(pointer: string, { query }: OfferRequest): LimitedValue {
   const [value, ...others] = query.getAll(pointer.slice(1));
   if (others.length > 0) return { kind: "fault", fault: `${pointer} must not be given twice` };
@@ -149,7 +153,8 @@ function parameterAt(pointer: string, { query }: OfferRequest): LimitedValue {
 
 /**
  * Returns a fault, as the rest of a sentence, when the query of a request has a parameter that no limit of the offer
- * names. Null when it has none.
+ * names.
+ * @returns null when it has no such parameter.
  */
 function unnamedParameter({ limits }: Offer, { query, hookField }: OfferRequest): string | null {
   const named = new Set([hookField, ...limits.map(({ pointer }) => pointer)]);
@@ -167,8 +172,9 @@ function isWithin(limit: Limit, value: unknown): boolean {
 }
 
 /**
- * Returns the number that a text spells in decimal digits. Only the shortest spelling is accepted: null for others,
- * e.g. `010` and `1e1`, because the upstream may read them as another number.
+ * Returns the number that a text spells in decimal digits.
+ * @returns null for any spelling but the shortest, e.g. `010` or `1e1`, because the upstream may read it as another
+ * number.
  */
 function decimalOf(text: unknown): number | null {
   if (typeof text !== "string" || !/^-?\d+(?:\.\d+)?$/.test(text)) return null;
@@ -184,14 +190,14 @@ function describeRule({ values, min, max }: Limit): string {
   return max === null ? `a number of at least ${min}` : `a number from ${min} to ${max}`;
 }
 
-/** Tells whether a limit is about a member of the body, and not about a parameter of the query. */
+/** Tells whether a limit concerns a member of the body. If not, it concerns a parameter of the query. */
 function isOfBody({ pointer }: Limit): boolean {
   return pointer.startsWith("/");
 }
 
 /**
- * Returns the JSON Pointer of a member, preceded by the pointers of all objects that contain it, the outermost first:
- * `/a` and `/a/b` for `/a/b`.
+ * Returns the JSON Pointer of a member after the pointers of all objects that contain it, the outermost first: `/a` and
+ * `/a/b` for `/a/b`.
  */
 function wayTo(pointer: string): readonly string[] {
   const names = pointer.split("/").slice(1);

@@ -24,13 +24,13 @@ import { readSubmittedBody } from "./submitted-body.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /**
- * Where a submission goes: the connection and its key, how the provider accepts submissions, and which job a call to
- * this path starts.
+ * Where a submission goes: the connection with the key to use, how its provider accepts submissions, and which job a
+ * call to this path starts.
  */
 export interface SubmitPlace {
   /**
-   * The connection of the submission. If the customer has sent a key of its own, the connection contains this key
-   * instead of the configured one.
+   * The connection of the submission. If the customer has sent their own key, the connection contains that key instead
+   * of the configured one.
    */
   readonly connection: Connection;
   /** The customer's own key in the call. Null when the upstream gets the key of the connection. */
@@ -43,20 +43,20 @@ export interface SubmitPlace {
 export interface PreparedCall {
   readonly model: string;
   readonly parameters: JsonObject | null;
-  /** SHA-256 of the path, query and body of the call, in base64url. A multipart body is not included. */
+  /** SHA-256 of the path, query and body of the call, in base64url. It does not cover a multipart body. */
   readonly requestDigest: string;
-  /** URL that the caller has set in the provider's own hook field; null when it has set none. */
+  /** URL that the caller has set in the provider's own hook field; null when the field is not set. */
   readonly ownHookUrl: string | null;
-  /** True when the relay can put its hook URL into the call. */
+  /** True when the relay puts its hook URL into the call. */
   readonly takesHookUrl: boolean;
-  /** Id of the job, if the call itself states it; null when the upstream's answer states it. */
+  /** Id of the job if the call itself contains it; null when the upstream states it in its response. */
   readonly jobId: string | null;
-  /** Digests of the links in the body (`linkDigest`). Empty for a body that the relay does not read. */
+  /** Short hashes of the links in the body (`linkDigest`). Empty for a body that the relay does not read. */
   readonly linkDigests: readonly string[];
   /** Price that an account pays for the call by its offer; null when the call costs nothing. */
   readonly price: Price | null;
   /**
-   * Returns the call as it is sent to the upstream.
+   * Returns the call in the form in which it is sent to the upstream.
    * @param fields texts that the relay sets in the call, by the adapter's names of the fields, e.g. `?fal_webhook`,
    * `a.b` or `a[]`.
    * @throws Problem `invalid_request` when a field would have to be set inside a value that is not an object.
@@ -64,7 +64,7 @@ export interface PreparedCall {
   readonly withFields: (fields: ReadonlyMap<string, string>) => SentCall;
 }
 
-/** The call of a submission as it is sent to the upstream. */
+/** The call of a submission in the form in which it is sent to the upstream. */
 export interface SentCall {
   /** Path and query of the call, relative to the base URL of the connection. */
   readonly path: string;
@@ -75,15 +75,15 @@ export interface SentCall {
   readonly isOfAccount: boolean;
 }
 
-/** Largest length of a text that the relay takes as a parameter of a task, in characters. */
+/** Largest length in characters of a text in the call that becomes a parameter of the task. */
 const MAX_PARAMETER_CHARS = 256;
 const JSON_TYPE = "application/json";
-/** Pattern of the end of a field's name when the field is a list (`[]`), in the notation of adapters. */
+/** Pattern of the end of a field's name in the notation of adapters when the field is a list (`[]`). */
 const LIST = /\[\]$/;
 
 /**
- * Reads a call of a submission: its body if it is JSON, and what the relay must know of it. Checks that the caller may
- * submit it.
+ * Reads a call to submit a job: its body if it is JSON, and everything that the relay must know about the call. Checks
+ * that the caller may submit it.
  * @param reserve reserves memory for a JSON body of this many bytes.
  * @throws Problem when the call is not valid, or not offered to the caller.
  */
@@ -175,8 +175,8 @@ function requestOf({ path, keyOwner }: UpstreamCall, place: SubmitPlace, query: 
 }
 
 /**
- * Returns the names of the fields of a call that are about hooks. Null when the upstream accepts no hook URL at this
- * path.
+ * Returns the names of a call's fields that concern hooks.
+ * @returns null when the upstream accepts no hook URL at this path.
  */
 export function hookParametersOf({ connection, target }: SubmitPlace): HookParameters | null {
   const { hooks } = connection.provider;
@@ -196,8 +196,8 @@ function isInQuery(place: SubmitPlace): boolean {
 }
 
 /**
- * Tells whether the relay sets its hook URL in a call. If only some installations of a provider know hooks, the others
- * may refuse the field. The relay then sets it only if the caller has used the field, or if the relay can verify the
+ * Tells whether the relay sets its hook URL in a call. If only some installations of a provider support hooks, others
+ * may refuse the field; the relay then sets it only if the caller has used the field, or if the relay can verify the
  * hooks.
  */
 function takesHookUrl(place: SubmitPlace, ownHookUrl: string | null): boolean {
@@ -248,7 +248,7 @@ function scanOrThrow(
   throw invalidRequest([{ path: pointer, message }]);
 }
 
-/** Returns the job's id that the caller states in the body. Null when the upstream chooses the id. */
+/** Returns the id of the job that the caller has put into the body. @returns null when the upstream chooses the id. */
 function jobIdIn({ jobId: pointer }: SubmitTarget, { members }: ScannedBody): string | null {
   if (pointer === undefined) return null;
   const found = members.get(pointer);
@@ -272,8 +272,8 @@ function modelIn({ connection, target }: SubmitPlace, { members }: ScannedBody):
 }
 
 /**
- * Checks that a call asks the upstream for an answer in a form that the relay can read.
- * @throws Problem `invalid_request` when it does not.
+ * Checks that a call does not ask the upstream for a form of response that the relay cannot read.
+ * @throws Problem `invalid_request` when it does.
  */
 function requireReadableAnswer(
   { unreadable = {}, required = {} }: SubmitTarget,
@@ -293,7 +293,9 @@ function requireReadableAnswer(
   }
 }
 
-/** Checks that an account's request does not set a parameter in a place that the limits of its offer do not examine. */
+/**
+ * Checks that an account's request sets no parameter in a part of the call that the limits of its offer do not cover.
+ */
 function requireNothingHidden(
   { hidden }: SubmitTarget,
   bytes: Uint8Array,
@@ -326,8 +328,8 @@ function offeredPrice(
 }
 
 /**
- * Returns the parameters in the body of a submission that become part of the output metadata; null when the body has
- * none of them.
+ * Returns the parameters in a submission's body that become part of the output metadata.
+ * @returns null when the body has none of them.
  */
 function parametersIn({ parameters }: SubmitTarget, { members }: ScannedBody): JsonObject | null {
   const found = Object.entries(parameters).flatMap(([name, pointer]) => {
@@ -354,7 +356,10 @@ function ownHookUrlIn(
   throw invalidRequest([{ path: pointer, message: "must be a URL" }]);
 }
 
-/** Returns the URL in a list of hook URLs, which may have one at most; null when it is empty. */
+/**
+ * Returns the only URL in a list of hook URLs; null when the list is empty.
+ * @throws Problem `invalid_request` when it is neither empty nor a list of one text.
+ */
 function onlyUrlOf(list: readonly JsonValue[] | null, pointer: string): string | null {
   const [url = null, ...others] = list ?? [];
   if (list?.length === 0) return null;

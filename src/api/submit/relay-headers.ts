@@ -7,7 +7,7 @@ import { AccountId, TaskId, TimeS } from "../http/fields.ts";
 import { type Issue, invalidRequest, Problem } from "../http/problem.ts";
 import { Labels } from "../tasks/task-schemas.ts";
 
-/** Values of the `Relay-…` headers of a submission. A header that is absent has the value null. */
+/** Values of the `Relay-…` headers of a submission. The value of an absent header is null. */
 export interface RelayHeaders {
   readonly callbackUrl: string | null;
   readonly metadata: z.output<typeof Labels> | null;
@@ -23,7 +23,10 @@ const PREFIX = "relay-";
 const WHOLE = /^\d{1,16}$/;
 const Credits = z.int().check(z.minimum(1));
 
-/** Headers that only operators may send, because they decide about the account, the price and the life of a task. */
+/**
+ * Headers that only operators may send, because they decide about the account, the price or the id and deadline of a
+ * task.
+ */
 const FOR_OPERATORS = [
   "Relay-Task-Id",
   "Relay-Deadline-At",
@@ -34,9 +37,10 @@ const FOR_OPERATORS = [
 const FOR_ALL = ["Relay-Callback-Url", "Relay-Metadata", "Relay-Key"];
 
 /**
- * Reads the `Relay-…` headers of a submission, which state what only the relay needs to know, e.g. the id of the task.
- * @throws Problem `invalid_request` when one is unknown or not valid; `forbidden` when an account sends one that only
- * operators may send.
+ * Reads the `Relay-…` headers of a submission, in which the caller tells the relay what the upstream need not know,
+ * e.g. the id of the task.
+ * @throws Problem `invalid_request` when one is unknown or not valid; `forbidden` when an account sends one that is
+ * only for operators.
  */
 export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders {
   const isOperator = readerOf(caller) === "operator";
@@ -83,7 +87,7 @@ function pricedBy(header: string, form: PriceForm | null): RelayHeaders["price"]
   return form && { header, value: priceOf(form) };
 }
 
-/** Returns a fault for each unknown `Relay-…` header. It names the headers that the caller may send. */
+/** Returns a fault for each unknown `Relay-…` header, which lists the headers that the caller may send. */
 function unknownHeaders(headers: Headers, isOperator: boolean): Issue[] {
   const known = new Set([...FOR_ALL, ...FOR_OPERATORS].map((name) => name.toLowerCase()));
   const unknown = [...headers.keys()].filter((name) => name.startsWith(PREFIX) && !known.has(name));
@@ -93,8 +97,8 @@ function unknownHeaders(headers: Headers, isOperator: boolean): Issue[] {
 }
 
 /**
- * Returns the number that a text of decimal digits spells. Any other text is returned unchanged, so that the schema of
- * the number refuses it.
+ * Returns the number that a text of decimal digits spells. Any other text is returned unchanged, and is refused later
+ * by the schema of the number.
  */
 function wholeNumber(text: string): unknown {
   return WHOLE.test(text) ? Number(text) : text;

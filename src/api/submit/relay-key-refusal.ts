@@ -13,9 +13,9 @@ const MAX_WORDS = 64;
 const SEPARATORS = /[\s"'`,;=<>()[\]{}]+/;
 
 /**
- * Refuses a call that would send an API key of the relay to the upstream, e.g. because the caller has put it into the
- * wrong header or the query. The caller's own key is found in any spelling. Another key of the relay is found only if
- * it is a separate word.
+ * Refuses a call that would send an API key of the relay to the upstream, e.g. because the caller has put the key into
+ * the wrong header or the query. The caller's own key is found however it is spelled, any other key of the relay only
+ * if it is a separate word.
  * @throws Problem `invalid_request` when the call contains a key of the relay.
  */
 export async function refuseRelayKeys(call: UpstreamCall, runtime: Runtime): Promise<void> {
@@ -33,7 +33,7 @@ export async function refuseRelayKeys(call: UpstreamCall, runtime: Runtime): Pro
   }
 }
 
-/** Returns the keys in a call by which its caller may have identified itself to the relay. */
+/** Returns the keys in a call by which the caller may have identified itself to the relay. */
 function ownKeysOf({ headers, keyOwner }: UpstreamCall): readonly string[] {
   const names = keyOwner === "customer" ? ["Relay-Key"] : KEY_HEADERS;
   return names.flatMap((name) => {
@@ -43,8 +43,8 @@ function ownKeysOf({ headers, keyOwner }: UpstreamCall): readonly string[] {
 }
 
 /**
- * Returns the parts of a call that must not contain an API key of the relay: the query, and all headers except those
- * that are for the relay and those that the relay replaces by the key of the connection.
+ * Returns the parts of a call in which no API key of the relay may be: the query, and all headers except those for the
+ * relay itself and those that the relay replaces by the key of the connection.
  */
 function partsOf({ headers, query, keyOwner }: UpstreamCall) {
   const replaced = keyOwner === "customer" ? [] : CREDENTIAL_HEADERS;

@@ -2,9 +2,9 @@ import { CREDENTIAL_HEADERS } from "./customer-credential.ts";
 import type { SentCall } from "./prepared-call.ts";
 
 /**
- * Headers of a call that are not passed on to the upstream: those of the connection to the relay (RFC 9110 §7.6.1),
- * those that identify the caller or say how the call came, those that would change the meaning of the request, and
- * those that are made anew.
+ * Headers of a call that are not passed on to the upstream: those that concern only the connection to the relay (RFC
+ * 9110 §7.6.1), those that identify the caller or tell how the call came, those that would change the meaning of the
+ * request, and those that the relay sets itself.
  */
 const DROPPED: ReadonlySet<string> = new Set([
   ...CREDENTIAL_HEADERS.map((name) => name.toLowerCase()),
@@ -45,19 +45,19 @@ const DROPPED_PREFIXES = [
   "webhook-",
 ];
 /**
- * Headers of an account's call that are passed on to the upstream. All others are dropped, because with them an account
- * could ask the upstream for something that the offer does not limit, e.g. a paid priority.
+ * Headers of an account's call that are passed on to the upstream. All others are dropped, because an account could use
+ * them to ask the upstream for something that the offer does not limit, e.g. a paid priority.
  */
 const OF_ACCOUNTS =
   /^(?:accept|accept-language|prefer|traceparent|tracestate|user-agent|x-stainless-.+)$/;
-/** Headers of an upstream's answer that are passed on to the caller of a submission. All others are dropped. */
+/** Headers of an upstream's response that are passed on to the caller of a submission. All others are dropped. */
 const PASSED = ["Content-Type", "Content-Language", "Retry-After", "Preference-Applied"];
 const PASSED_PREFIX = /^(?:x-)?ratelimit-/i;
 
 /**
- * Returns the headers with which a submission is sent to the upstream. These are the headers of the caller that concern
- * the upstream, and the upstream's credentials, which replace all headers in which the caller may have put a key.
- * @param own headers that the relay sets: the credentials, and further ones that the call needs.
+ * Returns the headers with which a submission is sent to the upstream: those of the caller that concern the upstream,
+ * and the upstream's credentials, which replace all headers in which the caller may have put a key.
+ * @param own headers that the relay sets: the credentials, and others that the call needs.
  */
 export function sentHeaders(
   given: Headers,
@@ -80,7 +80,7 @@ function isDropped(name: string): boolean {
   return DROPPED.has(name) || DROPPED_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
 
-/** Returns the headers of an upstream's answer that are passed on to the caller of a submission. */
+/** Returns the headers of an upstream's response that are passed on to the caller of a submission. */
 export function passedHeaders(answered: Headers): Headers {
   const passed = new Headers();
   for (const name of PASSED) {

@@ -8,12 +8,15 @@ import type { SubmitPlace } from "./prepared-call.ts";
 import { passedHeaders } from "./sent-headers.ts";
 import { NOT_AGAIN } from "./submitted.ts";
 
-/** Wait that the header `Retry-After` names where the upstream names none, in seconds. */
+/** Value in seconds of the header `Retry-After` for an account when the upstream's refusal has no such header. */
 const RETRY_AFTER_S = "60";
-/** HTTP status of the answer in place of a refusal that is about the operator's account at the upstream. */
+/**
+ * HTTP status with which an account is answered instead of a refusal that concerns the operator's account at the
+ * upstream.
+ */
 const UNAVAILABLE = 503;
 
-/** The upstream's answer to a submission, as its caller gets it. */
+/** The upstream's response to a submission in the form in which the caller gets it. */
 interface ShownAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -21,9 +24,10 @@ interface ShownAnswer {
 }
 
 /**
- * Returns the upstream's answer as its caller may see it. An account is not told what the operator owes the upstream, nor
- * that the operator's key is refused, which with HTTP 401 or 402 would look like the account's own key or balance: it gets an
- * error in the upstream's form that says neither. With a customer's own key the balance is the customer's.
+ * Returns the upstream's response as the caller may see it. An account is told neither that the operator owes the
+ * upstream money nor that the upstream refuses the operator's key, because HTTP 401 or 402 would look like a fault of
+ * the account's own key or balance. It gets an error in the upstream's form that mentions neither. With a customer's
+ * own key the response is passed on, because key and balance are the customer's.
  */
 export function shownAnswer(
   { status, headers, bytes }: SubmitAnswer,

@@ -45,17 +45,17 @@ export interface SubmissionPlan {
   readonly sent: SentCall;
   readonly isHookExpected: boolean;
   readonly submissionId: string;
-  /** Id of the job, if the call itself states it; null when the upstream's answer states it. */
+  /** Id of the job if the call itself contains it; null when the upstream states it in its response. */
   readonly jobId: string | null;
-  /** Texts that must not be shown to the caller in the upstream's answer. */
+  /** Texts in the upstream's response that must not be shown to the caller. */
   readonly secrets: readonly string[];
-  /** True when the id of the task is derived from an `Idempotency-Key` and was not chosen by the caller. */
+  /** True when the id of the task was derived from an `Idempotency-Key`, false when the caller chose it. */
   readonly isNamedByKey: boolean;
 }
 
 /**
- * Reads the request of a submission, and decides what is registered and what is sent to the upstream. This function
- * stores nothing and sends nothing to the upstream.
+ * Reads the request of a submission, and decides what is registered and what is sent to the upstream, without storing
+ * or sending anything itself.
  * @param memory reservation of the memory that the body of the request takes.
  * @throws Problem when the request is refused.
  */
@@ -108,9 +108,9 @@ export async function planSubmission(
 }
 
 /**
- * Tells whether the upstream can send a hook about the job that a call starts: the call has the relay's hook URL, and
- * the upstream can reach this URL, also as a neighbour on the relay's machine. When it cannot, and the submission is
- * not answered, nothing shows whether there is a job.
+ * Tells whether the upstream can send a hook about the job that a call starts: the call must have the relay's hook URL,
+ * and the upstream must be able to reach it, if only as a neighbour on the same machine. Without a hook, nothing shows
+ * whether a submission that was not answered has started a job.
  */
 function canHookCome(
   fields: ReadonlyMap<string, string>,
@@ -121,7 +121,10 @@ function canHookCome(
   return canHooksArrive(runtime) || isLoopback(new URL(connection.baseUrl));
 }
 
-/** Returns the digests of all links in a call: of those that the caller has sent, and of those that the relay sets. */
+/**
+ * Returns short hashes of all links in a call: of those that the caller has sent, and of those that the relay
+ * sets.
+ */
 function inputLinksOf(
   { linkDigests }: PreparedCall,
   fields: ReadonlyMap<string, string>,
@@ -132,8 +135,8 @@ function inputLinksOf(
 }
 
 /**
- * Returns the registration of the task of a submission. An account pays the price of its offer; an operator states the
- * price.
+ * Returns the registration of a submission's task. For an account the price is that of its offer; an operator states
+ * the price in the request.
  */
 function registrationOf(
   asked: RelayHeaders,
@@ -157,8 +160,8 @@ function registrationOf(
 }
 
 /**
- * Checks that a submission with a price has an `Idempotency-Key` or a task id, so that a repetition is recognised and
- * charged only once.
+ * Checks that a submission with a price has an `Idempotency-Key` or a task id, so that a repeated submission is
+ * recognised and not charged again.
  */
 function requireName({ taskId }: RelayHeaders, { idempotencyKey }: SubmitCall): void {
   if (taskId !== null || idempotencyKey !== null) return;
@@ -174,9 +177,9 @@ function askedPrice({ price }: RelayHeaders, { connection }: SubmitPlace): Price
 }
 
 /**
- * Returns a hash by which a repetition of the submission is recognised, and the customer's sealed key, which the task
- * stores. The same call with another key counts as another submission, because another account at the upstream would
- * pay for it.
+ * Returns a hash by which a repeated submission is recognised, and the customer's encrypted key, which the task stores.
+ * The same call with another key counts as another submission, because another account at the upstream would pay for
+ * it.
  */
 async function identityOf(
   { connection, credential }: SubmitPlace,
@@ -196,8 +199,8 @@ async function identityOf(
 }
 
 /**
- * Returns the id of the task of a submission with an `Idempotency-Key`. The same key of different accounts gives
- * different ids.
+ * Returns the id of the task of a submission with an `Idempotency-Key`. The same `Idempotency-Key` of two accounts
+ * gives two different ids.
  */
 function idOf(caller: Caller, key: string): Promise<string> {
   const account = accountOf(caller);
@@ -205,9 +208,9 @@ function idOf(caller: Caller, key: string): Promise<string> {
 }
 
 /**
- * Returns the `callback_url` of the task of a submission. It is the URL in the header `Relay-Callback-Url` or, without
- * this header, the URL in the provider's own hook field, which the relay replaces by its own hook URL. Null when there
- * is neither.
+ * Returns the `callback_url` of a submission's task: the URL in the header `Relay-Callback-Url` or, without this
+ * header, the URL in the provider's own hook field, where the relay puts its own hook URL instead.
+ * @returns null when there is neither.
  */
 function callbackUrlOf(
   { callbackUrl: named }: RelayHeaders,
@@ -228,7 +231,7 @@ function callbackUrlOf(
 }
 
 /**
- * Returns the path that an issue about the provider's own hook field names: `/a/b` for the field `a.b` or `a.b[]`,
+ * Returns the path by which an error names the provider's own hook field: `/a/b` for the field `a.b` or `a.b[]`, and
  * `/name` for the parameter `?name`.
  */
 function hookPathOf(place: SubmitPlace): string {
@@ -238,7 +241,7 @@ function hookPathOf(place: SubmitPlace): string {
 
 /**
  * Returns the texts that the relay sets in the call of a submission: its hook URL and, if the provider accepts them,
- * the id of the task, which hooks then repeat, and the secret with which hooks are signed.
+ * the id of the task, which hooks then contain, and the secret with which the provider is to sign hooks.
  */
 async function fieldsOf(
   place: SubmitPlace,

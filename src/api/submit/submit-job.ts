@@ -45,8 +45,8 @@ const NOT_RECORDED = "The task's object has not recorded this submission, so not
 const JSON_TYPE = { "Content-Type": "application/json" };
 
 /**
- * Submits a job to an upstream: registers its task, charges its price, sends the caller's own call once, and returns the
- * upstream's own answer after it is stored. Whatever happens, the call is never sent twice for a task.
+ * Submits a job to an upstream: registers its task, charges the price, sends the caller's own call once, stores the
+ * upstream's response, and then returns it. Whatever happens, the call is never sent twice for a task.
  */
 export const submitJob = operation(
   "submitJob",
@@ -71,7 +71,7 @@ export const submitJob = operation(
   },
 );
 
-/** Registers the task of a submission. The call is sent only when the task's object has recorded this submission. */
+/** Registers the task of a submission. The call is sent only if the task's object has recorded this very submission. */
 async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
   const { caller, env } = submitCall;
   const { event, submissionId } = plan;
@@ -98,7 +98,7 @@ function submissionOf(applied: Applied): SubmissionReply | null {
 }
 
 /**
- * Sends the call of a submission, stores its outcome, and returns the answer for the caller.
+ * Sends the call of a submission, stores its outcome, and returns the result for the caller.
  * @param task the task as it was registered.
  */
 async function sendAndEnd(
@@ -140,8 +140,8 @@ async function endedIn(
 }
 
 /**
- * Returns the body of the upstream's answer for the caller of a submission. For a long body, memory is reserved until
- * the caller has read it.
+ * Returns the body of the upstream's response for the caller of a submission. For a long body, memory stays reserved
+ * until the caller has read it.
  */
 function sentTo({ env }: SubmitCall, bytes: Uint8Array<ArrayBuffer>, memory: AnswerReservation) {
   if (!memory.isTaken) return contentToClient(bytes);
@@ -152,14 +152,14 @@ function sentTo({ env }: SubmitCall, bytes: Uint8Array<ArrayBuffer>, memory: Ans
 }
 
 /**
- * Function that sends the one call of a submission and returns the upstream's answer; null when there was no answer.
+ * Function that sends the one call of a submission and returns the upstream's response, or null when there was none.
  */
 type Sending = () => Promise<SubmitAnswer | null>;
 
 /**
  * Builds the call of a submission.
- * @returns the function that sends it.
- * @throws the error with which the building failed, after the task's object was told that nothing is sent.
+ * @returns the function that sends the call.
+ * @throws the error with which building the call failed, after the task's object was told that nothing is sent.
  */
 async function sendingOf(
   plan: SubmissionPlan,
@@ -200,8 +200,8 @@ async function builtCall(
 }
 
 /**
- * Sends the call of a submission, and returns its outcome. If the relay itself fails after the call may have been sent,
- * the outcome is unknown.
+ * Sends the call of a submission, and returns its outcome. When the relay itself fails after the call may have been
+ * sent, the outcome is unknown.
  */
 async function outcomeOfSending(
   send: Sending,

@@ -9,20 +9,23 @@ import { toNews } from "../../providers/observation.ts";
 import type { SubmitReading } from "../../providers/submit.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 
-/** Largest body in bytes of an upstream's answer that is stored, so that a repeated submission gets the same answer. */
+/**
+ * Largest body in bytes of an upstream's response that is stored, so that a repeated submission gets the same response.
+ */
 const MAX_KEPT_BYTES = 8_192;
 /**
- * Statuses with which Cloudflare, or on plain workerd ops/new-connections.js, answers for a host that it could not reach: the
- * connection was refused, the name not found, or the TLS handshake failed, so that nothing of the call was sent. The errors of
- * the runtime's own `fetch` do not tell this: it fails in the same way when a connection breaks after the call was sent.
+ * HTTP statuses with which Cloudflare (or ops/new-connections.js on plain workerd) answers for a host that it could not
+ * reach, so that nothing of the call was sent: the connection was refused, the name not found, or the TLS handshake
+ * failed. An error of the runtime's own `fetch` does not tell this, because it is the same when a connection breaks
+ * after the call was sent.
  */
 const NEVER_SENT = [521, 523, 525, 526, 530];
 
 /**
  * Returns the outcome of a submission: accepted, refused, ended with a result, or unknown.
- * @param answer answer of the upstream; null when there was none.
+ * @param answer the upstream's response; null when there was none.
  * @param path path of the call.
- * @param jobId id of the job, if the call itself states it; null when the answer states it.
+ * @param jobId id of the job if the call itself contains it; null when the response states it.
  * @param isHookExpected true when the upstream has got the task's hook URL and can reach it.
  */
 export function outcomeOf(
@@ -67,8 +70,8 @@ function isEnd(news: UpstreamNews): news is UpstreamEnd {
 }
 
 /**
- * Returns the upstream's answer in the form in which it is stored for repetitions of the submission. Null when it is
- * too long or not text.
+ * Returns the upstream's response in the form in which it is stored for repeated submissions.
+ * @returns null when it is too long or not text.
  */
 function keptAnswerOf({ status, headers, bytes, isCut }: SubmitAnswer): SubmissionAnswer | null {
   if (isCut || bytes.length > MAX_KEPT_BYTES) return null;

@@ -24,10 +24,10 @@ const SIMULATED_ADAPTER: SubmitAdapter = {
 /**
  * Returns where a submission goes, and whose key the upstream gets.
  * @param name name of the connection.
- * @param isOperator true when an operator calls, who may learn what is configured.
+ * @param isOperator true when the caller is an operator, who may learn what is configured.
  * @throws Problem `not_found` when there is no such connection, or the path starts no job there; `not_configured` when
- * the connection is disabled, or when neither the connection nor the customer has an API key; `invalid_request` when
- * the customer's key is at fault.
+ * the connection is disabled, or when neither it nor the customer has an API key; `invalid_request` when the customer's
+ * key is at fault.
  */
 export function requireSubmitPlace(
   name: string,
@@ -54,8 +54,8 @@ export function requireSubmitPlace(
 }
 
 /**
- * Returns the connection with the key with which a call goes up: its own, or that of the customer.
- * @throws Problem `not_configured` when the connection has no API key, and the customer sends none; `invalid_request`
+ * Returns the connection with the key that the upstream gets: the connection's own or the customer's.
+ * @throws Problem `not_configured` when the connection has no API key and the customer has sent none; `invalid_request`
  * when the customer's key is at fault.
  */
 export function requireKey(
@@ -71,10 +71,10 @@ export function requireKey(
 }
 
 /**
- * Returns the connection with a name.
- * @param isOperator whether the caller is an operator, to whom the problem `not_found` may say which connections are
+ * Returns the connection of this name.
+ * @param isOperator true when the caller is an operator, whom the problem `not_found` may tell which connections are
  * configured.
- * @throws Problem `not_found` when there is none; `not_configured` when it is disabled.
+ * @throws Problem `not_found` when there is no such connection; `not_configured` when it is disabled.
  */
 export function requireConnection(name: string, config: Config, isOperator: boolean): Connection {
   const { connections, disabledConnections } = config;
@@ -85,8 +85,8 @@ export function requireConnection(name: string, config: Config, isOperator: bool
 }
 
 /**
- * Checks that a call contains no key of the customer, for an upstream that takes no key.
- * @throws Problem `invalid_request` when it contains one.
+ * Checks that a call to an upstream that takes no key has no key of the customer.
+ * @throws Problem `invalid_request` when it has one.
  */
 function requireNoCustomerKey(name: string, { keyOwner }: UpstreamCall): void {
   if (keyOwner !== "customer") return;
@@ -95,8 +95,8 @@ function requireNoCustomerKey(name: string, { keyOwner }: UpstreamCall): void {
 }
 
 /**
- * Returns the connection with the customer's key instead of the configured one, and the key with the header in which it
- * came.
+ * Returns the connection with the customer's key instead of the configured one, and the customer's key with the name of
+ * the header in which it came.
  * @throws Problem `invalid_request` when the customer's key is at fault.
  */
 function customerPlace(
@@ -126,7 +126,9 @@ function startsNoJob(connection: Connection, config: Config, isOperator: boolean
   });
 }
 
-/** Returns a sentence about the paths at which accounts may submit, because they do not know the files of the operator. */
+/**
+ * Returns a sentence that names the paths at which accounts may submit, because they do not know the operator's files.
+ */
 function offeredPaths({ name }: Connection, { offers }: Config): string {
   const ofConnection = offers.filter(({ connection }) => connection === name);
   const paths = [...new Set(ofConnection.flatMap(({ path }) => path ?? []))];

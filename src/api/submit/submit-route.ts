@@ -22,18 +22,21 @@ import { callTargetOf, statedTargetOf, UpstreamCall } from "./upstream-call.ts";
 const PATH = "/v1/submit/{connection}/{+path}";
 const KEY_REQUIRED =
   "A key of the relay is required: Authorization: Bearer <key>, or the header in which the upstream's SDK sends its key.";
-/** Pattern of the header in which an SDK sends its key: the key alone, or after a scheme, e.g. `Bearer` or `Key`. */
+/**
+ * Pattern of the value of the header in which an SDK sends its key: the key alone, or after a word such as `Bearer` or
+ * `Key`.
+ */
 const SDK_KEY = /^(?:[\w-]+\s+)?(\S+)$/;
-/** Pattern of the header `Relay-Key`. Two such headers, which are joined by a comma and a space, do not match. */
+/** Pattern of the value of `Relay-Key`. Two such headers, which are joined by a comma and a space, do not match it. */
 const RELAY_KEY = /^(?:Bearer\s+)?(\S+)$/i;
 const UNKNOWN_KEY = "The key is unknown or revoked.";
 
 type RouteCall = Parameters<ProtectedRoute["handle"]>[0];
 
 /**
- * Route of submissions: `POST /v1/submit/{connection}/` and the upstream's own path. Content type, body and query are the
- * upstream's own, so that an SDK of the upstream submits through the relay with another base URL. Calls that cancel a job
- * and that upload a file are made by `POST` too.
+ * Route of submissions: `POST /v1/submit/{connection}/` followed by the upstream's own path. Content type, body and
+ * query are those of the upstream's API, so that its SDK can submit through the relay with another base URL. Calls by
+ * `POST` that cancel a job or upload a file come here too.
  */
 export const submitJobRoute: ProtectedRoute<"submitJob"> = {
   id: "submitJob",
@@ -52,8 +55,8 @@ export const submitJobRoute: ProtectedRoute<"submitJob"> = {
 };
 
 /**
- * Route of calls that read a job that was submitted through the relay, or take its output: `GET` and the upstream's own
- * path. An SDK of the upstream that waits for its job sends them.
+ * Route of calls that read a job that was submitted through the relay, or fetch its output: `GET` with the upstream's
+ * own path. An SDK of the upstream makes such calls while it waits for its job.
  */
 export const readJobRoute: ProtectedRoute<"readJob"> = {
   id: "readJob",
@@ -99,8 +102,8 @@ function routeOfCancellation<Id extends string>(
 }
 
 /**
- * Returns the call to the upstream that a request to the relay contains, its kind, and the caller of the request. The kind
- * of a submission is null.
+ * Returns the call to the upstream that a request to the relay contains, the caller, and the kind of the call, e.g.
+ * `cancel`; null for a submission.
  */
 async function upstreamCallOf(
   { request, env, url, params, callerWithoutKey }: RouteCall,
@@ -131,7 +134,10 @@ async function upstreamCallOf(
   return { given, caller, kind, context: { env, runtime, origin: url.origin } };
 }
 
-/** Returns the kind of a call about a job. Null for a submission, and for a call that the upstream does not know. */
+/**
+ * Returns the kind of a call about a job, e.g. `read` or `cancel`.
+ * @returns null for a submission, and for a call that is no call about a job.
+ */
 function kindOf(
   method: CallMethod,
   { path, query }: Pick<UpstreamCall, "path" | "query">,
@@ -143,8 +149,8 @@ function kindOf(
 }
 
 /**
- * Identifies the caller of a submission by an API key of the relay in the header in which the upstream's SDK sends its
- * key.
+ * Identifies the caller of a submission by the relay's API key, which is in the header in which the upstream's SDK
+ * sends its key.
  * @throws Problem `unauthenticated` when there is no valid key; `invalid_request` when the headers contain two
  * different keys.
  */
@@ -172,8 +178,8 @@ async function callerOf(
 }
 
 /**
- * Identifies the caller of a submission by the header `Relay-Key`. The customer's own key for the upstream is then in
- * another header.
+ * Identifies the caller of a submission by the header `Relay-Key`, while another header has the customer's own key for
+ * the upstream.
  * @throws Problem `unauthenticated` when the key is not valid; `invalid_request` when the header does not contain
  * exactly one key.
  */
@@ -194,7 +200,10 @@ async function callerWith(
   throw unauthenticated(UNKNOWN_KEY);
 }
 
-/** Returns the only key in a header, without the scheme that may precede it. Null when the header has another form. */
+/**
+ * Returns the only key in the value of a header, without the word that may precede it, e.g. `Bearer`.
+ * @returns null when the value has another form.
+ */
 function keyIn(header: string | null, form: RegExp): string | null {
   return form.exec((header ?? "").trim())?.[1] ?? null;
 }

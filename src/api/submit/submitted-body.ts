@@ -5,19 +5,19 @@ import { SMALL_BODY_BYTES } from "./body-budget.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /**
- * Time in milliseconds in which at least `LEAST_BYTES` further bytes of a large body must arrive, because the body
- * takes memory meanwhile.
+ * Time in milliseconds within which at least `LEAST_BYTES` more bytes of a large body must arrive, because the body
+ * takes memory in the meantime.
  */
 export const ARRIVAL_WINDOW_MS = 10 * SECOND_MS;
 const LEAST_BYTES = 64 * 1024;
 
 /**
  * Reads the JSON body of a submission.
- * @param reserve reserves memory for the bytes of the body that have arrived so far. Declared bytes are not counted, so
- * that a client that declares a long body and sends nothing does not keep others from submitting.
- * @throws Problem `payload_too_large` when the body is declared to have, or has, more bytes than the limit;
- * `body_timeout` when it has not arrived in time; `invalid_json` when the connection ends before the whole body has
- * arrived; and any Problem that `reserve` throws.
+ * @param reserve reserves memory for the bytes that have arrived so far. The declared length does not count, so that a
+ * client that declares a long body and sends nothing does not keep others from submitting.
+ * @throws Problem `payload_too_large` when the body has, or is declared to have, more bytes than the limit;
+ * `body_timeout` when it has not arrived in time; `invalid_json` when the connection ends before the end of the body;
+ * and any Problem that `reserve` throws.
  */
 export async function readSubmittedBody(
   { body, headers }: Pick<UpstreamCall, "body" | "headers">,
@@ -46,13 +46,13 @@ export async function readSubmittedBody(
   });
 }
 
-/** Watches the arrival of a large body, and ends its reading when it arrives too slowly. */
+/** Watches how fast a large body arrives, and ends the reading when it arrives too slowly. */
 class Arrival {
   readonly #stop = new AbortController();
   #bytes = 0;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  /** Signal that aborts when too few bytes of the body have arrived in the last seconds. */
+  /** Signal that aborts when too few bytes of the body have arrived in the last 10 seconds. */
   get stopped(): AbortSignal {
     return this.#stop.signal;
   }

@@ -17,21 +17,21 @@ const REPLAYED = { "Idempotent-Replayed": "true" };
 export interface Submitted {
   readonly taskId: string;
   readonly status: number;
-  /** Headers of the upstream's answer that are passed on to the caller. */
+  /** Headers of the upstream's response that are passed on to the caller. */
   readonly headers: Headers;
-  /** Body of the upstream's answer. A long body is a stream, which ends when the caller does not read it. */
+  /** Body of the upstream's response. A long body is a stream, which ends when the caller does not read it. */
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   /**
-   * Status link of the task. Null when the task was erased, because the upstream has refused the submission, or when the
-   * link could not be made.
+   * Status link of the task. Null when the upstream has refused the submission, so that the task was erased, or when
+   * the link could not be made.
    */
   readonly statusUrl: string | null;
-  /** True when an earlier equal call with the same `Idempotency-Key` has already made the submission. */
+  /** True when an equal call with the same `Idempotency-Key` has already made this submission. */
   readonly isReplayed: boolean;
 }
 
 /**
- * Returns the answer to a repeated submission: the upstream's answer to the first one, if it is stored.
+ * Returns the response to a repeated submission, which is the upstream's response to the first one, if it is stored.
  * @throws Problem `task_exists` when it is not stored; `submit_unknown` when the outcome of the submission is unknown.
  */
 export async function replayed(
@@ -59,8 +59,7 @@ export async function replayed(
 }
 
 /**
- * Returns the body of an upstream's answer for the relay's caller: the links to calls about the job are replaced by
- * links to the relay.
+ * Returns the body of an upstream's response for the caller, in which links for calls about the job lead to the relay.
  */
 export function linkedBody(
   bytes: Uint8Array<ArrayBuffer>,
@@ -89,7 +88,7 @@ export async function unknownOutcome(
 }
 
 /**
- * Returns the text for the caller about what becomes of a submission with an unknown outcome.
+ * Returns a text that tells the caller what happens to the task of a submission with an unknown outcome.
  * @param task task of the submission; null when it is not known.
  */
 function unknownText(task: TaskReply | null): string {
@@ -105,15 +104,15 @@ function unknownText(task: TaskReply | null): string {
   return `${text} The task waits for ${what} until ${time}, and then fails and is refunded.`;
 }
 
-/** Returns the problem for a submission whose call did not reach the upstream. SDKs may repeat it. */
+/** Returns the problem for a submission whose call did not reach the upstream, so that SDKs may repeat it. */
 export function unreachable(): Problem {
   const detail = "The connection to the upstream could not be opened, so nothing was sent.";
   return unavailable(detail, "upstream_unreachable");
 }
 
 /**
- * Returns the headers of a problem that lead to its task. They do not include `Relay-Task-Id`, which only answers of
- * upstreams have, so that clients can tell a refusal of the upstream from one of the relay.
+ * Returns the headers by which a problem leads to its task. `Relay-Task-Id` is not one of them: only upstreams'
+ * responses have it, so that clients can tell a refusal of the upstream from one of the relay.
  */
 async function linksOf(
   event: Registering,
@@ -125,8 +124,9 @@ async function linksOf(
 }
 
 /**
- * Returns the status link of a task; null when the relay does not know its own address, and when making the link fails.
- * Such a failure must not hide the upstream's answer to a job that it has accepted.
+ * Returns the status link of a task.
+ * @returns null when the relay does not know its own address, or when making the link fails, because such a failure
+ * must not hide the upstream's response to a job that it has accepted.
  */
 export async function statusUrlOf(
   { id, registration: { deadlineAt } }: Registering,

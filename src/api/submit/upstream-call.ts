@@ -3,10 +3,10 @@ import type { CallMethod } from "../../providers/job-calls.ts";
 import type { Issue } from "../http/problem.ts";
 import { invalidRequest } from "../http/problem.ts";
 
-/** A call that a caller wants to make to an upstream through the relay, before the relay has checked it. */
+/** A call that a client wants to make to an upstream through the relay, before the relay has checked it. */
 export class UpstreamCall {
   readonly method: CallMethod;
-  /** Path below the base URL of the connection, as the caller has spelt it, e.g. `/v1/predictions`. */
+  /** Path below the base URL of the connection, exactly as the caller has spelled it, e.g. `/v1/predictions`. */
   readonly path: string;
   /** Query of the call, without the question mark; empty when there is none. */
   readonly query: string;
@@ -32,18 +32,18 @@ export class UpstreamCall {
 }
 
 /**
- * Pattern of a path that every reader understands in the same way: it has no dot segments, no empty segment, and
- * nothing that could be decoded twice.
+ * Pattern of a path that all programs understand in the same way: it has no dot segments, no empty segment, and nothing
+ * that could be decoded twice.
  */
 const PLAIN_PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~!$&'()*+,;=:@-]+)+$/;
 /** Pattern of a query that consists only of characters which the URL parser leaves unchanged. */
 const PLAIN_QUERY = /^[\w.~!$&()*+,;=:@/?%[\]{}|^`-]*$/;
 
 /**
- * Splits the URL of a submission into path and query of the call.
- * @param url URL of the request as it was received, because a URL parser would resolve `..` in it.
+ * Splits the URL of a submission into the path and query of the call to the upstream.
+ * @param url URL of the request exactly as received, because a URL parser would resolve `..` in it.
  * @param prefix path of the route up to the path of the call, e.g. `/v1/submit/ark`.
- * @throws Problem `invalid_request` when the path or query could be read in two ways.
+ * @throws Problem `invalid_request` when the path or query could be understood in two ways.
  */
 export function callTargetOf(url: string, prefix: string): Pick<UpstreamCall, "path" | "query"> {
   const target = statedTargetOf(url, prefix);
@@ -52,7 +52,10 @@ export function callTargetOf(url: string, prefix: string): Pick<UpstreamCall, "p
   return target;
 }
 
-/** Splits the URL as `callTargetOf` does, and checks nothing. The path is empty where the URL lies elsewhere. */
+/**
+ * Splits the URL as `callTargetOf` does, but checks nothing. The path is empty when the path of the URL does
+ * not begin with `prefix`.
+ */
 export function statedTargetOf(url: string, prefix: string): Pick<UpstreamCall, "path" | "query"> {
   const [, rest = ""] = /^[a-z]+:\/\/[^/?#]*(.*)$/is.exec(url) ?? [];
   const at = rest.indexOf("?");

@@ -8,7 +8,10 @@ import { NoQuery, operation } from "../operation.ts";
 import { Attachment } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
-/** Attaches to a task its upstream job, which the provider named in its answer to the submit call. */
+/**
+ * Attaches the upstream job to a task, after the client has learned its id from the provider's response to the submit
+ * call.
+ */
 const attachUpstream = operation(
   "attachUpstream",
   { access: "operate", params: ["id"], query: NoQuery, body: Attachment },

@@ -13,28 +13,31 @@ import { type Reading, readingBy } from "./reading.ts";
 import { accepted, taskClient } from "./task-client.ts";
 import { readWhen } from "./task-watch.ts";
 
-/** Longest time in milliseconds that the answer waits for the outcome of the cancellation at the upstream. */
+/** Longest time in milliseconds that the response to a cancellation waits for the upstream's decision. */
 const OUTCOME_WAIT_MS = 5 * SECOND_MS;
 
 /**
- * States of a cancellation whose outcome may follow soon: the upstream is being asked, or the job is polled after the
- * upstream's answer.
+ * States of a cancellation that may change soon: the upstream is being asked, or has responded and the job is being
+ * polled.
  */
 const OPEN_STATES: readonly TaskReply["cancellation"][] = ["asking", "accepted", "ended"];
 
-/** Query of a cancellation. With `force` the task fails at once, whatever becomes of its job. */
+/** Query of a cancellation. With `force` the task fails at once, whatever happens to its job. */
 const CancelQuery = z.strictObject({ force: Flag });
 
-/** Effect of an order to cancel a task. */
+/** Effect of a request to cancel a task. */
 export interface CancelOutcome {
   readonly task: TaskReply;
-  /** True when the task has failed. False while it goes on, because the upstream has not confirmed the cancellation. */
+  /**
+   * True when the task has failed. False when the task goes on, because the upstream has not confirmed the
+   * cancellation.
+   */
   readonly isCanceled: boolean;
 }
 
 /**
  * Cancels an open task. If the relay can cancel its job, the upstream is asked first, and the task fails with the code
- * `canceled` when the upstream has confirmed; otherwise the task fails at once. If the job has ended meanwhile, its
+ * `canceled` once the upstream has confirmed; otherwise the task fails at once. If the job has ended by then, its
  * result counts.
  */
 export const cancelTask = operation(
@@ -74,8 +77,8 @@ function isOutcomeKnown({ isTerminal, cancellation }: TaskReply): boolean {
 }
 
 /**
- * Returns the effect of an order to cancel a task, from the state of the task after the wait for the outcome.
- * @throws Problem `task_settled` when the task has ended for another reason than the cancellation.
+ * Returns the effect of a request to cancel a task, judging by the state of the task after the wait for the upstream.
+ * @throws Problem `task_settled` when the task has ended for any reason but the cancellation.
  */
 function outcomeOf(task: TaskReply): CancelOutcome {
   const isCanceled = task.isTerminal && task.cancellation === "confirmed";

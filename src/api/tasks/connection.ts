@@ -6,8 +6,8 @@ import { invalidRequest, Problem } from "../http/problem.ts";
 
 /**
  * Returns the connection (the configured access to a provider) of this name.
- * @throws Problem `invalid_request` when there is no such connection, or when no result could arrive over it: it has
- * no API key for polls, and no hooks are expected from it; `not_configured` when its declaration is not valid.
+ * @throws Problem `invalid_request` when there is no such connection, or when no result could arrive through it,
+ * because it has no API key for polls and no hooks are expected; `not_configured` when its declaration is not valid.
  */
 export function requireConnection(name: string, config: Config): Connection {
   const { connections, disabledConnections } = config;
@@ -30,8 +30,8 @@ export function requireConnection(name: string, config: Config): Connection {
 }
 
 /**
- * Returns the problem for a path that names no connection. It tells an operator which connections there are or which
- * settings are missing, but not an account, which must not learn what is configured.
+ * Returns the problem for a path that names no existing connection. An operator is told which connections exist or
+ * which settings are missing; an account is not, because it must not learn what is configured.
  */
 export function unknownConnection(
   name: string,
@@ -52,8 +52,8 @@ function namesOf(connections: Config["connections"]): string {
 }
 
 /**
- * Returns the problem for a connection whose declaration is not valid. It does not contain the faults, which only
- * operators may read.
+ * Returns the problem for a connection that is disabled because its declaration is not valid. It does not contain the
+ * faults, which only operators may see.
  */
 export function disabledConnection(name: string): Problem {
   const detail = `The connection ${name} is disabled, because its declaration in CONNECTIONS is not valid; /healthz names the faults.`;

@@ -7,8 +7,8 @@ import { withTimeout } from "../../lib/timeout.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
 /**
- * Erases a task and its index row. A task is not erased while it is open, or while its callback or refund is under
- * way.
+ * Erases a task and its row in the index. A task is not erased while it is open, or while its callback or refund is
+ * under way.
  */
 export const eraseTask = operation(
   "eraseTask",
@@ -31,8 +31,8 @@ export const eraseTaskRoute = routeOf(
 );
 
 /**
- * Deletes the row of an erased task from the index. A failure is ignored, because the cron trigger deletes the row
- * later, when it expires.
+ * Deletes the index row of an erased task. A failure is ignored, because the cron trigger deletes the row once it has
+ * expired.
  */
 async function removeIndexRow(
   shards: Shards | null,

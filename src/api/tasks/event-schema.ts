@@ -21,8 +21,8 @@ import { messageOf } from "../http/issue-message.ts";
 
 const Integer = z.number().check(z.refine(Number.isInteger, "must be an integer"));
 /**
- * Schema of an integer of any size. An integer that a number cannot represent exactly becomes the text of its digits,
- * because a result must not be refused for a random seed with many digits.
+ * Schema of an integer of any size. An integer that a JavaScript number cannot represent exactly becomes the text of
+ * its digits, because a result must not be refused for a random seed with many digits.
  */
 const AnyInteger = z.custom<number | string>(
   (value) => Number.isInteger(value) || isLongInteger(value),
@@ -39,8 +39,8 @@ const MetadataFields = z.object({
 });
 
 /**
- * Schema of the metadata of a result. A known field must have its type or be null; a null field is dropped. Unknown
- * fields are kept unchanged.
+ * Schema of the metadata of a result. A known field must have its type or be null, and is dropped when it is null.
+ * Unknown fields are kept unchanged.
  */
 const Metadata = z.pipe(
   MendedJsonField.check(({ value, issues }) => {
@@ -66,7 +66,7 @@ const UsageName = z
   .string()
   .check(z.refine(isUsageName, "must be a name like completion_tokens, of at most 64 characters"));
 const NO_NUMBER = "must be a number";
-/** Schema of an amount, which is written as a number or as a text that contains a number. */
+/** Schema of an amount: a number, or a text that contains a number. */
 const Amount = z.pipe(
   z
     .union([z.number(), z.string()], NO_NUMBER)
@@ -74,7 +74,8 @@ const Amount = z.pipe(
   z.transform(Number),
 );
 /**
- * Schema of the consumption or cost of a job: numbers under the names that the upstream uses. A null member is dropped.
+ * Schema of the consumption or cost of a job: numbers under the names that the upstream uses. A member that is null is
+ * dropped.
  */
 const Usage = z.pipe(
   z
@@ -99,8 +100,8 @@ const CreatedAtS = TimeS.check(
 );
 
 /**
- * Fields that an event of any status may have. All except `id` are used only when the event creates the task,
- * because no task has this id.
+ * Fields that an event with any status may have. All except `id` are used only when the event creates the task, i.e.
+ * when there is no task with this id.
  */
 const creation = {
   id: TaskId,
@@ -113,8 +114,8 @@ const creation = {
 const misplaced = z.optional(z.null("does not belong to this status"));
 
 /**
- * Body of `POST /v1/events`, with which an upstream reports the state of a task. It has the form of a task as the API
- * returns it. Unknown fields are dropped, except in the metadata. The schema is compiled when the isolate starts.
+ * Body of `POST /v1/events`, with which an upstream reports the state of a task. Its members are those of a task in the
+ * API's responses. Unknown fields are dropped, except in the metadata. The schema is compiled when the isolate starts.
  */
 export const TaskFinishEvent = compiled(
   z.discriminatedUnion("status", [

@@ -2,8 +2,9 @@ import type { Reader } from "../../core/views/reader.ts";
 import { sha256, toHex } from "../../security/encoding.ts";
 
 /**
- * Returns the id of a new task that is derived from the caller's `Idempotency-Key`, so that a repeated registration
- * finds the same task. The id is a UUIDv8 (RFC 9562 §5.8) made from a SHA-256 hash of the key and the kind of caller.
+ * Returns the id of a new task, derived from the caller's `Idempotency-Key` so that a repeated registration finds the
+ * same task. The id is a UUIDv8 (RFC 9562 §5.8) made from a SHA-256 hash of the key and of whether an operator or an
+ * account calls.
  */
 export async function idOfKey(caller: Reader, key: string): Promise<string> {
   const digest = await sha256(`${caller}\n${key}`);

@@ -1,29 +1,32 @@
 import { MINUTE_MS } from "../../core/time.ts";
 
-/** Largest number of readers that wait at the same time, in one isolate, with the status link of one task. */
+/** Largest number of readers that may wait at the same time in one isolate with the status link of one task. */
 const MAX_READERS = 32;
-/** Pause in milliseconds between two searches for places of readers whose requests are over, in all tasks. */
+/**
+ * Time in milliseconds between two searches, in all tasks, for readers that still count as waiting although their
+ * requests are over.
+ */
 const SWEEP_MS = 15 * MINUTE_MS;
 
 /**
- * The place of one reader who waits with a status link. `endsAt` is the time in Unix milliseconds at which the reader's
- * request is over at the latest.
+ * One reader that waits with a status link. `endsAt` is the latest time, in Unix milliseconds, at which the reader's
+ * request is over.
  */
 interface Place {
   readonly endsAt: number;
 }
 
 /**
- * Counts the readers who wait with status links in this isolate. The place of a reader is also freed when its time is
- * over, because the platform may end the request of a client that has gone away without running any further code.
+ * Counts the readers that wait with status links in this isolate. A reader stops counting at the latest when its time
+ * is over, because the platform may end the request of a client that has gone away without running any more code.
  */
 export class LinkReaders {
   readonly #placesOf = new Map<string, Set<Place>>();
   #sweepAt = 0;
 
   /**
-   * Takes a place for a reader who waits with the status link of a task.
-   * @returns the function that gives the place back; null when no place is free.
+   * Counts one more reader that waits with the status link of a task.
+   * @returns the function by which the reader stops counting; null when too many readers wait already.
    */
   enter(taskId: string, now: number, endsAt: number): (() => void) | null {
     if (now >= this.#sweepAt) {

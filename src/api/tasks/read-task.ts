@@ -18,43 +18,46 @@ import { Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
 
-/** What a reader of a task waits for: which state of the task, and for how long. */
+/** What a reader of a task waits for: which states of the task, and how long. */
 interface Awaited {
   /** Longest time in milliseconds for which the reader waits. */
   readonly waitMs: number;
   /**
-   * ETags of the answers that the reader already has, or `*` for all answers. The reader waits for a state of the task
-   * that none of them shows. Null means that the reader waits for the result.
+   * ETags of the responses that the reader already has, or `*` for all. The reader waits for a state of the task that
+   * has another ETag. Null means that the reader waits for the task's result.
    */
   readonly known: readonly string[] | null;
 }
 
-/** A task as one reader may see it, with the facts that the answer needs. */
+/** A task as its reader may see it, with what the response must tell about it. */
 export interface FoundTask {
   readonly task: TaskReply;
   readonly reader: TaskReader;
-  /** ETag of the answer. It contains the kind of reader, because each kind sees other fields. */
+  /**
+   * ETag of the response. It contains the kind of reader (operator, account or status link), because each sees other
+   * fields.
+   */
   readonly etag: string;
-  /** True when the reader already has this answer. */
+  /** True when the reader already has this response. */
   readonly isKnown: boolean;
   /**
-   * True when the answer was not delayed although the reader asked for it, because too many readers wait with the same
-   * status link.
+   * True when the response was not delayed although the reader asked for this, because too many readers are waiting
+   * with the same status link.
    */
   readonly isCrowded: boolean;
 }
 
 /**
- * Schema of the parameters with which a task is read: `wait`, for how many seconds the answer may be delayed, and
- * `known`, the ETags of the states that the reader has already. It is compiled when the isolate starts.
+ * Schema of the parameters with which a task is read: `wait`, for how many seconds the response may be delayed, and
+ * `known`, the ETags of the states that the reader already has. It is compiled when the isolate starts.
  */
 export const ReadQuery = compiled(
   z.strictObject({ wait: Wait, known: z.optional(z.array(z.string())) }),
 );
 
 /**
- * Reads a task. With `wait`, the answer waits for at most this number of seconds until the task has a result; with
- * `known` as well, until the task has a state whose ETag is not in `known`.
+ * Reads a task. With `wait`, the response is delayed by at most this number of seconds until the task has a result or,
+ * when `known` is given too, until the task has a state whose ETag is not in `known`.
  */
 export const readTask = operation(
   "readTask",
@@ -69,8 +72,9 @@ export const readTask = operation(
 );
 
 /**
- * Reads a task, together with data that only the console shows, e.g. the times of its attempts. Only the console uses
- * this operation. Null means that there is no task that the caller may read.
+ * Reads a task with data that only the console shows, e.g. the times of its attempts. Only the console uses this
+ * operation.
+ * @returns null when there is no task that the caller may read.
  */
 export const inspectTask = operation(
   "inspectTask",
@@ -78,7 +82,7 @@ export const inspectTask = operation(
   async ({ env, caller, params: { id } }) => await taskClient(env, id).inspect(caller),
 );
 
-/** Schema of the parameters in the URL with which a task is read. It is compiled when the isolate starts. */
+/** Schema of the query parameters with which a task is read. It is compiled when the isolate starts. */
 export const LinkQuery = compiled(z.strictObject({ wait: Wait, token: StatusToken }));
 
 const byKey = routeOf({ method: "GET", path: "/v1/tasks/{id}" }, readTask, answerOf, {
@@ -112,7 +116,7 @@ function awaitedBy(url: URL, headers: Headers): Awaited {
   };
 }
 
-/** Reads a task as soon as it has the state for which the reader waits, or when the time to wait is over. */
+/** Reads a task once it has a state for which the reader waits, or once the time to wait is over. */
 async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<FoundTask> {
   const { reader } = reading;
   const isStateKnown = (task: TaskReply) => {
@@ -140,7 +144,7 @@ async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<F
 
 /**
  * Returns the ETag of a task for a reader. For operators it also contains a hash of the JSON text, because operators
- * see members that can change while the state of the task stays the same, e.g. the time of the next poll.
+ * see members that can change without a change of the task's state, e.g. the time of the next poll.
  */
 function etagOf(task: TaskReply, reader: TaskReader): string {
   const seen = `${stateOf(task)}-${reader}`;

@@ -1,8 +1,8 @@
 import type { Parameter } from "../http/route.openapi.ts";
 
 /**
- * Parameter `token` of the routes that take a status token (the token in the status link of a task) in place
- * of a key.
+ * Description of the query parameter `token`, for routes that accept a status token (the token in the status link of a
+ * task) instead of a key.
  */
 export const STATUS_TOKEN: Parameter = {
   description:
@@ -11,7 +11,7 @@ export const STATUS_TOKEN: Parameter = {
 };
 
 /**
- * Header of an answer to a caller with a status token (the token in the status link of a task): it lets pages
- * of other sites read the answer.
+ * Header of a response to a request with a status token (the token in the status link of a task). It lets pages of
+ * other sites read the response.
  */
 export const LINKED = { "Access-Control-Allow-Origin": "sometimes" } as const;

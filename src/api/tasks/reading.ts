@@ -6,13 +6,13 @@ import type { Call } from "../operation.ts";
 import { taskClient } from "./task-client.ts";
 import { TaskWatch } from "./task-watch.ts";
 
-/** Access of one reader to one task, by an API key or by the status token of the task. */
+/** Access of one reader, with an API key or a status token, to one task. */
 export interface Reading {
   readonly reader: TaskReader;
   /**
-   * Reads the task, with the fields that this reader may see; null when there is no task that the reader may
-   * read. It may be called for as long as the answer takes: each call checks that the credential is still
-   * valid.
+   * Reads the task, with the fields that this reader may see. It may be called again as long as the response lasts,
+   * because each call checks that the credential is still valid.
+   * @returns null when there is no task that the reader may read.
    * @throws Problem `unauthenticated` when the API key was revoked, or the status token has expired.
    */
   readonly read: () => Promise<TaskReply | null>;
@@ -22,8 +22,8 @@ export interface Reading {
    */
   readonly requireCurrent: () => Promise<void>;
   /**
-   * Begins to watch the task for changes. The caller must close the watch after at most `maxMs` milliseconds. Null when
-   * too many readers use the status link of the task.
+   * Begins to watch the task for changes. The caller must close the watch after at most `maxMs` milliseconds.
+   * @returns null when too many readers are waiting with the status link of the task.
    */
   readonly watch: (maxMs: number) => Promise<TaskWatch | null>;
 }
@@ -51,7 +51,7 @@ export function readingBy({
   };
 }
 
-/** A request that shows a status token, the token in the status link of a task. */
+/** A request with a status token, which is the token in the status link of a task. */
 export interface LinkRequest {
   readonly env: Env;
   readonly url: URL;

@@ -25,7 +25,8 @@ import type { Applied, TaskReply } from "../../objects/task/reply.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
 
 /**
- * Registers a task. This is done before the job is submitted upstream, so that no hook comes before the task exists.
+ * Registers a task. Clients do this before they submit the job to the upstream, so that no hook arrives before the task
+ * exists.
  */
 export const registerTask = operation(
   "registerTask",
@@ -81,29 +82,29 @@ export const registerTaskRoute = routeOf(
 /** Result of a registration: the registered task, and whether it is new. */
 interface Registered {
   readonly id: string;
-  /** False when an equal call has registered the task before. */
+  /** False when an earlier, equal call has registered the task. */
   readonly isNew: boolean;
-  /** True when the task existed already and the call has an `Idempotency-Key`. */
+  /** True when the task existed before and the call has an `Idempotency-Key`. */
   readonly isReplayed: boolean;
   readonly task: TaskReply;
   /**
-   * Members that only the answer to a registration has: the status link, and those that the submit call to the provider
-   * must contain.
+   * Members that only the response to a registration has: the status link, and what the client must add to its submit
+   * call to the provider.
    */
   readonly members: HookFields & { readonly status_url?: string };
 }
 
 type Body = z.output<typeof Registration>;
 
-/** Returns the price that a registration states for its task; null when the task costs nothing. */
+/** Returns the price that a registration states for its task. @returns null when the task costs nothing. */
 function priceIn({ credits, price }: Body): Price | null {
   if (price !== null) return priceOf(price);
   return credits === null ? null : { credits, rule: null };
 }
 
 /**
- * Returns the credits to charge for a task and, for a price by usage, the rule that decides its final price. Both have
- * the form in which a registration contains them.
+ * Returns the credits to charge for a task and, if its price depends on usage, the rule from which the final price is
+ * computed, both in the form of a stored registration.
  */
 export function chargeOf(
   price: Price | null,
@@ -114,9 +115,9 @@ export function chargeOf(
 }
 
 /**
- * Checks that the jobs of a connection state the number of usage on which a price depends.
+ * Checks that jobs of a connection report the usage number on which a price depends.
  * @param path JSON Pointer to the name of this number in the request.
- * @throws Problem `invalid_request` when they do not state it.
+ * @throws Problem `invalid_request` when they do not report it.
  */
 export function requireUsageName(
   price: Price | null,
@@ -145,8 +146,8 @@ function registrationOf(body: Body, price: Price | null): RegisterEvent["registr
 }
 
 /**
- * Returns the job of a new task of the simulated provider, which starts at once, and the deadline that the model
- * sets. For a task of any other provider both are null, because its job becomes known only by the submit call.
+ * Returns the job of a new task of the simulated provider, which starts at once, and the deadline that the model sets.
+ * For a task of any other provider, both are null, because its job becomes known only from the submit call.
  * @throws Problem `invalid_request` for a model that the simulated provider does not have.
  */
 export function simulatedJobOf(model: string, connection: Connection | null) {
@@ -159,9 +160,9 @@ export function simulatedJobOf(model: string, connection: Connection | null) {
 }
 
 /**
- * Returns the account of a new task, or the id of its charge. When the relay's own ledger charges the task,
- * `chargeId` is a new id for the charge. `account` is then null, because the ledger's answer to the charge will
- * contain the account. Otherwise `chargeId` is null. Both are null for a task without an account.
+ * Returns, for a new task of an account, either the account or a new id for the charge of the price. When the relay's
+ * own ledger charges the task, `chargeId` is that id, and `account` is null, because the ledger's reply will contain
+ * the account. Otherwise `chargeId` is null. For a task without an account, both are null.
  * @throws Problem `not_found` when the account does not exist.
  */
 export async function billingOf(
@@ -180,8 +181,8 @@ export async function billingOf(
 }
 
 /**
- * Returns the problem for a registration that has a price, but neither a task id nor an `Idempotency-Key`. If the
- * answer were lost, its caller could not repeat the registration without being charged twice.
+ * Returns the problem for a registration with a price that has neither a task id nor an `Idempotency-Key`. If its
+ * response were lost, the caller could not repeat it without being charged twice.
  */
 function nameRequired({ price }: Body): Problem {
   const member = price === null ? "credits" : "price";

@@ -12,8 +12,7 @@ import { TaskFinishEvent } from "./event-schema.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
 /**
- * Reports the progress or the result of a task. An event with a `model` creates the task when nobody has registered
- * it.
+ * Reports the progress or the result of a task. An event with a `model` creates the task if there is none with its id.
  */
 const reportEvent = operation(
   "reportEvent",

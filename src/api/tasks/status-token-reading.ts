@@ -17,11 +17,11 @@ import { TaskWatch } from "./task-watch.ts";
 const WRONG_TOKEN =
   "The status token was altered or cut off, or belongs to another task or another relay.";
 
-/** The readers in this isolate that wait with a status link. */
+/** The readers in this isolate that are waiting with a status link. */
 const linkReaders = new LinkReaders();
 
 /**
- * Headers that let pages of any site read the answer, and keep its URL, which may contain the token, out of the
+ * Headers that let pages of any site read the response, and that keep its URL, which may contain the token, out of the
  * `Referer` headers of browsers.
  */
 const CROSS_ORIGIN = {
@@ -31,9 +31,10 @@ const CROSS_ORIGIN = {
 };
 
 /**
- * Answers a request that shows a status token (the token in the status link of a task), and lets pages of other sites
- * read the answer. Null when its bearer token is an API key that begins like a status token.
- * @throws Problem when the token is refused. Problems that `answer` throws can be read by pages of other sites too.
+ * Answers a request with a status token (the token in the status link of a task), and lets pages of other sites read
+ * the response.
+ * @returns null when the bearer token is an API key that only begins like a status token.
+ * @throws Problem when the token is refused. Pages of other sites can read this problem, and any that `answer` throws.
  */
 export async function answerToken(
   { request: { headers }, env, url, params }: RouteRequest<LinkRequest["params"]>,
@@ -49,7 +50,7 @@ export async function answerToken(
 
 /**
  * Returns the access to a task that a request has by its status token.
- * @throws Problem as `readingOf` does, and `unauthenticated` for an API key in place of the token.
+ * @throws Problem as `readingOf` does, and `unauthenticated` when there is an API key instead of the token.
  */
 export async function readingByToken(request: LinkRequest): Promise<Reading> {
   const reading = await readingOf(request);
@@ -58,11 +59,11 @@ export async function readingByToken(request: LinkRequest): Promise<Reading> {
 }
 
 /**
- * Returns the access to a task that a request has by its status token; null when the bearer token is an API key
- * that begins like one.
- * @throws Problem `unauthenticated` when the token is altered or has expired; `rate_limited` instead when too
- * many credentials from the sender's address have failed, and, readable for pages of other sites, when the status
- * link is requested too often from one address; `invalid_request` for a token beside a key.
+ * Returns the access to a task that a request has by its status token.
+ * @returns null when the bearer token is an API key that only begins like a status token.
+ * @throws Problem `unauthenticated` when the token is altered or has expired; `rate_limited` when too many credentials
+ * from the sender's address have failed, or when one address uses the status link too often (pages of other sites can
+ * read the latter); `invalid_request` when the request has a token and a key.
  */
 async function readingOf(request: LinkRequest): Promise<Reading | null> {
   const { env } = request;
@@ -79,8 +80,8 @@ async function readingOf(request: LinkRequest): Promise<Reading | null> {
 }
 
 /**
- * Watches a task for a reader with a status token; null when too many readers with a status token already watch
- * this task in this isolate.
+ * Watches a task for a reader with a status token.
+ * @returns null when too many readers with a status token already watch this task in this isolate.
  */
 async function watchByLink(env: Env, id: string, maxMs: number): Promise<TaskWatch | null> {
   const now = Date.now();
@@ -89,8 +90,9 @@ async function watchByLink(env: Env, id: string, maxMs: number): Promise<TaskWat
 }
 
 /**
- * Checks the status token of a request, and returns the id and the creation times of its task and the time at
- * which the token expires; null when the bearer token is an API key that begins like a status token.
+ * Checks the status token of a request.
+ * @returns the id and the creation times of the token's task, and when the token expires; null when the bearer token is
+ * an API key that only begins like a status token.
  */
 async function linkOf({ headers, env, url, params }: LinkRequest, runtime: Runtime) {
   const inQuery = url.searchParams.get("token");
@@ -120,7 +122,7 @@ function requireCurrent(expiresAtS: number, env: Env): void {
   throw unauthenticated(`The status token expired at ${end}.`);
 }
 
-/** Returns the problem for a request that contains two credentials, of which RFC 6750 §2 permits only one. */
+/** Returns the problem for a request with two credentials, where RFC 6750 §2 permits only one. */
 function twoCredentials(): Problem {
   const message = "must not be sent together with the header Authorization";
   return invalidRequest([{ path: "/token", message }]);

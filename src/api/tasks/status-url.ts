@@ -5,16 +5,16 @@ import { NO_ORIGIN } from "../http/link-origin.ts";
 
 const DAY_S = toSeconds(DAY_MS);
 
-/** The task for which a status link is made. */
+/** What must be known of a task to make its status link. */
 interface LinkedTask {
   readonly id: string;
   /** Time at which the task was created, in Unix seconds. */
   readonly createdAtS: number;
-  /** Time at which the record of the task was stored first, in Unix milliseconds. */
+  /** Time at which the record of the task was first stored, in Unix milliseconds. */
   readonly recordedAt: number;
   /**
-   * Deadline that the registration states, in Unix seconds. Null means that the registration states none, or that an
-   * event created the task; the relay's default deadline then applies.
+   * Deadline that the registration states, in Unix seconds. Null when it states none, or when an event created the
+   * task; the relay's default deadline then applies.
    */
   readonly deadlineAtS: number | null;
 }
@@ -26,7 +26,7 @@ export interface StatusLink {
   readonly expiresAtS: number;
 }
 
-/** Returns the URL of the status link of a task; null when the relay does not know its own address. */
+/** Returns the URL of the status link of a task. @returns null when the relay does not know its own address. */
 export async function statusUrlFor(
   task: LinkedTask,
   runtime: Runtime,

@@ -10,16 +10,18 @@ import { type Reading, readingBy } from "./reading.ts";
 import { alsoByLink, StatusToken } from "./reading-route.ts";
 import type { TaskWatch } from "./task-watch.ts";
 
-/** Longest time that a stream lasts, in milliseconds; browsers then connect again. */
+/** Longest time in milliseconds that a stream lasts. Browsers connect again afterwards. */
 const MAX_STREAM_MS = 15 * MINUTE_MS;
-/** Time in milliseconds after which a browser connects again when a stream has ended. */
+/** Time in milliseconds after the end of a stream before a browser connects again. */
 const RECONNECT_MS = 2 * SECOND_MS;
 /**
- * Time in milliseconds after which a browser connects again when too many readers use one status link, so that the
- * stream had only the present state of the task.
+ * Time in milliseconds before a browser connects again when its stream ended with the present state of the task,
+ * because too many readers use the same status link.
  */
 const CROWDED_RECONNECT_MS = 15 * SECOND_MS;
-/** Longest silence of a stream in milliseconds, because proxies close connections that are silent for longer. */
+/**
+ * Longest time in milliseconds without data on a stream, because proxies close connections that are silent for longer.
+ */
 const MAX_SILENCE_MS = 15 * SECOND_MS;
 
 const Query = z.strictObject({ token: StatusToken });
@@ -40,10 +42,10 @@ export const streamTask = alsoByLink(byKey, async (reading, { url, headers }) =>
 });
 
 /**
- * Answers with a stream of events. The first event is the present state of the task, unless the header `Last-Event-ID`
- * shows that the reader has it already. An event follows for each change until the task has ended and its callback and
- * refund are done. A reader who already has the last state gets the status 204, after which browsers do not connect
- * again.
+ * Returns a response that is a stream of events. The first event is the present state of the task, unless the header
+ * `Last-Event-ID` shows that the reader already has it. An event follows for each change until the task has ended and
+ * its callback and refund are done. A reader that already has the last state gets the status 204, after which browsers
+ * do not connect again.
  */
 async function eventStream(reading: Reading, headers: Headers): Promise<Response> {
   const known = headers.get("Last-Event-ID");
@@ -62,7 +64,7 @@ async function eventStream(reading: Reading, headers: Headers): Promise<Response
 }
 
 /**
- * Yields the pieces of the stream: events, and comments that break a silence.
+ * Yields the pieces of a task's stream: events, and comments that end a silence.
  * @param watch reports changes of the task; null for a stream that ends after the present state.
  */
 async function* eventsOf(
@@ -92,8 +94,8 @@ async function* eventsOf(
 }
 
 /**
- * Waits at most `maxMs` milliseconds until the task may have changed, and returns the task as it is then. Null when the
- * stream must end, because its reader has left or because `whileValid` returned null.
+ * Waits at most `maxMs` milliseconds until the task may have changed, and reads it.
+ * @returns null when the stream must end, because its reader has left or `whileValid` returned null.
  */
 async function taskAfter(
   seen: TaskReply,
@@ -113,9 +115,9 @@ async function taskAfter(
 }
 
 /**
- * Reads the task again. When the task or the owner of the API key cannot be read, it returns `known`, the state that
- * was read before. A broken stream would make browsers connect again, get 503 and give up. Null means that the stream
- * must end: the task is gone, the API key was revoked, or the status token has expired.
+ * Reads the task again for a stream. When the task, or the owner of the API key, cannot be read, returns `known`, the
+ * state that was read before, because a broken stream would make browsers connect again, get 503 and give up.
+ * @returns null when the stream must end: the task is gone, the API key was revoked, or the status token has expired.
  */
 async function whileValid(
   known: TaskReply,

@@ -10,8 +10,8 @@ import { invalidRequest, Problem, unknownAccount, unknownTask } from "../http/pr
 import { callObject, unavailable, unknownAnswer } from "../http/object-call.ts";
 
 /**
- * Returns functions that call the Durable Object of one task. Each function throws the Problem `unavailable` when the
- * object cannot be reached.
+ * Returns functions that call the Durable Object of a task. Each throws the Problem `unavailable` when the object
+ * cannot be reached.
  */
 export function taskClient(env: Env, id: string) {
   // A stub that has failed stays broken, so each call takes a new one.
@@ -39,9 +39,9 @@ export function taskClient(env: Env, id: string) {
 }
 
 /**
- * Returns the task after its object has accepted an event, e.g. a result. `isNew` tells whether the event changed the
- * task.
- * @throws Problem when the object refused the event.
+ * Returns the task after its object has accepted an event, e.g. a result, and whether the event changed the task
+ * (`isNew`).
+ * @throws Problem when the object has refused the event.
  */
 export function accepted(applied: Applied): { readonly isNew: boolean; readonly task: TaskReply } {
   switch (applied.kind) {
@@ -57,7 +57,7 @@ export function accepted(applied: Applied): { readonly isNew: boolean; readonly 
   }
 }
 
-/** Texts of the refusals in which the API also shows the task. */
+/** Texts of those refusals that contain the task in the response. */
 const DETAILS = {
   idempotency_key_reused:
     "An order for a redelivery with another callback_url was given under this key.",
@@ -71,7 +71,7 @@ export function insufficientCredits(balance: number, price: number): Problem {
   return new Problem("insufficient_credits", { detail, members: { balance, price } });
 }
 
-/** Returns the problem with which the API answers when a task's object has refused an event. */
+/** Returns the problem for an event that a task's object has refused. */
 function problemOf(refusal: Refusal): Problem {
   switch (refusal.code) {
     case "unknown_task":

@@ -2,15 +2,15 @@ import type { TaskReply } from "../../objects/task/reply.ts";
 import type { Task, TaskStatus } from "../shapes/task-shape.ts";
 
 /**
- * Returns a task from the JSON text that the task's object has sent. The object sends no other form, because only this
- * text contains the body of the callback byte for byte. All other code reads the text through this function.
+ * Parses the JSON text of a task, which the task's object has sent. Objects send tasks only as text, because the body
+ * of the callback is in it byte for byte. All other code parses the text by this function.
  */
 export function taskIn({ json }: Pick<TaskReply, "json">): Task {
   return JSON.parse(json);
 }
 
 /**
- * Returns a task from the JSON text that the task's object has sent, with the members that everybody who has the status
+ * Parses the JSON text of a task, which the task's object has sent, into the members that everybody with the status
  * link may see.
  */
 export function linkedTaskIn({ json }: Pick<TaskReply, "json">): TaskStatus {

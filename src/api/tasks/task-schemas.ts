@@ -16,7 +16,7 @@ import {
 
 const MAX_METADATA_BYTES = 4096;
 
-/** Schema of the labels of a task: a JSON object of at most 4 KB. */
+/** Schema of the metadata that a client gives to a task: a JSON object of at most 4 KB. */
 export const Labels = JsonField.check(
   z.refine(
     (labels) => new TextEncoder().encode(JSON.stringify(labels)).length <= MAX_METADATA_BYTES,
@@ -57,10 +57,10 @@ export const Registration = compiled(
 );
 
 /**
- * Body of `POST /v1/tasks/{id}/upstream`, which tells the relay the provider's job for a task. `id` and `endpoint`
- * become part of the URL of polls. The patterns therefore exclude characters that would lead to another URL. An `id`
- * may contain the characters of base64, because it is encoded as one segment of the path. The schema is compiled when
- * the isolate starts.
+ * Body of `POST /v1/tasks/{id}/upstream`, which tells the relay which job of the provider belongs to a task. `id` and
+ * `endpoint` become part of the URL of polls, so their patterns exclude characters that would change where this URL
+ * leads. An `id` may contain the characters of base64, because it is percent-encoded as one segment of the path. The
+ * schema is compiled when the isolate starts.
  */
 export const Attachment = compiled(
   z.strictObject({
@@ -79,13 +79,13 @@ export const Attachment = compiled(
   }),
 );
 
-/** Body of `POST /v1/tasks/{id}/redeliver`, which orders further attempts of the task's callback. */
+/** Body of `POST /v1/tasks/{id}/redeliver`, which orders more attempts of the task's callback. */
 export const RedeliverOrder = z.strictObject({
   attempts: withDefault(z.int().check(z.minimum(1), z.maximum(3)), 1),
   callback_url: optional(z.string()),
 });
 
-/** Tells whether all texts and names in a JSON object are well-formed Unicode. */
+/** Tells whether all texts and member names in a JSON object are well-formed Unicode. */
 function isWellFormed(object: JsonObject): boolean {
   return jsonEqual(object, wellFormedMembers(object));
 }

@@ -3,7 +3,7 @@ import type { TaskReader } from "../../core/views/reader.ts";
 import { stateOf, type TaskReply } from "../../objects/task/reply.ts";
 import { type TaskBindings, taskObject } from "../../objects/task/task-stub.ts";
 
-/** The parts of a task that identify its state, as the reader got them when the task was last read. */
+/** The parts of a task that identify its state, from when the reader last read it. */
 type Known = Pick<TaskReply, "version" | "progress" | "createdAt">;
 
 /** Shortest pause in milliseconds between two reads of a task that cannot be watched. */
@@ -13,8 +13,8 @@ const MAX_PAUSE_MS = MINUTE_MS;
 /** Pause between two reads of a task that cannot be watched, as a fraction of the task's age. */
 const PAUSE_OF_AGE = 1 / 8;
 /**
- * Longest time in milliseconds that a request waits for the WebSocket with which it watches a task. Without a WebSocket
- * the task is read from time to time instead.
+ * Longest time in milliseconds that a request waits for the WebSocket by which it watches a task. Without a WebSocket,
+ * it reads the task from time to time instead.
  */
 const OPEN_MS = 2 * SECOND_MS;
 
@@ -25,28 +25,28 @@ function pauseMs({ createdAt }: Pick<Known, "createdAt">, now: number): number {
 }
 
 /**
- * The wait of one request for changes of one task. The task's object reports each new state over a WebSocket, which the
- * platform keeps while the object is not in memory. The WebSocket belongs to the request that has opened it, which must
- * close it. If there is none (too many watchers, an object that is overloaded or runs an earlier release, or a
- * connection that the platform has closed), the task is to be read from time to time.
+ * The wait of one request for changes of one task. The task's object reports each new state over a WebSocket, which
+ * stays open while the object is not in memory. The request that has opened the WebSocket must also close it. When
+ * there is none (too many watchers, an object that is overloaded or runs an earlier release, or a connection that the
+ * platform has closed), the task is read from time to time instead.
  */
 export class TaskWatch {
   readonly #reader: TaskReader;
   #socket: WebSocket | null = null;
   /**
-   * The state that the task's object has reported last. Null when no state was reported since the task was last read.
+   * The state that the task's object has reported last. Null when it has reported none since the task was last read.
    */
   #told: string | null = null;
   /** State of the task that the reader already has; null before the first wait. */
   #known: Known | null = null;
   /**
-   * Time in Unix milliseconds at which the task is read again even without a report from its object; null when no such
+   * Time in Unix milliseconds at which the task is read again even if its object reports nothing. Null when no such
    * read is planned.
    */
   #readAt: number | null = null;
   /**
-   * Function that ends the present wait. It is called when the task's object reports a new state or the connection
-   * ends.
+   * Function that ends the present wait. It is called when the task's object reports a new state, or when the
+   * connection ends.
    */
   #onNews = (): void => undefined;
 
@@ -60,9 +60,10 @@ export class TaskWatch {
   }
 
   /**
-   * Watches a task. If the task's object accepts no WebSocket, the watch asks for a read of the task from time to time
-   * instead.
-   * @param reader kind of the reader; one with a status link does not see the progress of the job.
+   * Watches a task. When the task's object accepts no WebSocket, `changed` asks for a read of the task from time to
+   * time instead.
+   * @param reader kind of reader (operator, account or status link). One with a status link is not told of the job's
+   * progress.
    */
   static async open(
     env: TaskBindings,
@@ -102,8 +103,8 @@ export class TaskWatch {
 
   /**
    * Waits until the task may have another state than `known`, at most `maxMs` milliseconds.
-   * @returns true when the task is to be read: it has changed, or it cannot be watched and was last read long enough
-   * ago. False after `close`.
+   * @returns true when the task is to be read, because it has changed, or because it cannot be watched and its last
+   * read was long enough ago; false after `close`.
    */
   async changed(known: Known, maxMs: number): Promise<boolean> {
     this.#known = known;
@@ -119,7 +120,7 @@ export class TaskWatch {
   }
 
   /**
-   * Records that the task could not be read after a change, so that it is read again only after a pause.
+   * Records that a read of the task after a change has failed, so that the next read comes only after a pause.
    * @param known state of the task that the reader still has.
    */
   noteFailedRead(known: Known): void {
@@ -127,12 +128,12 @@ export class TaskWatch {
     this.#readAt = now + pauseMs(known, now);
   }
 
-  /** True once the watch of the task was closed. */
+  /** True once the watch has been closed. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Closes the WebSocket and ends a wait, because an open WebSocket or wait would keep the request from ending. */
+  /** Closes the WebSocket and ends a wait, because either would keep the request from ending. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -159,7 +160,7 @@ export class TaskWatch {
 
   /**
    * Tells whether the present wait must end, because the connection has ended or the task has another state than the
-   * known one. While a read is planned, the answer is false.
+   * one known to the reader. While a read is planned, the result is false.
    */
   #isNews(): boolean {
     if (this.#readAt !== null) return false;
@@ -181,7 +182,7 @@ export class TaskWatch {
 }
 
 /**
- * The functions with which a request waits for a state of a task: they read and watch the task, and check the
+ * The functions that a request needs to wait for a state of a task: to read and watch the task, and to check the
  * credential.
  */
 export interface Watched<T> {
@@ -192,19 +193,19 @@ export interface Watched<T> {
    */
   readonly requireCurrent: () => Promise<void>;
   /**
-   * Begins to watch the task for changes. The caller must close the watch after at most `maxMs` milliseconds. Null when
-   * the reader must not wait.
+   * Begins to watch the task for changes. The caller must close the watch after at most `maxMs` milliseconds.
+   * @returns null when the reader may not wait.
    */
   readonly watch: (maxMs: number) => Promise<TaskWatch | null>;
-  /** Returns the state of the task that an answer shows. */
+  /** Returns the state of the task that a result of reading it contains. */
   readonly stateIn: (answer: T) => Known;
 }
 
 /**
- * Reads a task, and again whenever it has changed, until `isWanted` accepts the answer, the answer is null, or
- * `waitMs` milliseconds have passed. The waiting happens in the Worker and not in the task's object, which would be
+ * Reads a task, and reads it again whenever it has changed, until `isWanted` accepts the result, the result is null, or
+ * `waitMs` milliseconds have passed. The waiting is done by the Worker and not by the task's object, which would be
  * billed for the time that it stays in memory.
- * @returns the last answer.
+ * @returns the last result.
  */
 export async function readWhen<T>(
   { read, requireCurrent, watch: open, stateIn }: Watched<T>,

@@ -30,7 +30,7 @@ import { SecretsPanel } from "./secrets.tsx";
 
 const Query = z.object({ cursor: EntryCursor, done: z.optional(z.string()) });
 
-/** Text that confirms a change to an account after its form was sent, for each value of the query parameter `done`. */
+/** Text that confirms a change to an account after its form was sent, by the value of the query parameter `done`. */
 const DONE: Readonly<Record<string, string>> = {
   granted: "The credits are booked.",
   repeated: "These credits were booked before under this reference. Nothing was booked again.",
@@ -47,10 +47,7 @@ export const accountPage = viewerPage("accountPage", "/accounts/{account}", "rea
   showAccount(visit, null),
 );
 
-/**
- * Returns the page of an account.
- * @param fault refusal of a form of this page; null when none was refused.
- */
+/** Returns the page of an account. @param fault why a form of this page was refused; null when none was refused. */
 async function showAccount(
   visit: ViewerVisit<{ readonly account: string }>,
   fault: FormFault | null,
@@ -121,9 +118,9 @@ function Head({ visit: { viewer, url }, id, createdAt, mayOrder }: HeadProps) {
 }
 
 /**
- * Returns the account id in the path.
+ * Returns the account id in the path of a page.
  * @param own account of the viewer; null for an operator, who may see all accounts.
- * @throws Problem `not_found` when the viewer may not see this account, or the text is not an account id.
+ * @throws Problem `not_found` when the viewer may not see this account, or when the text is not an account id.
  */
 function ownOrAny(text: string, own: string | null): string {
   const id = AccountId.safeParse(text);
@@ -131,7 +128,7 @@ function ownOrAny(text: string, own: string | null): string {
   return id.data;
 }
 
-/** Returns the paths of the API that return the data of the page, as far as the viewer may see them. */
+/** Returns the paths of API requests that return the data of the page, as far as the viewer may see them. */
 function apiPaths(id: string, viewer: KeyHolder): readonly string[] {
   const path = `/v1/accounts/${id}`;
   return [
@@ -142,7 +139,7 @@ function apiPaths(id: string, viewer: KeyHolder): readonly string[] {
   ];
 }
 
-/** Reads the parts of an account that the viewer may see. A part that the viewer may not see is null. */
+/** Reads the parts of an account's page. Parts that the viewer may not see are null. */
 async function readParts(
   visit: ViewerVisit<unknown>,
   account: string,
@@ -165,7 +162,7 @@ async function readParts(
 
 type AccountForm = FormVisit<{ readonly account: string }>;
 
-/** Grants credits to an account. A repeated grant with the same reference changes nothing. */
+/** Grants credits to an account. A grant that is sent again with the same reference is not booked a second time. */
 export const grant = formAction(
   "grant",
   "/accounts/{account}/grant",
@@ -185,7 +182,7 @@ export const grant = formAction(
   },
 );
 
-/** Creates an API key, or imports an existing one by its hash. A created key is shown only in this answer. */
+/** Creates an API key, or imports an existing one by its hash. The created key is shown only in this response. */
 export const addKey = formAction(
   "addKey",
   "/accounts/{account}/keys",
@@ -213,8 +210,8 @@ export const addKey = formAction(
 );
 
 /**
- * Shows a new API key, which no later page can show. After an import there is no key to show, because only its hash
- * was sent; the browser is then redirected to the page of the account.
+ * Shows a new API key, which no later page can show. After an import there is no key to show, because only its hash was
+ * sent, so the browser is redirected to the account's page.
  */
 async function shown(visit: AccountForm, { key }: { readonly key?: string }): Promise<Response> {
   const { params } = visit;
@@ -254,10 +251,7 @@ export const endKey = formAction(
   },
 );
 
-/**
- * Creates a new callback secret for an account. Does nothing when another secret was created after the page with
- * the form was shown.
- */
+/** Creates a new callback secret for an account, unless another one was created after the form was shown. */
 export const rotate = formAction(
   "rotate",
   "/accounts/{account}/rotate",
@@ -276,7 +270,7 @@ const GRANT = "grant";
 interface GrantDialogProps {
   readonly account: string;
   readonly now: number;
-  /** Refusal of a form of this page, with the values that were typed; null when none was refused. */
+  /** Why a form of this page was refused, with the typed values; null when none was refused. */
   readonly fault: FormFault | null;
 }
 

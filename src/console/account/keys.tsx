@@ -18,14 +18,16 @@ interface KeysPanelProps {
   readonly account: string;
   readonly keys: readonly StoredKey[];
   readonly mayOrder: boolean;
-  /** Refusal of a form of this page, with the values that were typed; null when none was refused. */
+  /** Why a form of this page was refused, with the typed values; null when none was refused. */
   readonly fault: FormFault | null;
 }
 
-/** Ids of two dialogs: one creates a key, the other imports a key. */
+/** Ids of the dialog that creates a key and of the dialog that imports a key. */
 export const [NEW_KEY, IMPORT_KEY] = ["new-key", "import-key"] as const;
 
-/** The API keys of an account. Each is shown by its prefix, because the relay stores only hashes of keys. */
+/**
+ * Section with the API keys of an account. Each is shown by its prefix, because the relay stores only hashes of keys.
+ */
 export function KeysPanel({ account, keys, mayOrder, fault }: KeysPanelProps) {
   const action = `/accounts/${account}/keys`;
   return (

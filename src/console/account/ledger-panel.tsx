@@ -7,7 +7,7 @@ import { Panel } from "../parts/page-head.tsx";
 import { Time } from "../parts/shown-time.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
-/** Number of ledger entries on one page. */
+/** Number of ledger entries that one page shows. */
 export const ENTRIES = 50;
 
 interface LedgerPanelProps {
@@ -19,8 +19,8 @@ interface LedgerPanelProps {
 }
 
 /**
- * The ledger of an account. Each entry is shown with the balance after it, and with its task or, when it belongs to
- * no task, its reference.
+ * The ledger of an account. Each entry is shown with the balance after it, and with its task or, if it has none, its
+ * reference.
  */
 export function LedgerPanel({ account, page, reader, cursor }: LedgerPanelProps) {
   const { entries, next } = page;
@@ -91,9 +91,7 @@ function hostile(text: string | null) {
   return text === null ? "" : <Hostile text={text} />;
 }
 
-/**
- * Returns an amount of credits as text, with the sign of its effect on the balance, e.g. a minus sign for a charge.
- */
+/** Returns an amount of credits as text, with the sign of its effect on the balance: a minus sign e.g. for a charge. */
 function signed({ kind, amount }: StoredEntry): string {
   const change = kind === "charge" ? -amount : amount;
   return change > 0 && kind !== "opening" ? `+${countText(change)}` : amountText(change);

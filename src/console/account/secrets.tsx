@@ -13,8 +13,8 @@ interface SecretsPanelProps {
 }
 
 /**
- * Section with the secrets with which the callbacks of an account are signed (masked), with the public keys that verify
- * the other signatures of these callbacks, and with a dialog to rotate the secrets.
+ * Section with the secrets that sign the callbacks of an account (hidden at first), the public keys that verify the
+ * other kind of signatures on these callbacks, and a dialog to rotate the secrets.
  */
 export function SecretsPanel({ account, secrets, mayOrder }: SecretsPanelProps) {
   const { generation, callbacks, public_keys: publicKeys } = secrets;
@@ -79,8 +79,8 @@ function RotateDialog(props: { readonly account: string; readonly generation: nu
 }
 
 /**
- * A secret that can be copied without being shown. Only its last four characters are shown, and the whole secret on
- * request.
+ * A secret that can be copied without being shown. Only its last four characters are visible until the viewer asks for
+ * all of it.
  */
 function Masked({ secret, what }: { readonly secret: string; readonly what: string }) {
   return (
@@ -122,8 +122,8 @@ function RotationDrawing({ generation: now }: { readonly generation: number }) {
 }
 
 /**
- * Bar for one callback secret in the drawing of a rotation, with the word for its age (previous, current, next). It
- * is empty when callbacks are not signed with the secret at that time.
+ * Bar for one callback secret in the drawing of a rotation, with a word for its age (previous, current, next). It is
+ * empty at a time when the secret does not sign callbacks.
  */
 function Bar({ x, word }: { readonly x: number; readonly word: string | undefined }) {
   if (word === undefined) return null;

@@ -55,7 +55,7 @@ async function showAccounts(visit: ViewerVisit, fault: FormFault | null): Promis
   );
 }
 
-/** Creates an account and redirects to its page. When an account with this id exists already, only redirects. */
+/** Creates an account and redirects to its page. When an account with this id exists already, it only redirects. */
 export const addAccount = formAction("addAccount", "/accounts", "administer", async (visit) => {
   const id = (visit.form.get("id") ?? "").trim();
   return withFaultsIn(

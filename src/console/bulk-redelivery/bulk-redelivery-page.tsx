@@ -32,19 +32,19 @@ import {
 } from "./bulk-redelivery-state.ts";
 
 /**
- * Largest number of callbacks that are counted after a bulk redelivery has ended. It limits the count of failed
- * callbacks, and also the count of callbacks being sent.
+ * Largest number up to which failed callbacks are counted after a bulk redelivery has ended, and likewise callbacks
+ * that are being sent.
  */
 const MAX_LEFT = 1_000;
 /**
- * Time in milliseconds after its last step during which a bulk redelivery continues by itself in the browser that
- * started it. Later it continues only with a click.
+ * Time in milliseconds after its last step for which a bulk redelivery goes on by itself in the browser that started
+ * it. After that, it needs a click.
  */
 const BEGUN_MS = HOUR_MS;
 
 /**
- * The page of a bulk redelivery of the callbacks of all tasks of a list. At first it shows how many callbacks there
- * are, later how many have been sent.
+ * The page of a bulk redelivery of the callbacks of all tasks in a list. Before it starts, the page shows how many
+ * callbacks there are; afterwards, how many have been sent.
  */
 export const bulkRedeliveryPage = viewerPage(
   "bulkRedeliveryPage",
@@ -92,8 +92,8 @@ export const bulkRedeliveryPage = viewerPage(
 
 /**
  * Takes the next step of a bulk redelivery, and redirects to the page that shows its progress. A cookie marks the
- * browser in which the bulk redelivery was started. A person who only follows a link to the progress page does not
- * have the cookie, so for this person the bulk redelivery does not continue without a click.
+ * browser in which the bulk redelivery was started. Someone who only follows a link to the progress page does not have
+ * this cookie, so there the bulk redelivery goes on only with a click.
  */
 export const bulkRedeliveryStep = formAction(
   "bulkRedeliveryStep",
@@ -121,7 +121,7 @@ export const bulkRedeliveryStep = formAction(
   },
 );
 
-/** Redirects to the page that shows the progress of a bulk redelivery after a step. */
+/** Returns the redirect, after a step of a bulk redelivery, to the page that shows its progress. */
 function stepAnswer(
   { request }: ViewerVisit,
   filters: URLSearchParams,
@@ -133,10 +133,7 @@ function stepAnswer(
   return seeOther(location, { "Set-Cookie": cookie });
 }
 
-/**
- * Redelivers the callbacks of the tasks that were selected in a list, and redirects to the page that shows the
- * result.
- */
+/** Redelivers the callbacks of the tasks that were selected in a list, and redirects to the page with the result. */
 export const redeliverSelectedForm = formAction(
   "redeliverSelectedForm",
   "/redeliveries/selected",
@@ -160,9 +157,9 @@ export const redeliverSelectedForm = formAction(
 );
 
 /**
- * Orders the redeliveries of the next step of a bulk redelivery, and returns the state after this step. When the
- * order is refused only for now, e.g. because the index does not answer, the returned state says after how many
- * seconds the step can be repeated. The state of a bulk redelivery that has ended is returned unchanged.
+ * Orders the redeliveries of the next step of a bulk redelivery.
+ * @returns the state after this step; after a temporary refusal, e.g. because the index does not respond, it says after
+ * how many seconds the step can be repeated. The state of a bulk redelivery that has ended is returned unchanged.
  */
 async function orderedOrHeld(
   visit: ViewerVisit,
@@ -182,9 +179,9 @@ async function orderedOrHeld(
 }
 
 /**
- * Returns the state of a bulk redelivery whose step was refused for now, with the time to wait before the step is
+ * Returns the state of a bulk redelivery whose step was temporarily refused, with the time to wait before the step is
  * repeated.
- * @throws Problem the refusal itself, when it names no time to wait.
+ * @throws Problem the refusal itself, when it states no time to wait.
  */
 function held(bulk: BulkRedelivery, refusal: Problem): BulkRedelivery {
   const waitS = Number(refusal.details.headers?.["Retry-After"]);
@@ -192,20 +189,22 @@ function held(bulk: BulkRedelivery, refusal: Problem): BulkRedelivery {
   return { ...bulk, waitS };
 }
 
-/** Returns the query for one page of a list of tasks whose callbacks are to be redelivered or counted. */
+/** Returns the query for one page of the list of tasks whose callbacks are to be redelivered or counted. */
 function pageQuery(filters: URLSearchParams, limit: number) {
   return { ...Object.fromEntries(filters), limit: String(limit) };
 }
 
 /**
- * Counts how many callbacks a bulk redelivery of one page of a list of tasks would send, and how many it would skip.
+ * Counts, for one page of a list of tasks, how many callbacks a bulk redelivery would send and how many it would skip.
  */
 async function counted(visit: ViewerVisit, filters: URLSearchParams, limit: number) {
   const given = { params: {}, query: pageQuery(filters, limit) };
   return countRedeliveries.perform(given, visit.viewer, visit);
 }
 
-/** Returns a copy of a visit that `LIMIT_BULK` does not count, because `LIMIT_LISTS` has counted it. */
+/**
+ * Returns a copy of a visit for a call that `LIMIT_BULK` does not count, because `LIMIT_LISTS` has already counted it.
+ */
 function alreadyCounted(visit: ViewerVisit): ViewerVisit {
   return { ...visit, counted: "LIMIT_BULK" };
 }
@@ -218,9 +217,10 @@ function begunName({ id }: BulkRedelivery): string {
 }
 
 /**
- * Returns how many callbacks are not delivered after a bulk redelivery of failed callbacks: those that match its
- * filters and have failed or are being sent. Null means that the bulk redelivery has not ended, that it was not one
- * of failed callbacks, or that the count was refused, e.g. by a rate limit.
+ * Returns how many callbacks are still undelivered after a bulk redelivery of failed callbacks: those that match its
+ * filters and have failed or are being sent.
+ * @returns null when the bulk redelivery has not ended, when it was not for failed callbacks, or when counting was
+ * refused, e.g. by a rate limit.
  */
 async function leftAfter(
   visit: ViewerVisit,
@@ -287,14 +287,14 @@ interface StartFormProps {
   readonly filters: URLSearchParams;
   readonly expected: BulkEffects;
   readonly verb: "Send" | "Send all";
-  /** Option, true by default: the button is highlighted, because it is the recommended next action. */
+  /** True (also when absent) to highlight the button, because it is the recommended next action. */
   readonly isMain?: boolean;
   readonly children?: Child;
 }
 
 /**
- * The form that starts a bulk redelivery. The bulk redelivery sends the callbacks of all tasks that match the
- * filters, in steps.
+ * The form that starts a bulk redelivery, which sends the callbacks of all tasks that match the filters, a number of
+ * them at a time.
  */
 export function StartForm({ filters, expected, verb, isMain = true, children }: StartFormProps) {
   const count = expected.matched - expected.skipped;
@@ -332,18 +332,16 @@ interface ProgressProps {
   readonly filters: URLSearchParams;
   readonly bulk: BulkRedelivery;
   /**
-   * Callbacks that match the filters of the bulk redelivery and are still not delivered at its end; null when they
-   * were not counted.
+   * Callbacks that match the filters of the bulk redelivery and are still undelivered at its end; null when they were
+   * not counted.
    */
   readonly left: Left | null;
   /**
-   * Host to whose page the bulk redelivery links at its end. Null means that the filters name no host, or that the
-   * viewer may not see the page of a host.
+   * Host to whose page the bulk redelivery links at its end. Null when the filters name no host, or when the viewer may
+   * not see pages of hosts.
    */
   readonly host: string | null;
-  /**
-   * True when the bulk redelivery was started in this browser. Its steps then follow each other without a click.
-   */
+  /** True when the bulk redelivery was started in this browser, so that its steps follow each other without a click. */
   readonly isBegun: boolean;
 }
 
@@ -399,8 +397,8 @@ function Progress({ filters, bulk, left, host, isBegun }: ProgressProps) {
 type GoOnProps = Pick<ProgressProps, "filters" | "bulk" | "isBegun"> & { readonly list: string };
 
 /**
- * The form of the next step of a bulk redelivery. The state is in the URL of the form and not in its fields. When a
- * rate limit refuses the step, the fields are not read, but the URL still contains the state with which to continue.
+ * The form of the next step of a bulk redelivery. The state is in the URL of the form and not in its fields, because
+ * the fields are not read when a rate limit refuses the step, and the state is then still known.
  */
 function GoOn(props: GoOnProps) {
   const { filters, bulk, isBegun, list } = props;
@@ -424,11 +422,11 @@ function GoOn(props: GoOnProps) {
 
 interface FilterTextProps {
   readonly filters: URLSearchParams;
-  /** Text to show in place of the filters when none are set. */
+  /** Text that is shown instead of the filters when there are none. */
   readonly none: string;
 }
 
-/** Describes in one line, by their filters, the tasks whose callbacks are redelivered. */
+/** Describes in one line, by their filters, the tasks whose callbacks are to be redelivered. */
 function FilterText({ filters, none }: FilterTextProps) {
   const named = [...filters].filter(([name]) => name !== "until" && name !== "since");
   if (named.length === 0) return <>{none}</>;
@@ -445,7 +443,7 @@ function FilterText({ filters, none }: FilterTextProps) {
   );
 }
 
-/** Seconds after which the page counts the undelivered callbacks again, until there are none. */
+/** Seconds between two counts of the undelivered callbacks, which the page repeats until there are none. */
 const REFRESH_S = 5;
 
 /** Numbers of callbacks that match the filters of a bulk redelivery and have failed or are being sent. */
@@ -457,20 +455,19 @@ interface Left {
 interface BulkRedeliveryResultProps {
   readonly bulk: BulkRedelivery;
   /**
-   * Callbacks that match the filters of the bulk redelivery and are still not delivered at its end; null when they
-   * were not counted.
+   * Callbacks that match the filters of the bulk redelivery and are still undelivered at its end; null when they were
+   * not counted.
    */
   readonly left: Left | null;
 }
 
-/** Tells whether callbacks of a bulk redelivery have failed or are still being sent. */
+/** Tells whether callbacks of a bulk redelivery have failed again or are still being sent. */
 function isAnyLeft(left: Left | null): boolean {
   return left !== null && left.failed + left.sending > 0;
 }
 
 /**
- * Says at the end of a bulk redelivery how many of its callbacks are still not delivered, and that none was sent
- * twice.
+ * Says at the end of a bulk redelivery how many of its callbacks are still undelivered, and that none was sent twice.
  */
 function BulkRedeliveryResult({ bulk, left }: BulkRedeliveryResultProps) {
   if (!bulk.isDone) return null;

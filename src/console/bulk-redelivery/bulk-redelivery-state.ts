@@ -3,9 +3,9 @@ import { FILTER_NAMES } from "../tasks/task-parameters.ts";
 
 /** Path of the page of a bulk redelivery. */
 export const REDELIVERIES = "/redeliveries";
-/** Largest number of tasks that are counted before a bulk redelivery of their callbacks. */
+/** Largest number up to which tasks are counted before a bulk redelivery of their callbacks. */
 export const MAX_COUNTED = 10_000;
-/** The numbers of callbacks that a bulk redelivery can send in one step. The viewer selects one of them. */
+/** Numbers of callbacks that a bulk redelivery can send in one step, of which the viewer selects one. */
 export const PACES = [10, 25, 50] as const;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -17,7 +17,10 @@ const REASONS: Readonly<Record<string, string>> = {
   unreachable: "could not be reached; a further bulk redelivery reaches them",
 };
 
-/** Returns a text that says why tasks are skipped, e.g. `3 are being sent, 1 have no result yet`. */
+/**
+ * Returns a text that says why tasks are skipped, with the number for each reason, e.g. `3 are being sent, 1 have no
+ * result yet`.
+ */
 export function reasonsText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .map(([reason, count]) => `${count} ${REASONS[reason] ?? reason}`)
@@ -25,9 +28,9 @@ export function reasonsText(counts: Readonly<Record<string, number>>): string {
 }
 
 /**
- * State of a bulk redelivery, which redelivers the callbacks of many tasks page by page. The whole state is in the
- * URL of its page, so that a reload continues with it. The id is the `Idempotency-Key` of all its requests, so that
- * it sends no callback twice.
+ * State of a bulk redelivery, which redelivers the callbacks of many tasks page by page. All of it is in the URL of the
+ * redelivery's page, so that a reload goes on with it. Its id is the `Idempotency-Key` of all its requests, so that no
+ * callback is sent twice.
  */
 export interface BulkRedelivery {
   readonly id: string;
@@ -37,26 +40,26 @@ export interface BulkRedelivery {
   readonly started: number;
   readonly skipped: Readonly<Record<string, number>>;
   /**
-   * Cursor of the next page of tasks whose callbacks are to be sent. It is empty before the first page and after the
-   * last page.
+   * Cursor of the next page of tasks whose callbacks are to be sent; empty before the first page and after the last.
    */
   readonly cursor: string;
   readonly isDone: boolean;
   /**
-   * Seconds to wait before the next callbacks are sent, because the relay has refused the last request for now, e.g.
-   * by a rate limit. 0 means no wait.
+   * Seconds to wait before the next callbacks are sent, because the relay has temporarily refused the last request,
+   * e.g. by a rate limit; 0 for no wait.
    */
   readonly waitS: number;
 }
 
 const UUID = /^[0-9a-f-]{36}$/;
-/** Pattern of one reason and the number of tasks that were skipped for it, e.g. `task_open:1`. */
+/** Pattern of a reason with the number of tasks that were skipped for it, e.g. `task_open:1`. */
 const SKIPPED = /^(\w{1,32}):(\d{1,9})$/;
 /** Largest number of characters of the parameter `skipped` that are read. */
 const MAX_SKIPPED = 512;
 
 /**
- * Reads the state of a bulk redelivery from the URL of its page or from its form. Null means that they contain none.
+ * Reads the state of a bulk redelivery from the URL of its page or from its form.
+ * @returns null when they contain no such state.
  */
 export function readBulkRedelivery(search: URLSearchParams): BulkRedelivery | null {
   const id = search.get("run") ?? "";
@@ -107,7 +110,7 @@ export function bulkParameters(filters: URLSearchParams, bulk: BulkRedelivery): 
   return all;
 }
 
-/** Returns only those of the parameters that are filters of a list of tasks. */
+/** Returns those of the parameters that are filters of a list of tasks. */
 export function filtersIn(search: URLSearchParams): URLSearchParams {
   const filters = new URLSearchParams();
   for (const name of FILTER_NAMES) {
@@ -118,7 +121,7 @@ export function filtersIn(search: URLSearchParams): URLSearchParams {
 }
 
 /**
- * Returns the state of a bulk redelivery that has not begun.
+ * Returns the state of a bulk redelivery that has not started.
  * @param total number of tasks whose callbacks it is to send.
  */
 export function newBulkRedelivery(id: string, total: number): BulkRedelivery {
@@ -127,9 +130,9 @@ export function newBulkRedelivery(id: string, total: number): BulkRedelivery {
 }
 
 /**
- * Returns the state of a bulk redelivery after one of its steps. Callbacks that the relay reports as already ordered
- * are counted as sent: this same step has ordered them, but its answer did not reach the browser, which therefore
- * submitted the step again.
+ * Returns the state of a bulk redelivery after a step. Callbacks that the relay reports as already ordered count as
+ * sent: they were ordered by this same step, whose response did not reach the browser, so that the browser sent the
+ * step again.
  */
 export function advanced(bulk: BulkRedelivery, page: BulkEffects): BulkRedelivery {
   const { already_ordered: repeated = 0, ...reasons } = page.skipped_because;

@@ -1,4 +1,4 @@
-/** The part of idiomorph that refresh.js uses. Pages load idiomorph by a script tag of its own. */
+/** The part of the library idiomorph that refresh.js uses. Pages load the library by a separate script tag. */
 declare const Idiomorph: {
   morph(
     old: Element,

@@ -1,14 +1,12 @@
-/**
- * A way in which callback attempts at a host fail: their outcome and status code, from the index rows of the tasks.
- */
+/** A way in which callback attempts to a host fail: the outcome and status code that the index has for them. */
 interface FailureKind {
   readonly outcome: string | null;
   readonly status_code: number | null;
 }
 
-/** Likely cause of failed callback attempts, with advice on what to check. */
+/** Likely cause of failed callback attempts, with advice what to check. */
 interface Cause {
-  /** Rank of a cause by the effort of checking it. Rank 1 takes the least effort. */
+  /** Rank of a cause by the effort of checking it; 1 for the least effort. */
   readonly rank: number;
   readonly text: string;
 }

@@ -31,6 +31,6 @@ export function hostIncident(
 
 interface HostFacts extends Pick<HostView, "host" | "failing"> {
   readonly failures: ReturnType<typeof failuresOf>;
-  /** Time of the last delivered callback to the host, in Unix seconds; null when none is known. */
+  /** Time of the last delivered callback to the host, in Unix seconds; null when no such callback is known. */
   readonly last_delivered_at: number | null;
 }

@@ -31,15 +31,16 @@ import { likelyCauseOf } from "./host-causes.ts";
 import { hostIncident } from "./host-incident.ts";
 
 /**
- * Largest number of tasks whose callback the page shows as an example, one for each pair of outcome and HTTP status.
+ * Largest number of tasks whose callbacks the page shows as examples, one for each combination of outcome and HTTP
+ * status.
  */
 const MAX_SAMPLES = 4;
-/** Longest time in milliseconds for which a page waits until the attempt that its form has ordered ends. */
+/** Longest time in milliseconds that the page waits for the end of an attempt that its form has ordered. */
 const WAIT_MS = 3 * SECOND_MS;
 const PAUSE_MS = 150;
-/** Id of the form for the first step on a host's page, which sends a test callback. */
+/** Id of the form that sends a test callback, the first step on a failing host's page. */
 const TEST = "test";
-/** Id of the form for the second step on a host's page, which redelivers one failed callback. */
+/** Id of the form that redelivers one failed callback, the second step on a failing host's page. */
 const ONE = "one";
 const URL_FIELD = "callback_url";
 
@@ -66,7 +67,7 @@ export const testHost = formAction("testHost", "/hosts/{host}/test", "operate", 
 
 /**
  * Redelivers the callback of one task, and shows its outcome. When it was delivered, also counts the failed callbacks
- * to the host, as a preview of the redelivery of all.
+ * to the host, to show how many a redelivery of all would send.
  */
 export const redeliverOne = formAction(
   "redeliverOne",
@@ -86,9 +87,9 @@ export const redeliverOne = formAction(
   },
 );
 
-/** Results of the form that the viewer has just sent from the page of a host: of a test or of a redelivery. */
+/** Results of the form that the viewer has just sent from a host's page: a test callback or a redelivery. */
 interface Done extends Pick<Steps, "tested" | "sent" | "fault"> {
-  /** URL that was entered for a test callback. Null means that the form of the test was not sent. */
+  /** URL that was entered for a test callback. Null when the test form was not sent. */
   readonly url: string | null;
 }
 
@@ -128,8 +129,8 @@ async function showHost(visit: HostVisit, done: Done): Promise<Response> {
 
 /**
  * Returns the three steps of a host's page (send a test, redeliver one callback, redeliver all) with their results.
- * Null means that they are not shown: no callback to the host has failed and no form of the page was sent, or the
- * page is that of the hosts that are counted together (`*`).
+ * @returns null when the steps are not shown, because no callback to the host has failed and no form of the page was
+ * sent, or because the page is about all hosts that are counted together (`*`).
  */
 async function stepsOf(
   host: Host,
@@ -151,34 +152,34 @@ async function stepsOf(
   };
 }
 
-/** Tells whether the page shows no result of any of its forms, because none was sent. */
+/** Tells whether the page has no result to show, because none of its forms was sent. */
 function isUnused({ tested, sent, fault }: Omit<Done, "url">): boolean {
   return tested === null && sent === null && fault === null;
 }
 
-/** Returns the first callback URL that these tasks have; the empty text when none is known. */
+/** Returns the first known callback URL of these tasks; an empty text when none is known. */
 function urlIn(samples: readonly Sample[]): string {
   return samples.flatMap(({ callback }) => callback?.url ?? [])[0] ?? "";
 }
 
 /**
- * Returns the number of failed callbacks to a host. Normally they are counted in the rows of the index. When not all
- * rows were read, the hourly counts are used, too. These may be minutes old, and may then contain callbacks that were
- * delivered since.
+ * Returns the number of failed callbacks to a host. It is counted from the rows of the index. When not all rows were
+ * read, the hourly counts are used too; these may be minutes old, and may include callbacks that were delivered since.
  */
 function failedCount({ callbacks, failing, failures }: Host): number {
   const found = failures.outcomes.reduce((sum, { tasks }) => sum + tasks, 0) - failures.sending;
   return failures.is_capped ? Math.max(callbacks.failed, failing?.failed ?? 0, found) : found;
 }
 
-/** Reads the callbacks that are examples of how the host fails, from the Durable Objects of their tasks. */
+/** Reads, from the Durable Objects of their tasks, the callbacks that serve as examples of how the host fails. */
 async function samplesOf({ failures }: Host, visit: HostVisit): Promise<readonly Sample[]> {
   const ids = failures.outcomes.flatMap(({ task_id: id }) => id ?? []).slice(0, MAX_SAMPLES);
   return Promise.all(ids.map(async (id) => ({ id, callback: await callbackOf(id, visit) })));
 }
 
 /**
- * Reads the callback of a task from the task's Durable Object. Null means that the task is gone or has no callback.
+ * Reads the callback of a task from the task's Durable Object.
+ * @returns null when the task no longer exists or has no callback.
  */
 async function callbackOf(id: string, visit: ViewerVisit<object>): Promise<TaskCallback | null> {
   const found = await inspectTask.perform({ params: { id } }, visit.viewer, visit);
@@ -218,12 +219,12 @@ interface HostNoticeProps {
   readonly host: Host;
   /** Number of callbacks to the host that have failed and have not been delivered since. */
   readonly failed: number;
-  /** Address of the host's page, which becomes part of the text for a chat. */
+  /** Address of the host's page, to be part of the text for a chat. */
   readonly link: string;
   readonly now: number;
 }
 
-/** Shows whether the host fails at present. While it fails, offers a text to paste into a chat. */
+/** Shows whether callbacks to the host are failing at present. If so, offers a text to paste into a chat. */
 function HostNotice({ host, failed, link, now }: HostNoticeProps) {
   const { failing, last_delivered_at: deliveredAt, last_failed_at: failedAt } = host;
   const last =
@@ -267,31 +268,31 @@ function HostNotice({ host, failed, link, now }: HostNoticeProps) {
 }
 
 /**
- * Data of the three steps that bring callbacks to a failing host again: send a test, redeliver one failed callback,
- * redeliver all. They contain the results of the steps that were already taken.
+ * Data of the three steps by which callbacks to a failing host are resumed: send a test, redeliver one failed callback,
+ * redeliver all. They include the results of the steps that were already taken.
  */
 interface Steps {
   readonly host: string;
-  /** URL to which a test callback is sent; empty when no URL is known. */
+  /** URL to which a test callback is to be sent; empty when no URL is known. */
   readonly url: string;
-  /** Id of the task whose failed callback the second step redelivers; null when no such task is known. */
+  /** Id of the task whose failed callback is redelivered in the second step; null when no such task is known. */
   readonly task: string | null;
   /** Number of failed callbacks to the host. */
   readonly failed: number;
   readonly tested: Tested | null;
   readonly sent: { readonly id: string; readonly callback: TaskCallback | null } | null;
-  /** Reason why the form of a step that the viewer has just sent was refused; null when none was refused. */
+  /** Why the form of a step that the viewer has just sent was refused; null when none was refused. */
   readonly fault: FormFault | null;
   /**
-   * Numbers of callbacks that would be sent and skipped if all failed callbacks were redelivered. Null means that
-   * they were not counted, because no redelivery of a single callback has succeeded yet.
+   * Numbers of callbacks that a redelivery of all failed callbacks would send and skip. Null when they were not
+   * counted, because no single callback has been redelivered successfully yet.
    */
   readonly expected: BulkEffects | null;
 }
 
 /**
- * Section with three steps: send a test callback, redeliver one failed callback, redeliver all failed callbacks. The
- * button of the recommended next step is highlighted.
+ * Section of a host's page with three steps: send a test callback, redeliver one failed callback, redeliver all failed
+ * callbacks. The button of the recommended next step is highlighted.
  */
 function HostSteps(steps: Steps) {
   const { tested, sent, task, fault } = steps;
@@ -418,7 +419,7 @@ function RedeliverAll({ host, failed, expected, isNext }: Steps & { readonly isN
 }
 
 /**
- * A task whose callback is shown as an example of how a host fails. A null callback means that the task no longer
+ * A task whose callback is an example of how callbacks to a host fail. The callback is null when the task no longer
  * exists.
  */
 interface Sample {
@@ -433,7 +434,7 @@ interface HostFailuresProps {
 }
 
 /**
- * Shows how the callbacks to a host fail: each pair of outcome and HTTP status with its likely cause. The cause that
+ * Shows how callbacks to a host fail: each combination of outcome and HTTP status with its likely cause. The cause that
  * is easiest to check comes first.
  */
 function HostFailures({ failures, samples, now }: HostFailuresProps) {
@@ -486,7 +487,7 @@ function HostFailures({ failures, samples, now }: HostFailuresProps) {
   );
 }
 
-/** Shows what the receiver answered last to the callback of one task. */
+/** Shows the receiver's last response to the callback of one task. */
 function SampleText(props: { readonly id: string | null; readonly samples: readonly Sample[] }) {
   const { id, samples } = props;
   if (id === null) return null;

@@ -11,7 +11,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
-/** Largest number of hosts that the page lists. */
+/** Largest number of hosts that the page of hosts lists. */
 const MAX_HOSTS = 200;
 
 export const hostsPage = viewerPage("hostsPage", "/hosts", "inspect", async (visit) => {

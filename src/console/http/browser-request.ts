@@ -17,8 +17,7 @@ const CONSOLE_SEGMENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * First segments of the paths that belong to the API. `isForBrowser` is false for these paths, even when a browser
- * asks for a page.
+ * First segments of the API's paths. `isForBrowser` returns false for these paths, even when a browser asks for a page.
  */
 const API_SEGMENTS: ReadonlySet<string> = new Set([
   ".well-known",
@@ -34,7 +33,7 @@ const API_SEGMENTS: ReadonlySet<string> = new Set([
 const STATUS_PATH = /^\/v1\/tasks\/[^/]+$/;
 
 /**
- * Tells whether a browser opens a status link (`/v1/tasks/{id}?token=…`) as a page: the request is a `GET` that
+ * Tells whether a request opens a status link (`/v1/tasks/{id}?token=…`) as a page in a browser: it is a `GET` that
  * accepts `text/html`.
  */
 export function isStatusPage({ method, url, headers }: Request): boolean {
@@ -44,8 +43,8 @@ export function isStatusPage({ method, url, headers }: Request): boolean {
 }
 
 /**
- * Tells whether a page of the console answers a request that matches no route of the API. That is the case when the
- * path is one of the console, and when the request accepts `text/html` and its path does not belong to the API.
+ * Tells whether the console answers a request that matches no route of the API: because its path is one of the console,
+ * or because it accepts `text/html` and its path is not one of the API.
  */
 export function isForBrowser(request: Request): boolean {
   // With a `Host` header that is not a host, the path in the URL is not the one that was asked for.

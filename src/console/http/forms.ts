@@ -6,8 +6,8 @@ import { configOf, type Runtime } from "../../config/runtime.ts";
 import type { Env } from "../../env.ts";
 
 /**
- * Checks that a page of this console sent a form (a protection against CSRF). The header `Sec-Fetch-Site` shows it.
- * Where a browser does not send this header, e.g. to http:// addresses, the header `Origin` is used.
+ * Checks that a form was sent by a page of this console (protection against CSRF). This is shown by the header
+ * `Sec-Fetch-Site` or, when the browser does not send it, e.g. to http:// addresses, by the header `Origin`.
  * @throws Problem `forbidden` when another site sent the form.
  */
 export function requireOwnForm(request: Request, env: Env): void {
@@ -24,8 +24,9 @@ function isOwn(origin: string | null, request: Request, env: Env): boolean {
 }
 
 /**
- * Reads the fields of a form. @throws Problem `payload_too_large` when the form is larger than a body may be;
- * `body_timeout` when it does not arrive in time.
+ * Reads the fields of a form.
+ * @throws Problem `payload_too_large` when the form exceeds the limit on bodies; `body_timeout` when it does not arrive
+ * in time.
  */
 export async function readForm(
   request: Request,
@@ -38,22 +39,22 @@ export async function readForm(
 /**
  * Reads a number from a field of a form or a parameter of a URL. As in the API, only whole numbers in decimal digits
  * are accepted.
- * @returns the number, or the unchanged text when it is not such a number, so that a schema that expects a number
- * refuses it. An absent field gives the empty text.
+ * @returns the number; any other text unchanged, so that the schema of the number refuses it; an empty text when the
+ * field is absent.
  */
 export function numberIn(fields: URLSearchParams, name: string): number | string {
   const text = fields.get(name) ?? "";
   return /^\d{1,16}$/.test(text) ? Number(text) : text;
 }
 
-/** A form that was refused: what was typed into it, and what is wrong with it. */
+/** A form that was refused: what was typed into it, and what is wrong. */
 export interface FormFault {
   /** Id of the form, or of the dialog that contains it. */
   readonly form: string;
   readonly typed: URLSearchParams;
   /** Error message of each faulty field, by the name of the field. */
   readonly issues: ReadonlyMap<string, string>;
-  /** Error message that belongs to no single field; null when there is none. */
+  /** Error message that concerns no single field; null when there is none. */
   readonly text: string | null;
 }
 
@@ -62,18 +63,18 @@ interface RefusableForm {
   readonly id: string;
   readonly typed: URLSearchParams;
   /**
-   * Names of the fields of the form. An error message about one of these fields is shown beside it, any other error
-   * message beside the button.
+   * Names of the fields of the form. An error message about one of these fields is shown next to the field, any other
+   * next to the button.
    */
   readonly fields: readonly string[];
 }
 
 /**
- * Makes the change that a form asks for. If the relay refuses the change with 400 or 409, answers with the page of
- * the form. This page keeps what was typed and shows each fault beside its field.
- * @param act makes the change and returns the answer to the browser.
- * @param show returns the page of the form with the given faults.
- * @throws Problem for any other refusal, e.g. `forbidden`, and when the page of the form cannot be shown.
+ * Makes the change for which a form asks. If the relay refuses it with 400 or 409, the response is the form's page,
+ * which keeps the typed values and shows each fault next to its field.
+ * @param act makes the change and returns the response to the browser.
+ * @param show returns the form's page with the given faults.
+ * @throws Problem for any other refusal, e.g. `forbidden`, and when the page cannot be shown.
  */
 export async function withFaultsIn(
   { id: form, typed, fields }: RefusableForm,

@@ -2,9 +2,9 @@ import type { HtmlEscapedString } from "hono/utils/html";
 import { contentToClient } from "../../api/http/client-stream.ts";
 
 /**
- * Returns the Content-Security-Policy of a page. It allows only scripts, styles and connections of the relay itself, and no
- * inline scripts or styles, because pages show texts that receivers, upstreams and clients have written.
- * @param outputsOrigin origin whose pictures, videos and sounds the page may show besides its own; null for a page that
+ * Returns the Content-Security-Policy of a page. It allows scripts, styles and connections only of the relay itself,
+ * and no inline ones, because pages show texts that receivers, upstreams and clients have written.
+ * @param outputsOrigin additional origin whose pictures, videos and sounds the page may show; null for a page that
  * shows no outputs.
  */
 function contentSecurityPolicy(outputsOrigin: string | null): string {
@@ -25,7 +25,7 @@ function contentSecurityPolicy(outputsOrigin: string | null): string {
 /** The Content-Security-Policy of a page that shows no outputs. */
 export const CONTENT_SECURITY_POLICY = contentSecurityPolicy(null);
 
-/** Returns the answer with a page, or with the part of a page that a refresh asked for. */
+/** Returns the response with a page or, for a refresh, with the requested part of the page. */
 export async function html(
   page: HtmlEscapedString | Promise<HtmlEscapedString>,
   status = 200,
@@ -50,7 +50,7 @@ export function showingOutputs(origin: string | null): Readonly<Record<string, s
   return origin === null ? {} : { "Content-Security-Policy": contentSecurityPolicy(origin) };
 }
 
-/** Returns the answer that sends the browser to another page, e.g. to the page that shows what a form has changed. */
+/** Returns a redirect (303) to another page, e.g. to the one that shows what a form has changed. */
 export function seeOther(path: string, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(null, { status: 303, headers: { Location: path, ...headers } });
 }

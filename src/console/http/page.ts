@@ -14,7 +14,7 @@ import { readForm, requireOwnForm } from "./forms.ts";
 /** Parameters of a path, as the texts that were received, not yet checked. */
 type Params = Readonly<Record<string, string>>;
 
-/** A request of a browser for a page, with the parameters of its path. The sender may be anyone, logged in or not. */
+/** A browser's request for a page, with the parameters of the path. The visitor may be anyone, logged in or not. */
 interface Visit<P = Params> {
   readonly request: Request;
   readonly env: Env;
@@ -25,11 +25,14 @@ interface Visit<P = Params> {
 /** A request of somebody who is logged in and has the permission that the page needs. */
 export interface ViewerVisit<P = Params> extends Visit<P>, Context {
   readonly viewer: KeyHolder;
-  /** Checks again that the login is valid. A page that waits for a change uses it. @throws LoginEnded when it is not. */
+  /**
+   * Checks again that the viewer's login is valid, for a page that waits for a change.
+   * @throws LoginEnded when it is not.
+   */
   readonly requireCurrent: () => Promise<void>;
 }
 
-/** The login of a viewer has ended while the viewer waited for an answer. */
+/** Error for a viewer's login that has ended while the viewer waited for a response. */
 class LoginEnded extends Error {
   override readonly name = "LoginEnded";
 }
@@ -37,20 +40,20 @@ class LoginEnded extends Error {
 /** A request with which a logged-in viewer sends a form, together with the fields of the form. */
 export interface FormVisit<P = Params> extends ViewerVisit<P> {
   readonly form: URLSearchParams;
-  /** Rate limit that has counted the form. It must not count again the operations that the form asks for. */
+  /** Rate limit that has already counted this form, and must not count the operations for which the form asks. */
   readonly counted: AccountLimit;
 }
 
-/** Rate limit of a form, and the answer when the limit is reached. */
+/** Rate limit of a form, and the response when it is reached. */
 interface FormLimit<P> {
-  /** Rate limit that counts the form. Absent means `LIMIT_LISTS`. */
+  /** Rate limit that counts the form; `LIMIT_LISTS` when absent. */
   readonly rateLimit?: AccountLimit;
-  /** Returns the answer to a form when the limit is reached. Absent means that the answer is 429. */
+  /** Returns the response to a form when the rate limit is reached. When absent, the response is 429. */
   readonly onLimit?: (visit: ViewerVisit<P>, problem: Problem) => Response;
 }
 
 /**
- * Handler of one method and path of the console: it shows a page (GET), or makes the change that a form asks for
+ * Handler of one method and path of the console: it shows a page (GET), or makes the change for which a form asks
  * (POST).
  */
 export interface Page {
@@ -62,8 +65,8 @@ export interface Page {
 
 /**
  * Declares a page that needs no login, and that works even while the configuration is not valid.
- * @param name name of the constant to which the page is assigned, as in `viewerPage`, `formAction` and `publicForm`. The
- * minified build has no other name for `answer` in stack traces.
+ * @param name name of the constant to which the page is assigned, as in `viewerPage`, `formAction` and `publicForm`. In
+ * stack traces of the minified build, it is the only name of the function `answer`.
  */
 export function publicPage<Path extends string>(
   name: string,
@@ -98,7 +101,7 @@ export function publicForm(
   };
 }
 
-/** Declares a page for viewers who have a permission. Visitors who are not logged in are sent to the login. */
+/** Declares a page for viewers who have a permission. Visitors who are not logged in are redirected to the login. */
 export function viewerPage<Path extends string>(
   name: string,
   path: Path,
@@ -117,8 +120,8 @@ export function viewerPage<Path extends string>(
 }
 
 /**
- * Declares the handler of a form with which viewers who have a permission change something. A form is refused before
- * its fields are read when another site has sent it, or when the account has reached the rate limit.
+ * Declares the handler of a form by which viewers who have a permission change something. When another site has sent
+ * the form, or the account has reached the rate limit, the form is refused before its fields are read.
  */
 export function formAction<Path extends string>(
   name: string,
@@ -151,8 +154,8 @@ export function formAction<Path extends string>(
 }
 
 /**
- * Calls the handler of a page if the viewer has the permission, and renews the session. A visitor who is not logged
- * in is sent to the login.
+ * Calls the handler of a page if the viewer has the permission, and renews the session. A visitor who is not logged in
+ * is redirected to the login.
  * @throws Problem `forbidden` when the viewer does not have the permission.
  */
 async function asViewer(

@@ -2,8 +2,9 @@
 const HEADER = "X-Refresh";
 
 /**
- * Returns the value of the header that marks the refresh of an open page: the version of the content that the open page
- * shows, on pages that state one. Null means that the request is no refresh.
+ * Returns the value of the header that marks the refresh of an open page. If the page states the version of its
+ * content, the value is the version that the page shows.
+ * @returns null when the request is not a refresh.
  */
 export function shownBefore({ headers }: Request): string | null {
   return headers.get(HEADER);

@@ -6,7 +6,7 @@ import type { KeyHolder } from "../../objects/task/caller.ts";
 import type { Config } from "../../config/config.ts";
 
 /**
- * Colours of the pages that a reader has chosen. Null means that the reader has chosen none; the pages then follow the
+ * Colours of the pages that a reader has chosen; null when the reader has chosen none, so that pages follow the
  * operating system.
  */
 export type Theme = "light" | "dark" | null;
@@ -22,7 +22,7 @@ export function themeOf({ headers }: Request): Theme {
 interface DocumentProps {
   readonly title: string;
   readonly theme: Theme;
-  /** Scripts of this page that run before the scripts that every page has. */
+  /** Scripts for this page that run before those that every page has. */
   readonly scripts?: Child;
 }
 
@@ -53,28 +53,28 @@ export function Document({ title, theme, scripts, children }: PropsWithChildren<
   );
 }
 
-/** Data for the parts of a page (navigation, top bar) that depend on the reader. */
+/** Data from which the parts around a page's content (navigation, top bar) are made, and which depend on the reader. */
 export interface Frame {
   readonly theme: Theme;
   /** Account of the reader; null for an operator. */
   readonly account: string | null;
   /**
-   * Name of the key with which the reader is logged in, and of its account if it has one, as text beside the logout
-   * button.
+   * Text next to the logout button: the name of the key with which the reader is logged in, and of the key's account,
+   * if any.
    */
   readonly who: string;
-  /** Notices on every page, e.g. that callbacks are paused. */
+  /** Messages on every page, e.g. that callbacks are paused. */
   readonly warnings: readonly string[];
 }
 
 interface LayoutProps {
   readonly title: string;
   readonly frame: Frame;
-  /** The part of the console to which the page belongs; null when it belongs to none. */
+  /** The part of the console to which the page belongs; null when it belongs to no part. */
   readonly section: Section | null;
   /**
-   * True for a page that refreshes itself; false by default. Some parts of such a page have the attribute
-   * `data-refresh`, with the seconds after which they are refreshed.
+   * True for a page that refreshes itself. Parts of such a page have the attribute `data-refresh`, which states after
+   * how many seconds they are refreshed. False when absent.
    */
   readonly isLive?: boolean;
 }
@@ -116,8 +116,8 @@ interface Seen {
 }
 
 /**
- * Returns what the frame of a page (the part around its content) shows: the account or key of the viewer, the theme,
- * and warnings for operators.
+ * Returns what the parts around a page's content show: the account or key of the viewer, the colours, and warnings for
+ * operators.
  */
 export function frameOf({ request, runtime, viewer }: Seen): Frame {
   const isAccount = viewer.kind === "account";

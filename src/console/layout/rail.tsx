@@ -9,7 +9,7 @@ interface Entry {
   readonly title: string;
   readonly path: string;
   readonly icon: IconName;
-  /** Keys that open this part of the console when they are pressed one after the other, e.g. `g t`. */
+  /** Keys that open this part of the console when pressed one after the other, e.g. `g t`. */
   readonly hotkey: string;
 }
 
@@ -37,8 +37,8 @@ const OPERATOR: readonly Entry[] = [
 ];
 
 /**
- * Returns the entries of the navigation. A viewer with an account's key gets the page of this account in place of the
- * list of accounts, and a page for test callbacks in place of the pages on hosts and providers.
+ * Returns the entries of the navigation. A viewer with an account's key gets the page of this account instead of the
+ * list of accounts, and a page for test callbacks instead of the pages of hosts and of providers.
  * @param account account of the viewer; null for an operator.
  */
 export function railEntries(account: string | null): readonly Entry[] {

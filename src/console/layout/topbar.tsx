@@ -3,10 +3,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Brand } from "./brand.tsx";
 import { HELP } from "./help.tsx";
 
-/**
- * The bar at the top of every page of the console that needs a login, with the search box and the buttons for the
- * reader.
- */
+/** The bar at the top of every console page that needs a login, with the search box and buttons. */
 export function Topbar({ who, isLive }: { readonly who: string; readonly isLive: boolean }) {
   return (
     <header class="topbar">
@@ -94,9 +91,7 @@ function LiveButton() {
   );
 }
 
-/**
- * The menu of the reader. On narrow pages it also has the links that wide pages have at the foot of the navigation.
- */
+/** The reader's menu. On narrow pages it also has the links that wide pages show below the navigation. */
 function ReaderMenu({ who }: { readonly who: string }) {
   return (
     <details class="menu">

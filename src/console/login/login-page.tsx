@@ -33,8 +33,8 @@ export const loginPage = publicPage("loginPage", "/login", async ({ request, env
 });
 
 /**
- * Tells the script of a page whether its viewer is still logged in, with the status 204. The script asks before it
- * sends a form. A viewer who is not logged in gets the same answer as for the refresh of a page.
+ * Tells the script of a page, by the status 204, that its viewer is still logged in. The script asks before it sends a
+ * form. A viewer who is no longer logged in gets the same response as for the refresh of a page.
  */
 export const loginCheck = viewerPage(
   "loginCheck",
@@ -43,7 +43,7 @@ export const loginCheck = viewerPage(
   async () => new Response(null, { status: 204 }),
 );
 
-/** Exchanges an API key for a session cookie. A wrong key is counted like a wrong key in a request to the API. */
+/** Exchanges an API key for a session cookie. A wrong key counts like one in a request to the API. */
 export const logIn = publicForm("logIn", "/login", async ({ request, env, url }) => {
   const runtime = requireRuntime(env);
   const form = await readForm(request, runtime);
@@ -72,8 +72,8 @@ export const logOut = publicForm("logOut", "/logout", async ({ request, env }) =
 );
 
 /**
- * Tells whether nobody else can read a key that is sent to this address. An http address counts as safe when
- * `PUBLIC_URL` is https, because a proxy then encrypts, and when it is an address of this machine.
+ * Tells whether a key can be sent to this address without others reading it. An http address counts as safe when it is
+ * one of this machine, and when `PUBLIC_URL` is https, because a proxy then encrypts.
  */
 function isSafe(url: URL, { config }: Runtime): boolean {
   const isProxied = config.publicUrl?.startsWith("https:") ?? false;
@@ -94,11 +94,11 @@ interface LoginProps {
   readonly theme: Theme;
   readonly returnTo: string;
   /**
-   * Message that the key is wrong, or that the address of the login page is not https, so that others could read the
-   * key. Null means no message.
+   * Message that the key is wrong, or that others could read it, because the address of the login page is not https;
+   * null when there is nothing to say.
    */
   readonly fault: string | null;
-  /** User whom Cloudflare Access has let through; null when there is no such user. */
+  /** User who has logged in by Cloudflare Access; null when there is none. */
   readonly accessUser: string | null;
 }
 

@@ -25,12 +25,15 @@ import { NoIndex } from "./first-steps.tsx";
 
 const WINDOW_MS = 7 * DAY_MS;
 const SHOWN = 10;
-/** Seconds between two refreshes of a page without an open task. */
+/** Seconds between two refreshes of the overview of an account that has no open task. */
 const REFRESH_S = 30;
-/** Pause in seconds before a refresh that is answered only when the watched task changes, or after 25 seconds. */
+/**
+ * Pause in seconds before the next refresh of an overview that shows an open task. The relay delays the response to
+ * such a refresh until the task changes, at most 25 seconds.
+ */
 const WATCHED_REFRESH_S = 5;
 
-/** Returns the overview of an account. For a refresh, returns only the parts of the page that it replaces. */
+/** Returns the overview of an account. For a refresh of the open page, returns only the parts that are replaced. */
 export async function accountOverview(visit: ViewerVisit, account: string) {
   const { request, env, viewer } = visit;
   await countRequest("LIMIT_LISTS", viewer, env);
@@ -52,8 +55,8 @@ export async function accountOverview(visit: ViewerVisit, account: string) {
 type Facts = Awaited<ReturnType<typeof readAccountFacts>>;
 
 /**
- * Reads the data of the overview of an account. Without an index this is only its balance. A refresh of an open page
- * replaces only the list of tasks, so the counts are not read for it.
+ * Reads the data of an account's overview. Without an index this is only the balance. For a refresh of the open page
+ * the counts are not read, because it replaces only the list of tasks.
  */
 async function readAccountFacts(visit: ViewerVisit, account: string) {
   const { request, viewer } = visit;
@@ -74,15 +77,15 @@ async function readAccountFacts(visit: ViewerVisit, account: string) {
 
 interface AccountOverviewProps {
   readonly facts: Facts;
-  /** The newest open task of the account, whose changes the page shows at once; null when there is none. */
+  /** The newest open task of the account, whose changes the page shows without delay; null when there is none. */
   readonly watched: WatchedTask | null;
   readonly account: string;
   readonly origin: string;
 }
 
 /**
- * The front page of an account: its balance, the callbacks of its tasks by status, its failed tasks by category,
- * and its last tasks.
+ * The front page of an account: the balance, the callbacks of its tasks by status, its failed tasks by category, and
+ * its last tasks.
  */
 function AccountOverview({ facts, watched, account, origin }: AccountOverviewProps) {
   const { balance, counts, tasks, now } = facts;
@@ -114,8 +117,8 @@ function AccountOverview({ facts, watched, account, origin }: AccountOverviewPro
 }
 
 /**
- * Returns a task of the list with the state that its Durable Object has just reported, because the index may not have
- * this state yet. Any task but the watched one is returned unchanged.
+ * Returns a task of the list. If it is the watched task, its state is replaced by the one that its Durable Object has
+ * just reported, because the index may not have this state yet.
  */
 function withState(task: TaskSummary, watched: WatchedTask | null): LastTask {
   if (task.id !== watched?.id) return task;
@@ -159,27 +162,27 @@ function OwnFailures({ counts: { tasks, is_capped: isCapped, since } }: CountsPr
 }
 
 /**
- * State of the open task whose changes the overview of an account shows at once. It comes from the task's Durable
+ * State of the open task whose changes an account's overview shows without delay. It comes from the task's Durable
  * Object, because the index may not have it yet.
  */
 interface WatchedTask {
   readonly id: string;
   readonly status: string;
-  /** Status of the task's callback; null when the task has none. */
+  /** Status of the task's callback; null when the task has no callback. */
   readonly callback: string | null;
   readonly version: number;
 }
 
-/** Longest time in milliseconds for which the answer to a refresh is delayed until the watched task changes. */
+/** Longest time in milliseconds that the response to a refresh is delayed until the watched task changes. */
 const LONGEST_HOLD_MS = 25 * SECOND_MS;
-/** State of a task in the header of a refresh: its id and the version that the page shows. */
+/** Pattern of what a refresh states about the watched task: the task's id and the version that the page shows. */
 const SHOWN_STATE = /^([0-9a-f-]{36})\.(\d{1,15})$/;
 
 /**
- * Delays the answer to a refresh of the overview until the task that the page watches differs from what the page shows,
- * at most 25 seconds. A browser that hides the page ends the request. Each open page watches only one task, because
- * each watched task costs requests to its Durable Object.
- * @returns the task; null when the page watches none, or the viewer may no longer read it, or its object cannot be
+ * Delays the response to a refresh of the overview until the watched task differs from what the page shows, at most 25
+ * seconds. A browser that hides the page ends the request. Each page watches only one task, because watching costs
+ * requests to the task's Durable Object.
+ * @returns the task; null when the page watches none, the viewer may no longer read it, or its object cannot be
  * reached.
  */
 async function awaitWatchedTask(visit: ViewerVisit): Promise<WatchedTask | null> {
@@ -188,9 +191,9 @@ async function awaitWatchedTask(visit: ViewerVisit): Promise<WatchedTask | null>
 }
 
 /**
- * Returns the task that the overview watches: the newest task of the list that has no result yet. Null means that there
- * is none, or that its Durable Object cannot be reached.
- * @param held task that was already read for this answer; null when none was.
+ * Returns the task that the overview watches: the newest task of the list that has no result yet.
+ * @param held task that was already read for this response; null when none was.
+ * @returns null when there is no such task, or its Durable Object cannot be reached.
  */
 async function newestOpenTask(
   tasks: readonly TaskSummary[],
@@ -203,9 +206,9 @@ async function newestOpenTask(
 }
 
 /**
- * Returns null when the Durable Object of a task cannot be reached, because the page can then show the state that the
- * index has.
- * @throws the error itself for any other failure.
+ * Turns the error of a Durable Object that cannot be reached into null, because the page can then show the state from
+ * the index.
+ * @throws the error itself when it has any other cause.
  */
 function orNull(error: unknown): null {
   if (error instanceof Problem && error.code === "unavailable") return null;
@@ -227,7 +230,7 @@ async function readWatched(
   return { id, status, callback: callback?.status ?? null, version: found.task.version };
 }
 
-/** A row of the list of the last tasks: the task, and the state of its callback. */
+/** A row of the list of the last tasks: the task, and the status of its callback. */
 interface LastTask extends Pick<TaskSummary, "id" | "model" | "created_at"> {
   readonly status: string;
   readonly callback: { readonly status: string; readonly last_status_code?: number } | null;
@@ -270,7 +273,7 @@ interface LastTasksProps {
   readonly now: number;
 }
 
-/** The last tasks of an account. When there are none yet, says how the first ones will appear. */
+/** The last tasks of an account or, when there are none yet, a text on how the first ones will appear. */
 function LastTasks({ tasks, now }: LastTasksProps) {
   if (tasks.length === 0) {
     return (

@@ -1,8 +1,10 @@
 import { countText } from "../parts/format.ts";
 
-/** A bar of a chart. It consists of parts that are stacked from bottom to top, each as high as its number. */
+/**
+ * A bar of a chart. It consists of parts that are stacked from bottom to top, each as high as the number that it shows.
+ */
 export interface Bar {
-  /** Name of the bar, e.g. its hour. */
+  /** Name of the bar, e.g. the hour for which it stands. */
   readonly name: string;
   /** Path of the list of the tasks that the bar counts. */
   readonly href: string;
@@ -23,7 +25,7 @@ const BASE = 128;
 /** Width of the space for the axis labels on the left, in percent of the chart's width. */
 const LEFT = 6;
 
-/** Draws bars over time. Each bar links to the list of the tasks that it counts. */
+/** Draws bars over time. Each bar is a link to the list of the tasks that it counts. */
 export function Bars({ bars, kinds }: BarsProps) {
   const most = Math.max(1, ...bars.map(({ parts }) => sum(parts)));
   const ticks = axisTicks(most);
@@ -103,8 +105,8 @@ function sum(numbers: readonly number[]): number {
 }
 
 /**
- * Returns the numbers that label an axis from 0 to `most`, e.g. 0, 20, 40, 60. They are at most five multiples of
- * one number, which is 1, 2 or 5 times a power of ten. The last number is not below `most`.
+ * Returns the numbers that label an axis from 0 to `most`, e.g. 0, 20, 40, 60: multiples of one number, which is 1, 2
+ * or 5 times a power of ten, and at most five of them. The last one is at least `most`.
  */
 export function axisTicks(most: number): readonly number[] {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));

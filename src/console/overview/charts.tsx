@@ -15,15 +15,15 @@ const KINDS = [
 ] as const;
 
 const HOUR_S = 3600;
-/** Number of bars (hours or days) from one labelled bar of a chart to the next, when not all bars have a label. */
+/** Number of bars (hours or days) from one labelled bar of a chart to the next, when not every bar has a label. */
 const LABEL_EVERY = 6;
 /**
- * Largest number of bars (hours or days) of a chart with which all bars have a label. With more bars, every sixth has
+ * Largest number of bars (hours or days) of a chart in which every bar has a label. With more bars, every sixth has
  * one.
  */
 const ALL_LABELLED = 8;
 
-/** Returns the name of a bar of a chart: its hour or its day. */
+/** Returns the name of a bar of a chart: the hour or day for which it stands. */
 function nameOf(at: number, stepS: number): string {
   const text = utcText(at * 1000);
   return stepS === HOUR_S ? text.slice(7, 12) : text.slice(0, 6);
@@ -33,7 +33,7 @@ function isLabelled(at: number, { steps, step_s: stepS }: RangeSeries): boolean 
   return steps.length <= ALL_LABELLED || (at / stepS) % LABEL_EVERY === 0;
 }
 
-/** Chart of callbacks by status. Each bar stands for the tasks that were created in one hour or day. */
+/** Chart of callbacks by status. Each bar is for the tasks that were created in one hour or day. */
 export function CallbacksChart({ counts }: ChartProps) {
   const { steps, step_s: stepS } = counts;
   const bars = steps.map(({ at, callbacks }) => ({
@@ -64,8 +64,8 @@ export function CallbacksChart({ counts }: ChartProps) {
 }
 
 /**
- * Chart of the time from the result of a task to the first attempt. Each column stands for the tasks that were
- * created in one hour or day.
+ * Chart of the time from the result of a task to the first attempt of its callback. Each column is for the tasks that
+ * were created in one hour or day.
  */
 export function LatencyChart({ counts }: ChartProps) {
   const { steps, step_s: stepS } = counts;

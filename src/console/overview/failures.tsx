@@ -6,7 +6,7 @@ import { type Column, Table } from "../parts/table.tsx";
 
 const SHOWN = 5;
 
-/** Meaning of each category of failure, as text for readers of the console. */
+/** Meaning of each failure category, as text for readers of the console. */
 const MEANINGS: Readonly<Record<string, string>> = {
   moderation: "The provider's content policy stopped the job.",
   invalid_input: "The provider refused the input or the parameters.",
@@ -17,11 +17,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
   unknown: "The failure was reported without a category.",
 };
 
-/** An outcome, or a category of failures, with the number of its occurrences. */
+/** The name of an outcome or of a failure category, with how often it has occurred. */
 type CountOf = readonly [name: string, count: number];
 
 interface FailuresProps {
-  /** Number of failed tasks in each category of failure. */
+  /** Number of failed tasks in each failure category. */
   readonly failures: Readonly<Record<string, number>>;
   /** Start of the period in which the tasks were created, in Unix seconds. */
   readonly since: number;
@@ -29,7 +29,7 @@ interface FailuresProps {
   readonly aside: string;
 }
 
-/** The most frequent categories of failure. Each links to the list of the tasks that failed for this reason. */
+/** The most frequent failure categories. Each is a link to the list of the tasks that failed for this reason. */
 export function Failures({ failures, since, aside }: FailuresProps) {
   const rows = mostFirst(failures);
   if (rows.length === 0) return null;
@@ -54,13 +54,13 @@ export function Failures({ failures, since, aside }: FailuresProps) {
 }
 
 interface FailedAttemptsProps {
-  /** Number of attempts with each outcome, delivered ones included. */
+  /** Number of attempts with each outcome, including delivered ones. */
   readonly outcomes: Readonly<Record<string, number>>;
   /** Name of the time range, e.g. `24 h`. */
   readonly range: string;
 }
 
-/** The number of failed attempts with each outcome in a time range, each outcome with its likely cause. */
+/** The number of failed attempts with each outcome in a time range, with the likely cause of that outcome. */
 export function FailedAttempts({ outcomes, range }: FailedAttemptsProps) {
   const { delivered: _, ...failed } = outcomes;
   const rows = mostFirst(failed);
@@ -86,7 +86,7 @@ const COLUMNS: readonly Column<CountOf>[] = [
   },
 ];
 
-/** Returns outcomes or categories of failures with their numbers, the largest number first. */
+/** Returns outcomes or failure categories with their numbers, the largest number first. */
 function mostFirst(counts: Readonly<Record<string, number>>): readonly CountOf[] {
   return Object.entries(counts).toSorted(([, a], [, b]) => b - a);
 }

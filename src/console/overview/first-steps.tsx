@@ -65,7 +65,7 @@ export function FirstTask({ origin, isSandboxOn }: FirstTaskProps) {
   );
 }
 
-/** Registers a task of the simulated provider, and redirects to its page. The task completes by itself. */
+/** Registers a task of the simulated provider, which completes by itself, and redirects to the task's page. */
 export const runSandboxTask = formAction("runSandboxTask", "/sandbox", "operate", async (visit) => {
   const id = crypto.randomUUID();
   const body = { id, provider: "sandbox", model: "sandbox/ok" };
@@ -73,7 +73,7 @@ export const runSandboxTask = formAction("runSandboxTask", "/sandbox", "operate"
   return seeOther(`/tasks/${id}`);
 });
 
-/** Text in place of the totals and charts, until the cron trigger has counted the tasks for the first time. */
+/** Text that is shown instead of totals and charts until the cron trigger has counted the tasks for the first time. */
 export function NotCounted({ origin }: { readonly origin: string }) {
   const url = URL.parse(origin);
   return (
@@ -93,7 +93,7 @@ export function NotCounted({ origin }: { readonly origin: string }) {
 
 const BINDING = '[[d1_databases]]\nbinding = "INDEX_DB"';
 
-/** Notice in place of lists and numbers, for a relay without an index. */
+/** Message that is shown instead of lists and numbers when the relay has no index. */
 export function NoIndex() {
   return (
     <Empty icon="search" title="No index is bound">

@@ -1,8 +1,8 @@
 import type { RangeSeries } from "../../api/search/range-series.ts";
 
 /**
- * Upper bounds of the rows of the heatmap, in milliseconds: times from the result of a task to the first attempt of
- * its callback. One more row is for longer times.
+ * Upper bounds, in milliseconds, of the rows of the heatmap, which shows the times from the result of a task to the
+ * first attempt of its callback. One more row is for longer times.
  */
 export const HEAT_BOUNDS_MS = [10, 50, 250, 1_000, 5_000, 30_000, 180_000] as const;
 /** Number of shades in the heatmap. */
@@ -25,8 +25,8 @@ const BASE = 128;
 const LEFT = 14;
 
 /**
- * Draws how many tasks had which latency, by the hour or day of their creation. The table beside the drawing has the
- * numbers, so screen readers skip the drawing.
+ * Draws how many tasks had which latency, by the hour or day in which they were created. A table next to the drawing
+ * has the numbers, so screen readers skip the drawing.
  */
 export function Heatmap({ cells, columns, rows }: HeatmapProps) {
   const rowHeight = BASE / rows.length;
@@ -73,9 +73,9 @@ interface HeatCell {
 }
 
 /**
- * Returns the cells of the heatmap that contain tasks. A column is an hour or a day, and a row is a range of
- * latencies, the shortest first. The shade of a cell grows with the logarithm of the number of its tasks, so that
- * even a single slow task can be seen.
+ * Returns those cells of the heatmap in which there are tasks. A column is an hour or a day, a row is a range of
+ * latencies, the shortest first. The shade of a cell grows with the logarithm of its number of tasks, so that even a
+ * single slow task is visible.
  * @param boundsMs upper bounds of the buckets of the histograms.
  */
 export function heatCells(
@@ -98,8 +98,8 @@ export function heatCells(
 }
 
 /**
- * For each row of the heatmap, a function that tells whether a bucket of the histogram belongs to the row, by the upper
- * bound of the bucket.
+ * For each row of the heatmap, a function that tells, from the upper bound of a histogram's bucket, whether the bucket
+ * belongs to the row.
  */
 const HEAT_ROWS = [...HEAT_BOUNDS_MS, Infinity].map((bound, row) => {
   const above = HEAT_BOUNDS_MS[row - 1] ?? -1;

@@ -57,9 +57,7 @@ export function HostsTable({ hosts, total, now }: HostsTableProps) {
   );
 }
 
-/**
- * Shows whether a host takes callbacks at present. While its callbacks fail, shows their HTTP status or outcome.
- */
+/** Shows whether callbacks to a host succeed at present and, while they fail, their HTTP status or outcome. */
 function StateOf({ host }: { readonly host: HostView }) {
   const { failing, callbacks, last_failed_at: failedAt } = host;
   if (failing !== null) {

@@ -22,8 +22,8 @@ import { Now, Past } from "./numbers.tsx";
 import { Problems } from "./problems.tsx";
 
 /**
- * Returns the overview of operators for the time range that the URL names. For a refresh, returns only the parts of the
- * page that it replaces.
+ * Returns the overview of operators for the time range that the URL names. For a refresh of the open page, returns only
+ * the parts that are replaced.
  */
 export async function operatorOverview(visit: ViewerVisit) {
   const { request, env, runtime, url } = visit;
@@ -38,17 +38,17 @@ export async function operatorOverview(visit: ViewerVisit) {
 /** The time ranges that the overview can show, by their names in the URL, with their titles. */
 const RANGES: Readonly<Record<RangeName, string>> = { "24h": "24 h", "7d": "7 d", "30d": "30 d" };
 
-/** Returns the name of a time range that the URL of the page contains; `24h` when it contains none. */
+/** Returns the name of the time range in the URL of the page; `24h` when the URL has none. */
 function rangeIn(name: string | null): RangeName {
   return name === "7d" || name === "30d" ? name : "24h";
 }
 
-/** Data that the front page of operators shows: present problems, counts by hour or day, and hosts. */
+/** Data of the operators' front page: present problems, counts by hour or day, and hosts. */
 type Facts = Awaited<ReturnType<typeof readOperatorFacts>>;
 
 /**
- * Reads the data of the operators' overview. Without an index these are only the present problems. A refresh of an
- * open page does not replace the list of hosts, so this list is not read for it.
+ * Reads the data of the operators' overview. Without an index this is only the present problems. For a refresh of the
+ * open page the list of hosts is not read, because it is not replaced.
  */
 async function readOperatorFacts(visit: ViewerVisit, range: RangeName) {
   const { request, viewer } = visit;
@@ -111,7 +111,7 @@ function OperatorOverview({ facts, origin, isSandboxOn }: OperatorOverviewProps)
   );
 }
 
-/** Returns the path of the API that returns the data of the charts. */
+/** Returns the path of the API request that returns the data of the charts. */
 function seriesPathOf(counts: RangeSeries | null): string {
   if (counts === null) return "/v1/stats/series";
   const { since, until, step_s: step } = counts;
@@ -124,7 +124,7 @@ interface TasksProps {
   readonly origin: string;
 }
 
-/** Section with the tasks that have work to do at present, and the numbers of the time range. */
+/** Section with the tasks that have work to do at present, and with the numbers of the time range. */
 function Tasks({ facts, counts, origin }: TasksProps) {
   const { range, problems, hosts, now } = facts;
   const { totals } = counts;

@@ -4,7 +4,7 @@ import { frameOf, Layout } from "../layout/layout.tsx";
 import { accountOverview } from "./account-overview.tsx";
 import { operatorOverview } from "./operator-overview.tsx";
 
-/** The front page. Operators see the problems and numbers of the relay, accounts see their own tasks. */
+/** The front page. Operators see the relay's problems and numbers, accounts see their own tasks. */
 export const overviewPage = viewerPage("overviewPage", "/", "read", async (visit) => {
   const { viewer } = visit;
   const content =

@@ -5,16 +5,16 @@ import { Notice } from "../parts/notice.tsx";
 import { Time } from "../parts/shown-time.tsx";
 
 /**
- * A present problem of the relay, in the form in which `GET /v1/problems` lists it, e.g. a host at which callbacks
- * fail.
+ * A present problem of the relay, e.g. a host to which callbacks are failing, in the form in which `GET /v1/problems`
+ * lists it.
  */
 export type PresentProblem = Awaited<
   ReturnType<typeof readPresentProblems.perform>
 >["data"][number];
 
 /**
- * Colour and icon of a problem of the relay, by its severity. The severity `notice` has none, because such problems
- * are shown in a folded list.
+ * Colour and icon of a problem of the relay, by its severity. The severity `notice` has none, because such problems are
+ * in a folded list.
  */
 const LOOKS = {
   error: ["bad", "cross"],
@@ -22,8 +22,8 @@ const LOOKS = {
 } as const;
 
 /**
- * Lists the present problems of the relay, the most serious first. Each has links to the pages that help, if there
- * are any.
+ * Lists the present problems of the relay, the most serious first. Each has links to pages that help to end it, if
+ * there are any.
  */
 export function Problems({ problems }: { readonly problems: readonly PresentProblem[] }) {
   const notices = problems.filter(({ severity }) => severity === "notice");
@@ -92,14 +92,14 @@ function tasksText({ count, is_capped: isCapped }: NonNullable<PresentProblem["t
   return isCapped ? `${countText(count)} or more tasks` : countOf(count, "task");
 }
 
-/** A link to a page that helps to end a present problem of the relay. */
+/** A link to a page that helps to end a problem of the relay. */
 interface Remedy {
   readonly title: string;
   readonly path: string;
 }
 
 /**
- * Returns links to pages that show the cause of a problem of the relay or help to end it. The most useful link comes
+ * Returns links to pages that show the cause of a problem of the relay or help to end the problem, the most useful one
  * first.
  */
 export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[] {

@@ -8,7 +8,7 @@ const ID = "api";
 interface ApiDialogProps {
   /** Origin of the relay. */
   readonly origin: string;
-  /** Paths of the API, with their queries, that return the data of the page. */
+  /** Paths of API requests, with their queries, that return the data of the page. */
   readonly paths: readonly string[];
 }
 

@@ -1,9 +1,11 @@
 import { Icon, type IconName } from "./icon.tsx";
 
-/** Tone of a status (good, bad, in need of attention, in progress, idle). It determines the colour. */
+/**
+ * What a status means for the reader (good, bad, in need of attention, in progress, idle), which decides its colour.
+ */
 export type Tone = "ok" | "bad" | "warn" | "busy" | "idle";
 
-/** Icon and tone of every status: of a task, of a callback, of an attempt, and of the API key of a connection. */
+/** Icon and colour of every status: of a task, of a callback, of an attempt, and of the API key of a connection. */
 const STATUSES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   pending: ["idle", "clock"],
   processing: ["busy", "sync"],
@@ -30,11 +32,11 @@ interface ChipProps {
   readonly tone: Tone;
   readonly icon: IconName;
   readonly word: string;
-  /** Option: true gives the chip a background. Only the main status of a page has a background. */
+  /** True to give the chip a background, which only the main status of a page has. False when absent. */
   readonly solid?: boolean;
 }
 
-/** Shows a state by an icon and a word. The colour repeats what they say. */
+/** Shows a state by an icon and a word, in a colour that says the same. */
 export function Chip({ tone, icon, word, solid = false }: ChipProps) {
   return (
     <span class={`chip tone-${tone}${solid ? " chip-solid" : ""}`}>

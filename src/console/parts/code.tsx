@@ -2,7 +2,7 @@ import { Copy } from "./copy.tsx";
 
 interface CodeProps {
   readonly text: string;
-  /** Name of what the code is, for the label of its copy button. */
+  /** Words for what the code is, which become part of the label of its copy button. */
   readonly what: string;
   /** Heading above the code. */
   readonly title?: string;
@@ -28,7 +28,7 @@ function highlighted(text: string) {
   );
 }
 
-/** A part of a JSON text, e.g. a string or a number. Its kind decides its colour. */
+/** A part of a JSON text, e.g. a string or a number, with the type that decides its colour. */
 interface CodeToken {
   readonly kind: "key" | "string" | "number" | "word" | "plain";
   readonly text: string;
@@ -40,7 +40,7 @@ const TOKEN =
   /(?<key>"(?:[^"\\]|\\[^])*"(?=\s*:))|(?<string>"(?:[^"\\]|\\[^])*"?)|(?<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?<word>true|false|null)/gi;
 
 /**
- * Divides a JSON text into tokens, so that each can be coloured by its kind. The joined tokens are the original text.
+ * Divides a JSON text into tokens, so that each can be coloured by its type. Joined, the tokens are the original text.
  */
 export function codeTokens(text: string): readonly CodeToken[] {
   const tokens: CodeToken[] = [];
@@ -57,12 +57,12 @@ export function codeTokens(text: string): readonly CodeToken[] {
 
 const KINDS = ["key", "string", "number", "word"] as const;
 
-/** Largest number of characters of a JSON text, with and without indentation, that is shown with indentation. */
+/** Largest length in characters, with and without indentation, of a JSON text that is shown with indentation. */
 const INDENTED_CHARACTERS = 8_192;
 
 /**
- * Returns a value as JSON with indentation. A long text is returned without indentation, because deep nesting would
- * make it up to sixty times as long, and a page shows only its beginning.
+ * Returns a value as JSON text with indentation. A long text has no indentation, because in a deeply nested value it
+ * would make the text up to sixty times as long, and a page shows only the first part of a long text.
  */
 export function indentedJson(value: unknown): string {
   const compact = JSON.stringify(value);

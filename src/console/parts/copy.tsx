@@ -1,13 +1,13 @@
 import { Icon } from "./icon.tsx";
 
 interface CopyProps {
-  /** Text that is copied. Null means the text of the code block that contains the button. */
+  /** Text that the button copies. Null means the text of the code block in which the button is. */
   readonly text: string | null;
-  /** Name of what is copied, for screen readers. */
+  /** Words for what is copied, for screen readers. */
   readonly what: string;
 }
 
-/** A button that copies a text. It works, and is shown, only with the script of the page. */
+/** A button that copies a text. It needs the script of the page, and is not shown without it. */
 export function Copy({ text, what }: CopyProps) {
   const content = text === null ? {} : { "data-copy": text };
   return (
@@ -24,7 +24,7 @@ export function Copy({ text, what }: CopyProps) {
   );
 }
 
-/** A button with a label that copies a text. */
+/** A button with a label, which copies a text. */
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <button type="button" class="button button-small copy needs-script" data-copy={text}>
@@ -38,7 +38,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
 interface IdProps {
   readonly text: string;
   readonly what: string;
-  /** Text that is shown in place of the whole id. */
+  /** Text that is shown instead of the whole id. The whole id when absent. */
   readonly short?: string;
 }
 

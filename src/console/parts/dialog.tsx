@@ -3,11 +3,11 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 interface DialogProps {
   readonly id: string;
   readonly title: string;
-  /** True when the dialog is open as soon as the page is shown, because its form was refused. */
+  /** True to open the dialog as soon as the page is shown, because its form was refused. False when absent. */
   readonly isOpen?: boolean;
 }
 
-/** A dialog that a `DialogButton` opens. Escape and its `CloseButton` close it. */
+/** A dialog that a `DialogButton` opens. The Escape key and its `CloseButton` close it. */
 export function Dialog({ id, title, isOpen = false, children }: PropsWithChildren<DialogProps>) {
   return (
     <dialog id={id} class="dialog" aria-labelledby={`${id}-title`} open={isOpen}>
@@ -21,7 +21,7 @@ interface DialogButtonProps {
   /** Id of the dialog that the button opens. */
   readonly opens: string;
   readonly class?: string;
-  /** Key on the keyboard that presses the button. */
+  /** Key on the keyboard that has the same effect as the button. None when absent. */
   readonly hotkey?: string;
   readonly label?: string;
   readonly children?: Child;
@@ -45,7 +45,7 @@ export function DialogButton({ opens, hotkey, label, children, ...rest }: Dialog
   );
 }
 
-/** A button that only closes its dialog, e.g. "Cancel". */
+/** A button that closes its dialog and does nothing else, e.g. "Cancel". */
 export function CloseButton({ of, children }: PropsWithChildren<{ readonly of: string }>) {
   return (
     <button type="button" class="button" command="close" commandfor={of}>

@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** Notice in place of an empty list. Its content says why the list is empty, and what to do next. */
+/** Text that is shown instead of an empty list. It says why the list is empty, and what to do next. */
 export function Empty({
   icon,
   title,

@@ -4,12 +4,11 @@ import type { FormFault } from "../http/forms.ts";
 interface AnyFieldProps {
   readonly label: string;
   readonly name: string;
-  /** Id of the field. It is required when another form of the page has a field of the same name. */
+  /** Id of the field; its name when absent. It is needed when another form of the page has a field of the same name. */
   readonly id?: string;
   readonly value?: string | undefined;
   /**
-   * Reason why the form was refused, if it was. The field then keeps what was typed, and shows its own error message
-   * below.
+   * Why the form was refused, if it was. The field then keeps the typed value, and shows its own error message below.
    */
   readonly fault?: FormFault | null | undefined;
 }
@@ -49,7 +48,7 @@ export function Field({ label, name, hint, id = name, value, fault, ...rest }: F
 }
 
 interface SelectProps extends AnyFieldProps {
-  /** Values with their labels. The first value is selected, unless `value` is another one. */
+  /** The values that can be selected, with their labels. The first is selected unless `value` is another one. */
   readonly options: readonly (readonly [value: string, text: string])[];
 }
 
@@ -73,8 +72,8 @@ export function Select({ label, name, id = name, options, value, fault }: Select
 }
 
 /**
- * Returns attributes of a field for screen readers: they point to its hint and its error message, and mark a field
- * with an error as invalid.
+ * Returns attributes for screen readers that connect a field to its hint and its error message, and that mark a field
+ * with an error message as invalid.
  */
 export function described(id: string, issue: string | undefined, hint: Child) {
   const ids = [
@@ -87,7 +86,7 @@ export function described(id: string, issue: string | undefined, hint: Child) {
   };
 }
 
-/** Error message of the field with this id. It is empty when the field has none. */
+/** Error message of the field with this id; empty when the field has none. */
 export function Issue({ id, issue }: { readonly id: string; readonly issue: string | undefined }) {
   if (issue === undefined) return null;
   return (
@@ -97,7 +96,7 @@ export function Issue({ id, issue }: { readonly id: string; readonly issue: stri
   );
 }
 
-/** Error message of a form that belongs to no single field. */
+/** Error message of a form that concerns no single field. */
 export function FormIssue({ fault }: { readonly fault: FormFault | null | undefined }) {
   if (fault?.text == null) return null;
   return (

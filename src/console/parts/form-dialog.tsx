@@ -11,13 +11,11 @@ interface FormDialogProps {
   /** Text of the button that sends the form. */
   readonly send: string;
   /**
-   * Option: true when the change that the form makes cannot be undone. The button that sends the form then has a
-   * warning colour.
+   * True when the change that the form makes cannot be undone; its button then has a warning colour. False when absent.
    */
   readonly isFinal?: boolean;
   /**
-   * Reason why this form was refused; null when it was not. After a refusal the dialog is open as soon as the page is
-   * shown.
+   * Why this form was refused; null when it was not. After a refusal the dialog is open as soon as the page is shown.
    */
   readonly fault?: FormFault | null;
 }

@@ -8,13 +8,13 @@ export function countText(count: number): string {
   return String(Math.round(count)).replaceAll(/\B(?=(?:\d{3}){1,7}$)/g, ",");
 }
 
-/** Returns a count with the name of the counted thing, e.g. `1 task` or `1,284 tasks`. */
+/** Returns a number with the name of what is counted, e.g. `1 task` or `1,284 tasks`. */
 export function countOf(count: number, thing: string): string {
   return `${countText(count)} ${thing}${count === 1 ? "" : "s"}`;
 }
 
 /**
- * Returns a fraction as a percentage, e.g. `50.0 %` for 0.5. Only exactly 0 and 1 become `0 %` and `100 %`; other
+ * Returns a fraction as a percentage, e.g. `50.0 %` for 0.5. Only 0 and 1 themselves give `0 %` and `100 %`; other
  * fractions are never rounded to these.
  */
 export function percentText(share: number): string {
@@ -48,7 +48,7 @@ function twoUnits(ms: number, [large, largeName]: Unit, [small, smallName]: Unit
   return rest === 0 ? head : `${head} ${rest} ${smallName}`;
 }
 
-/** Returns how long ago a time was, or how far ahead it is, in its largest unit, e.g. `3 h ago` or `in 5 min`. */
+/** Returns, in its largest unit, how long ago a time was, or how far ahead it is, e.g. `3 h ago` or `in 5 min`. */
 export function relativeText(atMs: number, nowMs: number): string {
   const ms = Math.abs(atMs - nowMs);
   if (ms < SECOND_MS) return "now";

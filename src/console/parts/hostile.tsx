@@ -3,7 +3,7 @@ import { countText } from "./format.ts";
 
 /**
  * Shows a text that a receiver, an upstream or a client has written. The text is escaped, cannot change the direction
- * of the text around it, shows the names of invisible characters, and ends after 2,000 characters.
+ * of the text around it, is shown with names instead of invisible characters, and ends after 2,000 characters.
  */
 export function Hostile({ text }: { readonly text: string }) {
   return (
@@ -17,21 +17,21 @@ export function Hostile({ text }: { readonly text: string }) {
 
 interface HostileCodeProps {
   readonly text: string;
-  /** Name of what the code is, for the label of its copy button. */
+  /** Words for what the text is, which become part of the label of its copy button. */
   readonly what: string;
   /** Heading above the code. */
   readonly title?: string;
 }
 
 /**
- * Largest number of characters of a text that has a button to copy it. With the button, the page contains the text a
+ * Largest length in characters of a text that has a copy button. Because of the button, the page contains the text a
  * second time, in an attribute, where a quotation mark takes six bytes.
  */
 const COPIED_CHARACTERS = 8_192;
 
 /**
- * Code block with a text that somebody outside the relay has written. Invisible characters are replaced by their
- * names, but the button copies the original text. A long text has no such button.
+ * Code block with a text that somebody outside the relay has written. Invisible characters are replaced by their names,
+ * but the copy button copies the original text. A long text has no such button.
  */
 export function HostileCode({ text, what, title }: HostileCodeProps) {
   const isCopied = text.length <= COPIED_CHARACTERS;
@@ -51,17 +51,17 @@ export function HostileCode({ text, what, title }: HostileCodeProps) {
   );
 }
 
-/** Largest number of characters that a page shows of a text that somebody outside the relay has written. */
+/** Largest number of characters that a page shows of a text by somebody outside the relay. */
 const SHOWN_CHARACTERS = 2000;
 /**
- * Largest number of invisible characters of a text that a page replaces by their names. Each name takes about 35
- * bytes of the page.
+ * Largest number of invisible characters in a text that a page replaces by their names. Each name takes about 35 bytes
+ * of the page.
  */
 const NAMED_CHARACTERS = 100;
 
 /**
- * A part of a text. `text` is shown as it is. `hidden` is the name of a character that is invisible or changes the
- * order of the text. `rest` says how many further characters are not shown.
+ * A part of a text: `text` is shown as it is; `hidden` is the name of a character that is invisible or changes the
+ * order of the text; `rest` says how many more characters there are that are not shown.
  */
 interface TextPart {
   readonly kind: "text" | "hidden" | "rest";
@@ -77,10 +77,9 @@ const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/u;
 const LAYOUT = new Set(["\t", "\n"]);
 
 /**
- * Divides a text that a receiver, an upstream or a client has written into parts. A character that cannot be seen
- * becomes its name, e.g. `U+202E`. The text ends after 2,000 characters, or before the 101st character that would
- * have to be named; the last part gives the number of the remaining characters. Takes little memory even for a text
- * of megabytes.
+ * Divides a text by a receiver, an upstream or a client into parts. An invisible character becomes its name, e.g.
+ * `U+202E`. The text ends after 2,000 characters, or before the 101st invisible character; the last part then says how
+ * many characters remain. Even a text of megabytes takes little memory.
  */
 export function textParts(text: string): readonly TextPart[] {
   const parts: TextPart[] = [];
@@ -112,7 +111,7 @@ export function textParts(text: string): readonly TextPart[] {
   return parts;
 }
 
-/** Returns the number of characters of a text from a position on. A pair of surrogates counts as one character. */
+/** Returns the number of characters of a text after a position. A pair of surrogates counts as one character. */
 function charactersFrom(text: string, start: number): number {
   let count = 0;
   for (let at = start; at < text.length; count++)

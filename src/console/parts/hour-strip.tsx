@@ -1,8 +1,8 @@
 const HOURS = 24;
 
 /**
- * CSS classes for the share of an hour's callbacks that failed. Each class has the largest share for which it stands,
- * and the height of its mark, so that the classes can be told apart without colours.
+ * CSS classes for the share of an hour's callbacks that failed. Each has the largest share for which it is used, and
+ * the height of its mark, by which the classes can be told apart without colours.
  */
 const LEVELS = [
   ["none", 0, 0],
@@ -19,8 +19,8 @@ interface HourStripProps {
 }
 
 /**
- * Draws 24 hours as cells, each with a mark for the share of callbacks that failed. The drawing has one path for each
- * class. The numbers beside the drawing say the same, so screen readers skip the drawing.
+ * Draws 24 hours as cells, each with a mark for the share of callbacks that failed. The drawing has one path per CSS
+ * class. Numbers next to the drawing say the same, so screen readers skip the drawing.
  */
 export function HourStrip({ callbacks, failed }: HourStripProps) {
   const levels = callbacks.map((count, at) => levelOf(count, failed[at] ?? 0));

@@ -24,7 +24,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Draws an icon. Screen readers skip it, because it only repeats the text beside it. */
+/** Draws an icon. Screen readers skip it, because the text next to it says the same. */
 export function Icon({ name, class: className = "" }: { name: IconName; class?: string }) {
   return (
     <svg class={`icon ${className}`.trim()} viewBox="0 0 16 16" aria-hidden="true">

@@ -6,11 +6,11 @@ interface NoticeProps {
   readonly tone: Tone;
   readonly icon: IconName;
   readonly title: Child;
-  /** Buttons and links with which the reader can act on the notice. */
+  /** Buttons and links by which the reader can act on the message. */
   readonly actions?: Child;
 }
 
-/** Notice of something that needs attention or has happened, with links to what can be done about it. */
+/** Message about something that needs attention or has happened, with links to what can be done about it. */
 export function Notice({ tone, icon, title, actions, children }: PropsWithChildren<NoticeProps>) {
   return (
     <div class={`notice tone-${tone}`}>

@@ -2,11 +2,11 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 
 interface PageHeadProps {
   readonly title: Child;
-  /** Line below the title, with more about the page. */
+  /** Line with more about the page, below the title. */
   readonly sub?: Child;
 }
 
-/** The title of a page. Its children are the buttons beside it. */
+/** The title of a page. Its children are the buttons next to the title. */
 export function PageHead({ title, sub, children }: PropsWithChildren<PageHeadProps>) {
   return (
     <div class="page-head">
@@ -21,7 +21,7 @@ export function PageHead({ title, sub, children }: PropsWithChildren<PageHeadPro
 
 interface PanelProps {
   readonly title: string;
-  /** Content at the right of the title, e.g. a count, a time range or a link. */
+  /** What is shown at the right of the title, e.g. a count, a time range or a link. */
   readonly aside?: Child;
 }
 

@@ -7,8 +7,8 @@ interface TimeProps {
 }
 
 /**
- * Shows a time. The server writes it in UTC. The script of the page then writes it in the time zone of the reader,
- * unless the reader has chosen UTC.
+ * Shows a time. The server writes it in UTC; the script of the page changes it to the time zone of the reader, unless
+ * the reader has chosen UTC.
  */
 export function Time({ at, precision = "s" }: TimeProps) {
   const iso = new Date(at).toISOString();

@@ -3,11 +3,11 @@ import type { Child } from "hono/jsx";
 interface StatProps {
   readonly value: Child;
   readonly label: string;
-  /** Path of the page that lists the counted things. */
+  /** Path of the page that lists what the number counts. */
   readonly href?: string;
 }
 
-/** A number with its name. It links to the list of the counted things, if there is one. */
+/** A number with its name. It is a link to the list of what it counts, if there is one. */
 export function Stat({ value, label, href }: StatProps) {
   const content = (
     <>

@@ -3,14 +3,16 @@ import type { Child } from "hono/jsx";
 /** A column of a table whose rows have the type `Row`. */
 export interface Column<Row> {
   readonly title: string;
-  /** Option: true when the cells contain numbers, which are aligned at the right. */
+  /** True when the cells contain numbers, which are aligned at the right. False when absent. */
   readonly isNumber?: boolean;
   /**
-   * Option: true when long texts in the column are cut to one line. An attribute `title` in the cell then has the
-   * whole text.
+   * True when long texts in the column are cut to one line, and the attribute `title` of a cell has the whole text.
+   * False when absent.
    */
   readonly isCut?: boolean;
-  /** Option: true when a table of medium width leaves out the column, so that each row fits on one line. */
+  /**
+   * True when the column is left out of a table of medium width, so that each row fits on one line. False when absent.
+   */
   readonly isSpare?: boolean;
   readonly cell: (row: Row) => Child;
 }

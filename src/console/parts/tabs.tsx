@@ -1,13 +1,13 @@
 import type { Child } from "hono/jsx";
 
-/** A tab: its title, and the version of the content that it shows. */
+/** A tab: its title, and the version of the content that is shown while it is selected. */
 interface Tab {
   readonly title: string;
   readonly content: Child;
 }
 
 interface TabsProps {
-  /** Name of the group of tabs. Each group on a page needs a name of its own, because the tabs are radio buttons. */
+  /** Name of the group of tabs, which no other group on the page may have, because the tabs are radio buttons. */
   readonly name: string;
   /** Label of the group of tabs, for screen readers. */
   readonly label: string;
@@ -15,7 +15,9 @@ interface TabsProps {
   readonly tabs: readonly Tab[];
 }
 
-/** Shows one of several versions of the same content. Tabs select the version, even without script. */
+/**
+ * Shows one of several versions of the same content. The reader selects the version by tabs, which work without script.
+ */
 export function Tabs({ name, label, tabs }: TabsProps) {
   return (
     <div class="tabs">

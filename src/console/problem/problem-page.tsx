@@ -14,16 +14,14 @@ import { Hostile } from "../parts/hostile.tsx";
 import { pathOf } from "../session/return-to.ts";
 import { visitorOf } from "../session/session.ts";
 
-/** A request that ended with a problem, and the id of the request in the log. */
+/** A request that ended with a problem, and its request id in the log. */
 export interface Refused {
   readonly request: Request;
   readonly env: Env;
   readonly requestId: string;
 }
 
-/**
- * Seconds after which the page of a temporary failure reloads itself, when the problem has no `Retry-After` header.
- */
+/** Seconds after which the page of a temporary failure reloads itself when the problem has no header `Retry-After`. */
 const RETRY_S = "10";
 
 const INDEX_LINES = `[[d1_databases]]
@@ -32,7 +30,7 @@ database_name = "task-relay-index"`;
 
 /**
  * Returns the page that shows a problem (RFC 9457) to a person. It has the same status and headers as the API's
- * answer. The page of a temporary failure (503) reloads itself.
+ * response. The page of a temporary failure (503) reloads itself.
  */
 export async function problemPage(problem: Problem, refused: Refused): Promise<Response> {
   const { code, details } = problem;
@@ -59,8 +57,9 @@ export async function problemPage(problem: Problem, refused: Refused): Promise<R
 }
 
 /**
- * Returns the frame of the console for the viewer. Null means that nobody is logged in, or that the viewer cannot be
- * identified, e.g. because the configuration is not valid.
+ * Returns what the viewer's console pages show around their content.
+ * @returns null when nobody is logged in, or when the viewer cannot be identified, e.g. because the configuration is
+ * not valid.
  */
 async function frameFor({ request, env }: Refused): Promise<Frame | null> {
   try {
@@ -138,8 +137,8 @@ function Issues({ issues }: { readonly issues: readonly Issue[] }) {
 }
 
 /**
- * Advice to the person who reads the page of a problem, by problem code. It is given only for codes whose advice in
- * `PROBLEM_HELP` does not fit, because that advice is written for programmers.
+ * Advice for the person who reads the page of a problem, by problem code. It has only those codes whose advice in
+ * `PROBLEM_HELP` does not fit, because that advice is for programmers.
  */
 const ADVICE: Partial<Record<ProblemCode, string>> = {
   unauthenticated: "Log in again, then repeat what you did.",

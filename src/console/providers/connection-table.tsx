@@ -19,15 +19,18 @@ interface Row {
   /** The connection. Undefined for a provider that has no connection. */
   readonly connection: Connection | undefined;
   /**
-   * State of a connection with an API key, e.g. since when the provider refuses the key. Undefined for a connection
-   * without a key.
+   * State of a connection that has an API key, e.g. since when the provider refuses the key. Undefined for any other
+   * row.
    */
   readonly state: HealthDetails["connections"][string] | undefined;
-  /** Settings that are missing: those that a connection without a key, or a provider without a connection, needs. */
+  /**
+   * Settings that are missing for a connection without an API key, or for a provider without a connection. Undefined
+   * for any other row.
+   */
   readonly lack: HealthDetails["without_key"][string] | undefined;
   /**
-   * Faults in the operator's declaration of the upstream, because of which the connection is disabled. Undefined for
-   * any other connection.
+   * Faults in the operator's declaration of an upstream, because of which its connection is disabled. Undefined for any
+   * other row.
    */
   readonly faults: readonly ConfigIssue[] | undefined;
 }
@@ -40,8 +43,8 @@ interface ConnectionTableProps {
 }
 
 /**
- * Table of all connections to providers, and of the providers without a connection. Those with an API key come first.
- * The table shows the state of the key, the open tasks, how hooks are authenticated, and for how long the provider's
+ * Table of all connections to providers, and of the providers without a connection. Connections with an API key come
+ * first. The table shows the state of the key, the open tasks, how hooks are authenticated, and how long the provider's
  * links to outputs work.
  */
 export function ConnectionTable({ connections, details, open }: ConnectionTableProps) {
@@ -125,7 +128,7 @@ function Key({ state, lack, faults }: Row) {
   );
 }
 
-/** Shows why a connection that declares its upstream is disabled. */
+/** Shows why a connection is disabled whose upstream the operator has declared. */
 function Faults({ issues }: { readonly issues: readonly ConfigIssue[] }) {
   return (
     <>
@@ -164,8 +167,8 @@ function Lack({ needs, accepts_tasks: acceptsTasks }: NonNullable<Row["lack"]>) 
 }
 
 /**
- * Describes how the hooks of a connection are authenticated. They are authenticated by their signature when the
- * connection has what verifies it, otherwise by the secret URL to which they are sent.
+ * Describes how the hooks of a connection are authenticated: by their signature if the connection has the key or secret
+ * to verify it, and otherwise by the secret URL to which they are sent.
  */
 function Hooks({ connection, state }: Pick<Row, "connection" | "state">) {
   if (connection === undefined) return "";
@@ -204,8 +207,8 @@ function Parameter({ provider }: Pick<Row, "provider">) {
 }
 
 /**
- * Returns the adapter that reads a provider's hooks. Null means that the provider sends no hooks, or is a simulated
- * one.
+ * Returns the adapter that reads a provider's hooks.
+ * @returns null when the provider sends no hooks, or is a simulated one.
  */
 function hooksOf(provider: Provider | undefined): HookAdapter | null {
   return provider !== undefined && "linkLife" in provider ? provider.hooks : null;
@@ -219,7 +222,7 @@ interface OpenCellProps {
   readonly open: OpenTasks;
 }
 
-/** The open tasks of a connection: their number for each status, with a link to the list of these tasks. */
+/** Table cell with a connection's number of open tasks for each status, with links to the lists of these tasks. */
 function OpenCell({ name, open: { connections, is_capped: isCapped } }: OpenCellProps) {
   const own = connections.find(({ connection }) => connection === name);
   if (own === undefined) return <span class="muted">{isCapped ? "–" : "0"}</span>;
@@ -245,8 +248,8 @@ interface OpenNoteProps {
 }
 
 /**
- * Text below the table of connections. It says when the open tasks were counted, and how many belong to no connection
- * in the table. When they were not counted, it says why.
+ * Text below the table of connections. It says when the open tasks were counted, and how many of them belong to no
+ * connection in the table. When they were not counted, it says why.
  */
 export function OpenNote({ open, isIndexed, isListed }: OpenNoteProps) {
   if (open === null) {

@@ -12,10 +12,7 @@ import { Ago } from "../parts/shown-time.tsx";
 import { Stat } from "../parts/stat.tsx";
 import { ConnectionTable, OpenNote } from "./connection-table.tsx";
 
-/**
- * The page with the connections to providers and their faults, and with the health and the configuration of the
- * relay.
- */
+/** The page of the connections to providers and their faults, and of the health and configuration of the relay. */
 export const providersPage = viewerPage("providersPage", "/providers", "inspect", async (visit) => {
   const { env, url, runtime, viewer } = visit;
   const { config } = runtime;
@@ -62,8 +59,8 @@ interface ConfigurationProps {
 }
 
 /**
- * The configuration of the relay: each setting with the name and in the unit of its environment variable. Of secrets
- * and offers only the number is shown.
+ * Section with the configuration of the relay: each setting under the name and in the unit of its environment variable.
+ * Of secrets and offers, only the number is shown.
  */
 function Configuration({ values, bindings }: ConfigurationProps) {
   const { secrets, OFFERS, ...settings } = values;
@@ -100,17 +97,18 @@ function valueText(value: string | number | boolean | null): string {
 type IndexState = NonNullable<HealthDetails["index"]>;
 
 interface HealthPanelProps {
-  /** Id of the deployed version; null when the platform gives none. */
+  /** Id of the deployed version of the relay; null when the platform states none. */
   readonly version: string | null;
-  /** State of the index; null when no index is bound. */
+  /** State of the index; null when the relay has no index. */
   readonly index: IndexState | null;
-  /** Number of unsettled tasks; null when they could not be counted. */
+  /**
+   * Number of unsettled tasks (without a result, or with a callback or refund still under way); null when they could
+   * not be counted.
+   */
   readonly unsettled: Unsettled | null;
 }
 
-/**
- * Section with the version of the relay, the state of its index, and the numbers of unsettled and of overdue tasks.
- */
+/** Section with the version of the relay, the state of its index, and the numbers of unsettled and of overdue tasks. */
 function HealthPanel({ version, index, unsettled }: HealthPanelProps) {
   return (
     <Panel title="Health">

@@ -4,13 +4,13 @@ import { hostOf } from "../../core/url.ts";
 import { seeOther } from "../http/html-answer.ts";
 import { formAction } from "../http/page.ts";
 
-/** Largest number of characters that can be searched. Longer texts would make a URL that servers refuse. */
+/** Largest length in characters of a text in the search box. A longer text would make a URL that servers refuse. */
 const MAX_CHARACTERS = 4_096;
 
 /**
- * Redirects from the search box to the page of what was searched. For an operator, a single word leads to the account
- * of this name; when there is no such account, it leads to the tasks of the model of this name. The form uses POST,
- * because a pasted hook URL is a secret that must not stay in the browser's history.
+ * Redirects from the search box to the page of what the text names. For an operator, a single word leads to the account
+ * of this name or, if there is none, to the tasks of the model of this name. The form is sent by POST, because a pasted
+ * hook URL is a secret that must not stay in the browser's history.
  */
 export const searchPage = formAction(
   "searchPage",
@@ -31,7 +31,10 @@ export const searchPage = formAction(
   },
 );
 
-/** Patterns of texts that contain a task id. The pattern that is least likely to match something else comes first. */
+/**
+ * Patterns of texts that contain a task id, in the order in which they are tried. The one that is least likely to match
+ * anything else comes first.
+ */
 const TASK_PLACES = [
   /^(?:msg_)?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i,
   /\/hooks\/[^/\s]+\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f-])/i,
@@ -47,7 +50,7 @@ const HOST =
 const ACCOUNT = /^[\w-]{1,64}$/;
 const PREFIX = /^(account|host|model|job):\s*(\S.*)$/i;
 
-/** Target of a search: what the text in the search box names. */
+/** What the text in the search box names. */
 type SearchTarget =
   | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "host" | "account" | "model" | "job"; readonly name: string }
@@ -55,9 +58,10 @@ type SearchTarget =
   | { readonly kind: "word"; readonly name: string };
 
 /**
- * Reads the text in the search box. It may contain a task id or a message id, a hook URL or the headers of a
- * callback, a URL or a host, the name of an account or of a model. A text may begin with `account:`, `host:`,
- * `model:` or `job:` to say what the rest names. Null means that the text is empty.
+ * Reads the text in the search box. It may be a task id or message id, a hook URL, the headers of a callback, a URL or
+ * a host, or the name of an account or model. It may begin with `account:`, `host:`, `model:` or `job:`, which says
+ * what the rest names.
+ * @returns null when the text is empty.
  */
 export function searchTarget(input: string): SearchTarget | null {
   const text = input.trim();
@@ -82,8 +86,8 @@ function prefixed(prefix: string, name: string): SearchTarget {
 }
 
 /**
- * Returns the path of the page to which a search leads. A single word leads to the list of the tasks of the model
- * with this name.
+ * Returns the path of the page to which a search leads. For a single word this is the list of the tasks of the model of
+ * this name.
  */
 export function searchPath(target: SearchTarget): string {
   switch (target.kind) {

@@ -36,7 +36,7 @@ interface TestFields {
   readonly account: string;
 }
 
-/** A test callback that was sent. It is not stored, so these values serve to compute it again. */
+/** A test callback that was sent. It is not stored; these values are what is needed to compute it again. */
 interface SentTest {
   readonly id: string;
   /** Time in Unix seconds at which the test callback was sent. */
@@ -44,7 +44,7 @@ interface SentTest {
 }
 
 /**
- * Content of the page for test callbacks: the typed values, the result of a test that was sent, and the result of a
+ * What the page for test callbacks shows: the typed values, the result of a test that was sent, and the result of a
  * signature check.
  */
 interface TestState {
@@ -58,7 +58,10 @@ interface TestState {
   readonly verdict?: Verdict;
 }
 
-/** The page with the form that sends a test callback. The query parameters `url` and `account` fill in its fields. */
+/**
+ * The page with the form that sends a test callback. The query parameters `url` and `account` fill in fields of the
+ * form.
+ */
 export const testPage = viewerPage("testPage", "/test", "redeliver", (visit) => {
   const { searchParams } = visit.url;
   const text = (name: string) => searchParams.get(name) ?? "";
@@ -67,7 +70,7 @@ export const testPage = viewerPage("testPage", "/test", "redeliver", (visit) => 
   });
 });
 
-/** Returns the page that sends test callbacks and checks the signatures of received callbacks. */
+/** Returns the page on which test callbacks can be sent and the signatures of received callbacks can be checked. */
 function showTest(visit: ViewerVisit<unknown>, state: TestState, status = 200): Promise<Response> {
   const { fields, fault, result, sent, received, verdict } = state;
   const hidden = sent == null ? {} : { ...fields, sample: sent.id, sent_at: String(sent.sentAt) };
@@ -154,7 +157,7 @@ function TestForm({ fields, isOperator, fault }: TestFormProps) {
   );
 }
 
-/** The result of a test: the answer of the server, and the request as it was sent. */
+/** The result of a test callback: the response of the receiver, and the request as it was sent. */
 function Outcome(result: Tested) {
   const { outcome, status_code: code, duration_ms: ms, cause, response_excerpt: excerpt } = result;
   const { method, url, headers, body } = result.request;
@@ -181,7 +184,7 @@ function Outcome(result: Tested) {
   );
 }
 
-/** Sends a test callback, and shows what was sent and what the server answered. */
+/** Sends a test callback, and shows what was sent and what the receiver answered. */
 export const runTest = formAction("runTest", "/test", "redeliver", sendSample, {
   rateLimit: "LIMIT_TESTS",
 });
@@ -201,8 +204,8 @@ async function sendSample(visit: FormVisit<object>): Promise<Response> {
 }
 
 /**
- * Checks the signature of a callback that a server has received. It is compared with the test callback that was sent
- * before. When none was sent, it is compared with the callback of the task that the received headers name.
+ * Checks the signature of a callback that a server has received, by comparing it with the test callback that was sent
+ * before or, if none was sent, with the callback of the task that the received headers name.
  */
 export const diagnoseTest = formAction(
   "diagnoseTest",
@@ -243,7 +246,7 @@ function fieldsIn(form: URLSearchParams): TestFields {
   return { callback_url: text("callback_url"), status: text("status"), account: text("account") };
 }
 
-/** Reads from the form of a signature check which test callback was sent before. Null means that none was sent. */
+/** Reads from the form of a signature check which test callback was sent before. @returns null when none was sent. */
 function sentIn(form: URLSearchParams): SentTest | null {
   const id = TaskId.safeParse(form.get("sample"));
   const sentAt = numberIn(form, "sent_at");

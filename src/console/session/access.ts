@@ -13,8 +13,8 @@ const RsaJwk = z.looseObject({ kty: z.literal("RSA"), kid: z.string() });
 const rsaKeys = keyReader(HOUR_MS, async (jwk) => RsaJwk.safeParse(jwk).data ?? null);
 
 /**
- * Schema of the claims that are read from a token: its expiry, which is required, and the name of its user. The name
- * of a person is in `email`, that of a service in `common_name`.
+ * Schema of what is read from a token: its expiry, which is required, and the name of its user, which is in `email` for
+ * a person and in `common_name` for a service.
  */
 const Claims = z.object({
   exp: z.number(),
@@ -23,16 +23,17 @@ const Claims = z.object({
 });
 
 /**
- * Error for a token that could not be verified, because the keys could not be fetched. When a token is not valid,
- * Hono throws errors of its own instead.
+ * Error for a token that could not be verified because the keys could not be fetched. For a token that is not valid,
+ * Hono throws its own errors.
  */
 class KeysUnreachable extends Error {
   override readonly name = "KeysUnreachable";
 }
 
 /**
- * Identifies the user whom Cloudflare Access has let through. Returns an operator with the configured role. Null
- * means that the request has no valid token for the configured application; the log says why a token is refused.
+ * Identifies the user whom Cloudflare Access has let through, as an operator with the configured role.
+ * @returns null when the request has no valid token for the configured application. The log says why a token is
+ * refused.
  */
 export async function accessUserOf(
   { headers }: Request,
@@ -51,7 +52,10 @@ export async function accessUserOf(
   }
 }
 
-/** Returns the claims of a token. @throws Error when the token is not valid; the name of the error is the reason. */
+/**
+ * Verifies a token and returns its claims.
+ * @throws Error when the token is not valid; the name of the error is the reason.
+ */
 async function verified(token: string, { origin, audience }: AccessConfig): Promise<unknown> {
   return verifyWithJwks(token, {
     keys: [...(await keysFor(decodeHeader(token).kid, origin))],
@@ -61,8 +65,8 @@ async function verified(token: string, { origin, audience }: AccessConfig): Prom
 }
 
 /**
- * Returns the keys that verify the tokens of a team of Cloudflare Access. The keys are cached. They are fetched again
- * when the key `kid` is not among them, because teams rotate their keys.
+ * Returns the keys that verify the tokens of a team of Cloudflare Access. They are cached, and fetched again when the
+ * key `kid` is not among them, because teams rotate their keys.
  */
 async function keysFor(kid: string | undefined, origin: string) {
   const url = `${origin}/cdn-cgi/access/certs`;

@@ -2,10 +2,10 @@ import { SECOND_MS } from "../../core/time.ts";
 import { isLoopback } from "../../security/url-rules.ts";
 
 /**
- * Returns a `Set-Cookie` header. The prefix `__Host-` in the name limits the cookie to this host and to HTTPS. Some
- * browsers refuse such a cookie on http://localhost. There the name has no prefix, but ends with the port, because
+ * Returns a `Set-Cookie` header. The prefix `__Host-` of the name limits the cookie to this host and to HTTPS. Some
+ * browsers refuse such a cookie at http://localhost, so there the name has no prefix; it ends with the port, because
  * all ports of a host share their cookies.
- * @param maxAgeMs 0 removes the cookie.
+ * @param maxAgeMs how long the cookie is valid, in milliseconds; 0 removes it.
  */
 export function cookieHeader(
   request: Request,

@@ -18,12 +18,12 @@ import { cookieHeader, cookieOf } from "./cookie.ts";
 const IDLE_MS = HOUR_MS;
 /** Longest time in milliseconds from the login to the end of a session. */
 const MAX_AGE_MS = 12 * HOUR_MS;
-/** Longest time in milliseconds to wait for the Durable Object that knows which sessions a logout has ended. */
+/** Longest time in milliseconds to wait for the Durable Object that stores which sessions were ended by a logout. */
 const ANSWER_MS = 2 * SECOND_MS;
-/** Age of a cookie in milliseconds from which the next request renews it. */
+/** Age in milliseconds from which a session cookie is renewed by the next request. */
 const RENEWAL_MS = 5 * MINUTE_MS;
 
-/** A viewer, and the `Set-Cookie` header that renews the session. A null header means that no renewal is due yet. */
+/** A viewer, with the `Set-Cookie` header that renews the session, or null when no renewal is due yet. */
 interface Visitor {
   readonly viewer: KeyHolder;
   readonly renewal: string | null;
@@ -31,7 +31,7 @@ interface Visitor {
 
 const NAME = "task-relay-session";
 
-/** Names of the sessions that had not been ended when this isolate asked for them, at most one minute ago. */
+/** Names of sessions that were found not to be ended when this isolate last asked, at most one minute ago. */
 const live = isolateCache<true>();
 
 /** Returns the `Set-Cookie` header that starts a session for somebody who has shown a valid API key. */
@@ -49,9 +49,9 @@ export async function startSession(
 }
 
 /**
- * Ends the session of a browser everywhere: at once in this isolate, and within a minute in all others. When the
- * account has logged out too often within a minute, the end of the session is not stored. This browser then still
- * loses its session cookie, but a copy of the cookie stays valid.
+ * Ends the session of a browser: at once in this isolate, and within a minute in all others. When the account has
+ * logged out too often within a minute, the end of the session is not stored; the browser then still loses its session
+ * cookie, but a copy of the cookie stays valid.
  * @returns the `Set-Cookie` header that removes the cookie.
  */
 export async function endSession(request: Request, runtime: Runtime, env: Env): Promise<string> {
@@ -68,8 +68,8 @@ export async function endSession(request: Request, runtime: Runtime, env: Env): 
 }
 
 /**
- * Counts a logout of an account, and tells whether the end of its session may be stored. The limit keeps one API key
- * from filling the storage with ended sessions.
+ * Counts a logout of an account, and tells whether the end of its session may be stored. The rate limit keeps the
+ * holder of one API key from filling the storage with ended sessions.
  */
 async function mayStoreEnd({ accountId }: Session, env: Env): Promise<boolean> {
   return accountId === null || isLogoutPermitted(accountId, env);
@@ -81,8 +81,8 @@ export function hasSession(request: Request): boolean {
 }
 
 /**
- * Identifies the viewer by the session cookie, or by Cloudflare Access when there is no valid session. Null means
- * that neither identifies a viewer.
+ * Identifies the viewer by the session cookie or, when there is no valid session, by Cloudflare Access.
+ * @returns null when neither identifies a viewer.
  */
 export async function visitorOf(
   request: Request,
@@ -96,8 +96,9 @@ export async function visitorOf(
 }
 
 /**
- * Identifies the viewer by the session cookie. Null means that the cookie is missing, invalid or expired, that the
- * viewer has logged out, or that the API key of the login was removed.
+ * Identifies the viewer by the session cookie.
+ * @returns null when the cookie is missing, invalid or expired, when the viewer has logged out, or when the API key of
+ * the login was removed.
  */
 export async function sessionVisitorOf(
   request: Request,
@@ -119,15 +120,14 @@ function isCurrent(session: Session, now: number): boolean {
   return now - session.renewedAt < IDLE_MS && now < endOf(session);
 }
 
-/**
- * Returns the latest time at which a session ends, in Unix milliseconds. Activity of the viewer does not postpone it.
- */
+/** Returns the latest time at which a session ends, in Unix milliseconds, which no activity of the viewer postpones. */
 function endOf({ startedAt }: Session): number {
   return startedAt + MAX_AGE_MS;
 }
 
 /**
- * Looks up the API key of a session, as the API looks up the key of a request. Null means that the key was removed.
+ * Looks up the API key of a session, in the same way as the key of a request to the API.
+ * @returns null when the key was removed.
  */
 async function holderOf(
   { accountId, hash }: Session,
@@ -148,10 +148,10 @@ async function read(request: Request, { keyring }: Runtime): Promise<Session | n
 }
 
 /**
- * Tells whether a logout has ended the session. Each isolate asks the object that knows it at most once a minute for
- * a session. When the object does not answer, a request that only reads is allowed, so that an outage of this one
- * object does not hide the console from everybody.
- * @throws Problem `unavailable` when the object does not answer a request that changes something.
+ * Tells whether a logout has ended the session. Each isolate asks the Durable Object that stores this at most once a
+ * minute for a session. When the object does not respond, a request that only reads is allowed, so that its outage does
+ * not close the console to everybody.
+ * @throws Problem `unavailable` when the object does not respond and the request changes something.
  */
 async function isEnded(session: Session, { method }: Request, env: Env): Promise<boolean> {
   const { id } = session;
@@ -172,11 +172,11 @@ async function headerOf(request: Request, session: Session, { keyring }: Runtime
 }
 
 /**
- * Contents of the session cookie. They contain the hash of the API key with which the viewer has logged in, but not
- * its role: the key is looked up at every request, so that the session ends when the key is removed.
+ * Contents of the session cookie. They include the hash of the API key with which the viewer has logged in, but not its
+ * role, because the key is looked up at every request, so that the session ends when the key is removed.
  */
 export interface Session {
-  /** Random name of the session. The relay stores this name when the session is ended. */
+  /** Random name of the session, which the relay stores when the session is ended. */
   readonly id: string;
   /** Account that owns the key; null for an operator key. */
   readonly accountId: string | null;
@@ -202,8 +202,8 @@ export async function sessionText(session: Session, keys: readonly CryptoKey[]):
 }
 
 /**
- * Reads a session from its text. Null means that the text is malformed, or that its HMAC was made with none of
- * `keys`.
+ * Reads a session from its text.
+ * @returns null when the text is malformed, or when its HMAC was made with none of `keys`.
  */
 export async function sessionIn(text: string, keys: readonly CryptoKey[]): Promise<Session | null> {
   const [, id = "", startedAt = "", renewedAt = "", hash = "", account = "", mac = ""] =

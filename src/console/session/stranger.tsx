@@ -9,17 +9,17 @@ import { loginPath, pathOf } from "./return-to.ts";
 import { hasSession } from "./session.ts";
 
 /**
- * Cookie that marks a browser to which a page that reloads itself was sent a short time ago. Such a browser gets no
- * second page of this kind, so that it does not reload for ever.
+ * Cookie that marks a browser that was sent a page that reloads itself a short time ago. Such a browser gets no second
+ * page of this kind, so that it does not reload for ever.
  */
 const BOUNCED = "task-relay-bounced";
 const BOUNCED_MS = 10 * SECOND_MS;
 
 /**
- * Returns the answer to a request for a page by somebody who is not logged in. The refresh of an open page gets a
- * message, which the open page shows above its data. A visitor who has followed a link on another site gets a page
- * that reloads itself, because the browser withholds the session cookie from the first request. All others are
- * redirected to the login.
+ * Returns the response to a request for a page by somebody who is not logged in. The refresh of an open page gets a
+ * message, which that page shows above its data. A visitor who has followed a link on another site gets a page that
+ * reloads itself, because the browser withholds the session cookie from the first request. All others are redirected to
+ * the login.
  * @throws Problem `unauthenticated` when the request sends a form.
  */
 export async function strangerAnswer(request: Request): Promise<Response> {
@@ -35,8 +35,8 @@ export async function strangerAnswer(request: Request): Promise<Response> {
 }
 
 /**
- * Text for an open page whose viewer is no longer logged in. The page finds this out by a refresh, or by a check
- * before it sends a form.
+ * Text for an open page whose viewer is no longer logged in, which the page learns by a refresh, or by the check before
+ * it sends a form.
  */
 function Expired({ path }: { readonly path: string }) {
   return (
@@ -51,7 +51,7 @@ function Expired({ path }: { readonly path: string }) {
 
 /**
  * Tells whether the visitor has followed a link on another site, e.g. in a chat. The browser withholds the session
- * cookie from such a request, because the cookie is `SameSite=Strict`.
+ * cookie from such a request, because of the cookie's attribute `SameSite=Strict`.
  */
 function isFromElsewhere(request: Request): boolean {
   const isCrossSite = request.headers.get("Sec-Fetch-Site") === "cross-site";
@@ -59,8 +59,8 @@ function isFromElsewhere(request: Request): boolean {
 }
 
 /**
- * Returns a page that reloads itself. The browser sends the session cookie with the second request, because the
- * relay's own page makes that request.
+ * Returns a page that reloads itself, so that the browser sends the session cookie: the second request comes from a
+ * page of the relay itself.
  */
 function bounce(request: Request, path: string): Promise<Response> {
   const page = (

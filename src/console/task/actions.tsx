@@ -13,7 +13,7 @@ import type { ShownTask, TaskVisit } from "./task-data.ts";
 interface ActionsProps {
   readonly shown: ShownTask;
   readonly visit: TaskVisit;
-  /** Refusal of the form that was sent, with the values that were typed; null when none was refused. */
+  /** Why the form that was sent was refused, with the typed values; null when none was refused. */
   readonly fault: FormFault | null;
 }
 
@@ -21,8 +21,8 @@ interface ActionsProps {
 export const REDELIVER = "redeliver";
 
 /**
- * The buttons for what the viewer may do with a task now, e.g. cancel it or redeliver its callback. Each opens a
- * dialog that says what will happen.
+ * Buttons for what the viewer may do with a task now, e.g. cancel it or redeliver its callback. Each opens a dialog
+ * that says what will happen.
  */
 export function TaskActions({ shown, visit: { viewer }, fault }: ActionsProps) {
   const { facts } = shown;
@@ -133,7 +133,7 @@ function Cancel({ shown, viewer }: Pick<ActionsProps, "shown"> & Pick<TaskVisit,
   );
 }
 
-/** Says what happens to a canceled task whose job the upstream is first asked to cancel. */
+/** Says what a cancellation does to a task when the upstream is first asked to cancel the job. */
 function AskText({ task }: Pick<ShownTask, "task">) {
   return (
     <>
@@ -144,7 +144,7 @@ function AskText({ task }: Pick<ShownTask, "task">) {
   );
 }
 
-/** Says what happens to a canceled task whose job the relay cannot cancel at the upstream. */
+/** Says what a cancellation does to a task when the relay cannot ask the upstream to cancel the job. */
 function FailText({ task }: Pick<ShownTask, "task">) {
   return (
     <>
@@ -186,10 +186,7 @@ function Erase({ shown: { task } }: Pick<ActionsProps, "shown">) {
 
 const ID = "share";
 
-/**
- * Returns the status link of a task. Until it expires, it is the same link as in the answer to the registration of
- * the task.
- */
+/** Returns the status link of a task. Until it expires, it is the link that the registration of the task returned. */
 export function shareLinkOf(
   { task: { id, created_at: createdAtS }, facts }: ShownTask,
   { runtime, env, request }: TaskVisit,
@@ -200,9 +197,7 @@ export function shareLinkOf(
   return statusLinkOf(linked, runtime, linkOrigin(env, request));
 }
 
-/**
- * A button that opens a dialog with the status link of a task. The link can be given to somebody who has no login.
- */
+/** A button that opens a dialog with the status link of a task, which can be given to somebody who has no login. */
 export function Share({ link: { url, expiresAtS } }: { readonly link: StatusLink }) {
   return (
     <>

@@ -14,13 +14,13 @@ import { callbackOf, readShownTask, type TaskVisit } from "./task-data.ts";
 
 const PATH = "/tasks/{id}/verify";
 
-/** The page of the signature doctor, which says why a server refuses a callback. */
+/** The page of the signature check, which finds out why a server refuses the callback of a task. */
 export const doctorPage = viewerPage("doctorPage", PATH, "read", async (visit) => {
   callbackOf(await readShownTask(visit));
   return doctorAnswer(visit, null, { headers: "", body: "" });
 });
 
-/** Checks the signature of a callback that a server has received, and shows what is wrong. Changes nothing. */
+/** Checks the signature of a callback that a server has received, and shows what is wrong with it. Changes nothing. */
 export const diagnose = formAction("diagnose", PATH, "read", async (visit) => {
   const { form, viewer, params } = visit;
   const received = receivedIn(form);
@@ -28,13 +28,13 @@ export const diagnose = formAction("diagnose", PATH, "read", async (visit) => {
   return doctorAnswer(visit, verdict, received);
 });
 
-/** A callback that a server has received, as it was pasted into a form. */
+/** A callback that a server has received, as a viewer has pasted it into a form. */
 export interface Pasted {
   readonly headers: string;
   readonly body: string;
 }
 
-/** Reads the pasted headers and body of a received callback from the form of a signature check. */
+/** Reads, from the form of a signature check, the pasted headers and body of a callback that a server has received. */
 export function receivedIn(form: URLSearchParams): Pasted {
   // Browsers send line ends in forms as CRLF; the body of a callback contains no line ends.
   const body = (form.get("body") ?? "").replaceAll("\r\n", "\n");
@@ -107,7 +107,7 @@ export function VerdictView({
 
 /**
  * Returns a description of a secret or key, e.g. `secret no. 2 of acme (current)`.
- * @param account account that the secret belongs to, where it is to be named.
+ * @param account account that owns the secret, if the description is to name it.
  */
 export function signerText(
   { scheme, age, generation, relay_secret: place, kid }: SignerName,
@@ -164,10 +164,7 @@ interface DoctorFormProps {
   readonly fault?: FormFault | null;
 }
 
-/**
- * Form with which the signature of a callback is checked. The headers and the body that a server has received are
- * pasted into it.
- */
+/** Form of the signature check, into which the viewer pastes the headers and the body that a server has received. */
 export function DoctorForm({
   action,
   hidden = {},

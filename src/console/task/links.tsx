@@ -6,15 +6,15 @@ import { sizeText } from "../parts/format.ts";
 import { Hostile } from "../parts/hostile.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
 
-/** Largest number of links of a result that a page shows. */
+/** Largest number of links to outputs of a result that a page shows. */
 const MAX_LINKS = 20;
-/** Largest total number of characters of the links that a page shows. The page contains each link twice. */
+/** Largest total number of characters of the links that a page shows. Each link is in the page twice. */
 const MAX_LINK_CHARACTERS = 24_000;
 
-/** State of the relay's copy of one output. */
+/** State of the relay's copy of an output. */
 type Copy = NonNullable<Task["outputs"]>[number];
 
-/** Texts of the reasons why the relay has no copy of an output. */
+/** Texts for the reasons why the relay has no copy of an output. */
 const REASONS: Readonly<Record<NonNullable<Copy["reason"]>, string>> = {
   own_link: "is not kept: this is the upstream's own link",
   streamed: "is not kept: the relay passes on what the upstream sends",
@@ -29,14 +29,14 @@ const REASONS: Readonly<Record<NonNullable<Copy["reason"]>, string>> = {
 
 interface LinksProps {
   readonly task: Task;
-  /** Time until which the upstream's own links work; null when it is not known. */
+  /** Time until which the upstream's own links to the outputs work; null when it is not known. */
   readonly links: LinkEnd | null;
-  /** Origin whose pictures, videos and sounds the page may show; null for a page that shows none. */
+  /** Origin whose pictures, videos and sounds the page may show; null when it may show none. */
   readonly outputsOrigin: string | null;
   readonly now: number;
 }
 
-/** Shows the links to the outputs of a result, with the pictures, videos and sounds that the relay has kept. */
+/** Shows the links to the outputs of a result, with the pictures, videos and sounds of which the relay has copies. */
 export function Links({ task, links, outputsOrigin, now }: LinksProps) {
   const { output, outputs, source_urls: sources } = task;
   if (output === undefined) return null;
@@ -81,7 +81,7 @@ function Link({ url }: { readonly url: string }) {
   );
 }
 
-/** The upstream's own link to an output that has a link of the relay. Only operators see it. */
+/** The upstream's own link to an output for which the relay has made another link. Only operators see it. */
 function Source({ url, shown }: { readonly url: string | undefined; readonly shown: string }) {
   if (url === undefined || url === shown) return null;
   return (
@@ -93,7 +93,7 @@ function Source({ url, shown }: { readonly url: string | undefined; readonly sho
 
 interface KeptProps {
   readonly copy: Copy | undefined;
-  /** Link to the copy at the present address of the relay; null when the page may not show it. */
+  /** Link to the copy at the present address of the relay; null when the page may not show the copy. */
   readonly file: string | null;
   readonly number: number;
   readonly now: number;
@@ -125,7 +125,7 @@ function Kept({ copy, file, number, now }: KeptProps) {
   );
 }
 
-/** Shows the picture, video or sound of a copy; nothing for a file that browsers save. */
+/** Shows the picture, video or sound of a copy. Shows nothing for a file that browsers save instead of showing it. */
 function Preview({
   type,
   url,
@@ -146,17 +146,16 @@ function Preview({
 }
 
 /**
- * Returns a link of the relay to an output, with another origin. The stored link keeps the address that the relay had
- * when the result was recorded, but it opens the output at every later address too. Null when `origin` is null.
+ * Returns a link of the relay to an output, changed to another origin. The stored link has the address that the relay
+ * had when the result was recorded, but the output can be opened at every later address of the relay, too.
+ * @returns null when `origin` is null.
  */
 function fileAt(origin: string | null, link: string): string | null {
   const url = URL.parse(link);
   return origin === null || url === null ? null : new URL(url.pathname, origin).href;
 }
 
-/**
- * Returns those of the first 20 links (`MAX_LINKS`) that together have at most `MAX_LINK_CHARACTERS` characters.
- */
+/** Returns, of the first 20 links (`MAX_LINKS`), as many as have at most `MAX_LINK_CHARACTERS` characters in total. */
 function shownLinks(urls: readonly string[]): readonly string[] {
   let characters = 0;
   return urls.slice(0, MAX_LINKS).filter((url) => {
@@ -165,19 +164,19 @@ function shownLinks(urls: readonly string[]): readonly string[] {
   });
 }
 
-/** The end of the time for which the links of a result work, in Unix milliseconds. */
+/** Time until which the links of a result work, in Unix milliseconds. */
 export interface LinkEnd {
   readonly at: number;
   /**
-   * True when the links may work longer than until `at`, because the provider documents a shortest and a longest
-   * time, or because the operator can set a longer time at the provider.
+   * True when the links may work longer than until `at`, because the provider's documentation states a shortest and a
+   * longest time, or because the operator can set a longer time at the provider.
    */
   readonly isLeast: boolean;
 }
 
 /**
- * Returns the time until which the links of a job work, by the documentation of its provider. Null means that the
- * documentation states no such time, or that each job states its own.
+ * Returns the time until which the links of a job work, according to the provider's documentation.
+ * @returns null when the documentation states no such time, or when each job states its own.
  */
 export function linkEndOf(connection: Connection | undefined, endedAt: number): LinkEnd | null {
   const provider = connection?.provider;

@@ -5,15 +5,14 @@ import type { Tone } from "../parts/chip.tsx";
 import { durationText } from "../parts/format.ts";
 
 /**
- * Next step of a task as its page shows it, e.g. a poll or an attempt. After the last step, it says how the task
- * ended.
+ * What a task does next, e.g. a poll or a callback attempt, for the task's page; at the end, how the task has ended.
  */
 interface NextStep {
   readonly tone: Tone;
   readonly text: string;
-  /** Time to which the page counts down, in Unix milliseconds; null when no step is planned ahead. */
+  /** Time to which the page counts down, in Unix milliseconds; null when nothing is planned. */
   readonly at: number | null;
-  /** Seconds after which the page refreshes itself. The page also refreshes when it comes into view again. */
+  /** Seconds after which the page refreshes itself. It also refreshes when it comes into view again. */
   readonly refreshS: number;
 }
 
@@ -21,13 +20,15 @@ interface NextStep {
 const SETTLED_S = 3_600;
 const LONGEST_S = 300;
 /**
- * Pause in seconds between two refreshes for an open task. It can be short, because the relay answers a refresh only
- * when the task changes.
+ * Pause in seconds between two refreshes of an open task's page. It can be short, because the relay answers a refresh
+ * only when the task changes.
  */
 const OPEN_S = 1;
 const OVERDUE_MS = 1_000;
 
-/** Returns what a task does next, when, and why it waits. A time that has passed is not counted down. */
+/**
+ * Returns what a task does next, when, and why it waits. Once this time has passed, the page does not count down to it.
+ */
 export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
   if (!isEnded(task))
     return (
@@ -38,7 +39,7 @@ export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep 
   return callbackStep(task, facts, now) ?? releaseStep(task, now) ?? lastStep(task, facts);
 }
 
-/** Returns the attempt of the callback that is running or planned; null when there is none. */
+/** Returns the callback attempt that is running or planned; null when there is none. */
 function callbackStep(task: Task, facts: TaskFacts, now: number): NextStep | null {
   const { callback } = facts;
   if (callback === null) return null;
@@ -51,7 +52,7 @@ function callbackStep(task: Task, facts: TaskFacts, now: number): NextStep | nul
   return nextAttemptAt === null ? null : planned(task, facts, nextAttemptAt, now);
 }
 
-/** Returns that nothing is left to do for a task, and how its callback has ended. */
+/** Returns the state of a task for which nothing is left to do, with how its callback has ended. */
 function lastStep(task: Task, { callback }: TaskFacts): NextStep {
   if (callback === null) return settled("idle", "This task has no callback URL.");
   const count = callback.attempts.length;
@@ -89,7 +90,9 @@ function planned(
   return { tone: "busy", text: `Next: ${what}`, at, refreshS: untilS(at, now) };
 }
 
-/** Returns what a task waits for while it is not known whether its submission has started a job; null when it is. */
+/**
+ * Returns what a task waits for while it is unknown whether its submission has started a job; null when this is known.
+ */
 function waitForJob(submission: SubmissionFacts | null, now: number): NextStep | null {
   if (submission === null || submission.waitsUntil === null) return null;
   const { state, waitsFor, waitsUntil: at } = submission;
@@ -109,7 +112,7 @@ function waitForJob(submission: SubmissionFacts | null, now: number): NextStep |
   return { tone, text, at, refreshS: OPEN_S };
 }
 
-/** Returns what a task waits for while its job is being canceled; null when it is not. */
+/** Returns what a task waits for while its job is being canceled; null when no cancellation is under way. */
 function waitForCancel({ cancel }: Task): NextStep | null {
   if (cancel?.state !== "asked") return null;
   const { reason } = cancel;
@@ -179,8 +182,8 @@ function isEnded({ status }: Task): boolean {
 }
 
 /**
- * Returns the number of seconds until one second before a step, at least one and at most five minutes. A refresh
- * after this time is under way when the step happens.
+ * Returns the number of seconds until one second before the time `at`, at least one and at most five minutes, so that a
+ * refresh is under way at that time.
  */
 function untilS(at: number, now: number): number {
   return Math.min(LONGEST_S, Math.max(1, Math.floor((at - now) / SECOND_MS) - 1));

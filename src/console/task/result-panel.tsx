@@ -10,14 +10,14 @@ import { type LinkEnd, Links } from "./links.tsx";
 interface ResultProps {
   readonly task: Task;
   readonly links: LinkEnd | null;
-  /** Origin whose pictures, videos and sounds the page may show; null for a page that shows none. */
+  /** Origin whose pictures, videos and sounds the page may show; null when it may show none. */
   readonly outputsOrigin: string | null;
-  /** Option: true when a link to the page of the host is shown beside the callback URL. */
+  /** True when a link to the page of the host is shown next to the callback URL. */
   readonly isHostShown: boolean;
   readonly now: number;
 }
 
-/** Section with the result of a task, or its error, and with further facts about the task. */
+/** Section with the result or the error of a task, and with further facts about the task. */
 export function ResultPanel({ task, links, outputsOrigin, isHostShown, now }: ResultProps) {
   const { output, error, metadata, usage, callback } = task;
   const host = isHostShown && callback !== null ? hostOf(callback.url) : null;
@@ -112,8 +112,8 @@ function CancelFacts({ task: { cancel } }: Pick<ResultProps, "task">) {
 }
 
 /**
- * The deadline of an open task. While it is not known whether the submission has started a job, the task does not fail
- * at its deadline, and the next step says when it does.
+ * The deadline of an open task. While it is unknown whether the submission has started a job, the task does not fail at
+ * its deadline but at the time that the page states elsewhere, as the next step.
  */
 function DeadlineFacts({ task, now }: Pick<ResultProps, "task" | "now">) {
   const { deadline_at: deadlineAt, submission } = task;

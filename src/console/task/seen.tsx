@@ -10,24 +10,25 @@ import { DoctorForm, signerText } from "./doctor-page.tsx";
 import type { ShownTask, TaskVisit } from "./task-data.ts";
 import { VERIFICATION_CODE } from "./verification-code.ts";
 
-/** Receiver in the command with a freshly signed request: a server on the reader's own machine. */
+/** Receiver, on the reader's own machine, to which the curl command with a freshly signed request sends it. */
 const LOCAL_URL = "http://localhost:3000/";
 
-/** The request of one attempt as it was sent, and the same request signed with the present time. */
+/** The request of an attempt as it was sent, and the same request with a signature of the present time. */
 export interface Seen {
   readonly number: number;
   readonly numbers: readonly number[];
   readonly sent: AttemptRequest;
   /**
-   * The request signed with the present time, with which the viewer can test a server. Null means that the viewer may
+   * The request with a signature of the present time, by which the viewer can test a server. Null when the viewer may
    * not order redeliveries.
    */
   readonly fresh: AttemptRequest | null;
 }
 
 /**
- * Returns the request of the attempt that the parameter `attempt` of the URL names, or else of the last attempt. The
- * request is computed again, because requests are not stored. Null means that the task has no attempt.
+ * Returns the request of the attempt that the parameter `attempt` of the URL names or, without it, of the last attempt.
+ * The request is computed again, because requests are not stored.
+ * @returns null when the task has no attempt.
  */
 export async function seenOf(
   { url, viewer, runtime, env }: TaskVisit,
@@ -47,7 +48,7 @@ export async function seenOf(
   };
 }
 
-/** Section about what the client received: the exact request of an attempt, and help with verifying its signature. */
+/** Section about what the receiver got: the exact request of an attempt, with help to verify its signature. */
 export function SeenPanel({ seen, taskId }: { readonly seen: Seen; readonly taskId: string }) {
   const { number, numbers, sent, fresh } = seen;
   return (

@@ -87,7 +87,10 @@ function waitBefore(
   return { at: endedAt, kind: "wait", content: text };
 }
 
-/** Returns the end of the wait for the answer to a submission or, after an unknown outcome, for news of the job. */
+/**
+ * Returns the end of the wait for the upstream's response to a submission or, when its outcome is unknown, for news of
+ * the job.
+ */
 function endOfWait({ submission }: ShownTask["facts"]): readonly Step[] {
   const at = submission?.waitsUntil ?? null;
   if (at === null) return [];
@@ -115,7 +118,7 @@ function nextSteps(callback: ShownTask["facts"]["callback"], now: number): reado
 interface AttemptStepProps {
   readonly attempt: AttemptFacts;
   readonly shown: TaskAttempt | undefined;
-  /** True when the previous attempt had another URL, and for the first attempt of the list. */
+  /** True for the first attempt of the list, and for an attempt whose URL differs from that of the attempt before. */
   readonly isUrlNew: boolean;
   readonly lateness: string;
   readonly now: number;

@@ -16,21 +16,21 @@ import { shownBefore } from "../http/refresh-request.ts";
 export interface ShownTask {
   readonly task: Task;
   readonly facts: TaskFacts;
-  /** Text that changes whenever the viewer sees another task, its progress included. */
+  /** Text that changes whenever what the viewer sees of the task changes, including its progress. */
   readonly state: string;
 }
 
 export type TaskVisit = ViewerVisit<{ readonly id: string }>;
 
-/** Longest time in milliseconds for which the answer to a refresh is delayed until the task changes. */
+/** Longest time in milliseconds that the response to a refresh is delayed until the task changes. */
 const LONGEST_HOLD_MS = 55_000;
 const SOON_MS = 5_000;
 
 /**
- * Reads the task for its page. A refresh of the page states the state of the task that the page shows. While
- * the task is open, or its next callback attempt is less than 5 seconds away, the refresh is answered only when the
- * task has changed, at the latest after 55 seconds; otherwise at once.
- * @throws Problem `unknown_task` when there is no such task, or it belongs to another account.
+ * Reads the task for its page. A refresh of an open page states which state of the task the page shows. While the task
+ * is open, or its next callback attempt is less than 5 seconds away, the refresh is answered when the task has changed,
+ * at the latest after 55 seconds; otherwise at once.
+ * @throws Problem `unknown_task` when there is no such task, or when it belongs to another account.
  */
 export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
   const { request, params } = visit;
@@ -47,7 +47,7 @@ export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
 
 /**
  * Returns the functions that read a task for the viewer of a page and report its changes.
- * @param reader kind of reader, which decides whether the task's progress counts as a change.
+ * @param reader kind of reader (operator, account or status link), which decides whether progress counts as a change.
  */
 export function watchedBy(
   visit: ViewerVisit,
@@ -70,8 +70,8 @@ export function watchedBy(
 }
 
 /**
- * Tells whether a refresh of the page waits for a change. It waits while the task is open, and when the next callback
- * attempt is near. While an attempt runs, it does not wait; the page is then refreshed every second.
+ * Tells whether a refresh of the page waits for a change: while the task is open, and when its next callback attempt is
+ * near. While an attempt runs, a refresh does not wait, but the page is refreshed every second.
  */
 function isAboutToChange({ finishedAt, callback }: TaskFacts, now: number): boolean {
   if (callback === null) return finishedAt === null;

@@ -6,13 +6,13 @@ import { countOf, durationText, utcText } from "../parts/format.ts";
 import { textParts } from "../parts/hostile.tsx";
 import { latenessText } from "./timeline.ts";
 
-/** Largest number of attempts that the report on a task lists. For older attempts it gives only their number. */
+/** Largest number of attempts that the report on a task lists. Of older attempts, it states only the number. */
 const MAX_ATTEMPTS = 12;
 
 /**
- * Returns a report on a task, to be posted in a chat: times in UTC, attempts with their outcomes, and a link. Of
- * the callback URL it contains only the host, because the URL may contain a token. Of the receiver's answers it
- * contains only the HTTP status.
+ * Returns a report on a task, to be posted in a chat: times in UTC, attempts with their outcomes, and a link. Of the
+ * callback URL it contains only the host, because the URL may contain a token, and of the receiver's responses only the
+ * HTTP status.
  * @param link address of the task's page.
  */
 export function taskIncident(task: Task, facts: TaskFacts, link: string): string {

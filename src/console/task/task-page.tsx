@@ -31,15 +31,12 @@ import { TimelineDrawing } from "./timeline-drawing.tsx";
 import { creditDetails, timelineOf } from "./timeline.ts";
 import { TrackingPanel } from "./tracking-panel.tsx";
 
-/** The page of one task: what happened, what comes next, and what the client received. */
+/** The page of one task: what happened, what comes next, and what the receiver of the callback got. */
 export const taskPage = viewerPage("taskPage", "/tasks/{id}", "read", (visit) =>
   showTask(visit, null),
 );
 
-/**
- * Returns the page of a task.
- * @param fault refusal of a form of this page; null when none was refused.
- */
+/** Returns the page of a task. @param fault why a form of this page was refused; null when none was refused. */
 async function showTask(visit: TaskVisit, fault: FormFault | null): Promise<Response> {
   const shown = await readShownTask(visit);
   const { task } = shown;
@@ -95,14 +92,14 @@ function Head({ shown, visit, fault, link }: HeadProps) {
   );
 }
 
-/** Returns the paths of the API that return the data of the page. */
+/** Returns the paths of API requests that return the data of the page. */
 function apiPaths({ task: { id }, facts: { callback } }: ShownTask): readonly string[] {
   const last = callback?.attempts.at(-1);
   const path = `/v1/tasks/${id}`;
   return last === undefined ? [path] : [path, `${path}/attempts/${last.number}/request`];
 }
 
-/** The part of the page that shows the progress of the task. It is refreshed whenever the task may have changed. */
+/** The part of the page that shows how far the task is. It is refreshed whenever the task may have changed. */
 function Life({ shown, visit }: Shown) {
   const now = Date.now();
   const { task, facts, state } = shown;
@@ -151,7 +148,9 @@ interface StateProps {
   readonly now: number;
 }
 
-/** Line with the state of the task and of its callback, and with what happens next, e.g. a poll or an attempt. */
+/**
+ * Line with the status of the task and of its callback, and with what happens next, e.g. a poll or a callback attempt.
+ */
 function State({ task, next, now }: StateProps) {
   return (
     <div class={`task-state tone-${next.tone}`}>
@@ -193,9 +192,7 @@ function shortened(id: string): string {
   return id.length <= 22 ? id : `${id.slice(0, 12)}…${id.slice(-6)}`;
 }
 
-/**
- * Orders a redelivery and redirects to the page of the task. A form that is sent twice orders only one redelivery.
- */
+/** Orders a redelivery, and redirects to the page of the task. A form that is sent twice orders only one redelivery. */
 export const redeliver = formAction(
   "redeliver",
   "/tasks/{id}/redeliver",
@@ -218,7 +215,7 @@ export const redeliver = formAction(
   },
 );
 
-/** Cancels a task and redirects to its page, which also shows the result of a job that has ended meanwhile. */
+/** Cancels a task, and redirects to its page. If the job has ended in the meantime, the page shows its result. */
 export const cancel = formAction("cancel", "/tasks/{id}/cancel", "cancel", async (visit) => {
   const { form, viewer, params } = visit;
   const query = form.has("force") ? { force: form.get("force") } : {};
@@ -245,8 +242,8 @@ interface NeighbourProps {
 }
 
 /**
- * Link to the task before or after this task, in the list of tasks that the browser has shown last. The server does
- * not know this list, so the script of the page sets the address of the link.
+ * Link to the previous or the next task in the list of tasks that the browser has shown last. The server does not know
+ * this list, so the script of the page sets the link's address.
  */
 function Neighbour({ by, icon, hotkey, label }: NeighbourProps) {
   return (

@@ -2,20 +2,20 @@ import { WIDTH } from "./timeline-scale.ts";
 import type { Bar, Timeline } from "./timeline.ts";
 
 const AXIS = 78;
-/** Distance between two lines of text, in units of the drawing. */
+/** Distance between two lines of text in the drawing of a task's timeline, in units of the drawing. */
 const LINE = 16;
 /**
- * Height of the drawing without labels of attempts, and height that each row of such labels adds, in units of the
+ * Height of the drawing without labels of attempts, and additional height for each row of such labels, in units of the
  * drawing.
  */
 const [HEIGHT, ROW] = [AXIS + 30, 50];
-/** Width of a character in units of the drawing, at the largest size of text, which narrow pages use. */
+/** Width of a character at the largest text size, which narrow pages use, in units of the drawing. */
 const CHARACTER = 7.8;
 const GOOD: ReadonlySet<string | null> = new Set(["delivered"]);
 
 /**
- * Drawing of the events and attempts of a task on a time axis. The list beside the drawing says the same, so screen
- * readers skip the drawing.
+ * Drawing of the events and attempts of a task on a time axis. A list next to it says the same, so screen readers skip
+ * it.
  */
 export function TimelineDrawing({ timeline }: { readonly timeline: Timeline }) {
   const { segments, bars, waits, nextX } = timeline;
@@ -145,7 +145,7 @@ function labelWidth(bar: Bar): number {
 }
 
 /**
- * Assigns each attempt's label to one of two rows, so that the labels of attempts that are close together do not
+ * Puts the label of each attempt into one of two rows, so that labels of attempts that are close together do not
  * overlap.
  */
 function placedLabels(bars: readonly Bar[]) {

@@ -3,23 +3,20 @@ import { durationText } from "../parts/format.ts";
 /** Width of the drawing of a task's timeline, in units of the drawing. */
 export const WIDTH = 1000;
 /**
- * Width in the drawing of a pause of more than a second between two sections of the time axis, which is not drawn to
- * scale. It is less than the width of a shortened pause inside a section (`SHORTENED`).
+ * Width in the drawing of a pause of more than a second between two sections of the time axis, which is not to scale.
+ * It is less than that of a shortened pause inside a section (`SHORTENED`).
  */
 const BREAK = 74;
 /** Smallest width of an attempt in the drawing, so that even an attempt of a few milliseconds can be seen. */
 export const MIN_BAR = 7;
-/**
- * A section's longest pause without an event is drawn shorter than to scale when it takes at least this fraction of
- * the section's time.
- */
+/** A pause without events inside a section is shortened when it takes at least this fraction of the section's time. */
 const LONG_GAP = 0.8;
 /** Smallest fraction of a section's width that a shortened pause takes (see `LONG_GAP`). */
 const SHORTENED = 0.3;
 
 /**
- * One section of the time axis in the drawing of a task: the work of the upstream, or one series of attempts.
- * Each section has a scale of its own.
+ * One section of the time axis in the drawing of a task, with a scale of its own: the work of the upstream, or the
+ * attempts that one order has caused (the first callback or a redelivery).
  */
 export interface Stretch {
   readonly title: string;
@@ -29,15 +26,15 @@ export interface Stretch {
   /** Shortest time that the section covers, in milliseconds. It keeps one short attempt from filling the section. */
   readonly leastMs: number;
   /**
-   * True when a pause without events is drawn shortened if the pause takes most of the section. Its true length is
-   * then written beside it.
+   * True when a pause without events that takes most of the section is drawn shortened, with its true length next to
+   * it.
    */
   readonly isCompressed: boolean;
 }
 
 /**
- * A section of the time axis (the work of the upstream, or one series of attempts) with its horizontal position in
- * the drawing.
+ * A section of the time axis (the work of the upstream, or the attempts that one order has caused), with its horizontal
+ * position in the drawing.
  */
 export interface Segment {
   readonly title: string;
@@ -133,7 +130,7 @@ function longestGap(stations: readonly number[]) {
     }, null);
 }
 
-/** Returns the pauses of more than a second between successive sections of the axis. They are drawn shortened. */
+/** Returns the pauses of more than a second between successive sections of the time axis, which are drawn shortened. */
 export function between(segments: readonly Placed[]): readonly Break[] {
   return segments.slice(1).flatMap((segment, index) => {
     const before = segments[index];

@@ -23,19 +23,19 @@ interface Mark {
   readonly kind: "event" | "money" | "result";
 }
 
-/** One attempt, drawn from its real start to its end, with the position of the time for which it was planned. */
+/** One attempt, drawn from its real start to its end, with the position of its planned time. */
 export interface Bar {
   readonly number: number;
   readonly x: number;
   readonly width: number;
-  /** Horizontal position of the time for which the attempt was planned; null when this time is not known. */
+  /** Horizontal position of the attempt's planned time; null when this time is not known. */
   readonly plannedX: number | null;
   readonly outcome: string | null;
   readonly isRunning: boolean;
   readonly texts: readonly string[];
 }
 
-/** The wait between two attempts, or before the next attempt, with its horizontal positions in the drawing. */
+/** The wait before an attempt, with its horizontal positions in the drawing. */
 interface Wait {
   readonly from: number;
   readonly to: number;
@@ -43,26 +43,29 @@ interface Wait {
   readonly isAhead: boolean;
 }
 
-/** Parts of the drawing that shows the events and attempts of a task on a time axis, with their positions. */
+/** Parts of the drawing that shows a task's events and attempts on a time axis, with their positions. */
 export interface Timeline {
   readonly segments: readonly Segment[];
   readonly breaks: readonly Break[];
   readonly marks: readonly Mark[];
   readonly bars: readonly Bar[];
   readonly waits: readonly Wait[];
-  /** Horizontal position of the next attempt; null when none is planned. */
+  /** Horizontal position of the next attempt; null when no attempt is planned. */
   readonly nextX: number | null;
 }
 
-/** Credits of a task, which its timeline shows and which `TaskFacts` does not contain. */
+/** Credits of a task for the drawing of its timeline. (`TaskFacts` does not contain them.) */
 interface TimelineDetails {
   /** Credits that were charged for the task; null when it costs nothing. */
   readonly credits: number | null;
-  /** Credits that are given back after the task has completed; 0 when none are. */
+  /** Credits that are returned after the task has completed; 0 when none are. */
   readonly released: number;
 }
 
-/** Returns the parts of the drawing of a task. @param now time up to which it is drawn, in Unix milliseconds. */
+/**
+ * Returns the parts of the drawing of a task's timeline.
+ * @param now time up to which it is drawn, in Unix milliseconds.
+ */
 export function timelineOf(facts: TaskFacts, details: TimelineDetails, now: number): Timeline {
   const series = seriesOf(facts, now).slice(-MAX_SERIES_DRAWN);
   const events = eventsOf(facts, details);
@@ -137,7 +140,7 @@ function endOf({ startedAt, durationMs }: AttemptFacts, now: number): number {
 }
 
 /**
- * Returns the credits of a task for its timeline: those that were charged, and those that are given back after the task
+ * Returns the credits of a task for its timeline: those that were charged, and those that are returned after the task
  * has completed.
  */
 export function creditDetails({ credits }: Pick<Task, "credits">): TimelineDetails {
@@ -167,7 +170,7 @@ export function eventsOf(
     .toSorted((a, b) => a.at - b.at);
 }
 
-/** Returns the name of the upstream's answer to the submission, e.g. `accepted 200`. */
+/** Returns the name of the upstream's response to the submission, e.g. `accepted 200`. */
 function answerText(submission: SubmissionFacts | null): string {
   const { state = "sending", statusCode = null } = submission ?? {};
   const code = statusCode === null ? "" : ` ${statusCode}`;
@@ -175,8 +178,8 @@ function answerText(submission: SubmissionFacts | null): string {
 }
 
 /**
- * Returns the time at which a job was attached to a task. Null when no job is attached, or when the answer to the
- * submission attached it.
+ * Returns the time at which a job was attached to a task.
+ * @returns null when no job is attached, or when it was attached from the upstream's response to the submission.
  */
 function attachedAt({ upstreamTimes, submission }: TaskFacts): number | null {
   const at = upstreamTimes?.attachedAt ?? null;
@@ -202,8 +205,8 @@ function barOf(attempt: AttemptFacts, segment: Placed, facts: TaskFacts, now: nu
 }
 
 /**
- * Returns a text on how late an attempt started. For the first attempt it is the time since the result was accepted,
- * for any other attempt the time since its planned start.
+ * Returns a text on how late an attempt began: for the first attempt the time since the result was accepted, for any
+ * other the time since its planned start.
  */
 export function latenessText(
   { number, dueAt, startedAt }: Pick<AttemptFacts, "number" | "dueAt" | "startedAt">,

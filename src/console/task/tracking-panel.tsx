@@ -8,7 +8,7 @@ interface TrackingProps {
   readonly now: number;
 }
 
-/** Section about the upstream job of an open task: the last answer to a poll, the next poll, and the hooks. */
+/** Section about the upstream job of an open task: the last response to a poll, the next poll, and the hooks. */
 export function TrackingPanel({ tracking, now }: TrackingProps) {
   const { answer, answer_since: since, next_poll_at: next, next_poll_reason: reason } = tracking;
   const refused = tracking.hooks_refused ?? [];
@@ -59,8 +59,8 @@ export function TrackingPanel({ tracking, now }: TrackingProps) {
 }
 
 /**
- * Shows since when the relay cannot open the sealed key of a customer, because none of its relay secrets opens it.
- * Shows nothing while the key can be opened.
+ * Shows since when the relay cannot decrypt the customer's key of a task, because none of its relay secrets can. Shows
+ * nothing while the key can be decrypted.
  */
 function UnreadableKey({ tracking: { key_unreadable_since: since }, now }: TrackingProps) {
   if (since === undefined) return null;

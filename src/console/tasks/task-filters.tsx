@@ -5,7 +5,7 @@ import { SECOND_MS } from "../../core/time.ts";
 import { Time } from "../parts/shown-time.tsx";
 import { FILTER_NAMES, pathWith, RANGES, without } from "./task-parameters.ts";
 
-/** Statuses of callbacks for which the list has a chip, i.e. a link that filters the list by this status. */
+/** Statuses of callbacks for which there is a link above the list of tasks that filters the list by this status. */
 const CHIPS = ["failed", "sending", "waiting"] as const;
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
@@ -19,7 +19,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   range: Object.keys(RANGES),
 };
 
-/** The filters of the form that all viewers have: the name of the parameter, and the title for readers. */
+/** Filters that the form shows to all viewers: the name of the API's parameter, and the title for readers. */
 const FIELDS: readonly (readonly [name: string, title: string])[] = [
   ["callback", "Callback"],
   ["status", "Status"],
@@ -39,10 +39,7 @@ const OPERATOR_FIELDS: readonly (readonly [name: string, title: string])[] = [
   ["refusal", "Refusal"],
 ];
 
-/**
- * Chips above the list of tasks, which filter it by the status of the callback. The key `f` selects the chip for
- * failed callbacks.
- */
+/** Links above the list of tasks that filter it by the status of the callback. The key `f` selects failed callbacks. */
 export function Chips({ search }: { readonly search: URLSearchParams }) {
   const rest = without(search, "cursor", "callback");
   const chosen = search.get("callback");
@@ -67,7 +64,7 @@ export function Chips({ search }: { readonly search: URLSearchParams }) {
 
 interface FilterFormProps {
   readonly search: URLSearchParams;
-  /** Message about each faulty filter, by the filter's name. */
+  /** Message about each faulty filter, by the name of the filter. */
   readonly issues: ReadonlyMap<string, string>;
   readonly isOperator: boolean;
 }
@@ -106,8 +103,8 @@ export function FilterForm({ search, issues, isOperator }: FilterFormProps) {
 }
 
 /**
- * The period of creation that the URL of the page names, e.g. when the viewer has clicked a bar of a chart. A bound
- * that is not valid is shown as it was given.
+ * Text with the time range of creation that the URL of the page names, e.g. after a click on a bar of a chart. A start
+ * or end that is not valid is shown as it was given.
  */
 function Period({ search, issues }: Pick<FilterFormProps, "search" | "issues">) {
   return (

@@ -8,12 +8,12 @@ export const RANGES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Largest age in milliseconds of the tasks among which the id of an upstream job is searched. A range or a start time
- * in the URL replaces it.
+ * Largest age in milliseconds of the tasks that are searched for an upstream job's id, unless the URL names a range or
+ * a start time.
  */
 const JOB_RANGE_MS = 28 * DAY_MS;
 
-/** Filters of a list of tasks. They have the names of the parameters of the API. */
+/** Names of the filters of a list of tasks, which are those of the API's parameters. */
 export const FILTER_NAMES = [
   "callback",
   "status",
@@ -33,7 +33,7 @@ export const FILTER_NAMES = [
 
 /**
  * Converts the query of a page's URL to the parameters of `GET /v1/tasks`: the filters that are not empty, and
- * `cursor`. A `range` becomes `since`.
+ * `cursor`. A `range` becomes the start time `since`.
  * @param now current time, in Unix milliseconds.
  */
 export function taskParameters(search: URLSearchParams, now: number): URLSearchParams {
@@ -49,7 +49,7 @@ export function taskParameters(search: URLSearchParams, now: number): URLSearchP
   return asked;
 }
 
-/** Returns a copy of the parameters without those of the given names. */
+/** Returns a copy of the parameters without those that have one of the given names. */
 export function without(search: URLSearchParams, ...names: readonly string[]): URLSearchParams {
   const rest = new URLSearchParams(search);
   for (const name of names) rest.delete(name);
@@ -57,7 +57,7 @@ export function without(search: URLSearchParams, ...names: readonly string[]): U
 }
 
 /**
- * Returns a path with parameters. A value in `values` replaces the parameter of the same name, and null removes it.
+ * Returns a path with query parameters. A value in `values` replaces the parameter of the same name; null removes it.
  */
 export function pathWith(
   path: string,

@@ -11,8 +11,8 @@ const SHORT_ID = 8;
 interface TaskTableProps {
   readonly tasks: readonly TaskSummary[];
   /**
-   * Path of the page that redelivers the callbacks of all tasks that match the filters. Null means that the viewer
-   * may not redeliver callbacks.
+   * Path of the page that redelivers the callbacks of all tasks that match the filters. Null when the viewer may not
+   * redeliver callbacks.
    */
   readonly redeliverPath: string | null;
   readonly now: number;
@@ -81,7 +81,7 @@ function columns(now: number, isSelectable: boolean): readonly Column<TaskSummar
   ];
 }
 
-/** Columns with names of any length that somebody outside the relay has chosen. */
+/** Columns with names that somebody outside the relay has chosen and that may have any length. */
 const NAMES: readonly Column<TaskSummary>[] = [
   {
     title: "Host",
@@ -112,7 +112,10 @@ const NAMES: readonly Column<TaskSummary>[] = [
   },
 ];
 
-/** Status of the task. While it is not known whether its submission has started a job, the submission's state follows. */
+/**
+ * Table cell with the status of a task. While it is unknown whether the submission has started a job, the submission's
+ * state follows.
+ */
 function StatusCell({ task: { status, submission } }: { readonly task: TaskSummary }) {
   const state = submission?.state ?? "accepted";
   return (
@@ -131,7 +134,7 @@ function HostLink({ host }: { readonly host: string }) {
   );
 }
 
-/** Status of the callback. When the last attempt has failed, its status code or outcome follows. */
+/** Table cell with the status of a callback. When the last attempt has failed, its status code or outcome follows. */
 function CallbackCell({ callback }: Pick<TaskSummary, "callback">) {
   if (callback === null) return <span class="muted">none</span>;
   const { status, attempts, last_outcome: outcome, last_status_code: code } = callback;

@@ -14,10 +14,10 @@ import { TaskTable } from "./task-table.tsx";
 
 const PATH = "/tasks";
 const PAGE_SIZE = 50;
-/** Time in seconds after which an open list checks for newer tasks. */
+/** Seconds after which an open list checks for newer tasks. */
 const REFRESH_S = 30;
 
-/** Parameters that have no field of their own in the form of filters. */
+/** Parameters that have no field of their own in the form with the filters. */
 const HIDDEN: readonly string[] = ["since", "until", "cursor"];
 
 type Page = Awaited<ReturnType<typeof listTasks.perform>>;
@@ -25,7 +25,10 @@ type Listed =
   | { readonly kind: "page"; readonly page: Page }
   | { readonly kind: "invalid"; readonly issues: ReadonlyMap<string, string> };
 
-/** The list of tasks. Its URL contains the filters and the cursor, under the names of the API's parameters. */
+/**
+ * The page with the list of tasks. Its URL contains the filters and the cursor, under the names of the API's
+ * parameters.
+ */
 export const tasksPage = viewerPage("tasksPage", PATH, "read", async (visit) => {
   const now = Date.now();
   const { searchParams: search } = visit.url;
@@ -57,8 +60,8 @@ export const tasksPage = viewerPage("tasksPage", PATH, "read", async (visit) => 
 });
 
 /**
- * Returns the number of newer tasks for a list that is open in a browser, as a line above it. The list itself does
- * not change.
+ * Returns the line above an open list of tasks that says how many newer tasks there are. The list itself does not
+ * change.
  */
 export const newerTasks = viewerPage("newerTasks", "/tasks/newer", "read", async (visit) => {
   const { searchParams: search } = visit.url;
@@ -155,8 +158,8 @@ function List({ page, asked, visit, now }: ListProps) {
 }
 
 /**
- * Returns the path of the next page of a list of tasks. It contains the filters as they were sent to the API, e.g. a
- * start time in place of the range `24h`, because a cursor is valid only with exactly the same filters.
+ * Returns the path of the next page of a list of tasks. It contains the filters exactly as they were sent to the API,
+ * e.g. a start time instead of the range `24h`, because a cursor is valid only with the same filters.
  */
 function nextPath(asked: URLSearchParams, cursor: string): string {
   return pathWith(PATH, asked, { cursor });
@@ -167,7 +170,7 @@ interface NoTasksProps {
   readonly next: string | null;
 }
 
-/** Text in place of an empty list: how far the search went, and whether older tasks may match. */
+/** Text that is shown instead of an empty list: how far back the search went, and whether older tasks may match. */
 function NoTasks({ asked, next }: NoTasksProps) {
   if (next !== null) {
     const until = Number(next.split("_")[0]);

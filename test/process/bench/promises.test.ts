@@ -105,13 +105,13 @@ describe.each(SERVERS)("%s", async (name, options) => {
     expect(receiver.postsAt("/refused")).toEqual([]);
   });
 
-  it.concurrent(`${name}: an event whose body is not JSON or has more than 256 KB is refused`, async () => {
+  it.concurrent(`${name}: an event is refused when its body is not JSON or has more than 256 KB`, async () => {
     expect((await ask(server, "POST", "/v1/events", "{")).status).toBe(400);
     const large = { ...completedEvent(randomUUID(), ""), more: "x".repeat(256 * 1024) };
     expect((await report(server, large)).status).toBe(413);
   });
 
-  it.concurrent(`${name}: the first result of a task counts: a repetition is answered with 200, another result is refused with 409`, async () => {
+  it.concurrent(`${name}: the first result of a task counts: the same result again is answered with 200, and another result is refused with 409`, async () => {
     const { id, event, posts } = await outcomeOf(server, up);
     const { output } = event;
     const other = { ...event, output: { ...output, urls: ["https://cdn.example.com/other.mp4"] } };
@@ -124,7 +124,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
     expect(receiver.postsAt(`/${id}`)).toHaveLength(1);
   });
 
-  it.concurrent(`${name}: the callback of a task has the headers and the body that the relay documents, with both signatures`, async () => {
+  it.concurrent(`${name}: the callback of a task has the documented headers and body, and the two signatures v1 and v1a`, async () => {
     const { id, event, posts } = await outcomeOf(server, up);
     const [post] = posts;
     if (post === undefined) throw new Error("there is no callback");
@@ -151,7 +151,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
     });
   });
 
-  it.concurrent(`${name}: a callback that fails is attempted three times, with one body and each after its wait`, async () => {
+  it.concurrent(`${name}: a callback that fails is attempted three times with the same body, and each time after the configured wait`, async () => {
     const { callback, posts } = await outcomeOf(server, down);
     const rejected = { outcome: "rejected", status_code: 500, response_excerpt: "out of order" };
     expect(callback).toMatchObject({
@@ -196,7 +196,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
       [{ outcome: "delivered", response_excerpt: "grüezi" }],
     ],
   ])(
-    `${name}: callback attempts have the outcome that the behaviour of the receiver causes: the receiver %s`,
+    `${name}: the outcome of each callback attempt fits the behaviour of a receiver that %s`,
     async (_, behaviours, attempts) => {
       const { callback, posts } = await outcomeOf(server, ...behaviours);
       expect(callback?.attempts).toMatchObject(attempts);
@@ -208,7 +208,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
     },
   );
 
-  it.concurrent(`${name}: a delivered task has one log line`, async () => {
+  it.concurrent(`${name}: a task whose callback was delivered has exactly one line in the log`, async () => {
     const { id } = await outcomeOf(server, up);
     const lines = server.output.split("\n").filter((line) => line.includes(id));
     expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
@@ -216,7 +216,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
     ]);
   });
 
-  it.concurrent(`${name}: a callback attempt that kill -9 has interrupted is found by the task's alarm, and the next attempt follows`, async () => {
+  it.concurrent(`${name}: when kill -9 interrupts a callback attempt, the task's alarm finds this after the restart, and the next attempt follows`, async () => {
     await using crashing = await Workerd.start({ vars: FAST, ...options });
     const id = randomUUID();
     await report(crashing, completedEvent(id, receiver.at(`/${id}`, { kind: "hang" }, up)));
@@ -234,7 +234,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
     expect(new Set(posts.map(({ body }) => body)).size).toBe(1);
   });
 
-  it.concurrent(`${name}: a planned callback attempt is made after kill -9 and a restart, and by default planned 180 s ahead`, async () => {
+  it.concurrent(`${name}: a planned callback attempt is made even after kill -9 and a restart; without CALLBACK_SCHEDULE_S the second attempt is planned 180 s ahead`, async () => {
     const vars = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,3" };
     await using crashing = await Workerd.start({ vars, ...options });
     const id = randomUUID();
@@ -259,7 +259,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
   });
 });
 
-it("the minimal Worker of npm run bench (floor with promises) erases a delivered task by its alarm when the retention is over", async () => {
+it("the minimal Worker to which npm run bench compares the relay erases a task with a delivered callback by its alarm when the retention is over", async () => {
   const [, [, options]] = SERVERS;
   const vars = { ...FAST, RETENTION_DAYS: String(2 / 86_400) };
   await using server = await Workerd.start({ vars, ...options });

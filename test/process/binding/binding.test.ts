@@ -19,7 +19,7 @@ const vars = {
   ARK_API_KEY: "test-key",
 };
 
-it("a Worker with the packed client and no key submits, registers, reports, awaits, redelivers, cancels and erases tasks over a service binding", async () => {
+it("over a service binding, a Worker with the npm package of the client and no key submits, registers, reports, awaits, redelivers, cancels and erases tasks", async () => {
   await using relay = await Workerd.start({ vars, boundScript: await client.workerScript() });
   const input = await scenarioInput(relay, receiver);
   const body = JSON.stringify({ ...input, key: "not sent" });
@@ -27,7 +27,7 @@ it("a Worker with the packed client and no key submits, registers, reports, awai
   expect(await response.json()).toEqual(EXPECTED);
 });
 
-it("the Worker in docs/binding.md type-checks, and submits a job once, however often it gets the same order", async () => {
+it("the example Worker in docs/binding.md type-checks, and submits a job once, however often it gets the same order", async () => {
   await using worker = await DocumentedWorker.create(
     "binding.md",
     join(client.directory, "node_modules"),

@@ -91,7 +91,7 @@ async function taskOf({ tasks }: ReturnType<typeof generate>) {
 }
 
 it.concurrent.each(SDKS)(
-  "a generation of the AI SDK through $connection registers a task, sends its hook URL upstream, and gets the video once the task is completed",
+  "a video generation of the AI SDK through $connection registers a task, sends the task's hook URL upstream, and gets the video once the task is completed",
   async (sdk) => {
     const callback_url = receiver.at(`/${sdk.connection}`, { kind: "answer", status: 200 });
     const generation = generate(sdk, "hooked", { callback_url });
@@ -110,7 +110,7 @@ it.concurrent.each(SDKS)(
 );
 
 it.concurrent.each(SDKS)(
-  "a generation of the AI SDK through $connection gets the video by the relay's polls when the hook does not come",
+  "a video generation of the AI SDK through $connection gets the video by the relay's polls when the upstream's hook does not come",
   async (sdk) => {
     const generation = generate(sdk, WORDS.unhooked);
     const { video } = await generation.result;
@@ -118,7 +118,7 @@ it.concurrent.each(SDKS)(
   },
 );
 
-it.concurrent("a generation of several videos by the AI SDK registers a task for each, and each video waits for its own task", async () => {
+it.concurrent("when one call of the AI SDK generates several videos, a task is registered for each, and each video waits for its own task", async () => {
   const generation = generate(REPLICATE, "hooked", { n: 3 });
   const { videos } = await generation.result;
   expect(videos).toHaveLength(3);
@@ -128,7 +128,7 @@ it.concurrent("a generation of several videos by the AI SDK registers a task for
 });
 
 it.concurrent.each(SDKS)(
-  "a generation of the AI SDK through $connection rejects with the failed task when its job fails",
+  "when a job at $connection fails, the AI SDK's generation rejects with the failed task",
   async (sdk) => {
     const generation = generate(sdk, WORDS.failing);
     await expect(generation.result).rejects.toMatchObject({
@@ -141,7 +141,7 @@ it.concurrent.each(SDKS)(
 );
 
 it.concurrent.each(SDKS)(
-  "when the upstream of $connection refuses the job, the AI SDK's generation rejects with the SDK's error; the task has failed with submit_refused",
+  "when $connection refuses a job, the AI SDK's generation rejects with the SDK's own error, and the task has failed with submit_refused",
   async (sdk) => {
     const generation = generate(sdk, WORDS.refused);
     await expect(generation.result).rejects.toMatchObject({ statusCode: 422 });
@@ -151,7 +151,7 @@ it.concurrent.each(SDKS)(
 );
 
 it.concurrent.each(SDKS)(
-  "when $connection refuses a call that the AI SDK repeats, the task stays open, and the repeated call starts its job",
+  "when $connection refuses a call in a way that lets the AI SDK repeat it, the task stays open, and the repeated call starts its job",
   async (sdk) => {
     const generation = generate(sdk, WORDS.busy);
     const { video } = await generation.result;
@@ -160,7 +160,7 @@ it.concurrent.each(SDKS)(
   },
 );
 
-it.concurrent("a video generation of the AI SDK rejects with the open task when its timeoutMs is over, and the task stays open", async () => {
+it.concurrent("when the timeoutMs of the AI SDK's video generation is over, the generation rejects with the open task, and the task stays open", async () => {
   const generation = generate(FAL, WORDS.endless, { timeoutMs: 2000 });
   await expect(generation.result).rejects.toMatchObject({
     name: "WaitTimeoutError",
@@ -170,7 +170,7 @@ it.concurrent("a video generation of the AI SDK rejects with the open task when 
   expect(await taskOf(generation)).toMatchObject({ status: expect.stringMatching(/^p/) });
 });
 
-it.concurrent("a video generation of the AI SDK rejects when its signal is aborted, and stops waiting for the webhook", async () => {
+it.concurrent("when the signal of the AI SDK's video generation is aborted, the generation rejects and stops waiting for the webhook", async () => {
   const aborting = new AbortController();
   const { signal } = aborting;
   const { webhook } = webhooksFor(client, "fal-videos");
@@ -182,7 +182,7 @@ it.concurrent("a video generation of the AI SDK rejects when its signal is abort
   await expect(received).rejects.toThrow("The user has left.");
 });
 
-it.concurrent("a video generation of the AI SDK rejects and starts no job when the relay refuses the task, has no hooks or cannot be reached", async () => {
+it.concurrent("when the relay refuses the task, has no hooks or cannot be reached, a video generation of the AI SDK rejects and starts no job", async () => {
   const refused = generate({ ...FAL, connection: "nowhere" }, "unregistered");
   await expect(refused.result).rejects.toMatchObject({
     name: "RelayProblem",
@@ -201,13 +201,13 @@ it.concurrent("a video generation of the AI SDK rejects and starts no job when t
   for (const { prompt } of [refused, hookless, unreached]) expect(upstream.started(prompt)).toBe(0);
 });
 
-it("the webhook that the client makes has the type that the AI SDK demands", () => {
+it("the function that the client offers as the AI SDK's option webhook has the TypeScript type that the SDK demands", () => {
   const factory: WebhookFactory = webhooksFor(client, "fal").webhook({ model: "m" });
   const taken: NonNullable<Options["webhook"]> = factory;
   expect(taken).toBe(factory);
 });
 
-it("the README of the client states the versions of the AI SDK with which the tests run the README's code", () => {
+it("the client's README states those versions of the AI SDK with which the tests run the README's code", () => {
   const page = readFileSync(join(ROOT, "client/README.md"), "utf8");
   const [, stated = ""] = /^Run with (.+?)\. The package/m.exec(page) ?? [];
   const versions = [...stated.matchAll(/`([\w@/-]+)` ([\d.]+\d)/g)].map(([, ...pair]) => pair);

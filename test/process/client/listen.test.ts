@@ -38,7 +38,7 @@ async function attemptsOf(account: string) {
   return { id: event.id, attempts: (await client.settled(event.id)).callback?.attempts };
 }
 
-it("npm run listen passes on the signed headers and body, makes the receiver's answer the outcome of the attempt, and prints one line", async () => {
+it("npm run listen passes on a callback's signed headers and body, makes the receiver's answer the outcome of the attempt, and prints one line", async () => {
   const account = await anAccount();
   await using listener = listening(OK, account.key);
   await listener.printed(
@@ -74,7 +74,7 @@ it("npm run listen passes on the signed headers and body, makes the receiver's a
   expect(listener.exitCode).toBe(0);
 });
 
-it("a callback to listen: has the outcome unreachable without a listener, and otherwise the outcome that its local receiver causes", async () => {
+it("a callback to the callback_url listen: has the outcome unreachable without a listener, and otherwise the outcome that its local receiver causes", async () => {
   const { id, key } = await anAccount();
   const outcomeTo = async (to: string | null) => {
     if (to === null) return (await attemptsOf(id)).attempts;
@@ -96,7 +96,7 @@ it("a callback to listen: has the outcome unreachable without a listener, and ot
   ]);
 });
 
-it("a listener connects again after the relay has restarted, says so, and receives further callbacks", async () => {
+it("after the relay has restarted, a listener connects again, says so, and receives further callbacks", async () => {
   await using own = await Workerd.start({ vars });
   await own.client.ask("POST", "/v1/accounts", { id: "acme" });
   const { json } = await own.client.ask("POST", "/v1/accounts/acme/keys", {});
@@ -117,7 +117,7 @@ it.each([
   ["no key", "", [], /^TASK_RELAY_KEY must be the API key of an account\.$/m],
   ["Node without WebSocket", "k", ["--no-experimental-websocket"], /needs Node 22 or later/],
 ] as const)(
-  "npm run listen with %s says what is wrong, not that it passes callbacks on, and ends with the exit code 1",
+  "npm run listen with %s says what is wrong, does not claim that it passes callbacks on, and ends with the exit code 1",
   async (_, key, flags, message) => {
     await using listener = listening(OK, key, relay.url, flags);
     await listener.ended();
@@ -127,7 +127,7 @@ it.each([
   },
 );
 
-it("npm run listen ends with the exit code 1 and the reason when its key is revoked", async () => {
+it("when its key is revoked, npm run listen prints the reason and ends with the exit code 1", async () => {
   const { id, key } = await anAccount();
   await using listener = listening(OK, key);
   await listener.printed("Connected");

@@ -40,14 +40,14 @@ it.for([
   },
 );
 
-it("on workerd, a Worker with the packed client submits, registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks", async () => {
+it("on workerd, a Worker with the npm package of the client submits, registers, reports, awaits and cancels tasks of a running relay, and verifies callbacks", async () => {
   const script = await client.workerScript();
   await using worker = await BundledWorker.start(client.directory, script, "2026-10-20");
   const response = await fetch(worker.url, { method: "POST", body: JSON.stringify(input) });
   expect(await response.json()).toEqual(EXPECTED);
 });
 
-it("the program listen of the packed client passes a callback of a running relay on to the address in --to", async () => {
+it("the program listen in the client's npm package passes a callback of a running relay on to the address given as --to", async () => {
   const { client: operator } = relay;
   await operator.ask("POST", "/v1/accounts", { id: "listening" });
   const { json } = await operator.ask("POST", "/v1/accounts/listening/keys", {});
@@ -67,7 +67,7 @@ it("the program listen of the packed client passes a callback of a running relay
   }
 });
 
-it("the types of the packed client compile under strict TypeScript in a project that checks all of them", async () => {
+it("a project with strict TypeScript that uses the client's npm package compiles, and so do the package's type declarations", async () => {
   const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
@@ -88,7 +88,7 @@ it("the types of the packed client compile under strict TypeScript in a project 
 const Failed = z.object({ stdout: z.string() });
 const outputOf = (error: unknown) => Failed.parse(error).stdout;
 
-it("the blocks of JavaScript in the README of the client run in order, and the receiver in them accepts a real callback and refuses a changed one", async () => {
+it("the JavaScript blocks in the client's README run in order, and the receiver in them accepts a real callback and refuses a changed one", async () => {
   const blocks = await blocksOf("js");
   const { headers, body } = input.received;
   const checks = `
@@ -146,7 +146,7 @@ it.each([
   },
 );
 
-it("each link in the README of the packed client leads to a heading of the page, a file of the package or another site", async () => {
+it("each link in the README of the client's npm package leads to a heading of the page, a file of the package or another site", async () => {
   const home = join(client.directory, "node_modules/task-relay-client");
   const page = await readFile(join(home, "README.md"), "utf8");
   const anchors = anchorsIn(page);

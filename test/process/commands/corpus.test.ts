@@ -27,7 +27,7 @@ function run(...args: readonly string[]) {
 
 const link = "https://cdn.example.com/v.mp4";
 
-it("when a poll takes two requests, npm run corpus prints in words and as JSON what the relay reads in their answers", async () => {
+it("for a provider whose poll takes two requests, npm run corpus prints what the relay reads in the two responses, in words and as JSON", async () => {
   const first = { http_status: 200, body: { status: "COMPLETED" } };
   const body = { video: { url: link } };
   const { status, sentence, reading } = await play({
@@ -40,7 +40,7 @@ it("when a poll takes two requests, npm run corpus prints in words and as JSON w
   expect(reading).toEqual({ status: "completed", urls: [link], metadata: {} });
 });
 
-it("npm run corpus reads an answer as a declaration in the file says, and reads a refusal of the key as no report on the job", async () => {
+it("npm run corpus reads a response by the declaration of an upstream in the same file, and a response that refuses the key as no news of the job", async () => {
   const declaration = {
     provider: "generic",
     base_url: "https://api.example.com",
@@ -58,12 +58,12 @@ it("npm run corpus reads an answer as a declaration in the file says, and reads 
   ]);
 });
 
-it("npm run corpus finds the provider of a file of a corpus by the file's folder", () => {
+it("for a file in a corpus, npm run corpus finds out the provider from the name of the folder", () => {
   const { reading } = run("src/providers/ark/corpus/queued.json");
   expect(reading).toEqual({ status: "queued" });
 });
 
-it("npm run corpus refuses a file without a body, an unknown provider and a missing file in one line", async () => {
+it("npm run corpus refuses a file without a body, an unknown provider or a missing file with one line", async () => {
   const unknown = await play({ provider: "acme", body: {} });
   expect([unknown.status, unknown.error]).toEqual([
     2,

@@ -33,7 +33,7 @@ async function doctor(args: readonly string[], key = OPERATOR_KEY) {
   return { status: await exit, lines: stdout.trim().split("\n"), stderr };
 }
 
-it("npm run doctor reports no problem with a relay that has just been started", async () => {
+it("npm run doctor reports no problem with a relay that was just started", async () => {
   const { status, lines, stderr } = await doctor(["--url", relay.url]);
   expect([stderr, status]).toEqual(["", 0]);
   expect(lines).toEqual([
@@ -51,7 +51,7 @@ it("npm run doctor reports no problem with a relay that has just been started", 
   ]);
 });
 
-it("npm run doctor names what it did not check: a callback to this machine that is not allowed, late alarms without an index, unbound limits", async () => {
+it("npm run doctor names what it did not check: a forbidden callback to this machine, late alarms without an index, rate limits without a binding", async () => {
   await using plain = await Workerd.start({ vars: SECRETS });
   const { status, lines } = await doctor(["--url", plain.url]);
   expect(status).toBe(0);
@@ -82,7 +82,7 @@ it.each([
   ],
   ["answers 204: delivered", 204, "callback: delivered"],
 ])(
-  "npm run doctor --to URL sends a test callback, and reports its outcome when the receiver %s",
+  "npm run doctor --to URL sends a test callback to the URL, and reports its outcome when the receiver %s",
   async (_, code, expected) => {
     await using receiver = await Receiver.start();
     const answer = { status: code, headers: { Location: "/x" }, body: "error code: 1016" };
@@ -102,14 +102,14 @@ it("npm run doctor --to URL reports a problem when the receiver cannot be reache
   expect([closed.status, refused.status]).toEqual([1, 1]);
 });
 
-it("npm run doctor reports a wrong operator key, and still makes the checks that need no key", async () => {
+it("npm run doctor reports that the operator key is wrong, and still makes the checks that need no key", async () => {
   const { status, lines } = await doctor(["--url", relay.url], "a-key-that-is-wrong");
   expect(status).toBe(1);
   expect(lines[0]).toContain("PROBLEM      operator key: the relay refuses it. Cure: ");
   expect(lines.at(-1)).toBe("ok           hooks: reach the relay");
 });
 
-it("npm run doctor with a key of the role metrics names the roles that the unchecked test callback needs, and reports no problem", async () => {
+it("npm run doctor with a key of the role metrics says which roles could send the test callback that it did not check, and reports no problem", async () => {
   const OPERATOR_KEYS = `metrics:grafana=${OPERATOR_KEY}`;
   await using plain = await Workerd.start({ vars: { ...vars, OPERATOR_KEYS } });
   const { status, lines } = await doctor(["--url", plain.url]);
@@ -122,7 +122,7 @@ it("npm run doctor with a key of the role metrics names the roles that the unche
   ]);
 });
 
-it("npm run doctor and npm run demo take from a file the first operator key whose role permits the request, without its role and label", () => {
+it("npm run doctor and npm run demo take from a file the first operator key whose role permits the request, leaving out its role and label", () => {
   const [metrics, ci] = ["a-key-for-the-metrics", "a-key-for-deployments"];
   const content = `OPERATOR_KEYS="metrics:${metrics} operate:ci=${ci} all:alice=${OPERATOR_KEY}"`;
   expect(operatorKeyIn(content, "statistics")).toBe(metrics);
@@ -131,13 +131,13 @@ it("npm run doctor and npm run demo take from a file the first operator key whos
   expect(operatorKeyIn(`OPERATOR_KEYS="metrics:${metrics}"`, "redeliver")).toBeNull();
 });
 
-it("when no key of a file may send test callbacks, npm run doctor takes the first key", () => {
+it("when no key in a file of keys may send test callbacks, npm run doctor uses the first key in the file", () => {
   const [metrics, alice] = ["a-key-for-the-metrics", "a-key-of-alice-for-reading"];
   expect(doctorKeyIn(`OPERATOR_KEYS="metrics:${metrics} read:alice=${alice}"`)).toBe(metrics);
   expect(doctorKeyIn("")).toBeNull();
 });
 
-it("npm run doctor names the variable that makes the configuration of the relay invalid", async () => {
+it("when the configuration of the relay is invalid, npm run doctor names the variable that is wrong", async () => {
   await using broken = await Workerd.start({ vars: { ...SECRETS, LOCATION_HINT: "moon" } });
   const { status, lines } = await doctor(["--url", broken.url]);
   expect(status).toBe(1);
@@ -145,7 +145,7 @@ it("npm run doctor names the variable that makes the configuration of the relay 
   expect(lines[0]).toMatch(/^PROBLEM\s+configuration: LOCATION_HINT must be one of .+ Cure: /);
 });
 
-it("npm run doctor prints no secret: of a valid relay, of one with an invalid configuration, or with a key that is wrong", async () => {
+it("npm run doctor prints no secret, neither for a valid relay, nor for one with an invalid configuration, nor with a wrong key", async () => {
   const [secret, key, other] = [RELAY_SECRETS[0] ?? "", PLANTED_KEYS[0] ?? "", randomUUID()];
   const CONNECTIONS = JSON.stringify({
     rep: { provider: "replicate", key: UPSTREAM_KEY, webhook_secret: WEBHOOK_SECRET },
@@ -188,7 +188,7 @@ it.each([
   [["--relay", "x"]],
   [["--url", "https://relay.example.com", "--env", "staging"]],
 ])(
-  "npm run doctor exits with status 2 and prints its usage when called with the arguments %j, which are not valid",
+  "npm run doctor exits with status 2 and prints its usage when called with the invalid arguments %j",
   async (args) => {
     const { status, stderr } = await doctor(args);
     expect(status).toBe(2);

@@ -155,7 +155,7 @@ it.each([
     4,
   ],
 ])(
-  "npm run providers:check prints what a poll's answer (%s) means, without secrets, and exits with 0 only if it tells the state",
+  "npm run providers:check prints what a poll's response (%s) means, without secrets, and exits with 0 only if the response tells the state of the job",
   async (_, body, status, lines, exit) => {
     const vars = answering(PATH, body, status, { "Retry-After": "7" });
     expect(await check(job, vars)).toEqual({ status: exit, lines, error: "" });
@@ -166,7 +166,7 @@ it.each([
   },
 );
 
-it("when the output of a task is in base64 and is not kept, npm run providers:check prints the error code with which the task fails", async () => {
+it("when a task's output comes in base64 and outputs are not kept, npm run providers:check prints the error code with which the task fails", async () => {
   answering("/jobs/job-1", { status: "done", file: "data:image/png;base64,iVBORw0KGgo=" });
   const gpu = {
     provider: "generic",
@@ -179,7 +179,7 @@ it("when the output of a task is in base64 and is not kept, npm run providers:ch
   expect(lines).toContain("task         fails with output_needs_store");
 });
 
-it("npm run providers:check, for a connection to fal in CONNECTIONS, also sends a second request, for the result, and prints the result's link", async () => {
+it("for a connection to fal in CONNECTIONS, npm run providers:check also sends a second request, for the result, and prints the result's link", async () => {
   const app = "/fal-ai/veo3/requests/req-1";
   answering(app, { video: { url: "https://v3.fal.media/a.mp4" } });
   const vars = answering(`${app}/status`, { status: "COMPLETED" });
@@ -203,7 +203,7 @@ it.each([
     /^task +stays open, and fails .*: its link opens only with the key, .* without PUBLIC_URL or OUTPUTS_URL/,
   ],
 ])(
-  "npm run providers:check prints, for a success whose only link opens with the key of the gateway, %s",
+  "for a successful job whose only link opens with the gateway's key, npm run providers:check prints %s",
   async (_, address, phase, outcome) => {
     const path = "/v1/videos/video_1";
     const content = `${upstream.origin}${path}/content`;
@@ -263,7 +263,7 @@ it.each([
     /^ARK_BASE_URL must stay on/,
   ],
 ])(
-  "npm run providers:check sends no request and says why when it is given %s",
+  "npm run providers:check sends no request, and says why, when it is given %s",
   async (_, args, vars, exit, message) => {
     const { status, lines, error } = await check(args, {
       ...varsOf("http://127.0.0.1:1"),
@@ -275,7 +275,7 @@ it.each([
   },
 );
 
-it("npm run providers:check reads the variables of the table [vars] in wrangler.toml", () => {
+it("npm run providers:check reads variables from the table [vars] in wrangler.toml", () => {
   const vars =
     'A = "https://a.example" # text\nB=3\n# C = "no"\nD = \'{"x": {}}\'\nE = [\n"no",\n]\n';
   const toml = `B = "above"\n[dev]\nF = "no"\n[vars]\n${vars}[[queues]]\nG = "no"\n`;

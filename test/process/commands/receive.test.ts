@@ -81,7 +81,7 @@ const CASES: readonly [string, string[], string, string, string | null, string[]
 ];
 
 it.each(CASES)(
-  "the receiver of npm run receive with %s makes the attempts of a callback end with %j, and prints its answers and that the signature is %s",
+  "with %s, npm run receive gets the attempts of a callback, which end with %j, and prints its own responses and that the signature is %s",
   async (_case, outcomes, _verdict, options, account, answers, verdict) => {
     const port = await freePort();
     const given = options.split(" ").filter((word) => word !== "");
@@ -124,7 +124,7 @@ it.each([
   ["--relay x", /^--relay must be an http or https URL\.$/],
   ["x", /^Unexpected argument 'x'\.$/],
 ])(
-  "npm run receive with the wrong options %j prints one line that names the wrong option, and one line with the options that exist",
+  "for the wrong options %j, npm run receive prints one line that names the wrong option and one that lists the existing options",
   async (options, sentence) => {
     const args = ["scripts/receive.ts", ...options.split(" ")];
     const { status, stdout, stderr } = spawnSync("node", args, { cwd: ROOT, encoding: "utf8" });

@@ -11,7 +11,7 @@ import { Workerd } from "../harness/workerd.ts";
 const IDLE_MS = 15_000;
 const TRIES = 8;
 
-it("the Durable Object of an idle task leaves memory after its callback is delivered, but not while a timer runs in the object", async () => {
+it("after its callback is delivered, an idle task's Durable Object leaves memory, but not while a timer runs in the object", async () => {
   await using receiver = await Receiver.start();
   const entry = "evictable.ts";
   await using relay = await Workerd.start({ entry, vars: LOCAL_VARS });

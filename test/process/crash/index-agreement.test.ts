@@ -26,7 +26,7 @@ const Row = z.object({
     .nullable(),
 });
 
-it("tasks and their rows in the search index (D1) agree after the relay and its database were killed repeatedly", async () => {
+it("after the relay and its database were killed repeatedly, each task and its row in the search index (D1) agree", async () => {
   console.log(`seed ${SEED}`);
   const random = seeded(SEED);
   await using receiver = await Receiver.start();

@@ -62,7 +62,7 @@ const run = (command: readonly string[], token?: string) => start(command, token
 const deployFirst = (args: readonly string[] = [], token = "token") =>
   run(["scripts/deploy-first.ts", "--url", relay.url, ...args], token);
 
-it("npm run deploy:first deploys and delivers a verified callback, reuses the database of a refused run, and later replaces no secret", async () => {
+it("npm run deploy:first deploys the relay, delivers a verified callback, reuses the database of an earlier refused run, and never replaces a secret", async () => {
   platform.refused = {
     request: "PUT workers/scripts/task-relay",
     status: 403,
@@ -159,7 +159,7 @@ const withRule = {
   ],
 };
 
-it("npm run setup -- --outputs creates, only once, a bucket near the relay's objects that aborts unfinished uploads after a day", async () => {
+it("npm run setup -- --outputs creates a bucket once, near the relay's Durable Objects, with a rule that aborts unfinished uploads after a day", async () => {
   const setup = ["scripts/setup.ts", "--domain", "relay.example.com", "--location", "apac-ne"];
   const first = await run([...setup, "--outputs"]);
   expect([first.status, first.stderr]).toEqual([0, ""]);
@@ -176,7 +176,7 @@ it("npm run setup -- --outputs creates, only once, a bucket near the relay's obj
   expect(platform.takeChanges()).toEqual([]);
 });
 
-it("npm run setup -- --outputs changes wrangler.toml without a login too, and leaves the bucket to npm run deploy:first", async () => {
+it("without a login, npm run setup -- --outputs changes only wrangler.toml, and leaves creating the bucket to npm run deploy:first", async () => {
   const setup = ["scripts/setup.ts", "--domain", "relay.example.com", "--outputs"];
   const { status, stdout, stderr } = await run(setup, "");
   expect([status, stderr]).toEqual([0, ""]);
@@ -205,7 +205,7 @@ it("npm run setup -- --outputs says in one line how to enable R2 when the accoun
   expect(stderr).toMatch(/^The rules of the bucket .*\[code: 10042\]\. Cure: enable R2 .*\n$/);
 });
 
-it("npm run deploy:first --env preview creates a paused relay with its own name, address, database, limits and secrets, no cron or domain", async () => {
+it("npm run deploy:first --env preview creates a paused relay with its own name, address, database, limits and secrets, but without cron or domain", async () => {
   write("wrangler.toml", edit(shipped, { domain: "relay.example.com" }));
   write(".secrets", secretsFile({ ...SECRETS, RELAY_SECRET: "production".repeat(8) }));
   const { status, stdout, stderr } = await deployFirst(["--env", "preview"]);
@@ -243,7 +243,7 @@ it.each([
   },
 );
 
-it("npm run deploy, as the deploy button runs it, needs no file of secrets; with a domain it serves the relay there and not under workers.dev", async () => {
+it("npm run deploy, as the deploy button runs it, needs no file of secrets; if a domain is set, it serves the relay there and not under workers.dev", async () => {
   write("wrangler.toml", edit(shipped, { domain: "relay.example.com" }));
   for (const file of [".secrets", ".secrets.preview"]) rmSync(join(clone.directory, file));
   const { status, stderr } = await run([
@@ -269,7 +269,7 @@ it("npm run deploy, as the deploy button runs it, needs no file of secrets; with
   ]);
 });
 
-it("when D1 refuses to create the database, npm run deploy:first says so and how to cure it in one line, and creates nothing", async () => {
+it("when D1 refuses to create the database, npm run deploy:first says so in one line with the cure, and creates nothing", async () => {
   platform.refused = {
     request: "POST d1/database",
     status: 403,
@@ -284,7 +284,7 @@ it("when D1 refuses to create the database, npm run deploy:first says so and how
   expect(platform.takeChanges()).toEqual([]);
 });
 
-it("npm run deploy:first deletes the temporary file with the secrets when a signal ends it during the upload", async () => {
+it("when a signal ends npm run deploy:first during the upload, it deletes the temporary file with the secrets", async () => {
   const { child, ended } = start(["scripts/deploy-first.ts", "--url", relay.url]);
   let during: readonly string[] = [];
   platform.onRequest = (line) => {
@@ -306,7 +306,7 @@ it.each([
     "You are not logged in to Cloudflare. Cure: npx wrangler login, then run this command again",
   ],
 ])(
-  "npm run deploy:first, given %s, says in one line what is wrong with the login and creates nothing",
+  "given %s, npm run deploy:first says in one line what is wrong with the login, and creates nothing",
   async (_, token, expected) => {
     const { status, stdout, stderr } = await deployFirst([], token);
     expect([status, stdout]).toEqual([1, ""]);
@@ -332,7 +332,7 @@ it.each([
     "wrangler.toml cannot be read: .*Cure: correct it",
   ],
 ])(
-  "npm run deploy:first sends no request to Cloudflare and says in one line what to do when %s",
+  "when %s, npm run deploy:first sends no request to Cloudflare and says in one line what to do",
   async (_, prepare, expected) => {
     prepare();
     const { status, stdout, stderr } = await deployFirst();

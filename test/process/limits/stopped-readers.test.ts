@@ -124,8 +124,8 @@ async function readPicture(headers: Readonly<Record<string, string>>): Promise<n
   return (await response.arrayBuffer()).byteLength;
 }
 
-describe.concurrent("a client that stops to read", () => {
-  it("of 20 readers of one output, by its link and as the content of its job, 16 get it; when they read nothing for a minute, the requests to its upstream end and other readers get it", async () => {
+describe.concurrent("a client that stops reading", () => {
+  it("of 20 readers of one output, 16 get it; when they read nothing for a minute, the relay ends its requests to the upstream, and other readers get the output", async () => {
     const get = await linkOfVideo();
     const content = [`GET ${CONTENT_CALL} HTTP/1.1`, ...get.slice(1), ...OPERATOR];
     // The content is that of the same task, so that both share its places.
@@ -145,7 +145,7 @@ describe.concurrent("a client that stops to read", () => {
     for (const { socket } of readers) socket.destroy();
   });
 
-  it("while an account leaves as many long answers unread as it may, another account gets its own; after a minute the first gets one again", async () => {
+  it("while an account leaves as many long responses unread as it may, another account still gets one; after a minute the first account does again", async () => {
     const [greedy, other] = [await asAccount(), await asAccount()];
     const head = [
       `POST ${PICTURES} HTTP/1.1`,

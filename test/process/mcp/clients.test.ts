@@ -52,7 +52,7 @@ async function connected(mode: "modern" | "legacy"): Promise<Client> {
 }
 
 it.each(["modern", "legacy"] as const)(
-  "@modelcontextprotocol/client in its mode %s submits a job of the sandbox through its tool, and reads the output with read_task",
+  "@modelcontextprotocol/client in its mode %s submits a job to the sandbox through the MCP tool of the job's model, and reads the output with read_task",
   async (mode) => {
     const client = await connected(mode);
     expect(client.getProtocolEra()).toBe(mode);
@@ -114,7 +114,7 @@ async function aTaskSession() {
   });
 }
 
-it("@modelcontextprotocol/ext-tasks submits a job of the sandbox by its tool, follows the task and gets the output as the call's result", async () => {
+it("@modelcontextprotocol/ext-tasks submits a sandbox job through its MCP tool, follows the MCP task, and gets the output as the result of the call", async () => {
   const session = await aTaskSession();
   const execution = await session.callTool("video", { prompt: "a fox" });
   const states: string[] = [];
@@ -131,7 +131,7 @@ it("@modelcontextprotocol/ext-tasks submits a job of the sandbox by its tool, fo
   await session.close();
 });
 
-it("@modelcontextprotocol/ext-tasks cancels the task of a job of the sandbox", async () => {
+it("@modelcontextprotocol/ext-tasks cancels the MCP task of a sandbox job", async () => {
   const session = await aTaskSession();
   const execution = await session.callTool("slow", { prompt: "a fox" });
   await execution.cancel();
@@ -139,7 +139,7 @@ it("@modelcontextprotocol/ext-tasks cancels the task of a job of the sandbox", a
   await session.close();
 });
 
-it("@ai-sdk/mcp submits a job of the sandbox through its tool, and reads the output with read_task", async () => {
+it("@ai-sdk/mcp submits a job to the sandbox through the MCP tool of the job's model, and reads the output with read_task", async () => {
   const client = await createMCPClient({ transport: { type: "http", url, headers } });
   const tools = await client.tools();
   const options = { toolCallId: "1", messages: [], context: {} };

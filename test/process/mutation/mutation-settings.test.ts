@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { ROOT } from "../harness/child.ts";
 import { newcomersEnvironment } from "../readme/checkout.ts";
 
-it("npm run mutation mutates every file of src/core, and with nothing mutated all its tests run and pass", () => {
+it("npm run mutation mutates every file of src/core, and all the tests that it uses run and pass while nothing is mutated", () => {
   const stryker = join(ROOT, "node_modules/@stryker-mutator/core/bin/stryker.js");
   const args = [stryker, "run", "--dryRunOnly", "--reporters", "clear-text"];
   // Fails when a test fails.

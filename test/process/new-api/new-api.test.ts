@@ -98,7 +98,7 @@ const JobIds = z.object({ task_id: z.string() });
 const Balance = z.object({ balance: z.int() });
 const videoOf = (jobId: string) => `https://cdn.example.com/${jobId}.mp4`;
 
-it.concurrent("the commands of docs/new-api.md submit a job for a video and one for an image, for an account; each leads to one callback, at the price of its offer", async () => {
+it.concurrent("an account submits a video and an image with the commands of docs/new-api.md; each job leads to one callback and costs the price of its offer", async () => {
   const video = await runOfPage("/v1/video/generations");
   const { task_id: jobId } = JobIds.parse(video.body);
   const image = await runOfPage("/v1/images/generations");
@@ -123,7 +123,7 @@ it.concurrent("the commands of docs/new-api.md submit a job for a video and one 
   expect(submitted.map(({ key }) => key)).toEqual([USER_KEY]);
 });
 
-it.concurrent("the commands of docs/new-api.md submit a job for a video and one for an image, with a key of the user; each leads to one callback, free of charge", async () => {
+it.concurrent("a user submits a video and an image with a key of their own and the commands of docs/new-api.md; each job leads to one callback and costs nothing", async () => {
   const video = await runOfPage("/v1/video/generations", "Relay-Key");
   const { task_id: jobId } = JobIds.parse(video.body);
   const image = await runOfPage("/v1/images/generations", "Relay-Key");
@@ -143,7 +143,7 @@ it.concurrent("the commands of docs/new-api.md submit a job for a video and one 
   expect(task.json).not.toHaveProperty("credits");
 });
 
-it.concurrent("the hook of Ark, whose URL travels through the gateway in metadata, makes the relay poll the gateway at once", async () => {
+it.concurrent("Ark gets the hook URL through a new-api gateway in the field metadata, and its hook makes the relay poll the gateway at once", async () => {
   const model = "doubao-seedance-1-5-pro";
   const metadata = { ratio: "16:9" };
   const { taskId, json } = await submit("/v1/video/generations", { model, metadata });
@@ -161,7 +161,7 @@ it.concurrent("the hook of Ark, whose URL travels through the gateway in metadat
   expect(await foundBy(taskId ?? "")).toBe('"hooks":1,"polls":1');
 });
 
-it.concurrent("a video that is submitted on Kling's own path at the gateway has the hook URL outside of metadata, and its result is found by polls", async () => {
+it.concurrent("for a video submitted on Kling's own path at a new-api gateway, the hook URL is not sent in metadata, and the result is found by polls", async () => {
   const body = { model_name: "kling-v2-master", prompt: "a fox", duration: "5" };
   const { taskId, json } = await submit("/kling/v1/videos/text2video", body);
   const [received] = gateway.submissionsOf("kling-v2-master");
@@ -177,7 +177,7 @@ it.concurrent.each([
   ["refuses with 400", "refused", 400],
   ["has no channel for the model, with 503", "no-channel", 503],
 ])(
-  "when the new-api gateway %s, its answer is passed on and no task remains",
+  "when the new-api gateway %s, the gateway's response is passed on to the caller and no task remains",
   async (_, model, status) => {
     const answer = await submit("/v1/videos", { model });
     expect(answer.status).toBe(status);
@@ -198,7 +198,7 @@ it.concurrent.each([
   },
 );
 
-it.concurrent("when the relay refuses the callback URL of a submission to a new-api gateway, the answer is 400, and the gateway gets nothing", async () => {
+it.concurrent("when the relay refuses the callback URL of a submission to a new-api gateway, it answers 400 and sends nothing to the gateway", async () => {
   const model = "never-submitted";
   const headers = { "Relay-Callback-Url": "ftp://example.com" };
   expect(await submit("/v1/videos", { model }, headers)).toMatchObject({ status: 400 });

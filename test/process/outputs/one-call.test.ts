@@ -21,7 +21,7 @@ const Callback = z.looseObject({
 });
 const Read = z.looseObject({ outputs: z.tuple([z.looseObject({ kept: z.boolean() })]) });
 
-it("one call of curl leads to a callback whose link opens the output, also in parts, after Ark's own link has ended", async () => {
+it("one call of curl leads to a callback whose link opens the output, whole or in part, even after Ark's own link has expired", async () => {
   await using source = await OutputSource.start();
   const bytes = videoBytes("fox", 300_000);
   const file = source.serve("/fox.mp4", { bytes, isLengthStated: true, firstAnswer: "whole" });

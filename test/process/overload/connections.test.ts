@@ -17,14 +17,14 @@ type Answer = number | "none" | "503 without Retry-After";
 
 // Only Linux can change the limits of a running process.
 describe.skipIf(process.platform !== "linux")("a relay under many connections", () => {
-  it("500 events sent at once are each answered 202, or 503 with Retry-After; when those answered 503 are repeated, each callback arrives once", async () => {
+  it("500 events sent at once are each answered with 202, or with 503 and Retry-After; after those with 503 are repeated, each callback arrives once", async () => {
     const { answers, unsettled } = await burst(500, null);
     expect(answers.filter((answer) => answer !== 202 && answer !== 503)).toEqual([]);
     expect(unsettled).toEqual([]);
   });
 
   // The runtime ends when it cannot accept a connection, so that some requests get no answer.
-  it("150 events sent at once may crash a relay with too few file handles; when events without a 202 are repeated, each callback arrives once", async () => {
+  it("150 events sent at once may crash a relay with too few file handles; after the events without a 202 are repeated, each callback arrives once", async () => {
     const { answers, unsettled } = await burst(150, { what: "open_files", left: 60 });
     const expected = new Set<Answer>([202, 503, "none"]);
     expect(answers.filter((answer) => !expected.has(answer))).toEqual([]);

@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => clone[Symbol.dispose]());
 
-it("npm run demo prints each step up to a callback as in README.md, and without a terminal ends by itself and prints no key", () => {
+it("npm run demo prints each step up to a callback as in README.md; when it runs without a terminal, it ends by itself and prints no key", () => {
   const course = [
     /POST http:\S+\/v1\/submit\/ark\/contents\/generations\/tasks/,
     /"id": "cgt-\S+"/,
@@ -61,7 +61,7 @@ it.each([
   ["status of a callback", "callbacks", "callback"],
   ["outcome of an attempt", "attempts", "outcome"],
 ])(
-  "npm run demo leaves tasks with every %s that the description of the API names",
+  "the tasks that npm run demo creates show every %s that the API description names",
   (_, name, filter) => {
     const line = new RegExp(`^ +${name}: (.*)$`, "m").exec(output)?.[1] ?? "";
     const shown = line.split(", ").map((entry) => entry.replace(/^\d+ /, ""));
@@ -69,7 +69,7 @@ it.each([
   },
 );
 
-it("npm run demo -- --open prints the console's address and the keys for its login, opens it in a browser and keeps running", async () => {
+it("npm run demo -- --open prints the console's address and the keys for the login, opens the console in a browser, and keeps running", async () => {
   const browsers = mkdtempSync(join(tmpdir(), "task-relay-browsers-"));
   for (const name of ["open", "xdg-open"]) {
     writeFileSync(join(browsers, name), '#!/bin/sh\necho "$1" > "$0.url"\n', { mode: 0o755 });

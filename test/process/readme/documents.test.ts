@@ -73,7 +73,7 @@ afterAll(async () => {
   clone[Symbol.dispose]();
 });
 
-it("npm start prints its address, where the key lies and what is switched on, and sets PUBLIC_URL to that address", async () => {
+it("npm start prints its address, the file with the key and what is switched on, and sets PUBLIC_URL to that address", async () => {
   const [server] = started;
   await expect
     .poll(() => server?.output, { timeout: 10_000 })
@@ -105,7 +105,7 @@ it.each(pages)(
   },
 );
 
-it("each command of the reference that a relay serves at /docs gets a status that its route documents, and none is malformed or not permitted", async () => {
+it("each command in the API reference at /docs, when run against the relay, is permitted, well-formed, and answered with a status documented for its route", async () => {
   const page = await fetch(`${relay}/docs`);
   const html = (await page.text()).replaceAll("acme", "globex");
   // A WebSocket needs a program.

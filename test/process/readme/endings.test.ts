@@ -23,7 +23,7 @@ const ENDINGS = [
 ] as const;
 
 it.each(ENDINGS)(
-  "%s, ended by %s, frees its port and leaves no process behind, all within 5 s",
+  "when %s is ended by %s, its port is free and none of its processes is left within 5 s",
   async (command, _, signal, isForGroup) => {
     const port = await freePort();
     const [npm = "", ...words] = command.split(" ");

@@ -54,14 +54,14 @@ it.for(RUNTIMES)(
   },
 );
 
-it("the SQL INSERT in docs/receive.md adds a row for a new task and none for a repeated one", () => {
+it("the SQL INSERT in docs/receive.md adds a row for a new task, and none when run again for the same task", () => {
   const database = new DatabaseSync(":memory:");
   database.exec(TABLE);
   const changes = [1, 2].map(() => database.prepare(INSERT).run().changes);
   expect(changes).toEqual([1, 0]);
 });
 
-it("a real callback has the headers of the conformance vectors, in which only the user agent and what HTTP itself needs are missing", async () => {
+it("apart from Host, Content-Length and User-Agent, a real callback has exactly the headers that the conformance vectors have", async () => {
   const post = await recorded();
   const file = readFileSync(join(ROOT, "conformance/v1.json"), "utf8");
   const [first] = Vectors.parse(JSON.parse(file)).vectors;

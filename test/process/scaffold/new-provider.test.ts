@@ -22,7 +22,7 @@ const MEANINGS = [
   "an unknown state",
 ];
 
-it("npm run check passes with what npm run providers:new --code writes, and only tests of missing reports, bodies, page parts and placeholders fail", () => {
+it("npm run check passes with the files of npm run providers:new --code; of the tests, only those fail that demand what the author still has to fill in", () => {
   using clone = new Checkout();
   clone.run(
     "npm run -s providers:new -- acme-video --code && npm run -s providers:new -- b --code --no-hooks",
@@ -52,7 +52,7 @@ it("npm run check passes with what npm run providers:new --code writes, and only
   expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS].toSorted());
 });
 
-it("npm run providers:new --code names the files that signed hooks need, and the compiler names them once the adapter states that its hooks are signed", () => {
+it("npm run providers:new --code names the files that signed hooks need, and the compiler names them too once the adapter says that its hooks are signed", () => {
   using clone = new Checkout();
   const adapter = "src/providers/acme-video/acme-video.ts";
   const written = clone.run("npm run -s providers:new -- acme-video --code");

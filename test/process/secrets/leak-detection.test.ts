@@ -39,7 +39,7 @@ it.each(Object.entries(LEAKS))(
   },
 );
 
-it("leaksIn, which searches texts for secrets, reports the text before a secret it finds, and not the secret", () => {
+it("leaksIn, which searches texts for secrets, reports the text before a secret that it finds, but not the secret itself", () => {
   const leaks = leaksIn(`the key is ${OPERATOR_KEY}`);
   expect(leaks).toEqual([expect.stringContaining("the key is ")]);
   expect(leaks.join()).not.toContain(OPERATOR_KEY);
@@ -59,7 +59,7 @@ it.each([
   },
 );
 
-it("stopping a test server throws if the server has printed a text in the form of a secret, or a secret of the test", async () => {
+it("stopping a test server throws an error if the server has printed a secret of the test, or any text in the form of a secret", async () => {
   const own = `own-${crypto.randomUUID()}`;
   plant(own);
   for (const [text, isLeak] of [
@@ -93,7 +93,7 @@ it.each([
   ["POST", "/v1/accounts/a/signing-secrets", "an account key", ACCOUNT_KEY],
   ["GET", "/healthz?x=/v1/signing-secrets", "a signing secret", WHSEC],
 ])(
-  "the HTTP client of the tests throws if the answer to %s %s contains %s",
+  "the HTTP client of the tests throws an error if the response to %s %s contains %s",
   async (method, path, _what, secret) => {
     await expect(ask(method, path, secret)).rejects.toThrow("a secret is in the answer");
     await expect(ask(method, path, "", secret)).rejects.toThrow("a secret is in the answer");
@@ -107,7 +107,7 @@ it.each([
   ["POST", "/v1/tasks", HOOK_URL],
   ["POST", "/v1/tasks", STATUS_URL],
 ])(
-  "the HTTP client of the tests accepts a secret in the answer to %s %s, which returns secrets on purpose",
+  "the HTTP client of the tests accepts a secret in the response to %s %s, a route that returns secrets on purpose",
   (method, path, secret) => {
     expect(() => refuseLeaksInAnswer(`${method} ${path}`, new Headers(), secret)).not.toThrow();
   },
@@ -135,7 +135,7 @@ function run(line: string) {
   }
 }
 
-it("a Vitest run fails when a passing test has printed a secret, although the output of passing tests is hidden", () => {
+it("a Vitest run fails when a passing test has printed a secret, although the run hides what passing tests print", () => {
   const { status, output } = run(`{"event":"a","key":"${OPERATOR_KEY}"}`);
   expect(output).toContain("a secret was printed");
   expect(output).toContain("1 passed");

@@ -79,17 +79,17 @@ describe.each([
   ["derived from RELAY_SECRET", withDerived],
   ["configured one by one", withConfigured],
 ])("a relay whose secrets are %s", (origin, exercised) => {
-  it(`a relay whose secrets are ${origin} returns them only from the routes that do so on purpose`, () => {
+  it(`a relay whose secrets are ${origin} returns its secrets from the routes that exist for this, and from no other`, () => {
     expect(leaksIn(secretsOf(exercised), exercised.answers)).toEqual([]);
   });
 
-  it(`a relay whose secrets are ${origin} writes none of them to its log`, () => {
+  it(`a relay whose secrets are ${origin} writes none of its secrets to its log`, () => {
     const log = { route: "the log", text: relay.output };
     const everywhere = secretsOf(exercised).map((secret) => ({ ...secret, givenBy: null }));
     expect(leaksIn(everywhere, [log])).toEqual([]);
   });
 
-  it(`a relay whose secrets are ${origin} sends none of them to callback receivers, SETTLEMENT_URL or OPERATOR_CALLBACK_URL`, () => {
+  it(`a relay whose secrets are ${origin} sends none of its secrets to callback receivers, SETTLEMENT_URL or OPERATOR_CALLBACK_URL`, () => {
     const sent = receiver.posts
       .filter(({ path }) => !path.startsWith("/v1/predictions"))
       .map(({ path, headers, body }) => ({
@@ -118,7 +118,7 @@ const answerOf = (answers: readonly Answer[], route: RegExp) => {
   return found;
 };
 
-it("the secrets that the leak tests search for are the ones that the relay uses", () => {
+it("the secrets for which the leak tests search are those that the relay uses", () => {
   const [secret = ""] = RELAY_SECRETS;
   const Secrets = z.object({ callbacks: z.array(z.string()), events: z.array(z.string()) });
   const { callbacks, events } = Secrets.parse(answerOf(withDerived.answers, FOR_OPERATORS).json);
@@ -134,7 +134,7 @@ it("the secrets that the leak tests search for are the ones that the relay uses"
   expect(answerOf(withConfigured.answers, /jwks/).text).toContain(JWK.x);
 });
 
-it("the search of the leak tests finds the secrets in answers that return them on purpose", () => {
+it("the search of the leak tests finds the secrets in responses that contain secrets on purpose", () => {
   const found = new Set(
     [withDerived, withConfigured].flatMap((one) =>
       secretsOf(one)
@@ -167,7 +167,7 @@ it.each([
   "operator.notice",
   "credits.refund",
 ])(
-  "the log in which the leak tests search for secrets contains the event %s, which could leak one",
+  "the log in which the leak tests search for secrets has a line with the event %s, in which a secret could be",
   (event) => {
     expect(relay.output).toContain(`"event":"${event}"`);
   },

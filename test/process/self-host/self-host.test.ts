@@ -20,7 +20,7 @@ const isInstalled = (command: string) => spawnSync(command, ["-h"]).error === un
 const noted = (command: string) =>
   isInstalled(command) ? "" : ` (skipped: ${command} is not installed)`;
 
-it("the environment file of docs/self-host.md can be read by its owner only, and the systemd unit always restarts the process", () => {
+it("the environment file of docs/self-host.md can be read only by its owner, and the systemd unit always restarts the process", () => {
   expect(statSync(installed.path("/etc/task-relay.env")).mode & 0o777).toBe(0o600);
   expect(installed.unit).toMatch(/^Restart=always$/m);
   expect(installed.environment["PUBLIC_URL"]).toBe("https://relay.example.com");
@@ -38,7 +38,7 @@ it.skipIf(!isInstalled("systemd-analyze"))(
   },
 );
 
-it("a self-hosted relay calls local hosts only as workerd.capnp permits, survives kill -9, and keeps tasks when files of erased ones are removed", async () => {
+it("a self-hosted relay calls local hosts only as workerd.capnp permits, survives kill -9, and keeps its tasks when the files of erased tasks are removed", async () => {
   installed.edit(
     "/etc/task-relay.env",
     "PUBLIC_URL",

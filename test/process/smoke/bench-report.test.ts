@@ -54,7 +54,7 @@ const MEASURED: PlaceResult = {
 const MACHINE = { startedAt: new Date(0), hardware: "2 cores", versions: "workerd 1", load: [0.5] };
 
 describe("the report of npm run bench", () => {
-  it("the report of npm run bench compares two relay processes with a minimal Worker of the same promises, and states limits and noise", () => {
+  it("npm run bench reports two runs of the relay relative to a minimal Worker that keeps the same promises, with the limits and the spread of the ratios", () => {
     expect(checkLines(checksOf([MEASURED])).split("\n")).toEqual([
       "- pass: delivered/s, 32 connections (tmpfs): 0.85 × (0.85 to 0.90) that of the floor with promises, must be at least 0.85; goal 0.90: not reached; the same relay again: 1.00 × (0.90 to 1.05)",
       "- CPU time per task, 32 connections (tmpfs): 1.23 × (1.10 to 1.25) that of the floor with promises; the same relay again: 1.00 × (1.00 to 1.00)",
@@ -64,7 +64,7 @@ describe("the report of npm run bench", () => {
     ]);
   });
 
-  it("the report of npm run bench has the tables, the comparisons with the limits, the machine and a link to the chart", () => {
+  it("npm run bench reports its tables, the comparisons with the limits, the machine and a link to the chart", () => {
     const text = page([MEASURED], MACHINE, "results.svg");
     const parts = [tablesOf(MEASURED), checkLines(checksOf([MEASURED])), "(results.svg)"];
     for (const part of [...parts, "2 cores", "workerd 1", "1970-01-01", "used 0.25 ms of CPU"]) {
@@ -74,7 +74,7 @@ describe("the report of npm run bench", () => {
 });
 
 describe("the README's line on a dead receiver", () => {
-  it("README.md has the sentence on a dead receiver that bench/OUTAGE.md has", () => {
+  it("the sentence about a dead receiver in README.md is the one in bench/OUTAGE.md", () => {
     const [readme = "", outage = ""] = ["README.md", "bench/OUTAGE.md"].map((file) =>
       readFileSync(join(ROOT, file), "utf8"),
     );
@@ -83,7 +83,7 @@ describe("the README's line on a dead receiver", () => {
   });
 });
 
-it("the page of npm run bench:outage has no latency of a server from which no callback has arrived", () => {
+it("npm run bench:outage reports no latency for a server from which no callback has arrived", () => {
   const plan = { tasks: 8, ratePerS: 60, waitMs: 20_000 };
   const relay = { accepted: 4, latenciesMs: [9, 10, 11, 50] };
   const bullmq = { accepted: 3, latenciesMs: [] };

@@ -3,7 +3,7 @@ import { completedEvent, LOCAL_VARS } from "../harness/client.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 
-it("the deployed bundle serves a task from registration to deletion on plain workerd with only its classes of objects bound", async () => {
+it("on plain workerd, with no bindings but its Durable Object classes, the deployed bundle serves a task from registration to deletion", async () => {
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({ vars: LOCAL_VARS });
   const { client } = relay;
@@ -36,7 +36,7 @@ it("the deployed bundle serves a task from registration to deletion on plain wor
   expect(await status("GET", `/v1/tasks/${id}`)).toBe(404);
 });
 
-it("released workerd lets zod generate code for the compiled schemas when a Worker starts", async () => {
+it("on the released workerd, zod may generate code for the compiled schemas while a Worker starts", async () => {
   await using relay = await Workerd.start({ vars: LOCAL_VARS, entry: "generated-code.ts" });
   expect((await relay.client.send("GET", "/healthz")).status).toBe(200);
 });

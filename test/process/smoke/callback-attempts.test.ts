@@ -55,7 +55,7 @@ it.concurrent("a receiver that answers 500 gets three callback attempts, each af
   }
 });
 
-it.concurrent("the attempts of a callback have the same body and webhook-id, increasing numbers, and end with the first success", async () => {
+it.concurrent("all attempts of a callback have the same body and webhook-id, their numbers increase, and the first success is the last attempt", async () => {
   const { id, callback, posts } = await outcomeOf("/same", down, up);
   expect(callback).toMatchObject({
     status: "delivered",
@@ -113,7 +113,7 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
     [{ outcome: "delivered", response_excerpt: "x".repeat(1024) }],
   ],
 ])(
-  "a callback is attempted until it is delivered, at most three times, with outcomes by the receiver's behaviour: the receiver %s",
+  "a callback is attempted at most three times, and no more once delivered, with the outcomes that follow from what the receiver does: it %s",
   async (what, behaviours, attempts) => {
     const { callback, posts } = await outcomeOf(`/${encodeURIComponent(what)}`, ...behaviours);
     expect(callback?.attempts).toMatchObject(attempts);
@@ -124,7 +124,7 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
   },
 );
 
-it.concurrent("a callback to a receiver that refuses the connection is attempted three times, each with the outcome unreachable", async () => {
+it.concurrent("when a receiver refuses the connection, a callback is attempted three times, each time with the outcome unreachable", async () => {
   const id = await relay.client.finish(await closedPort());
   expect((await relay.client.settled(id)).callback).toMatchObject({
     status: "failed",
@@ -132,7 +132,7 @@ it.concurrent("a callback to a receiver that refuses the connection is attempted
   });
 });
 
-it.concurrent("the relay reads a receiver's endless answer to a callback up to a limit, and then closes the connection", async () => {
+it.concurrent("when a receiver's response to a callback never ends, the relay reads it up to a limit and then closes the connection", async () => {
   const { callback, posts } = await outcomeOf("/endless", { kind: "endless_body", status: 200 });
   expect(callback).toMatchObject({
     status: "delivered",
@@ -142,7 +142,7 @@ it.concurrent("the relay reads a receiver's endless answer to a callback up to a
   expect(posts[0]?.bytesWritten).toBeLessThan(MANY_BYTES);
 });
 
-it("all callbacks have signatures that the standardwebhooks package accepts", async () => {
+it("the signatures of all callbacks are accepted by the package standardwebhooks", async () => {
   const verify = await relay.client.verifier();
   for (const post of receiver.posts) expect(verify(post)).toEqual(JSON.parse(post.body));
   const [post] = receiver.posts;
@@ -150,12 +150,12 @@ it("all callbacks have signatures that the standardwebhooks package accepts", as
   expect(() => verify({ ...post, body: post.body.replace("completed", "failed") })).toThrow();
 });
 
-it("each callback attempt was stored on disk before its request arrived at the receiver", () => {
+it("each callback attempt is stored on disk before its request arrives at the receiver", () => {
   expect(arrivals.length).toBeGreaterThanOrEqual(14);
   expect(arrivals.map(({ stored }) => stored)).toEqual(arrivals.map(({ sent }) => sent));
 });
 
-it("a receiver gets no further request after the last attempt of a callback", () => {
+it("after the last attempt of a callback, the receiver gets no further request", () => {
   expect(receiver.postsAt("/down")).toHaveLength(3);
   expect(receiver.postsAt("/same")).toHaveLength(2);
 });

@@ -103,7 +103,7 @@ it("the checks at the end of npm run chaos find no fault in a recording in which
 });
 
 it.each(PLANTED_FAULTS)(
-  "the checks at the end of npm run chaos notice $what, which was planted into a recording without faults",
+  "the checks at the end of npm run chaos notice $what, a fault that was planted into a faultless recording",
   ({ fault, plant }) => {
     const changed = plant(RECORDING);
     expect(changed === null ? null : faultsIn(changed)).toContainEqual(
@@ -125,7 +125,7 @@ async function askOnce(...answers: readonly (readonly [status: number, headers?:
 
 const LATER = [503, { "Retry-After": "2" }] as const;
 
-it("the callers of npm run chaos repeat a request after 503 with Retry-After, and accept the answer to a repeated request then", async () => {
+it("the callers of npm run chaos send a request again after 503 with Retry-After, and then also accept the status of a repeated request", async () => {
   expect(await askOnce(LATER, [201])).toMatchObject({ status: 201, isRepeat: true });
   expect(await askOnce(LATER, [200])).toMatchObject({ status: 200, isRepeat: true });
 });
@@ -136,7 +136,7 @@ it.each([
   ["404, after 503 with Retry-After", [LATER, [404]]],
   ["the answer to a repeated request at the first time", [[200]]],
 ] as const)(
-  "the callers of npm run chaos report a fault when a request is answered with %s",
+  "the callers of npm run chaos report a fault when the responses to a request are: %s",
   async (_, answers) => {
     await expect(askOnce(...answers)).rejects.toThrow(Fault);
   },

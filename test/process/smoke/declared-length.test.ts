@@ -24,14 +24,14 @@ async function answer(framing: string, body: string, isEnded: boolean): Promise<
   return (await socket.toArray()).join("");
 }
 
-it("the body of a request ends at its Content-Length, whatever the sender writes after it", async () => {
+it("the body of a request ends at its Content-Length, whatever the sender writes after that", async () => {
   expect(await answerTo("8", '{"id":1}')).toContain('"code":"invalid_request"');
   expect(await answerTo("8", '{"id":1}garbage')).toContain('"code":"invalid_request"');
   expect(await answerTo("8", '{"id": 1}garbage')).toContain('"code":"invalid_json"');
 });
 
 it.each(["-1", "many", "8, 9"])(
-  "the server refuses a request with the Content-Length %j before the relay sees it",
+  "a request with the Content-Length %j is refused by the server before the relay sees it",
   async (contentLength) => {
     const refusal = await answerTo(contentLength, '{"id":1}');
     expect(refusal).toMatch(/^HTTP\/1\.1 400 /);
@@ -43,7 +43,7 @@ it.each([
   ["Content-Length: 80", '{"id":1}'],
   ["Transfer-Encoding: chunked", '8\r\n{"id":1}\r\n'],
 ])(
-  "a body with %s whose sender stops before its end is refused as incomplete, although what came is JSON",
+  "a body with %s whose sender stops before its end is refused as incomplete, although the part that arrived is valid JSON",
   async (framing, body) => {
     expect(await answer(framing, body, true)).toContain("The body ended before it was complete.");
   },

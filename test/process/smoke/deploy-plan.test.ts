@@ -59,7 +59,7 @@ const ACCOUNTS = [
   { id: "b2", name: "Two" },
 ];
 
-it("npm run deploy:first uses the login's only account; of several accounts it uses that in CLOUDFLARE_ACCOUNT_ID, or else lists them and stops", () => {
+it("npm run deploy:first uses the login's only account; of several accounts it uses the one in CLOUDFLARE_ACCOUNT_ID, or else lists them and stops", () => {
   const login = { loggedIn: true, accounts: ACCOUNTS };
   expect(requireAccount({ ...login, accounts: ACCOUNTS.slice(0, 1) }, null)).toBe("One (a1)");
   expect(requireAccount(login, "b2")).toBe("b2");
@@ -68,7 +68,7 @@ it("npm run deploy:first uses the login's only account; of several accounts it u
   );
 });
 
-it("npm run deploy:first sends those secrets of the file that the Worker lacks, and never replaces one", () => {
+it("npm run deploy:first sends those secrets of the file of secrets that the Worker lacks, and never replaces one", () => {
   const secrets = secretsOf(`${FILE}ARK_API_KEY="ark"\n`, production);
   const deployed = new Set(["RELAY_SECRET", "OPERATOR_KEYS"]);
   expect(secretsToSend(secrets, deployed)).toEqual({ ARK_API_KEY: "ark" });
@@ -81,7 +81,7 @@ it.each([
   ["PUBLIC_URL", null, "https://public.example.com", "https://public.example.com"],
   ["wrangler's output", null, undefined, "https://task-relay.me.workers.dev"],
 ])(
-  "npm run deploy:first learns the relay's address from --url, or else PUBLIC_URL, or else wrangler's output: here from %s",
+  "npm run deploy:first takes the relay's address from --url, or else PUBLIC_URL, or else wrangler's output: here from %s",
   (_, given, PUBLIC_URL, expected) => {
     const url = given === null ? null : new URL(given);
     const settings = { ...SETTINGS, vars: { PUBLIC_URL } };
@@ -159,7 +159,7 @@ it.each([
   },
 );
 
-it("npm run deploy:first names the log of wrangler when it knows no cure for an error", () => {
+it("npm run deploy:first prints where wrangler's log is when it knows no cure for an error of wrangler", () => {
   const notes = [{ type: "wrangler-session", log_file_path: "/tmp/wrangler.log" }];
   const stderr = "✘ [ERROR] Something new [code: 1]\n";
   const run = { isSuccess: false, stdout: "", stderr, notes };
@@ -204,7 +204,7 @@ async function health(answer: { status: number; id?: string; body: string } | nu
   return await waitForHealth(new Relay(server.origin, "key"), "v2", WAIT);
 }
 
-it("npm run deploy:first reports a relay as healthy when the deployed version shows its configuration to the operator", async () => {
+it("npm run deploy:first reports a relay as healthy when the deployed version shows the operator its configuration", async () => {
   const state = { kind: "healthy", allowsLocalCallbacks: false, isPaused: true };
   expect(await health(healthOf(HEALTHY))).toEqual(state);
 });
@@ -235,7 +235,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-it("npm run deploy:first opens a tunnel with cloudflared and ends it, and continues without one when cloudflared is missing or silent", async () => {
+it("npm run deploy:first opens a tunnel with cloudflared and closes it at the end, and goes on without one when cloudflared is missing or silent", async () => {
   const directory = mkdtempSync(join(tmpdir(), "task-relay-tunnel-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const cloudflared = join(directory, "cloudflared");

@@ -93,7 +93,7 @@ async function examined(health: Fake, hook: Fake): Promise<readonly string[]> {
 const healthy: Fake = { status: 200, headers: JSON_OF_RELAY, body: '{"status":"ok"}' };
 
 it.each(REFUSALS)(
-  "npm run doctor reports a problem and its cure when its request to the hook route is answered by %s",
+  "npm run doctor reports a problem with its cure when its request to the hook route is answered by %s",
   async (_, fake, expected) => {
     const lines = await examined(healthy, fake);
     const line = lines.find((each) => each.includes("hooks: "));
@@ -103,7 +103,7 @@ it.each(REFUSALS)(
 );
 
 it.each(REFUSALS.slice(0, -1))(
-  "npm run doctor stops with one line of cause and cure when all its requests are answered by %s",
+  "npm run doctor stops with one line that has cause and cure when all its requests are answered by %s",
   async (_, fake) => {
     const oneLine = /^http:\S+ answered \d{3} by .+\. Cure: .+$/;
     await expect(examined(fake, fake)).rejects.toThrow(oneLine);
@@ -151,7 +151,7 @@ function findings(
 
 const OWN = "https://relay.example.com";
 
-it("npm run doctor names no command of wrangler to a relay in plain workerd, whose /healthz has no version, and says what to deploy means there", () => {
+it("for a relay on plain workerd, which shows no version at /healthz, npm run doctor proposes no wrangler commands, and says what deploying means there", () => {
   const plain = findings(OWN, {}, { version: null });
   expect(plain).toMatch(/^ok +host: plain workerd; to deploy means .+\/etc\/task-relay\.env/m);
   expect(plain).not.toMatch(/wrangler|npm run setup/);
@@ -188,7 +188,7 @@ it.each([
   ["with PAUSED", OWN, { PAUSED: true }, "PAUSED stops all callbacks"],
   ["at an http:// address", HTTP, { PUBLIC_URL: HTTP }, "unencrypted"],
 ])(
-  "npm run doctor reports a problem and its cure for a public relay %s",
+  "npm run doctor reports a problem with its cure for a public relay %s",
   (_, url, settings, expected) => {
     expect(findings(url, settings)).toMatch(new RegExp(`PROBLEM .*${expected}.*Cure: `));
   },
@@ -200,7 +200,7 @@ it("npm run doctor does not report a preview for being paused or for having no d
   expect(lines).not.toContain("PROBLEM");
 });
 
-it("npm run doctor reports providers that refuse the relay's API key, accounts at providers that have no money left, and providers that send no hooks although hooks are expected", () => {
+it("npm run doctor reports providers that refuse the relay's API key, provider accounts without money, and providers whose expected hooks do not come", () => {
   const connections = {
     ark: { key: "refused" },
     fal: { key: "set", hooks: "missing", funds_refused_at: 7 },
@@ -233,7 +233,7 @@ function offerLines(...OFFERS: readonly object[]): readonly string[] {
   return lines.split("\n").filter((line) => line.includes("offers: "));
 }
 
-it("npm run doctor warns of each offer with a price but no limits, or at a connection without an API key, without calling it a problem", () => {
+it("npm run doctor warns of each offer with a price that has no limits or a connection without an API key, but does not call this a problem", () => {
   const offers = [
     OFFER,
     { ...OFFER, limits: {} },
@@ -254,7 +254,7 @@ it("npm run doctor warns of each offer with a price but no limits, or at a conne
   ]);
 });
 
-it("npm run doctor counts the offers, without a warning, when they are limited, for customers' own keys, at the sandbox, or free without limits", () => {
+it("npm run doctor counts, without a warning, offers that have limits, are for customers' own keys, lead to the sandbox, or are free and unlimited", () => {
   const free = { ...OFFER, limits: {}, price: null };
   const own = { ...OFFER, connection: "fal", key: "customer", limits: {} };
   expect(offerLines(OFFER, free, own, { ...OFFER, connection: "sandbox" })).toEqual([
@@ -293,7 +293,7 @@ it.each([
     { ...KEPT, OUTPUTS: false },
     /^ok +outputs: not kept, links are the upstream's unless they need its key/m,
   ],
-])("npm run doctor reports %s for outputs %s", (_, _place, settings, expected) => {
+])("npm run doctor reports %s for task outputs %s", (_, _place, settings, expected) => {
   expect(findings(OWN, settings)).toMatch(expected);
 });
 
@@ -313,7 +313,7 @@ it.each<readonly [string, UploadRule, string]>([
     "not checked  outputs: wrangler cannot read",
   ],
 ])(
-  "npm run doctor reports about the rule that makes a bucket abort unfinished uploads: %s",
+  "npm run doctor reports, about the rule that makes a bucket abort unfinished uploads: %s",
   (_, rule, expected) => {
     expect(lineOf(uploadRuleFinding("kept-here", rule))).toContain(expected);
   },
@@ -334,7 +334,7 @@ it.each([
   },
 );
 
-it("npm run doctor compares its clock with the time in a callback when the relay's answer has no Date header", () => {
+it("when the relay's response has no Date header, npm run doctor compares the clock of this machine with the time in a callback", () => {
   const callback = { sentAtS: NOW / 1000 + 90, arrivedAt: NOW };
   expect(lineOf(clockFinding(anAnswer({}), callback))).toContain("90 s ahead of");
   expect(clockFinding(anAnswer({}), null).kind).toBe("unchecked");
@@ -354,7 +354,7 @@ it("npm run doctor reports no problem with an index that is up to date", () => {
   expect(indexLines({}, "task_relay_index_bytes 5999999999\n")).not.toContain("PROBLEM");
 });
 
-it("npm run doctor says whether nothing was written to the index in the last day, or nothing was counted yet", () => {
+it("npm run doctor says when nothing was written to the index in the last day, and when the index was not counted yet", () => {
   const empty = { lag_ms: { p95: null } };
   expect(indexLines(empty)).toContain("index: on; nothing was written in the last day");
   expect(indexLines(empty, "", null)).toContain("index: on; not counted yet");
@@ -379,7 +379,7 @@ it.each([
   expect(indexLines(index, metrics)).toMatch(new RegExp(`PROBLEM .*${expected}`));
 });
 
-it("npm run doctor reports a problem with the index when its database does not answer", () => {
+it("npm run doctor reports a problem with the index when the index database does not answer", () => {
   const answer = { ...anAnswer({ code: "unavailable" }), status: 503 };
   const [finding] = indexFindings(answer, answer);
   expect(finding && lineOf(finding)).toContain("PROBLEM      index: the relay answered 503");

@@ -42,7 +42,7 @@ const withoutTag = ({
   isTagged: etag !== undefined,
 });
 
-it("the folder public has exactly the API reference, the description of the API, the page of errors and the files that pages load", () => {
+it("the folder public contains the API reference, the API description, the page of errors and the files that these pages load, and nothing else", () => {
   expect(FILES.toSorted()).toEqual([
     "/assets/console.css",
     "/assets/console.js",
@@ -68,7 +68,7 @@ it.each(PATHS.flatMap((path) => ["GET", "HEAD", "POST"].map((method) => [method,
 );
 
 it.each(PATHS)(
-  "plain workerd and wrangler dev answer %s with 304 to a browser that has the current version, strongly or weakly tagged",
+  "plain workerd and wrangler dev answer %s with 304 to a browser whose If-None-Match has the current ETag, strong or weak",
   async (path) => {
     for (const relay of RELAYS) {
       const { headers } = await ask(relay, path);
@@ -97,7 +97,7 @@ it.each([
   "/docs/nothing",
   "/.git/config",
 ])(
-  "the relay itself answers 404 for %s, which is no file, on plain workerd and on wrangler dev",
+  "%s is no file, so the relay itself answers 404 for it, on plain workerd and on wrangler dev",
   async (path) => {
     for (const relay of RELAYS) {
       const { status, headers } = await ask(relay, path);
@@ -106,7 +106,7 @@ it.each([
   },
 );
 
-it("plain workerd compresses a file for a browser that accepts gzip, under a weak tag", async () => {
+it("plain workerd compresses a file for a browser that accepts gzip, and sends it with a weak ETag", async () => {
   const { headers, status, text } = await ask(workerd, "/docs", {
     headers: { "Accept-Encoding": "br, gzip" },
   });

@@ -29,12 +29,12 @@ const PAGES: Product = {
   make: async () => ({ "public/title": read("title"), "public/deep/a": read("pages/a.md") }),
 };
 
-it("npm run generate writes a group of generated files, such as the pages of the API, into new folders, and prints the group's name", async () => {
+it("npm run generate writes a group of generated files, such as the pages of the API, into folders that it creates, and prints the group's name", async () => {
   expect(await makeProducts([PAGES], root)).toBe("generated pages");
   expect([read("public/title"), read("public/deep/a")]).toEqual(["Pages", "A"]);
 });
 
-it("npm run generate makes no files when every generated file is there and no source has changed since", async () => {
+it("npm run generate makes nothing when every generated file is there and no source has changed since", async () => {
   await makeProducts([PAGES], root);
   expect(await makeProducts([PAGES], root)).toBe("");
 });
@@ -54,14 +54,14 @@ it.each([
   },
 );
 
-it("npm run generate deletes a file that it made earlier and that does not belong to its group any more", async () => {
+it("npm run generate deletes a file that an earlier run has made and that no longer belongs to its group", async () => {
   await makeProducts([PAGES], root);
   writeFileSync(at("title"), "Other pages");
   await makeProducts([{ ...PAGES, make: async () => ({ "public/title": "T" }) }], root);
   expect([read("public/title"), existsSync(at("public/deep/a"))]).toEqual(["T", false]);
 });
 
-it("npm run generate leaves generated files as they are, and says why, when a package that makes them is not installed", async () => {
+it("when a package that generated files need is not installed, npm run generate leaves these files as they are and says why", async () => {
   await makeProducts([PAGES], root);
   writeFileSync(at("title"), "Other pages");
   rmSync(at("node_modules/tool"), { recursive: true });
@@ -71,7 +71,7 @@ it("npm run generate leaves generated files as they are, and says why, when a pa
   expect(read("public/title")).toBe("Pages");
 });
 
-it("npm run generate makes generated files at its next run when making them has failed", async () => {
+it("when generating a group of files has failed, the next npm run generate tries again", async () => {
   const failing = { ...PAGES, make: async () => Promise.reject(new Error("no page")) };
   await expect(makeProducts([failing], root)).rejects.toThrow("no page");
   expect(await makeProducts([PAGES], root)).toBe("generated pages");

@@ -10,7 +10,7 @@ import { Workerd } from "../harness/workerd.ts";
 const GUESSES = 200;
 const Name = z.object({ name: z.string() });
 
-it("200 guessed API keys create 16 Durable Objects without tables, one per first hex digit of the keys' hashes; 200 more create none", async () => {
+it("200 guessed API keys create only 16 Durable Objects, one per first hex digit of a key's hash, and no tables in them; 200 more create no further ones", async () => {
   await using relay = await Workerd.start({ vars: SECRETS });
   const { client } = relay;
   const files = () => objectFiles(join(relay.storage, "accounts"));

@@ -13,7 +13,7 @@ it.each([
   "scripts/providers-check.ts",
   "scripts/providers-new.ts",
   "client/src/listen/main.ts",
-])("the command %s with --help prints how it is used, does nothing else and succeeds", (script) => {
+])("the command %s with --help prints its usage, does nothing else, and succeeds", (script) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, "--help"], {
     cwd: ROOT,
     encoding: "utf8",

@@ -95,7 +95,7 @@ function parseFamily(block: string): readonly [string, readonly string[]] {
   return [name, samples];
 }
 
-it("a strict OpenMetrics parser accepts the metrics in the OpenMetrics format, and finds samples of every metric", () => {
+it("a strict OpenMetrics parser accepts the relay's metrics in the OpenMetrics format, and finds a value of every metric", () => {
   const samples = parseOpenMetrics(metricsText(FAMILIES, "openmetrics"));
   expect(samples.size).toBe(FAMILIES.length);
   expect([...samples].filter(([, lines]) => lines.length === 0)).toEqual([]);

@@ -13,7 +13,7 @@ const DUE = "00000000-0000-4000-8000-000000000002";
 const WITHIN_MS = 30_000;
 const Stored = z.looseObject({ id: z.string(), v: z.int() });
 
-it("requests about a task stored by a newer release get 503 and change nothing; the task continues once the relay knows the schema", async () => {
+it("requests about a task that a newer release has stored get 503 and change nothing; the task goes on once the relay knows that release's schema", async () => {
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({
     vars: { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,2,2" },

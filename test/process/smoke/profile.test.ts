@@ -45,7 +45,7 @@ function node(
   return { id, callFrame: { functionName, url, lineNumber }, children };
 }
 
-it("npm run bench:profile counts a sample for the innermost function on its stack that a rule names, so that a package's work counts for the caller", () => {
+it("npm run bench:profile counts a package's CPU time for the innermost function of the relay that called it and that one of its rules names", () => {
   const times = [...timesOf(sharesOf(PROFILE, SCRIPT))].filter(([, us]) => us > 0);
   expect(times).toEqual([
     ["validate: read and check the body and the URLs", 4 + 8 + 256],
@@ -57,7 +57,7 @@ it("npm run bench:profile counts a sample for the innermost function on its stac
 });
 
 it.each(RULES.map(({ path, functions }) => ({ path, functions: functions ?? [] })))(
-  "each function that a rule of npm run bench:profile names exists in the file of the rule: $path",
+  "every function named by a rule of npm run bench:profile exists in the file that the rule names: $path",
   ({ path, functions }) => {
     expect(existsSync(join(ROOT, path))).toBe(true);
     if (functions.length === 0) return;

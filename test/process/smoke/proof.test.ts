@@ -12,7 +12,7 @@ it.each([
   [1, 60_000, 0.1, 1],
   [60, 3_600_000, 6, 6],
 ])(
-  "npm run proof for %i minutes reads the corpora, and runs the simulation, the planted bugs, the fuzz tests and the chaos test, each with its own seed",
+  "npm run proof for %i minutes checks the corpora, and runs simulation, planted bugs, fuzz tests and chaos test, each of these four with a seed of its own",
   (minutes, lives, scale, chaos) => {
     expect(partsOf(minutes, seeds(7)).map(({ command }) => command)).toEqual([
       "npx vitest run --project core test/providers/corpus",
@@ -24,7 +24,7 @@ it.each([
   },
 );
 
-it("npm run proof draws other seeds at every run, and in addition to the corpora runs only npm scripts that exist", () => {
+it("npm run proof uses new seeds at every run, and every npm script that it starts exists in package.json", () => {
   const [first, second] = [partsOf(10).slice(1), partsOf(10).slice(1)];
   expect(first.filter((part, i) => part.command === second[i]?.command)).toEqual([]);
   const { scripts }: { scripts: object } = JSON.parse(
@@ -63,7 +63,7 @@ it.each([
     "BROKEN  simulation: npm run sim -- --seed 99 --lives 1 (output: a.log)",
   ],
 ])(
-  "npm run proof prints one line for a part %s, with the command that runs this part again",
+  "for a part %s, npm run proof prints one line with the command that runs the part again",
   (_, outcome, line) => {
     expect(reportOf(outcome)).toBe(line);
   },

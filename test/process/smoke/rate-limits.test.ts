@@ -21,7 +21,7 @@ it.each([
   ["LIMIT_LISTS", "GET", "/v1/tasks", 60],
   ["LIMIT_REFUSALS", "POST", `/hooks/ark/${randomUUID()}/x`, 60],
 ])(
-  "under wrangler dev, the rate limit %s of the shipped wrangler.toml answers %s %s with 429 after %i requests in a minute",
+  "under wrangler dev, the rate limit %s of the shipped wrangler.toml makes %s %s answer 429 after %i requests in a minute",
   async (_, method, path, limit) => {
     const headers = await anAccount();
     const body = method === "POST" ? {} : undefined;

@@ -182,7 +182,7 @@ const CONFIGURED: Readonly<Record<string, readonly (readonly [string, object])[]
 };
 
 it.each(Object.entries(CONFIGURED))(
-  "npm run setup writes its options into wrangler.toml so that wrangler reads the chosen settings, when run with %s",
+  "run with %s, npm run setup writes the options into wrangler.toml in such a way that wrangler reads the chosen settings",
   (_, steps) => {
     for (const [args, expected] of steps) {
       setup(...args.split(" ").filter((arg) => arg !== ""));
@@ -192,7 +192,7 @@ it.each(Object.entries(CONFIGURED))(
   },
 );
 
-it("npm run setup --env preview creates secrets for the preview once, in a file that only its owner can read, but no .secrets, and keeps wrangler.toml", () => {
+it("npm run setup --env preview creates the preview's secrets once, in a file that only its owner can read, writes no .secrets, and leaves wrangler.toml as it is", () => {
   const before = toml();
   const { status, output } = runSetup("--env", "preview");
   expect([status, output]).toEqual([0, ".secrets.preview written\n"]);
@@ -204,7 +204,7 @@ it("npm run setup --env preview creates secrets for the preview once, in a file 
   expect([toml(), secretFiles([".secrets.preview"])]).toEqual([before, [file]]);
 });
 
-it("npm run setup changes only production, unless --env preview: the preview keeps its database, its pause and its workers.dev address", () => {
+it("npm run setup without --env preview changes only production: the preview keeps its database, its pause and its workers.dev address", () => {
   const options = ["--domain", "relay.example.com", "--jurisdiction", "eu", "--location", "weur"];
   setup(...options, "--queue", "--outputs");
   setup("--index", "off");
@@ -230,7 +230,7 @@ it("npm run setup --help lists the options and changes nothing", () => {
   expect(toml()).toBe(before);
 });
 
-it("npm run setup without options changes no line of wrangler.toml and generates secrets once, in files that only their owner can read", () => {
+it("npm run setup without options leaves every line of wrangler.toml as it is, and creates the secrets once, in files that only their owner can read", () => {
   const before = toml();
   const first = runSetup();
   expect(first.status).toBe(0);
@@ -245,7 +245,7 @@ it("npm run setup without options changes no line of wrangler.toml and generates
   expect(toml()).toBe(before);
 });
 
-it("npm run setup --index off switches off every index database in wrangler.toml, also one that an operator has added", () => {
+it("npm run setup --index off switches off every index database in wrangler.toml, including one that an operator has added", () => {
   const shard = '[[d1_databases]]\nbinding = "INDEX_DB_1"\ndatabase_name = "more"\n';
   writeFileSync(tomlPath(), `${toml()}\n${shard}`);
   setup("--index", "off");
@@ -278,7 +278,7 @@ it("npm run setup keeps every comment of wrangler.toml, and changes nothing when
   expect(toml()).toBe(once);
 });
 
-it("npm run setup keeps what an operator has added to wrangler.toml, also a comment after a value that it changes", () => {
+it("npm run setup keeps what an operator has added to wrangler.toml, including a comment after a value that it changes", () => {
   const own = toml().replace('PUBLIC_URL = ""', 'PAUSED = true\nPUBLIC_URL = "https://a.b" # mine');
   writeFileSync(tomlPath(), own);
   setup("--domain", "relay.example.com", "--location", "weur");
@@ -310,7 +310,7 @@ it.each([
   expect(() => edit(toml(), optionsOf(args))).toThrow(named);
 });
 
-it("npm run setup --outputs keeps outputs on this machine before any deployment, and says that a deployment needs an address for their links", () => {
+it("before any deployment, npm run setup --outputs makes the relay on this machine keep outputs, and says that a deployment needs an address for their links", () => {
   const changed = edit(toml(), optionsOf(["--outputs"]));
   expect(changed).toMatch(/^\[\[r2_buckets\]\]\nbinding = "OUTPUTS"\n/m);
   const needed = expect.stringMatching(/^Outputs are kept, on this machine at once.+ an address/);
@@ -319,7 +319,7 @@ it("npm run setup --outputs keeps outputs on this machine before any deployment,
   for (const text of [toml(), addressed]) expect(warnings(text)).not.toContainEqual(needed);
 });
 
-it("npm run setup says in one line what is wrong with an option, and changes nothing", () => {
+it("npm run setup with a wrong option says in one line what is wrong with it, and changes nothing", () => {
   const before = toml();
   const { status, output } = runSetup("--location", "moon");
   expect(status).toBe(1);
@@ -341,14 +341,14 @@ const SHIPPED = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
 /** Returns the shipped `wrangler.toml` as `npm run setup` edits it with these options. */
 const shippedWith = (...args: readonly string[]) => edit(SHIPPED, optionsOf(args));
 
-it("npm run setup warns that the relay has no domain of its own until --domain sets one", () => {
+it("npm run setup warns that the relay has no domain of its own, until --domain sets one", () => {
   expect(warnings(SHIPPED).join()).toContain("No domain is set");
   const atWorkersDev = SHIPPED.replace('PUBLIC_URL = ""', 'PUBLIC_URL = "https://a.b.workers.dev"');
   expect(warnings(atWorkersDev).join()).toContain("No domain is set");
   expect(warnings(shippedWith("--domain", "relay.example.com"))).toEqual([]);
 });
 
-it("npm run setup still warns that the relay has no domain when only the preview has a PUBLIC_URL", () => {
+it("npm run setup warns that the relay has no domain even if the preview has a PUBLIC_URL", () => {
   const edited = SHIPPED.replace("[env.preview.vars]", '$&\nPUBLIC_URL = "https://p.example.com"');
   expect(warnings(edited).join()).toContain("No domain is set");
 });
@@ -357,7 +357,7 @@ it.each([
   ["--jurisdiction eu", "JURISDICTION places only objects", "--jurisdiction eu,"],
   ["--location weur", "LOCATION_HINT places only objects", "--location weur,"],
 ])(
-  "npm run setup %s warns that the option does not place the index database, unless wrangler.toml has its id or the index is off",
+  "npm run setup %s warns that this option does not apply to the index database, unless wrangler.toml has its id or the index is off",
   (args, said, option) => {
     const given = ["--domain", "relay.example.com", ...args.split(" ")];
     const edited = shippedWith(...given);
@@ -369,7 +369,7 @@ it.each([
   },
 );
 
-it("npm run setup asks at a terminal for every option but --env, and an empty answer keeps what is configured", async () => {
+it("npm run setup asks at a terminal for every option except --env, and an empty reply leaves the setting as it is", async () => {
   const asked: string[] = [];
   const answers = ["relay.example.com", "eu", "weur", "y", "yes", "n", "y", "outputs.example.net"];
   const options = await askOptions(async (question) => {
@@ -399,7 +399,7 @@ async function keptAnswers(text: string): Promise<readonly string[]> {
   return kept;
 }
 
-it("npm run setup says in each question what an empty answer keeps", async () => {
+it("each question of npm run setup says which value an empty reply keeps", async () => {
   expect(await keptAnswers(SHIPPED)).toEqual([
     "none",
     "none",
@@ -419,7 +419,7 @@ it("npm run setup says in each question what an empty answer keeps", async () =>
   expect(await keptAnswers(small)).toEqual(["none", "none", "none", "no", "no", "no"]);
 });
 
-it("npm run setup repeats a question after an invalid answer, asks about no queue when the index is off, and for no domain of outputs when they are not kept", async () => {
+it("npm run setup asks again after an invalid reply, and leaves out the queue when the index is off and the outputs' domain when outputs are not kept", async () => {
   const places = ["relay", "relay.example.com", "mars", "eu", "moon", ""];
   const answers = [...places, "perhaps", "n", "no", "n", "outputs.example.net"];
   expect(await askOptions(async () => answers.shift() ?? "", {})).toEqual({

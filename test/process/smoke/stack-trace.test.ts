@@ -40,14 +40,14 @@ it.each([
   ["cancelTask", "POST", `/v1/tasks/${ID}/cancel`],
   ["redeliverTask", "POST", `/v1/tasks/${ID}/redeliver`],
 ])(
-  "an error thrown after an await in %s has this name in the stack that the minified build logs",
+  "for an error thrown after an await in the function %s, the stack that the minified build logs contains this name",
   async (name, method, path) => {
     const failure = await failureOf(() => relay.client.ask(method, path));
     expect(failure?.stack).toMatch(new RegExp(String.raw`\bat async ${name} `));
   },
 );
 
-it("an error thrown after an await in the handler of a form has the handler's name in the stack that the minified build logs", async () => {
+it("for an error thrown after an await in the handler of a console form, the stack that the minified build logs contains the handler's name", async () => {
   const { url } = relay;
   const send = (path: string, fields: Record<string, string>, cookie = "") =>
     fetch(url + path, {

@@ -49,7 +49,7 @@ it.each([
   ["with --port 0", "--port 0", ""],
   ["when .dev.vars sets it", "", 'RELAY_SECRET="x"\nPUBLIC_URL="https://a.example"\n'],
 ])(
-  "npm start does not set PUBLIC_URL %s, and tells wrangler to use port 8787 unless --port is given",
+  "npm start does not set PUBLIC_URL %s, and makes wrangler use port 8787 unless --port is given",
   (_, given, devVars) => {
     const listen = given.includes("--port") ? "" : " --port 8787";
     const { args } = startArguments(words(given), { toml: "", devVars });

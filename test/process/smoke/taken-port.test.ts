@@ -8,7 +8,7 @@ const occupant = await forThisFile(new LoopbackServer(() => {}).listen());
 const { port } = new URL(occupant.origin);
 
 it.each(["start", "demo", "receive"])(
-  "scripts/%s.ts on a port that is taken ends with one line, which names the port, and exit code 1",
+  "scripts/%s.ts, started with a port that is already in use, prints one line that names the port and ends with exit code 1",
   (script) => {
     const args = [`scripts/${script}.ts`, "--port", port];
     const { status, stdout, stderr } = spawnSync("node", args, { cwd: ROOT, encoding: "utf8" });

@@ -61,7 +61,7 @@ describe("a relay in production", async () => {
   const settledId = await settledTask(client);
 
   it.each(FORBIDDEN)(
-    "a relay in production refuses the callback_url %j on every route that takes one, and does not call it",
+    "a relay in production refuses the callback_url %j on every route that takes a callback_url, and does not call it",
     async (url) => {
       await expectRefused(client, settledId, canary.aimed(url));
     },
@@ -88,7 +88,7 @@ describe("a connection in CONNECTIONS", () => {
   const urls = [...FORBIDDEN, ...LIKE_FAL].filter((url) => url.trim() !== "");
 
   it.each(["base_url", "jwks_url"])(
-    "a connection to a provider, set in the variable CONNECTIONS, is refused when its %s does not lead to a host of its provider",
+    "CONNECTIONS is refused when the %s of a connection to a provider does not lead to a host of that provider",
     async (field) => {
       const entries = urls.map((url, nth) => {
         const key = "process-test-fal-key";
@@ -111,7 +111,7 @@ describe("a connection in CONNECTIONS", () => {
 describe("a relay for development", () => {
   const { client } = development;
 
-  it("a relay for development refuses a callback_url of a private network, of 0.0.0.0 and of loopback in disguise, such as [::ffff:127.0.0.1]", async () => {
+  it("a relay for development refuses a callback_url in a private network, at 0.0.0.0, or at a disguised loopback address such as [::ffff:127.0.0.1]", async () => {
     const settledId = await settledTask(client);
     for (const url of [...UNSPECIFIED, ...PRIVATE]) {
       await expectRefused(client, settledId, canary.aimed(url));
@@ -119,7 +119,7 @@ describe("a relay for development", () => {
   });
 
   it.each(["127.0.0.1", "2130706433", "0x7f.1", "１２７。０。０。１", "localhost", "LOCALHOST"])(
-    "the server that detects forbidden requests counts a test callback of a relay for development to the loopback host %s",
+    "when a relay for development sends a test callback to the loopback host %s, the tests' server for forbidden requests counts it",
     async (host) => {
       for (const port of canary.ports) {
         canary.hits.length = 0;

@@ -45,7 +45,7 @@ function leadingAway(status: number): Behaviour {
 }
 
 it.each([300, 301, 302, 303, 304, 305, 307, 308])(
-  "the relay does not follow a redirect with the status %i with which a receiver answers a callback",
+  "when a receiver answers a callback with a redirect of the status %i, the relay does not follow it",
   async (status) => {
     const callback_url = receiver.at(`/test/${status}`, leadingAway(status));
     const { json } = await client.ask("POST", "/v1/callbacks/test", { callback_url });
@@ -62,7 +62,7 @@ it.each([300, 301, 302, 303, 304, 305, 307, 308])(
   },
 );
 
-it("the relay does not follow URLs in the headers or the HTML of a receiver's answer with the status 200 to a callback", async () => {
+it("when a receiver answers a callback with 200, the relay follows no URLs in the headers or the HTML of this response", async () => {
   const id = await client.finish(receiver.at("/well", leadingAway(200)));
   expect((await client.settled(id)).callback).toMatchObject({ status: "delivered" });
   expect(canary.hits).toEqual([]);
@@ -81,7 +81,7 @@ async function hook(url: string, body: string, headers = {}): Promise<number> {
   return response.status;
 }
 
-it("the output URLs in a provider's hook are passed on in the callback, and the relay does not fetch them", async () => {
+it("the relay passes the output URLs in a provider's hook on in the callback, and does not fetch them", async () => {
   const callback_url = receiver.at("/result", ACCEPTS);
   const { id, hook_url } = await client.register({ provider: "plain", callback_url });
   const job = { provider: "plain", id: "job-plain" };
@@ -92,7 +92,7 @@ it("the output URLs in a provider's hook are passed on in the callback, and the 
   expect(canary.hits).toEqual([]);
 });
 
-it("a provider is polled at its configured address, not at URLs in its hook, and redirects of a poll are not followed", async () => {
+it("a provider is polled at its configured address, never at a URL from its hook, and redirects in the response to a poll are not followed", async () => {
   const { id, hook_url } = await client.register({ provider: "polled" });
   await client.ask("POST", `/v1/tasks/${id}/upstream`, { provider: "polled", id: "job-polled" });
   const poll = "/v1/predictions/job-polled";
@@ -103,7 +103,7 @@ it("a provider is polled at its configured address, not at URLs in its hook, and
   expect(canary.hits).toEqual([]);
 });
 
-it("the public keys of a provider are fetched from the configured URL without following redirects", async () => {
+it("the relay fetches a provider's public keys from the configured URL without following redirects", async () => {
   const { hook_url } = await client.register({ provider: "keyset" });
   const body = JSON.stringify({ request_id: "job", status: "OK", payload: {} });
   expect(await hook(hook_url, body, new FalKey().sign("job", "user", body))).toBe(503);
@@ -111,7 +111,7 @@ it("the public keys of a provider are fetched from the configured URL without fo
   expect(canary.hits).toEqual([]);
 });
 
-it("refund requests to SETTLEMENT_URL and notices to OPERATOR_CALLBACK_URL do not follow redirects", async () => {
+it("the relay follows no redirects when it sends refunds to SETTLEMENT_URL and operator events to OPERATOR_CALLBACK_URL", async () => {
   const account = `acct-${randomUUID()}`;
   await client.ask("POST", "/v1/accounts", { id: account });
   const callback_url = receiver.at("/refused", { kind: "answer", status: 500 });

@@ -78,7 +78,7 @@ it.concurrent.each([
   // Longer than the platform lets a Worker live whose client has hung up.
   [40, { ...PROMPT_CONDUCT, doneAfterMs: 45 * SECOND_MS }, "whose hooks would name it too"],
 ])(
-  "when a client hangs up after 1 s and the upstream answers after %i s, the job, %s, is sent once and called back once",
+  "when a client hangs up after 1 s and the upstream answers after %i s, the job (%s) is started once and one callback is sent",
   async (answerAfterS, conduct) => {
     const answerAfterMs = answerAfterS * SECOND_MS;
     const played = await scene({ ...conduct, answerAfterMs }, answerAfterS + 5);
@@ -94,7 +94,7 @@ it.concurrent.each([
   },
 );
 
-it.concurrent("when a client hangs up while the price of its submission is being charged, the job is sent once and called back once", async () => {
+it.concurrent("when a client hangs up while its submission is being charged, the job is still started once and one callback is sent", async () => {
   const played = await scene(PROMPT_CONDUCT, 5, "slow-charge.ts");
   await using _ = played.stack;
   const { ark, receiver, relay } = played;
@@ -108,7 +108,7 @@ it.concurrent("when a client hangs up while the price of its submission is being
   expect([others, receiver.posts.length]).toEqual([[], 1]);
 });
 
-it.concurrent("a job whose Worker is killed before the upstream answers is found by its hook, and a repetition of the submission sends nothing", async () => {
+it.concurrent("when the Worker is killed before the upstream answers a submission, a hook makes the job known, and a repeated submission sends nothing", async () => {
   const played = await scene({ ...PROMPT_CONDUCT, answerAfterMs: 60 * SECOND_MS }, 5);
   await using _ = played.stack;
   const { ark, receiver, relay, submit } = played;

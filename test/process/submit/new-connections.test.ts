@@ -113,14 +113,14 @@ async function submit(connection: string, key: string): Promise<string | number>
   return problem.code ?? response.status;
 }
 
-it("on plain workerd, submissions arrive at a host that closes each connection just when a second request is sent on it", async () => {
+it("on plain workerd, submissions reach a host that closes each connection as soon as a second request is sent on it", async () => {
   const statuses = [];
   for (let i = 0; i < 3; i += 1) statuses.push(await submit("closing", randomUUID()));
   expect(statuses).toEqual([200, 200, 200]);
   expect(server.paths.filter((path) => path === ARK_TASKS)).toHaveLength(3);
 });
 
-it("on plain workerd, the first attempt of each callback arrives at a host that closes each connection just when a second request is sent on it", async () => {
+it("on plain workerd, the first attempt of each callback reaches a host that closes each connection as soon as a second request is sent on it", async () => {
   for (let i = 0; i < 3; i += 1) {
     const id = await relay.client.finish(`${server.origin}/callback`);
     const { callback } = await relay.client.settled(id);
@@ -129,7 +129,7 @@ it("on plain workerd, the first attempt of each callback arrives at a host that 
   expect(server.paths.filter((path) => path === "/callback")).toHaveLength(3);
 });
 
-it("on plain workerd, a receiver that reads a callback and closes the connection gets three requests in all", async () => {
+it("on plain workerd, a receiver that reads a callback and then closes the connection gets three requests in total, one per attempt", async () => {
   await using receiver = await Receiver.start();
   const id = await relay.client.finish(receiver.at("/closing", { kind: "close" }));
   const { callback } = await relay.client.settled(id);
@@ -150,7 +150,7 @@ it.each(["closed", "nameless", "untrusted", "plain", "hanging-up"])(
   },
 );
 
-it("on plain workerd, a submission whose connection breaks after it was sent has an unknown outcome", async () => {
+it("on plain workerd, a submission whose connection breaks after the request was sent has an unknown outcome", async () => {
   const key = randomUUID();
   expect(await submit("resetting", key)).toBe("submit_unknown");
   expect(await submit("resetting", key)).toBe("submit_unknown");

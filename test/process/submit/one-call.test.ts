@@ -14,7 +14,7 @@ curl -sS $relay/v1/submit/ark/contents/generations/tasks -H "Authorization: Bear
   -H "Relay-Callback-Url: $callback_url" -H "Idempotency-Key: order-4711" \\
   -d '{"model": "doubao-seedance-2-0-260128", "content": [{"type": "text", "text": "a fox"}]}'`;
 
-it("one call of curl starts one job at Ark, gets the answer of Ark itself, and leads to one callback that standardwebhooks verifies", async () => {
+it("one call of curl starts one job at Ark, gets Ark's own response, and leads to one callback that the package standardwebhooks verifies", async () => {
   await using ark = await FakeArk.start(() => PROMPT_CONDUCT);
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({ vars: { ...LOCAL_VARS, ...ark.vars } });

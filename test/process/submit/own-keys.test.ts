@@ -51,7 +51,7 @@ curl -sS $base/v1/video/generations -H "Authorization: Bearer $KEY" -H "Content-
   -H "Relay-Key: $RELAY_KEY" -H "Relay-Callback-Url: $callback_url" \\
   -d '{"model": "doubao-seedance-2-0-260128", "prompt": "a fox", "duration": 5}'`;
 
-it("two users of a new-api gateway get callbacks after setting another base URL and one header, and the gateway sees only their own keys", async () => {
+it("two users of a new-api gateway change only the base URL and one header to get callbacks, and the gateway sees only their own keys", async () => {
   const submitted = async (key: string, path: string) => {
     const callback_url = receiver.at(path, { kind: "answer", status: 200 });
     const env = { ...process.env, base, KEY: key, RELAY_KEY: relayKey, callback_url };
@@ -74,7 +74,7 @@ function calledBackAt(path: string) {
   return { headers: { "Relay-Callback-Url": url } };
 }
 
-it("the openai SDK with a user's own sk-… key submits images and videos to a gateway by another base URL and one default header", async () => {
+it("the openai SDK, with a user's own sk-… key, another base URL and one default header, submits images and videos to a gateway through the relay", async () => {
   const openai = new OpenAI({
     apiKey: ALICE,
     baseURL: `${base}/v1`,
@@ -89,7 +89,7 @@ it("the openai SDK with a user's own sk-… key submits images and videos to a g
   expect(await outputsAt("/video")).toEqual([outputOf(`${id}.mp4`)]);
 });
 
-it("a customer's key that the gateway does not know gets the gateway's own refusal, and the connection is not reported as refused", async () => {
+it("when a gateway does not know a customer's key, the caller gets the gateway's own refusal, and the connection is not reported as refused", async () => {
   const response = await fetch(`${base}/v1/images/generations`, {
     method: "POST",
     headers: { Authorization: "Bearer sk-unknown", "Relay-Key": relayKey },
@@ -103,7 +103,7 @@ it("a customer's key that the gateway does not know gets the gateway's own refus
   expect(JSON.stringify(health.json)).not.toContain("refused");
 });
 
-it("a customer's key is on the disk only sealed, works after kill -9 and a rotation of RELAY_SECRET, and is in no log line", async () => {
+it("a customer's key is stored only encrypted, still works after kill -9 and a rotation of RELAY_SECRET, and is in no log line", async () => {
   await using own = await Workerd.start({ vars: VARS });
   const key = await aKey(own, "acme");
   const callback = receiver.at("/rotated", { kind: "answer", status: 200 });
@@ -134,7 +134,7 @@ it("a customer's key is on the disk only sealed, works after kill -9 and a rotat
   expect([own.output.includes(BOB), own.output.includes(key)]).toEqual([false, false]);
 });
 
-it("an operator key may submit with a customer's key for a model of the gateway", async () => {
+it("an operator key may be used for a submission that has a customer's key and names a model of the gateway", async () => {
   const path = "/operator";
   const response = await fetch(`${base}/v1/images/generations`, {
     method: "POST",

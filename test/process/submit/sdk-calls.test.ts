@@ -65,7 +65,7 @@ async function keyOf(account: string): Promise<string> {
   return z.object({ key: z.string() }).parse(json).key;
 }
 
-it("2,000 milliseconds of reads every 20 by replicate.wait cause no more requests at the upstream than gaps between two polls", async () => {
+it("when replicate.wait reads a job every 20 ms, the relay asks the upstream at most once in the shortest time that it keeps between two polls", async () => {
   const replicate = replicateOf(user("gaps"));
   const input = { prompt: "a fox that is waited for" };
   const started = await replicate.predictions.create({ model: "acme/fox", input });
@@ -79,14 +79,14 @@ it("2,000 milliseconds of reads every 20 by replicate.wait cause no more request
   expect(upstream.followed).toEqual([]);
 });
 
-it("replicate.run, which asks Replicate to answer with the result, waits for a job that has not begun by then", async () => {
+it("replicate.run, which asks Replicate to hold its response until the result, still gets the output when the job has not begun by the time of the response", async () => {
   const input = { prompt: "a fox that has not begun" };
   const output = await replicateOf(user("blocking")).run("acme/fox", { input });
   expect(output).toBe(upstream.jobOf("replicate", input.prompt).output);
   expect(upstream.submitted("replicate", input.prompt)[0]?.headers["prefer"]).toBe("wait");
 });
 
-it("replicate.run with the fetch of the client waits for its job, and predictions.cancel cancels one", async () => {
+it("with the fetch function of the relay's client, replicate.run waits for its job, and predictions.cancel cancels a job", async () => {
   const client = new TaskRelay({ url: front.origin, key: OPERATOR_KEY });
   const [{ headers }, baseUrl] = [user("by-fetch"), "https://api.replicate.com"];
   const callbackUrl = headers["Relay-Callback-Url"] ?? "";
@@ -104,7 +104,7 @@ it("replicate.run with the fetch of the client waits for its job, and prediction
   expect(upstream.jobOf("replicate", stopped.prompt).state).toBe("canceled");
 });
 
-it("an account waits for its job with replicate.run, and another account that reads the job gets Replicate's form of 404", async () => {
+it("an account waits for its job with replicate.run; another account that reads the same job gets a 404 in the form of Replicate's errors", async () => {
   const [acme, other] = [await keyOf("acme"), await keyOf("other")];
   const input = { prompt: "a fox of acme" };
   const order = { "Idempotency-Key": "acme-1" };
@@ -120,7 +120,7 @@ it("an account waits for its job with replicate.run, and another account that re
   expect(upstream.about(job)).toHaveLength(seen);
 });
 
-it("fal.subscribe in the mode streaming gets each status of its job and the output", async () => {
+it("fal.subscribe in the mode streaming gets each status of its job, and then the output", async () => {
   const fal = falOf(user("streaming"));
   const input = { prompt: "a fox that is streamed" };
   const updates: string[] = [];
@@ -199,7 +199,7 @@ const CANCELINGS: readonly Canceling[] = [
 ];
 
 it.concurrent.each(CANCELINGS)(
-  "$call cancels the task, which calls back that it was canceled, and the relay asks $connection once to stop the job where it can",
+  "$call cancels the task, whose callback says so; if $connection can stop a job, the relay asks it once to do so",
   async ({ call, connection, start, cancel, stops }) => {
     const name = `canceled-${connection}`;
     const prompt = `a fox that ${call} ends`;
@@ -215,7 +215,7 @@ it.concurrent.each(CANCELINGS)(
 );
 
 it.concurrent.each(["openai-videos", "newapi"])(
-  "openai.videos.downloadContent gets the file of a job at %s, also with a customer's own key, and the host of the file gets no key of the relay",
+  "openai.videos.downloadContent gets the file of a job at %s, also with a customer's own key; no upstream sees a key of the relay",
   async (connection) => {
     for (const owner of ["connection", "customer"]) {
       const name = `content-${connection}-${owner}`;
@@ -233,7 +233,7 @@ it.concurrent.each(["openai-videos", "newapi"])(
 
 const FOX = () => new File([FILE], "fox.png", { type: "image/png" });
 
-it("replicate.run uploads a file of its input through the relay, and submits the link that Replicate has given it", async () => {
+it("replicate.run uploads an input file through the relay, and the job is submitted with the link that Replicate returned for the file", async () => {
   const input = { prompt: "a fox after a picture", image: FOX() };
   const replicate = replicateOf(user("replicate-file"));
   const output = await replicate.run("acme/fox", { input, wait: { mode: "poll" } });
@@ -243,7 +243,7 @@ it("replicate.run uploads a file of its input through the relay, and submits the
   expect(upstream.followed).toEqual([]);
 });
 
-it("fal.subscribe asks through the relay where to upload a file of its input, and uploads it there without a key", async () => {
+it("fal.subscribe asks through the relay where to upload an input file, and uploads it there without a key", async () => {
   const input = { prompt: "a fox after a picture", image: FOX() };
   const { data } = await falOf(user("fal-file")).subscribe("fal-ai/fox/video", { input });
   expect(data).toEqual({ video: { url: upstream.jobOf("fal", input.prompt).output } });
@@ -265,7 +265,7 @@ it("openai.files.create uploads a file through the relay", async () => {
   expect(file).toMatchObject({ id: "file-1", bytes: FILE.length });
 });
 
-it("runway.uploads.createEphemeral uploads a file for an account that an offer permits it, with no key at the storage, and not for others", async () => {
+it("runway.uploads.createEphemeral uploads a file for an account whose offer permits uploads, sends the storage no key, and is refused where no offer does", async () => {
   const key = await keyOf("uploader");
   const { uri } = await runwayOf(user("runway-file", key)).uploads.createEphemeral({ file: FOX() });
   expect(uri).toBe("runway://fox");

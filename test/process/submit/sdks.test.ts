@@ -56,7 +56,7 @@ async function run(block: (typeof BLOCKS)[number], owner: KeyOwner, name: string
 const RUNS = BLOCKS.flatMap((block) => ownersOf(block).map((owner) => ({ ...block, owner })));
 
 it.concurrent.each(RUNS)(
-  "$sdk, used as in docs/sdks.md with the key of the $owner, waits for its job at $connection and gets the output, without a call to the upstream itself, and a signed callback brings it too",
+  "$sdk, used as docs/sdks.md shows with the key of the $owner, gets the output of its job at $connection through the relay, and a signed callback has it too",
   async ({ owner, ...block }) => {
     const { output, path, prompt, submitted } = await run(block, owner, "submitted");
     const job = upstream.jobOf(block.connection, prompt);
@@ -75,7 +75,7 @@ it.concurrent.each(RUNS)(
 );
 
 it.concurrent.each(BLOCKS)(
-  "$sdk repeats a call for $connection $repetitions times under its Idempotency-Key when the connection breaks: one job is submitted",
+  "when its connection to the relay breaks, $sdk repeats a call for $connection $repetitions times with one Idempotency-Key, and one job is submitted",
   async (block) => {
     const { isDone, idempotencyKey, submitted } = await run(block, "connection", BROKEN);
     expect(isDone).toBe(false);
@@ -85,7 +85,7 @@ it.concurrent.each(BLOCKS)(
 );
 
 it.concurrent.each(BLOCKS)(
-  "$sdk does not repeat a call for $connection whose outcome is unknown, and throws the 424 of the relay",
+  "when it is unknown whether a call for $connection started a job, $sdk throws the relay's 424 and does not repeat the call",
   async (block) => {
     const { isDone, output, idempotencyKey } = await run(block, "connection", LOST);
     expect([isDone, output]).toEqual([false, expect.stringMatching(/\b424\b/)]);
@@ -93,7 +93,7 @@ it.concurrent.each(BLOCKS)(
   },
 );
 
-it("docs/sdks.md states those versions of the npm packages with which the tests run its code blocks", () => {
+it("the versions of npm packages that docs/sdks.md states are those with which the tests run its code blocks", () => {
   const stated = npmVersions();
   expect(Object.keys(stated).length).toBeGreaterThan(0);
   expect(devDependencies).toMatchObject(stated);

@@ -29,7 +29,7 @@ function callerOf(relay: Workerd) {
   return { ask, statusWith };
 }
 
-it("API keys, callback secrets and the balance survive an upgrade from the previous release, and with their changes a downgrade to it", async () => {
+it("API keys, callback secrets and the balance survive an upgrade from the previous release; after they are changed, they also survive a downgrade to it", async () => {
   const earlier = await keptBundle();
   await using relay = await Workerd.start({ vars: SECRETS, script: earlier });
   const { ask, statusWith } = callerOf(relay);

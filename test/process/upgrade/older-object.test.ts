@@ -47,7 +47,7 @@ function requests(id: string, hookPath: string): readonly (readonly [string, obj
   ];
 }
 
-it("every route works or answers 503 with Retry-After while the Durable Objects still run the previous release", async () => {
+it("while the Durable Objects still run the previous release, every route works or answers 503 with Retry-After", async () => {
   const otherScript = await keptBundle();
   await using relay = await Workerd.start({ vars: VARS, otherScript, homeOf: () => "other" });
   const { client } = relay;

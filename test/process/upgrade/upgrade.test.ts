@@ -27,7 +27,7 @@ const LEAST = {
   "requests repeated": 20,
 };
 
-it("the promises of docs/promises.md hold for 1,000 tasks while the previous release and the present build replace each other", async () => {
+it("for 1,000 tasks, the promises of docs/promises.md hold while the previous release and the present build replace each other", async () => {
   console.log(`seed ${SEED}`);
   const [{ script: present }, earlier] = await Promise.all([bundleOf(), keptBundle()]);
   const scripts = { present, earlier };

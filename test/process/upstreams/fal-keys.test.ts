@@ -40,7 +40,7 @@ async function hook(connection: (typeof CONNECTIONS)[number], key: FalKey) {
   return { status: response.status, text, retryAfter, task: (await client.read(id)).status };
 }
 
-it.concurrent("the public keys of fal are fetched once for several valid signatures, even if some of the keys are unusable", async () => {
+it.concurrent("the relay fetches fal's public keys once for several hooks with valid signatures, even if some of the keys are unusable", async () => {
   const [key, other] = [new FalKey(), new FalKey()];
   const rsa = { kty: "RSA", n: "AQAB", e: "AQAB" };
   const unusable = { kty: "OKP", crv: "Ed25519", x: "_".repeat(43) };
@@ -49,7 +49,7 @@ it.concurrent("the public keys of fal are fetched once for several valid signatu
   expect(fetches("valid")).toBe(1);
 });
 
-it.concurrent("the public keys of fal are fetched again for a signature by an unknown key, but not within 30 s of the last fetch", async () => {
+it.concurrent("the relay fetches fal's public keys again for a hook signed with an unknown key, but not within 30 s of the last fetch", async () => {
   const [before, after, unknown] = [new FalKey(), new FalKey(), new FalKey()];
   publish("rotated", before.jwk);
   expect(await hook("rotated", before)).toMatchObject(ACCEPTED);
@@ -73,7 +73,7 @@ it.each([
   ["is answered with 200 and no JSON", answer(200, "<html>")],
   ["is answered with JSON of another shape", answer(200, '{"key":1}')],
 ] as const)(
-  "a hook of fal is answered 503 with Retry-After when the request for the public keys of fal %s",
+  "a hook of fal is answered with 503 and Retry-After when the request for fal's public keys %s",
   async (_, behaviour) => {
     server.at("/down", behaviour);
     expect(await hook("down", new FalKey())).toMatchObject({
@@ -85,7 +85,7 @@ it.each([
   },
 );
 
-it("while the server of fal's public keys hangs, a hook of fal is answered 503 if no key was fetched, and accepted with keys fetched before", async () => {
+it("while the server of fal's public keys hangs, a hook of fal gets 503 if the relay has fetched no key before, and is accepted with a key that it has", async () => {
   const key = new FalKey();
   server.at("/hanging", { kind: "hang" });
   expect(await hook("hanging", key)).toMatchObject({ status: 503, task: "pending" });

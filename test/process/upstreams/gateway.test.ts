@@ -31,7 +31,7 @@ async function attached(provider: keyof typeof connections, jobId: string) {
   return { id, hookUrl: hook_url };
 }
 
-it.concurrent("a gateway's hook, signed with the text of the webhook secret, ends the task without a poll, even if its job id lacks base64 padding", async () => {
+it.concurrent("a gateway's hook, signed with the bytes of the webhook secret's text, ends the task without a poll, even if the job id in it lacks base64 padding", async () => {
   const { id, hookUrl } = await attached("signed", "video_bGl0ZWxsbTphYmM=");
   const urls = ["https://cdn.example.com/v.mp4"];
   const video = { id: "video_bGl0ZWxsbTphYmM", object: "video", status: "completed", urls };
@@ -54,7 +54,7 @@ it.concurrent("a gateway's hook, signed with the text of the webhook secret, end
   expect(gateway.posts.filter(({ path }) => path.includes("bGl0ZWxsbTphYmM"))).toEqual([]);
 });
 
-it.concurrent("a gateway is polled at its connection's base URL with its key, without redirects, and a link without a host gets the gateway's host", async () => {
+it.concurrent("a gateway is polled at its connection's base URL with the connection's key; redirects are not followed, and a link without a host gets the gateway's host", async () => {
   const path = "/v1/videos/video%2F1";
   const Location = gateway.at("/elsewhere", answer({ id: "video/1", status: "failed" }));
   const video = { id: "video/1", object: "video", seconds: "8", size: "1280x720" };

@@ -72,7 +72,7 @@ it.each([
   ["by the stream", true, ["/events"]],
   ["by ?wait=60", false, ["/events", "", "?wait=60"]],
 ])(
-  "waitFor of the client %s of a running relay reads nothing while nothing changes, ends when aborted, and then closes its watch",
+  "the client's waitFor, waiting %s, causes no read of an unchanged task, ends when aborted, and leaves no connection to the task's object",
   async (_, hasStreams, requests) => {
     await using relay = await Workerd.start({ entry: ENTRY, vars: LOCAL_VARS });
     const [id, other] = [await openTask(relay), await openTask(relay)];
@@ -95,7 +95,7 @@ it.each([
 );
 
 it.each([true, false])(
-  "readers whose relay is killed with kill -9 get a result that comes right after the restart, and one that comes later (streams: %s)",
+  "a reader whose relay is killed with kill -9 still gets a result that comes right after the restart, or one that comes later (streams: %s)",
   async (hasStreams) => {
     await using relay = await Workerd.start({ entry: ENTRY, vars: LOCAL_VARS });
     const [soon, later] = [await openTask(relay), await openTask(relay)];
@@ -115,23 +115,26 @@ it.each([true, false])(
 it.each([
   ["the objects run the kept release and the Worker the present build", true],
   ["the Worker runs the kept release and the objects the present build", false],
-])("readers by streams and by ?wait=60 get a result while %s", async (_, areObjectsOlder) => {
-  const earlier = await keptBundle();
-  const { script } = await bundleOf();
-  await using relay = await Workerd.start({
-    vars: LOCAL_VARS,
-    script: areObjectsOlder ? script : earlier,
-    otherScript: areObjectsOlder ? earlier : script,
-    homeOf: () => "other",
-  });
-  const id = await openTask(relay);
-  const readers = [true, false].map((hasStreams) => reader(relay, id, hasStreams));
-  await vi.waitUntil(() => readers.every(({ seen }) => seen.length > 0), PATIENCE);
-  await complete(relay, id);
-  for (const { ended } of readers) expect(await ended).toMatchObject({ status: "completed" });
-});
+])(
+  "a reader of a task's stream and one that asks with ?wait=60 get the result while %s",
+  async (_, areObjectsOlder) => {
+    const earlier = await keptBundle();
+    const { script } = await bundleOf();
+    await using relay = await Workerd.start({
+      vars: LOCAL_VARS,
+      script: areObjectsOlder ? script : earlier,
+      otherScript: areObjectsOlder ? earlier : script,
+      homeOf: () => "other",
+    });
+    const id = await openTask(relay);
+    const readers = [true, false].map((hasStreams) => reader(relay, id, hasStreams));
+    await vi.waitUntil(() => readers.every(({ seen }) => seen.length > 0), PATIENCE);
+    await complete(relay, id);
+    for (const { ended } of readers) expect(await ended).toMatchObject({ status: "completed" });
+  },
+);
 
-it("readers who wait while the relay is replaced by the previous release, and then by the present build again, get the result", async () => {
+it("a reader who waits for a task gets the result although the relay is replaced by the previous release and then by the present build", async () => {
   const earlier = await keptBundle();
   const { script } = await bundleOf(ENTRY);
   await using relay = await Workerd.start({ vars: LOCAL_VARS, script });
@@ -147,7 +150,7 @@ it("readers who wait while the relay is replaced by the previous release, and th
   for (const { ended } of readers[1] ?? []) expect(await ended).toMatchObject({ id: second });
 });
 
-it("an event is answered and its callback delivered while 64 readers of the task's stream read nothing from their connections", async () => {
+it("while 64 readers of a task's stream read nothing from their connections, an event about the task is answered and its callback delivered", async () => {
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({ entry: ENTRY, vars: LOCAL_VARS });
   const callback_url = receiver.at("/fast", { kind: "answer", status: 200 });

@@ -20,7 +20,7 @@ function sent(message: Message): Promise<Response> {
   return callWith(OFFERED, "/mcp", { ...message, headers });
 }
 
-it("an MCP client of the revision 2026-07-28 learns from server/discover that the relay has tools and tasks", async () => {
+it("an MCP client of the protocol revision 2026-07-28 learns from server/discover that the relay has tools and tasks", async () => {
   expect(await ask("server/discover")).toMatchObject({
     status: 200,
     result: {
@@ -31,7 +31,7 @@ it("an MCP client of the revision 2026-07-28 learns from server/discover that th
   });
 });
 
-it("an MCP client of an earlier revision gets an answer to initialize in its revision, without tasks", async () => {
+it("an MCP client of an earlier revision gets a response to initialize in its own revision, without tasks", async () => {
   const { result } = await askAsBefore("initialize", {
     protocolVersion: "2025-06-18",
     capabilities: {},
@@ -87,7 +87,7 @@ it.each<[string, Message, number, object]>([
     {},
   ],
 ])(
-  "a request to POST /mcp with %s gets an error of the protocol, and nothing is submitted",
+  "a request to POST /mcp with %s gets an error of the MCP protocol, and nothing is submitted",
   async (_, message, status, error) => {
     const outside = anArk();
     const response = await sent(message);
@@ -116,7 +116,7 @@ it.each([
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("an MCP request for an unknown tool or of an unknown method gets an error of the protocol", async () => {
+it("an MCP request for an unknown tool, or with an unknown method, gets an error of the protocol", async () => {
   expect(await ask("tools/call", { name: "unknown" })).toMatchObject({
     status: 200,
     error: { code: -32_602, message: 'There is no tool "unknown".' },
@@ -128,7 +128,7 @@ it.each([
   ["as curl sends it", { Accept: "*/*", "Content-Type": "application/x-www-form-urlencoded" }],
   ["with any other type", { Accept: "text/html, */*;q=0.8", "Content-Type": "text/plain" }],
 ])(
-  "POST /mcp reads its body as JSON whatever Content-Type it has, as all routes do: %s",
+  "POST /mcp reads its body as JSON whatever its Content-Type is, as all routes do: %s",
   async (_, headers) => {
     const response = await sent({ body: { jsonrpc: "2.0", id: 1, method: "tools/list" }, headers });
     expect(response.status).toBe(200);
@@ -138,7 +138,7 @@ it.each([
 
 const PAGE = { Origin: "https://inspector.example.net" };
 
-it("a page of another site may send MCP messages with any header: the preflight is answered with 204, without a key", async () => {
+it("a page of another site may send MCP messages with any header, because the preflight request is answered with 204, even without a key", async () => {
   const asked = {
     ...PAGE,
     "Access-Control-Request-Method": "POST",
@@ -166,23 +166,26 @@ it.each<[string, Message, number]>([
   ["the refusal of an unknown key", { body: CALL, key: "test-only-unknown-key" }, 401],
   ["the refusal of a message without a key", { body: CALL, key: null }, 401],
   ["the refusal of a GET, by which clients ask for a stream", { method: "GET" }, 405],
-])("the CORS headers of /mcp let a page of another site read %s", async (_, message, status) => {
-  const response = await sent({ ...message, headers: PAGE });
-  expect(response.status).toBe(status);
-  expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
-  if (status === 405) return;
-  const exposed = "Retry-After, WWW-Authenticate, X-Request-Id";
-  expect(response.headers.get("Access-Control-Expose-Headers")).toBe(exposed);
-});
+])(
+  "the CORS headers of responses of /mcp let a page of another site read %s",
+  async (_, message, status) => {
+    const response = await sent({ ...message, headers: PAGE });
+    expect(response.status).toBe(status);
+    expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
+    if (status === 405) return;
+    const exposed = "Retry-After, WWW-Authenticate, X-Request-Id";
+    expect(response.headers.get("Access-Control-Expose-Headers")).toBe(exposed);
+  },
+);
 
-it("an MCP notification gets 202 without a body", async () => {
+it("a POST /mcp with an MCP notification gets 202 without a body", async () => {
   const body = { jsonrpc: "2.0", method: "notifications/initialized" };
   const response = await sent({ body });
   expect([response.status, await response.text()]).toEqual([202, ""]);
 });
 
 it.each(["GET", "DELETE", "PUT"])(
-  "%s /mcp is refused with 405, because the relay keeps no MCP sessions and opens no streams of its own",
+  "%s /mcp is answered with 405, because the relay keeps no MCP sessions and opens no streams of its own",
   async (method) => {
     const response = await callWith(OFFERED, "/mcp", { method });
     expect([response.status, response.headers.get("Allow")]).toEqual([405, "POST, OPTIONS"]);
@@ -207,7 +210,7 @@ it("an MCP subscription ends at once, because the relay sends no notifications",
   expect(await response.text()).not.toContain("taskIds");
 });
 
-it("the log names a refused call of an MCP tool by the route that does the same as the tool, and does not contain the call's arguments", async () => {
+it("the log names a refused call of an MCP tool by the API route that does the same, and contains none of the call's arguments", async () => {
   anArk();
   const lines = await loggedBy(() =>
     ask("tools/call", { name: "read_task", arguments: { id: "secret-id" } }),
@@ -224,7 +227,7 @@ it("the log names a refused call of an MCP tool by the route that does the same 
   expect(JSON.stringify(lines)).not.toContain("secret-id");
 });
 
-it("links in answers of MCP tools begin with the address of the relay", async () => {
+it("links in the results of MCP tools begin with the address of the relay", async () => {
   const { result } = await ask("tools/call", { name: "read_task", arguments: {} });
   expect(result).toMatchObject({
     structuredContent: { type: `${ORIGIN}/docs/errors#invalid_request` },

@@ -36,7 +36,7 @@ async function taskOf(taskId: string, asking: Asking = {}) {
   return task;
 }
 
-it("the MCP task of a tool call is working until its deadline at most, and can be read for RETENTION_DAYS after", async () => {
+it("the MCP task of a tool call has the status working at most until the task's deadline, and can be read for RETENTION_DAYS after that", async () => {
   const created = await started();
   expect(created).toMatchObject({
     resultType: "task",
@@ -55,7 +55,7 @@ it.each([
   [100_000, 7_000],
   [3_600_000, 60_000],
 ])(
-  "an MCP task that is %i ms old tells its client to read it again after %i ms",
+  "when an MCP task is %i ms old, it tells its client to read it again after %i ms",
   async (ageMs, pollMs) => {
     const { taskId } = await started();
     pass(ageMs);
@@ -79,7 +79,7 @@ it("a completed MCP task has the result of the tool call, with links to the outp
   expect(Math.abs((task.ttlMs ?? 0) - RETENTION_MS)).toBeLessThan(2_000);
 });
 
-it("when the job has failed, the MCP task is completed with an error as result, because failed is for errors of the protocol", async () => {
+it("when its job has failed, an MCP task is completed with an error as its result, because failed is for errors of the protocol", async () => {
   const { taskId } = await started();
   await finish(aFailure(taskId));
   expect(await taskOf(taskId)).toMatchObject({
@@ -89,7 +89,7 @@ it("when the job has failed, the MCP task is completed with an error as result, 
   });
 });
 
-it("a task that was canceled by the API has the MCP status cancelled", async () => {
+it("a task that was canceled through the HTTP API has the MCP status cancelled", async () => {
   anArk();
   const taskId = await register();
   await cancel(taskId);
@@ -97,7 +97,7 @@ it("a task that was canceled by the API has the MCP status cancelled", async () 
   expect(await taskOf(taskId)).toMatchObject({ status: "cancelled" });
 });
 
-it("tasks/cancel orders the cancellation at the upstream, and is acknowledged also when the task has ended", async () => {
+it("tasks/cancel makes the relay cancel the job at the upstream, and is acknowledged even when the task has already ended", async () => {
   const { taskId } = await started();
   const outside = anArk(({ method }) =>
     method === "DELETE" ? Response.json({}) : Response.json({ id: JOB, status: "queued" }),
@@ -114,7 +114,7 @@ it("tasks/cancel orders the cancellation at the upstream, and is acknowledged al
   expect(await taskOf(ended)).toMatchObject({ status: "completed" });
 });
 
-it("tasks/update is acknowledged and changes nothing, because no task of the relay asks for input", async () => {
+it("tasks/update is acknowledged and changes nothing, because no MCP task of the relay asks for input", async () => {
   const { taskId } = await started();
   const before = await taskOf(taskId);
   const params = { taskId, inputResponses: { name: { action: "accept" } } };
@@ -123,7 +123,7 @@ it("tasks/update is acknowledged and changes nothing, because no task of the rel
 });
 
 it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
-  "%s gets the same error for an unknown task and one of another account, and changes neither",
+  "the MCP method %s gets the same error for an unknown task and for one of another account, and changes neither",
   async (method) => {
     const account = await anAccount(100);
     const { key } = await aKey(account);
@@ -138,7 +138,7 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
   },
 );
 
-it("tasks/cancel of a task that the account may not cancel gets an error that says why", async () => {
+it("tasks/cancel for a task that the account may not cancel gets an error that says why", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const taskId = await register({ account });
@@ -147,7 +147,7 @@ it("tasks/cancel of a task that the account may not cancel gets an error that sa
 });
 
 it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
-  "%s by a client that does not declare tasks gets an error that names the missing capability",
+  "a call of %s by an MCP client that does not declare tasks gets an error that names the missing capability",
   async (method) => {
     const taskId = await register();
     const params = { taskId, inputResponses: {} };
@@ -156,13 +156,13 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
   },
 );
 
-it("an MCP client can subscribe to tasks only when it declares tasks; it gets no notifications, and reads the tasks instead", async () => {
+it("an MCP client that does not declare tasks gets an error when it subscribes to tasks", async () => {
   const params = { notifications: { taskIds: [await register()] } };
   const { status, error } = await ask("subscriptions/listen", params, { hasTasks: false });
   expect([status, error]).toMatchObject([400, MISSING_CAPABILITY]);
 });
 
-it("an MCP client of an earlier revision has no methods for tasks, because tasks have another form in that revision", async () => {
+it("an MCP client of an earlier revision cannot use the methods for tasks, because tasks have another form in that revision", async () => {
   const taskId = await register();
   const { error } = await askAsBefore("tasks/get", { taskId });
   expect(error).toMatchObject({ code: -32_601 });

@@ -48,7 +48,7 @@ async function aTenant(credits = 100) {
   return { account, key };
 }
 
-it("each offer with a body is an MCP tool, whose description states the account's price and whose schema refuses unknown members", async () => {
+it("each offer with a body is an MCP tool, whose description states the price for the account and whose schema refuses unknown members", async () => {
   const { key } = await aTenant();
   const [seedance, tried] = await toolsOf(key);
   expect(seedance).toMatchObject({
@@ -72,13 +72,13 @@ it("each offer with a body is an MCP tool, whose description states the account'
   });
 });
 
-it("the descriptions of MCP tools state no price to a key of an operator, whose calls cost nothing", async () => {
+it("for an operator key, whose calls cost nothing, the descriptions of MCP tools state no price", async () => {
   const descriptions = (await toolsOf()).map(({ description }) => description);
   expect(descriptions[0]).toMatch(/^Generates a video\. Price: none\./);
   expect(descriptions.join()).not.toContain("credits");
 });
 
-it("tools/list shows a key the MCP tools that its role may call: a key with the role read neither submits nor cancels", async () => {
+it("tools/list shows only the MCP tools that the role of the key may call: with the role read, none that submits or cancels", async () => {
   const account = await anAccount();
   const own = ["read_task", "list_tasks", "cancel_task"];
   const offered = [ARK_TOOL, "try", "sandbox_sandbox-moderated", "sandbox_sandbox-slow"];
@@ -87,7 +87,7 @@ it("tools/list shows a key the MCP tools that its role may call: a key with the 
   expect(await namesOf((await aKey(account, "read")).key)).toEqual(["read_task", "list_tasks"]);
 });
 
-it("a call of an MCP tool submits the job once, with the model of its offer and the defaults of its schema, and charges the account", async () => {
+it("a call of an MCP tool submits the job once, with the model of the tool's offer and the defaults of its schema, and charges the account", async () => {
   const outside = anArk();
   const { account, key } = await aTenant();
   const { result } = await ask(
@@ -107,7 +107,7 @@ it("a call of an MCP tool submits the job once, with the model of its offer and 
   expect(await readSubmitted(id)).toMatchObject({ account, submission: { state: "accepted" } });
 });
 
-it("when a call of an MCP tool that takes any member names another model, the job still gets the model and the price of the tool", async () => {
+it("when a call of an MCP tool that accepts any member names another model, the job still gets the tool's own model and price", async () => {
   const outside = anArk();
   const { account, key } = await aTenant(1_000);
   const offer = { connection: "ark", path: ARK_PATH };
@@ -127,7 +127,7 @@ it.each([
   ["a member of what is no object", { input: "a fox" }, "/input/model"],
   ["a member with a slash in its name", {}, "/input~1model"],
 ])(
-  "a call of an MCP tool has the model where the declared upstream takes it: in %s",
+  "a job submitted by an MCP tool has the model where the declared upstream expects it: in %s",
   async (_, given, pointer) => {
     const outside = anOutside();
     outside.on("https://api.example.net", answering({ id: "job-1" }));
@@ -153,7 +153,7 @@ it.each([
   },
 );
 
-it("when the body of an upstream's calls is a list, a call of its MCP tool submits a list with the one job", async () => {
+it("when an upstream's call takes a list of jobs, its MCP tool submits a list with the one job", async () => {
   const outside = anOutside();
   const taskUUID = crypto.randomUUID();
   outside.on(DECLARATIONS.runware.base_url, answering({ data: [{ taskUUID }] }));
@@ -169,7 +169,7 @@ it("when the body of an upstream's calls is a list, a call of its MCP tool submi
   expect(JSON.parse(sent?.body ?? "")).toMatchObject([{ ...job, model: "civitai:1@2" }]);
 });
 
-it("a call of an MCP tool by an operator submits the job without an account, and charges nobody", async () => {
+it("an operator's call of an MCP tool submits the job without an account, and charges nobody", async () => {
   anArk();
   const { structuredContent } = await callTool(ARK_TOOL, { content: CONTENT }, { hasTasks: false });
   expect(structuredContent).toMatchObject({ task: { model: MODEL } });
@@ -192,7 +192,7 @@ it.each([
     },
   ],
 ])(
-  "an MCP client of %s without tasks gets the task's id, by which it reads the task, and a status link, which anybody can open",
+  "an MCP client of %s without tasks gets the task's id, with which it can read the task, and a status link that anybody can open",
   async (_, callAs) => {
     anArk();
     const { key } = await aTenant();
@@ -230,7 +230,7 @@ it.each([
     "/content/0/type must be one of text",
   ],
 ])(
-  "a call of an MCP tool with %s gets an error that names the member; nothing is sent or charged",
+  "a call of an MCP tool with %s gets an error that names the wrong member, and nothing is sent or charged",
   async (_, given, fault) => {
     const outside = anArk();
     const { account, key } = await aTenant();
@@ -241,7 +241,7 @@ it.each([
   },
 );
 
-it("a call of an MCP tool without enough credits, or with a key that only reads, gets an error with the code of the problem", async () => {
+it("a call of an MCP tool without enough credits, or with a key of the role read, gets an error with the problem code", async () => {
   anArk();
   const { account, key } = await aTenant(PRICE - 1);
   const poor = await callTool(ARK_TOOL, { content: CONTENT }, { key });
@@ -254,7 +254,7 @@ it("a call of an MCP tool without enough credits, or with a key that only reads,
   expect(forbidden).toMatchObject({ isError: true, structuredContent: { code: "forbidden" } });
 });
 
-it("calls of MCP tools count against the rate limits of the routes that do the same", async () => {
+it("calls of MCP tools count against the rate limits of the API routes that do the same", async () => {
   anArk();
   const { key } = await aTenant(1_000);
   const bindings = { ...OFFERED, LIMIT_SUBMITS: aRateLimit(1), LIMIT_LISTS: aRateLimit(0) };
@@ -272,7 +272,7 @@ it("calls of MCP tools count against the rate limits of the routes that do the s
   }
 });
 
-it("when the upstream refuses a call of an MCP tool, the result has the text of the refusal, and the price is returned", async () => {
+it("when the upstream refuses the job of an MCP tool's call, the result has the text of the refusal, and the price is returned", async () => {
   anArk(answering({ error: { message: "the prompt is too long" } }, 400));
   const { account, key } = await aTenant();
   const result = await callTool(ARK_TOOL, { content: CONTENT }, { key });
@@ -281,7 +281,7 @@ it("when the upstream refuses a call of an MCP tool, the result has the text of 
   expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`, `refund ${PRICE}`]);
 });
 
-it("a call of an MCP tool whose submission has an unknown outcome gets the task, whose message says not to submit again", async () => {
+it("when it is unknown whether an MCP tool's call started a job, the result has the task and tells the model not to submit again", async () => {
   anArk(answering("", 502));
   const { key } = await aTenant(1_000);
   const { result } = await ask(
@@ -298,7 +298,7 @@ it("a call of an MCP tool whose submission has an unknown outcome gets the task,
   expect(textOf(plain)).toMatch(/do not submit again.*read_task/i);
 });
 
-it("calls of an MCP tool with one idempotency key in _meta submit one job; the same key with other arguments is refused", async () => {
+it("calls of an MCP tool with the same idempotency key in _meta submit one job; with other arguments, the same key is refused", async () => {
   const outside = anArk();
   const { account, key } = await aTenant(1_000);
   const meta = { [IDEMPOTENCY_KEY]: "order-1" };
@@ -317,7 +317,7 @@ function taskIdIn({ structuredContent }: z.output<typeof ToolResult>): string {
   return z.object({ task: z.object({ id: z.string() }) }).parse(structuredContent).task.id;
 }
 
-it("a call of an MCP tool whose idempotency key is not a text is refused, because it could submit a second job", async () => {
+it("a call of an MCP tool is refused when its idempotency key is not a text, because it could submit a second job", async () => {
   const outside = anArk();
   const meta = { [IDEMPOTENCY_KEY]: 1 };
   const result = await callTool(ARK_TOOL, { content: CONTENT }, { meta });
@@ -326,7 +326,7 @@ it("a call of an MCP tool whose idempotency key is not a text is refused, becaus
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("the MCP tools read_task and cancel_task hide tasks of other accounts, and name a missing argument", async () => {
+it("the MCP tools read_task and cancel_task hide tasks of other accounts, and their errors name a missing argument", async () => {
   anArk();
   const owner = await aTenant();
   const id = taskIdIn(
@@ -341,7 +341,7 @@ it("the MCP tools read_task and cancel_task hide tasks of other accounts, and na
   expect(await readSubmitted(id)).toMatchObject({ status: "pending" });
 });
 
-it("the MCP tool cancel_task cancels a task as POST /v1/tasks/{id}/cancel does", async () => {
+it("the MCP tool cancel_task cancels a task just as POST /v1/tasks/{id}/cancel does", async () => {
   const outside = anArk(({ method }) =>
     method === "DELETE" ? Response.json({}) : Response.json({ id: JOB, status: "queued" }),
   );
@@ -353,12 +353,12 @@ it("the MCP tool cancel_task cancels a task as POST /v1/tasks/{id}/cancel does",
   expect(outside.sentTo(ARK).map(({ method }) => method)).toContain("DELETE");
 });
 
-it("the MCP tool list_tasks is refused without an index, as GET /v1/tasks is", async () => {
+it("without an index, the MCP tool list_tasks is refused just as GET /v1/tasks is", async () => {
   const result = await callTool("list_tasks", { status: "completed", limit: 5 });
   expect(result).toMatchObject({ isError: true, structuredContent: { code: "index_disabled" } });
 });
 
-it("an MCP request with a key that may read nothing gets 403, one with an unknown key 401, and no tool is called", async () => {
+it("an MCP request with a key that may not read gets 403, one with an unknown key gets 401, and no tool is called", async () => {
   const outside = anArk();
   const bindings = { ...OFFERED, OPERATOR_KEYS: "metrics:test-only-metrics-key" };
   const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: ARK_TOOL } };

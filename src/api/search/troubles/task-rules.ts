@@ -6,7 +6,7 @@ import { type Facts, get, post, type Trouble, trouble } from "./trouble.ts";
 const REFUND_DELAYED_MS = 5 * MINUTE_MS;
 const NO_TASKS: Found = { tasks: [], isCapped: false };
 
-/** Finds the hosts whose callbacks fail at present. */
+/** Finds the hosts to which callbacks are failing at present. */
 export function hostFailing({ index, now }: Facts): readonly Trouble[] {
   const hosts = index === null ? [] : failingHosts(index, now);
   return hosts.map(({ host, failed, sending, isCapped, since, outcome, statusCode }) => {
@@ -28,7 +28,7 @@ export function hostFailing({ index, now }: Facts): readonly Trouble[] {
   });
 }
 
-/** Finds the connections whose API key the provider refuses, with the number of open tasks of each. */
+/** Finds the connections whose API key is refused by the provider, with the number of open tasks of each. */
 export function keyRefused({ connections, index }: Facts): readonly Trouble[] {
   return connections.flatMap(({ name, keyRefusedAt }) => {
     if (keyRefusedAt === null) return [];
@@ -74,7 +74,7 @@ export function tasksOverdue({ index, isPaused }: Facts): readonly Trouble[] {
   ];
 }
 
-/** Finds open tasks of which it is not known whether their submission has started a job. */
+/** Finds open tasks of which it is unknown whether their submission has started a job. */
 export function submitUnknown({ index }: Facts): readonly Trouble[] {
   const { tasks = 0, isCapped = false, oldestAt = null, oldestId = null } = index?.unknown ?? {};
   if (tasks === 0 || oldestAt === null || oldestId === null) return [];
@@ -94,8 +94,8 @@ export function submitUnknown({ index }: Facts): readonly Trouble[] {
 }
 
 /**
- * Finds open tasks for which more than half of the time until their deadline has passed. Tasks whose job is not known
- * after their submission are left out, because they change before the deadline.
+ * Finds open tasks for which more than half of the time from their creation to their deadline has passed. Tasks of
+ * which it is unknown whether their submission has started a job are left out, because they end before the deadline.
  */
 export function deadlineNear({ index, now }: Facts): readonly Trouble[] {
   return aboutOldest(
@@ -109,17 +109,17 @@ export function deadlineNear({ index, now }: Facts): readonly Trouble[] {
   );
 }
 
-/** Returns the middle of the time from the creation of an open task to its deadline, in Unix milliseconds. */
+/** Returns the time halfway between the creation of an open task and its deadline, in Unix milliseconds. */
 function halfOf({ createdAt, dueAt }: TroubledTask): number {
   return (createdAt + (dueAt ?? Infinity)) / 2;
 }
 
 /**
- * Returns one problem for all tasks to which a rule applies, e.g. all tasks whose refund is delayed. The problem
- * states the number of these tasks, and names the oldest, at which an operator looks first. Returns `[]` when there
- * are no such tasks.
- * @param isConcerned tells whether the rule applies to a task.
+ * Returns one problem for all tasks that a rule concerns, e.g. all tasks whose refund is delayed. The problem states
+ * the number of these tasks and names the oldest, at which an operator should look first.
+ * @param isConcerned tells whether the rule concerns a task.
  * @param sinceOf returns since when a task has the problem, in Unix milliseconds.
+ * @returns an empty list when there are no such tasks.
  */
 function aboutOldest(
   { tasks, isCapped }: Found,
@@ -150,11 +150,11 @@ function isOpen({ status }: TroubledTask): boolean {
 }
 
 /**
- * Tells whether an unsettled task probably waits for the confirmation of its refund. The index row does not state
- * this, so it is concluded: the task has failed, and no attempt of its callback was made. If it has no callback,
- * nothing else can be under way. If it has one, the next action of the task must be due more than a second after
- * the task ended. Only a repeated refund is due so late, because the first attempt is due at the end of the task,
- * even while the relay is paused. A task whose next action is overdue by more than a minute does not count.
+ * Tells whether an unsettled task probably waits for the confirmation of its refund. The index row does not state this,
+ * so it is inferred. The task must have failed, without any attempt of its callback so far. If it has no callback, only
+ * the refund can be under way. If it has one, the next action of the task must be due more than a second after its end:
+ * only a repeated refund is due so late, because the first attempt is due at the end of the task, even while the relay
+ * is paused. A task whose next action is more than a minute overdue does not count.
  */
 export function isProbablyRefunding(task: TroubledTask, now: number): boolean {
   const { status, callback, attempts, dueAt, finishedAt } = task;

@@ -3,23 +3,29 @@ import type { OpenCount } from "../../../index-db/open-count.ts";
 import type { UnknownSubmissions } from "../../../index-db/unknown-submissions.ts";
 import type { Failures } from "../failing-hosts.ts";
 
-/** Present faults of a connection to a provider, as `/healthz` shows them. */
+/** Present faults of a connection to a provider, which `/healthz` also shows. */
 interface ConnectionFaults {
   readonly name: string;
-  /** Time of the last refusal of the API key, in Unix seconds; null when the key was not refused lately. */
+  /**
+   * Time of the last refusal of the API key by the provider, in Unix seconds; null when there was none in the last 35
+   * minutes.
+   */
   readonly keyRefusedAt: number | null;
-  /** Time of the last refusal because of the balance, in Unix seconds; null when there was none lately. */
+  /**
+   * Time of the last refusal of a submission because the account at the provider has no money left, in Unix seconds;
+   * null when there was none in the last 35 minutes.
+   */
   readonly fundsRefusedAt: number | null;
   readonly areHooksMissing: boolean;
   /**
-   * Time of the last answer of the provider that the relay did not understand, in Unix seconds; null when there was
-   * no such answer lately.
+   * Time of the last response of the provider that the relay did not understand, in Unix seconds; null when there was
+   * none in the last two hours.
    */
   readonly unclearAt: number | null;
 }
 
 /**
- * State of the relay at present (settings, connections, tasks). The rules in troubles.ts find its problems from it.
+ * State of the relay at present (settings, connections, tasks), from which the rules in troubles.ts find its problems.
  */
 export interface Facts {
   /** Current time, in Unix milliseconds. */
@@ -28,8 +34,8 @@ export interface Facts {
   readonly warnings: readonly ConfigIssue[];
   readonly connections: readonly ConnectionFaults[];
   /**
-   * Rows and counts of the index: counts of recent tasks, failed callbacks, tasks that should change next, and those
-   * whose submission has an unknown outcome. Null means that no index is bound.
+   * Rows and counts of the index: counts of recent tasks, failed callbacks, tasks that should change next, and tasks of
+   * which it is unknown whether their submission has started a job. Null when the relay has no index.
    */
   readonly index: IndexFacts | null;
 }
@@ -39,7 +45,7 @@ export interface IndexFacts extends Failures {
   readonly unknown: UnknownSubmissions;
 }
 
-/** A request with which an operator can examine a problem or end it. */
+/** A request by which an operator can examine a problem or end it. */
 interface Action {
   readonly name: "inspect" | "list" | "test" | "redeliver" | "wake";
   readonly method: "GET" | "POST";
@@ -47,24 +53,25 @@ interface Action {
 }
 
 /**
- * A present problem of the relay, as a rule has found it. The kind of the problem is added later, by `troublesOf`.
+ * A present problem of the relay, as a rule has found it. Its `kind`, the name of the rule, is added by `troublesOf`.
  */
 export interface Trouble {
-  /** `error` when tasks are affected now, `warning` when tasks may be affected, `notice` for a doubtful setting. */
+  /**
+   * How serious the problem is: `error` when tasks are affected now, `warning` when tasks may be affected, `notice` for
+   * a doubtful setting.
+   */
   readonly severity: "error" | "warning" | "notice";
   readonly detail: string;
-  /** Time since when the problem exists, in Unix seconds; null when it is not known. */
+  /** Time since which the problem exists, in Unix seconds; null when it is not known. */
   readonly since: number | null;
-  /**
-   * Number of tasks that are affected; null when the problem is not about tasks, or when their number is not known.
-   */
+  /** Number of affected tasks; null when the problem is not about tasks, or when the number is not known. */
   readonly tasks: { readonly count: number; readonly is_capped: boolean } | null;
-  /** Subject of the problem: a host, a connection, a task or a variable, with details about it. */
+  /** What the problem is about: a host, a connection, a task or a variable, with details. */
   readonly subject: Readonly<Record<string, string | number | null>>;
   readonly actions: readonly Action[];
 }
 
-/** Returns a problem. A field that is not given is null or empty. */
+/** Returns a problem. Fields that are not given become null or empty. */
 export function trouble(fields: Pick<Trouble, "severity" | "detail"> & Partial<Trouble>): Trouble {
   return { since: null, tasks: null, subject: {}, actions: [], ...fields };
 }

@@ -13,16 +13,16 @@ import {
 import { type Facts, get, type Trouble, trouble } from "./trouble.ts";
 
 /**
- * Limit for the time in milliseconds from a change of a task to its index row. The index counts as lagging when more
- * than one task in twenty of the last hours took longer.
+ * Limit for the time in milliseconds from a change of a task to its row in the index. The index counts as lagging when
+ * more than one task in twenty of the last hours exceeded it.
  */
 const LAG_MS = MINUTE_MS;
 const HEALTH = [get("inspect", "/healthz")];
 const STATS = [get("inspect", "/v1/stats")];
 
 /**
- * The rules: functions that find the present problems of the relay. The name of a rule is the kind of the problems
- * that it finds.
+ * The rules, i.e. functions that find the present problems of the relay. The name of a rule becomes the `kind` of its
+ * problems.
  */
 const RULES = {
   host_failing: hostFailing,
@@ -42,7 +42,10 @@ const RULES = {
 
 const SEVERITIES = ["error", "warning", "notice"];
 
-/** Returns the present problems of the relay with their kinds, errors first, then warnings, then notices. */
+/**
+ * Returns the present problems of the relay with their `kind`: first those of the severity `error`, then `warning`,
+ * then `notice`.
+ */
 export function troublesOf(facts: Facts): readonly (Trouble & { readonly kind: string })[] {
   return Object.entries(RULES)
     .flatMap(([kind, rule]) => rule(facts).map((found) => ({ kind, ...found })))
@@ -116,7 +119,7 @@ function paused({ isPaused }: Facts): readonly Trouble[] {
   return isPaused ? [trouble(fields)] : [];
 }
 
-/** Finds doubtful settings. `PAUSED` is left out, because the rule `paused` reports it. */
+/** Finds doubtful settings of the relay, except `PAUSED`, which the rule `paused` reports. */
 function configuration({ warnings }: Facts): readonly Trouble[] {
   return warnings
     .filter(({ path }) => path !== "PAUSED")
