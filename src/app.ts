@@ -17,22 +17,22 @@ import { configOf, logSettingsOf } from "./config/runtime.ts";
 import type { KeyHolder } from "./objects/task/caller.ts";
 
 /**
- * A way in which requests reach the relay (its public address, or the service binding of another Worker), and what
- * differs for it.
+ * A way in which requests reach the relay (its public address, or the service binding of another Worker), and how
+ * requests are treated differently there.
  */
 export interface Entrance {
-  /** Name in log lines of the way in which a request reached the relay; null for the public address. */
+  /** Name of this way in log lines; null for the public address. */
   readonly via: "binding" | null;
-  /** Caller of a request without a credential. Null means that such a request is refused. */
+  /** Caller as whom a request without a credential counts. Null when such a request is refused. */
   readonly callerWithoutKey: KeyHolder | null;
-  /** Tells whether a path can be requested in this way. */
+  /** Tells whether the relay serves a path for requests that come in this way. */
   readonly serves: (path: string) => boolean;
 }
 
 /** The public address of the relay, which serves the API and the console. */
 const PUBLIC: Entrance = { via: null, callerWithoutKey: null, serves: () => true };
 
-/** The environment of a request, and the facts about the request that are known before its route is found. */
+/** The environment of a request, and what is known about the request before its route is found. */
 interface Scope {
   readonly env: Env;
   readonly entrance: Entrance;
@@ -41,15 +41,15 @@ interface Scope {
 }
 
 /**
- * Path that the log shows for a refused request that reached no route: no route has the path of the request, the
- * path ends in a slash, or the `Host` header is not a valid host.
+ * Path that the log shows for a refused request that has reached no route: no route has its path, the path ends in a
+ * slash, or the `Host` header is not a valid host.
  */
 const NO_ROUTE = "/*";
 
 const routes = new Hono<{ Bindings: Scope }>();
 /**
- * Answers requests that no route takes: another method of a known path, a page of the console, an unknown path. They are
- * not in `routes`, so that Hono finds one handler for a request to a route and calls it directly.
+ * Router for requests that match no route: a known path with another method, a page of the console, an unknown path. It
+ * is separate from `routes`, so that Hono finds exactly one handler for a request to a route and calls it directly.
  */
 const unrouted = new Hono<{ Bindings: Scope }>();
 
@@ -79,7 +79,7 @@ for (const [path, ofPath] of Map.groupBy(ROUTES, (route) => route.path)) {
   });
 }
 
-/** Lists the methods of routes. A route that takes GET takes HEAD too. */
+/** Returns the methods of routes. A route with GET also has HEAD. */
 function methodsOf(of: readonly Route[]): readonly string[] {
   return of.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 }
@@ -115,7 +115,7 @@ export async function answerRequest(
   return answer;
 }
 
-/** Returns the answer to a request, without the headers that every answer has. */
+/** Returns the answer to a request, without the headers that are added to every answer. */
 async function answerTo(request: Request, scope: Omit<Scope, "url">): Promise<Response> {
   const { env, entrance } = scope;
   try {
@@ -132,13 +132,16 @@ async function answerTo(request: Request, scope: Omit<Scope, "url">): Promise<Re
   }
 }
 
-/** A request that was refused, with the facts for the log. `path` is the path of its route. */
+/** A refused request, with the facts for the log. `path` is the path of its route. */
 interface Refused extends Omit<Scope, "url"> {
   readonly request: Request;
   readonly path: string;
 }
 
-/** Logs why a request is refused, and returns the answer: a page for a person, or a problem (RFC 9457). */
+/**
+ * Logs why a request is refused, and returns the answer: a page for a person, or a problem (the JSON of RFC 9457) for a
+ * program.
+ */
 async function refusal(
   error: unknown,
   { request, env, entrance, requestId, path }: Refused,
@@ -161,10 +164,11 @@ const OPEN_PATHS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Returns the log level of a refused request. `warn` is for a status from 500 on. `detail`, which is written only
- * with `LOG=all`, is for 401, 405 and 429, for a 404 on a path that anyone may call, and for a request that reached
- * no route: strangers who scan the relay get these refusals, and a line for each would let them fill the log. `info`
- * is for all other refusals. A rate limit that is reached has a log line of its own (api/http/rate-limit.ts).
+ * Returns the log level of a refused request. It is `warn` for a status from 500 on. It is `detail` (written only with
+ * `LOG=all`) for 401, 405 and 429, for a 404 on a path that anyone may call, and for a request that has reached no
+ * route. These refusals are what strangers who scan the relay get, and a line for each would let them fill the log. It
+ * is `info` for all other refusals. When a rate limit is reached, this has a log line of its own
+ * (api/http/rate-limit.ts).
  */
 function levelOfRefusal(status: number, path: string): LogLevel {
   if (status >= 500) return "warn";
@@ -172,10 +176,10 @@ function levelOfRefusal(status: number, path: string): LogLevel {
   return status === 404 && OPEN_PATHS.has(path) ? "detail" : "info";
 }
 
-/** Pattern of a request id that a client may give. */
+/** Pattern of a request id that the relay accepts from a client. */
 const REQUEST_ID = /^[\w\-=]{1,255}$/;
 
-/** Returns the id of a request for answer and log: the one that the client gives, by default a random one. */
+/** Returns the id of a request for the answer and the log: the id that the client has sent, otherwise a random one. */
 function requestIdOf({ headers }: Request): string {
   const given = headers.get("X-Request-Id") ?? "";
   return REQUEST_ID.test(given) ? given : crypto.randomUUID();

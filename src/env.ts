@@ -12,25 +12,25 @@ type RateLimits = { readonly [Name in RateLimitName]?: RateLimit };
  */
 export interface Env extends ObjectBindings, TaskBindings, RateLimits {
   /**
-   * Files of the folder `public`, for requests of other Workers. A request from outside gets these files before the
-   * relay runs.
+   * Files of the folder `public`, which the relay serves to requests of other Workers. For a request from outside, the
+   * platform serves these files before the relay runs.
    */
   readonly ASSETS?: Fetcher;
-  /** Bucket of the copies of outputs. Absent when the relay keeps none. */
+  /** R2 bucket with the copies of outputs. Absent when the relay makes no copies. */
   readonly OUTPUTS?: R2Bucket;
 }
 
 /**
- * Environment as the platform passes it. It has no `startup`, which src/startup.ts adds, and has the bindings that only
- * that file reads.
+ * Environment in the form in which the platform passes it. It has no `startup`, which src/startup.ts adds, and it has
+ * some bindings that only that file reads.
  */
 interface PlatformEnv extends Omit<Env, keyof WithStartup> {
   /**
-   * Worker `ops/new-connections.js`, which sends each request on a new connection. Absent on Cloudflare and under
+   * The Worker `ops/new-connections.js`, which sends each request on a new connection. Absent on Cloudflare and under
    * `wrangler dev`.
    */
   readonly NEW_CONNECTIONS?: Fetcher;
-  /** Metadata of the deployed version, where the platform gives them. */
+  /** Metadata of the deployed version. Absent when the platform does not state them. */
   readonly VERSION?: WorkerVersionMetadata;
 }
 

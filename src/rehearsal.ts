@@ -16,12 +16,12 @@ const URL_OF_TASKS = "https://relay.invalid/v1/tasks";
 const TASK = { id: "0190a3a0-7a3c-4e6b-9a51-0f2d3c4b5a69", model: "rehearsal" };
 
 /**
- * Registers a sample task with an object in memory, so that the engine compiles this code at the start of the isolate.
- * Otherwise the engine would compile it during the first request, whose CPU time the platform bills. The function calls
- * no service, and stores and logs nothing. One round is enough: further rounds make the start longer and the first
- * request no shorter.
- * @returns false when the configuration is not valid, no operator key may register tasks, or the registration has
- * failed. False has no effect on later requests.
+ * Registers a sample task with a task object in memory, so that the engine compiles this code at the start of the
+ * isolate. Otherwise the engine would compile it during the first request, whose CPU time the platform bills. The
+ * function calls no service, and stores and logs nothing. It does this only once: further rounds would make the start
+ * longer and the first request no shorter.
+ * @returns false when the configuration is not valid, when no operator key may register tasks, and when the
+ * registration has failed. This has no effect on later requests.
  */
 export async function rehearse(env: Env): Promise<boolean> {
   const { runtime } = env.startup;
@@ -38,8 +38,8 @@ export async function rehearse(env: Env): Promise<boolean> {
 }
 
 /**
- * Registers the sample task once, with an object in memory in place of a Durable Object. @returns true when the event
- * of the registration was applied.
+ * Registers the sample task once, with a task object in memory in place of a Durable Object. @returns true when the
+ * event of the registration was applied.
  */
 async function register(env: Env, { config, ...keys }: Runtime, key: string): Promise<boolean> {
   let isApplied = false;
@@ -68,7 +68,10 @@ async function register(env: Env, { config, ...keys }: Runtime, key: string): Pr
   return isApplied;
 }
 
-/** Returns a request with an operator key. It has only the one member of a `Request` that the route uses. */
+/**
+ * Returns a substitute for a request with an operator key. It has only that one member of a `Request` which the route
+ * uses.
+ */
 function requestWith(key: string): Request {
   const headers = new Headers({ Authorization: `Bearer ${key}` });
   return Object.create(null, { headers: { value: headers } });

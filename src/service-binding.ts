@@ -4,9 +4,9 @@ import { configOf } from "./config/runtime.ts";
 import type { Env } from "./env.ts";
 
 /**
- * The entrypoint `Relay`, at which requests of other Workers of the same Cloudflare account come in. Without a key they
- * are those of an operator with all permissions: whoever deploys Workers into the account could also change the relay
- * itself.
+ * The entrance for requests of other Workers of the same Cloudflare account, which come in over the service binding. A
+ * request without a key is treated as one of an operator with all permissions: whoever deploys Workers into the account
+ * could also change the relay itself.
  */
 const BINDING: Entrance = {
   via: "binding",
@@ -15,8 +15,8 @@ const BINDING: Entrance = {
 };
 
 /**
- * Answers a request of another Worker. The Worker chooses the host of its URL, so the request gets the origin of the
- * relay in its place, with which hook URLs and links begin.
+ * Answers a request of another Worker. That Worker can choose any host for the URL, so the request gets the relay's own
+ * origin instead; hook URLs and links begin with it.
  */
 export async function answerBound(request: Request, env: Env): Promise<Response> {
   const { pathname, search } = new URL(request.url);

@@ -8,24 +8,26 @@ import {
 import type { Draft } from "./connection-drafts.ts";
 import type { ConfigIssue } from "./issue.ts";
 
-/** Rules for the base URLs of connections. */
+/** Rules that the base URLs of connections must follow. */
 export interface BaseUrlRules extends UrlRules {
   /**
-   * Hosts of proxies and AI gateways, with port if it is not 443, that the base URL of any provider may name too, by
-   * https only (`EXTRA_BASE_HOSTS`).
+   * Hosts of proxies and AI gateways to which the base URL of any provider may lead, but only by https
+   * (`EXTRA_BASE_HOSTS`). A host has its port if this is not 443.
    */
   readonly extraHosts: readonly string[];
 }
 
 /**
- * Pattern of the characters that end the path of a URL. A base URL must not contain a ? or #, not even at its end.
+ * Pattern of the characters that can follow the path of a URL. A base URL must not contain a ? or #, not even at its
+ * end.
  */
 const AFTER_PATH = /[?#]/;
 
 /**
- * Returns the reasons why the credentials of a connection must not be sent to its URLs; empty when they may be. For a
- * provider with hosts of its own, only these hosts and those of `EXTRA_BASE_HOSTS` are allowed. For a provider without
- * such hosts, the base URL must follow the rules for callback URLs, and may use http only for this machine.
+ * Returns the reasons why the credentials of a connection must not be sent to its URLs; empty when they may be sent.
+ * For a provider with hosts of its own, only these hosts and those of `EXTRA_BASE_HOSTS` are allowed. For a provider
+ * that operators run themselves, the base URL must follow the rules for callback URLs, and may use http only to reach
+ * this machine.
  */
 export function urlIssues(
   draft: Draft,
@@ -50,8 +52,8 @@ export function urlIssues(
 
 /**
  * Returns a list with the fault of the base URL of a connection whose upstream the operator describes by a declaration;
- * empty when the URL is allowed. The URL must follow the rules for callback URLs. `EXTRA_BASE_HOSTS` allows any host,
- * also a private one, which may then use http; for this machine `ALLOW_LOCAL_CALLBACKS` suffices.
+ * empty when the URL is allowed. The URL must follow the rules for callback URLs. `EXTRA_BASE_HOSTS` can allow any
+ * host, also a private one and by http. To allow this machine, `ALLOW_LOCAL_CALLBACKS` is enough.
  */
 export function declaredUrlIssues(
   { variable, name, entry }: Draft,
@@ -84,8 +86,8 @@ function isExtra(text: string | null | undefined, rules: BaseUrlRules): boolean 
 }
 
 /**
- * Returns the reasons why the base URL of a connection is refused; `[]` when it is allowed. This is for a provider
- * without a host of its own: each connection names a host.
+ * Returns the reasons why the base URL of a connection is refused; empty when it is allowed. It is for a provider that
+ * operators run themselves, so that each connection names its own host.
  */
 function gatewayObjections(
   { name, entry }: Draft,
@@ -112,8 +114,8 @@ function objectionTo(text: string, rules: UrlRules): string | null {
 }
 
 /**
- * Tells whether a URL leads to one of the given hosts or, if `allowLocal` permits it, to this machine. A URL with
- * user name, password, query or fragment gives false.
+ * Tells whether a URL leads to one of the given hosts or, if `allowLocal` permits it, to this machine. False for a URL
+ * with user name, password, query or fragment.
  */
 export function isPinned(
   text: string,

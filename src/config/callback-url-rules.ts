@@ -2,7 +2,7 @@ import { MAX_OUTPUT_URL_CHARS } from "../core/record/upstream.ts";
 import type { UrlRules } from "../security/url-rules.ts";
 import type { Config } from "./config.ts";
 
-/** The part of the configuration that decides which URLs are called. */
+/** The part of the configuration that decides to which URLs the relay sends requests. */
 export type CalledUrlsConfig = Pick<
   Config,
   "allowLocalCallbacks" | "allowIpCallbacks" | "publicUrl" | "outputsOrigin" | "isListenOn"
@@ -28,9 +28,11 @@ export function callbackUrlRulesOf(
 }
 
 /**
- * Returns the rules that decide whether the relay fetches an output from the upstream's own link, and follows a
- * redirect there. They are those of a `callback_url`, but links of upstreams may be longer.
- * @param origin origin of the relay as the creator of the task addressed it. It is used only when `PUBLIC_URL` is not set.
+ * Returns the rules that decide whether the relay fetches an output from the upstream's own link, and whether it
+ * follows a redirect of that link. They are the rules for a `callback_url`, except that links of upstreams may be
+ * longer.
+ * @param origin origin of the relay as the creator of the task addressed it. It is used only when `PUBLIC_URL` is not
+ * set.
  */
 export function sourceUrlRulesOf(config: CalledUrlsConfig, origin: string): UrlRules {
   return { ...callbackUrlRulesOf(config, origin, false), maxChars: MAX_OUTPUT_URL_CHARS };

@@ -26,39 +26,47 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
   readonly retentionMs: number;
   readonly taskDeadlineMs: number;
   readonly maxBodyBytes: number;
-  /** Largest JSON body of a submission, i.e. of a request that the relay passes on to an upstream to start a job. */
+  /**
+   * Largest JSON body of a submission, in bytes. A submission is a request that the relay passes on to an upstream to
+   * start a job.
+   */
   readonly maxSubmitBytes: number;
-  /** Time limit of the upstream's answer to a submission. */
+  /** Time in milliseconds within which the upstream must answer a submission. */
   readonly submitTimeoutMs: number;
-  /** Time that a task waits for news of its job after a submission whose outcome is unknown, before it fails. */
+  /**
+   * Time in milliseconds that a task waits for news of its job after a submission whose outcome is unknown. Without
+   * news the task then fails.
+   */
   readonly submitUnknownMs: number;
   /** Jobs that accounts may submit (`OFFERS`), in the order in which offers are compared with a request. */
   readonly offers: readonly Offer[];
   readonly allowLocalCallbacks: boolean;
-  /** True when the relay may send requests to URLs with a public IP address, which Cloudflare does not allow. */
+  /**
+   * True when the relay may send requests to URLs that contain a public IP address. On Cloudflare this is not possible.
+   */
   readonly allowIpCallbacks: boolean;
-  /** Hosts of proxies and AI gateways, with port, to which the base URL of any connection may lead. */
+  /** Hosts of proxies and AI gateways, with port if it is not 443, to which the base URL of any connection may lead. */
   readonly extraBaseHosts: readonly string[];
   /**
    * True when the relay is paused: polls and callback attempts wait (`startAt` in core/policy.ts), and everything
    * else goes on.
    */
   readonly paused: boolean;
-  /** Origin under which others reach the relay; null means the origin that each request addressed. */
+  /** Origin under which others reach the relay. Null means that the origin addressed by each request is used. */
   readonly publicUrl: string | null;
   readonly operatorKeys: readonly OperatorKey[];
   /** Connections to providers, by name of the connection. */
   readonly connections: ReadonlyMap<string, Connection>;
   /**
-   * Connections whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid; nothing is
-   * sent to them.
+   * Connections whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid. The relay
+   * sends nothing to them.
    */
   readonly disabledConnections: readonly DisabledConnection[];
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
   /** Poll limits for jobs that are polled with a customer's key, by name of the connection. */
   readonly customerPolls: ReadonlyMap<string, PollLimits>;
-  /** Largest delay with which a poll finds a result, as a fraction of the job's age (`POLL_LATENESS`). */
+  /** Largest delay with which a poll finds the result of a job, as a fraction of the job's age (`POLL_LATENESS`). */
   readonly pollLateness: number;
   /**
    * True when tasks can name the simulated providers, which are for tests of receivers and call no upstream
@@ -78,28 +86,31 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
    */
   readonly unwantedEvents: ReadonlySet<string>;
   /**
-   * Time for which the failed callbacks to a host are gathered, in milliseconds; null when each failed
-   * callback is reported at once.
+   * Time in milliseconds for which failed callbacks to one host are collected before the operator gets one event about
+   * them. Null when each failed callback is reported at once.
    */
   readonly digestMs: number | null;
-  /** Plan of the Cloudflare account, which limits the D1 queries of one run of the cron trigger. */
+  /** Plan of the Cloudflare account. It decides how many D1 queries one run of the cron trigger may make. */
   readonly plan: "paid" | "free";
-  /** Time in milliseconds without the end of any task after which the operator is alerted; null for never. */
+  /**
+   * Time in milliseconds: when no task has ended for this time, the operator is alerted. Null when there is no such
+   * alert.
+   */
   readonly silenceMs: number | null;
   /** True when operator events have the format of Slack (`OPERATOR_CALLBACK_FORMAT=slack`). */
   readonly isOperatorOnSlack: boolean;
   /**
-   * True when the error of a failed task shows clients a generic text instead of the upstream's own text
+   * True when clients see a generic text in the error of a failed task instead of the upstream's own text
    * (`ERROR_TEXT=generic`).
    */
   readonly isErrorTextGeneric: boolean;
-  /** URL of the operator's own billing, which takes refunds; null means that the ledger refunds. */
+  /** URL of the operator's own billing, which makes refunds. Null when the ledger makes them. */
   readonly settlementUrl: string | null;
-  /** Cloudflare Access, whose users the console takes for operators; null when it is not configured. */
+  /** Settings of Cloudflare Access, whose users the console treats as operators; null when Access is not configured. */
   readonly access: AccessConfig | null;
 }
 
-/** Application of Cloudflare Access that protects the console. */
+/** Settings of the application in Cloudflare Access that protects the console. */
 export interface AccessConfig {
   /**
    * Origin of the operator's team at Cloudflare Access, which issues a token to each user who logs in and
@@ -115,8 +126,8 @@ export interface AccessConfig {
 /** Compatibility flag of Cloudflare that keeps outgoing requests out of private networks. */
 const PUBLIC_FETCH_FLAG = "global_fetch_strictly_public";
 /**
- * Compatibility flag of Cloudflare that keeps a Durable Object in memory while requests that it sent are
- * unanswered. On by default from the compatibility date 2026-10-01.
+ * Compatibility flag of Cloudflare that keeps a Durable Object in memory while it waits for answers to its own
+ * requests. From the compatibility date 2026-10-01 it is set by default.
  */
 const EVICTION_FLAG = "durable_object_io_tasks_prevent_eviction";
 
@@ -220,7 +231,9 @@ function accessOf({
   return origin === null || audience === null ? null : { origin, audience, role };
 }
 
-/** Finds which of `ACCESS_TEAM` and `ACCESS_AUD` is missing: both are needed to check a token. */
+/**
+ * Returns a fault if only one of `ACCESS_TEAM` and `ACCESS_AUD` is set, because a token can be checked only with both.
+ */
 function accessIssues({ ACCESS_TEAM, ACCESS_AUD }: ParsedVariables): ConfigIssue[] {
   if ((ACCESS_TEAM === null) === (ACCESS_AUD === null)) return [];
   const path = ACCESS_TEAM === null ? "ACCESS_TEAM" : "ACCESS_AUD";
@@ -228,8 +241,8 @@ function accessIssues({ ACCESS_TEAM, ACCESS_AUD }: ParsedVariables): ConfigIssue
 }
 
 /**
- * Selects the rules for the base URLs of connections. A base URL on the relay's own host is refused; this
- * host is known here only by `PUBLIC_URL`.
+ * Returns the rules for the base URLs of connections. A base URL on the relay's own host is refused; that host is known
+ * here only if `PUBLIC_URL` is set.
  */
 export function baseUrlRulesOf(
   data: Pick<
@@ -245,7 +258,7 @@ export function baseUrlRulesOf(
   };
 }
 
-/** Finds the compatibility flags that the relay needs and that are not set for the running isolate. */
+/** Returns a fault for each compatibility flag that the relay needs and that is not set for the running isolate. */
 function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean): ConfigIssue[] {
   const required = isLocal ? [EVICTION_FLAG] : [PUBLIC_FETCH_FLAG, EVICTION_FLAG];
   return required.flatMap((flag) =>
@@ -253,7 +266,7 @@ function missingFlags(flags: Readonly<Record<string, boolean>>, isLocal: boolean
   );
 }
 
-/** Finds variables whose values are valid each alone but contradict each other. */
+/** Returns the faults of variables whose values are valid alone but contradict each other. */
 function conflicts(
   data: ParsedVariables,
   { connections, disabledConnections }: Connections,
@@ -263,8 +276,8 @@ function conflicts(
 }
 
 /**
- * Finds which of `SETTLEMENT_URL` and `OPERATOR_CALLBACK_URL` contain an IP address although the relay may
- * not call any, as on Cloudflare.
+ * Returns a fault for each of `SETTLEMENT_URL` and `OPERATOR_CALLBACK_URL` that contains an IP address although the
+ * relay must not call IP addresses, as on Cloudflare.
  */
 function uncallableUrls(data: ParsedVariables): ConfigIssue[] {
   if (data.ALLOW_IP_CALLBACKS) return [];

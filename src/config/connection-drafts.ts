@@ -42,9 +42,9 @@ export type Entry = z.infer<typeof Entries>[string];
 /** A connection to a provider as the variables define it, before it is checked. */
 export interface Draft {
   /**
-   * Name of the variable that errors about the connection name: `CONNECTIONS`, `CONNECTIONS_2` … The default
-   * connection of a provider is defined by several variables; for it, this is the variable of the base URL, because
-   * the value of that variable is checked.
+   * Name of the variable that is named in errors about the connection: `CONNECTIONS`, `CONNECTIONS_2` … For the default
+   * connection of a provider, which several variables define, it is the variable of the base URL, because this is the
+   * value that is checked.
    */
   readonly variable: string;
   /**
@@ -54,7 +54,7 @@ export interface Draft {
   readonly isDefault: boolean;
   readonly name: string;
   readonly entry: Entry;
-  /** Declaration of the upstream by the operator. Null for a provider that the relay knows. */
+  /** The operator's declaration that describes the upstream. Null for a provider that the relay knows. */
   readonly declaration: Declaration | null;
 }
 
@@ -89,8 +89,9 @@ function unreadableVariables({ variables }: NamedProvider, vars: object): Config
 }
 
 /**
- * Returns the default connection of a provider. A provider without a host of its own has none until the base URL is set.
- * Without a key it is a connection for customers with keys of their own, as one of `CONNECTIONS` is.
+ * Returns a list with the default connection of a provider. The list is empty for a provider that operators run
+ * themselves, until its base URL is set. Without a key, the connection can be used only by customers with keys of their
+ * own.
  */
 function defaultDrafts(provider: NamedProvider, vars: object): readonly Draft[] {
   const { key, baseUrl, webhookSecret, userId } = provider.variables;
@@ -126,8 +127,8 @@ function isSet(vars: object, name: string): boolean {
 }
 
 /**
- * Returns the faults in the numbering of `CONNECTIONS`, `CONNECTIONS_2`, `CONNECTIONS_3` and so on: a gap, or
- * another suffix, e.g. `_1` or `_B`. Both mean that a variable is misspelt or left over.
+ * Returns the faults in the names of the variables `CONNECTIONS`, `CONNECTIONS_2`, `CONNECTIONS_3` and so on: a gap in
+ * the numbers, or another suffix, e.g. `_1` or `_B`. Both mean that a variable is misspelt or left over.
  */
 function numberingIssues(variables: readonly string[]): ConfigIssue[] {
   return variables.flatMap((path) => {

@@ -26,18 +26,18 @@ export interface Connections {
 }
 
 /**
- * Pattern of an API key: printable ASCII, which can be sent in a header. Other keys are refused, because the
- * platform writes a header that it cannot send to its log.
+ * Pattern of an API key: printable ASCII, which can be sent in a header. Other keys are refused, because the platform
+ * would write them to its log as part of a header that cannot be sent.
  */
 const KEY = /^[\x21-\x7e]+$/;
 
 /**
  * Returns the checked connections: the default connection of each provider, which has the provider's name, and the
- * connections of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials are sent only to the hosts that the
- * provider's adapter names and to those of `EXTRA_BASE_HOSTS`. When the adapter names no host, they are sent only
- * to the host of the connection's own base URL.
+ * connections of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials are sent only to the hosts that the provider's
+ * adapter names and to those of `EXTRA_BASE_HOSTS`. When the adapter names no host, they are sent only to the host of
+ * the connection's own base URL.
  * @param rules rules for base URLs in this deployment, which may also allow connections to this machine.
- * @param isSandboxOn true when simulated providers get a connection too.
+ * @param isSandboxOn true when each simulated provider gets a connection too.
  */
 export function parseConnections(
   vars: object,
@@ -81,8 +81,8 @@ function limitsByName(
 }
 
 /**
- * A connection that the variables define, after its check: the draft, its provider, which is null when the relay does
- * not know it, and everything that is wrong with the draft.
+ * Result of checking one connection that the variables define: the connection before the check (draft), its provider
+ * (null when the relay does not know it), and all faults of the draft.
  */
 interface CheckedDraft {
   readonly draft: Draft;
@@ -152,8 +152,8 @@ function secretIssues(
 }
 
 /**
- * Returns a list with the connection that a checked draft describes. The list is empty for a draft without a base URL;
- * the check has refused such a draft already.
+ * Returns a list with the connection that a checked draft describes. The list is empty for a draft without a base URL,
+ * which the check has refused already.
  */
 function upstreamConnections(draft: Draft, provider: UpstreamProvider): readonly Connection[] {
   const written = draft.entry.base_url ?? provider.baseUrls?.[0];

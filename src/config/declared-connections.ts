@@ -14,13 +14,13 @@ import { repeatedMembers } from "./repeated-members.ts";
 export interface DisabledConnection {
   readonly name: string;
   readonly provider: string;
-  /** The faults of the declaration, each with its place, e.g. `CONNECTIONS.gpu.poll.state`. */
+  /** The faults of the declaration, each with the path of the member at fault, e.g. `CONNECTIONS.gpu.poll.state`. */
   readonly issues: readonly ConfigIssue[];
 }
 
 /**
- * A connection whose upstream the operator describes by a declaration, as it was read from `CONNECTIONS`: valid by
- * itself, or disabled.
+ * A connection of `CONNECTIONS` whose upstream the operator describes by a declaration. It is either valid by itself
+ * or, because of faults in the declaration, disabled.
  */
 export type ReadDeclaration =
   | { readonly kind: "valid"; readonly name: string; readonly declaration: Declaration }
@@ -32,8 +32,8 @@ export function isDeclared(entry: unknown): boolean {
 }
 
 /**
- * Reads the connections of a variable that declare their upstream.
- * @param value value of the variable; its text also shows members that are given twice.
+ * Reads those connections of a variable whose upstream is described by a declaration.
+ * @param value value of the variable. Its text also shows members that are given twice.
  * @param entries these connections, parsed, by name.
  */
 export function readDeclarations(
@@ -59,7 +59,7 @@ export function readDeclarations(
   });
 }
 
-/** Returns a connection that declares its upstream and is disabled for these reasons. */
+/** Returns a connection that is disabled because its declaration has these faults. */
 export function disabledBy(name: string, issues: readonly ConfigIssue[]): DisabledConnection {
   return { name, provider: DECLARED_PROVIDER, issues };
 }

@@ -10,8 +10,8 @@ export interface IndexConfig {
   readonly isIndexed: boolean;
   /**
    * Time in milliseconds from the last change of a settled task to the deletion of its row from the index, at most
-   * `retentionMs`. A task is settled when it has ended and no attempt of its callback and no refund is left to
-   * make.
+   * `retentionMs`. A task is settled when it has ended and neither an attempt of its callback nor a refund has still to
+   * be made.
    */
   readonly indexRetentionMs: number;
   /**
@@ -19,7 +19,7 @@ export interface IndexConfig {
    */
   readonly indexDatabases: readonly string[];
   /**
-   * Time in milliseconds for which one database of the index (a shard) stores the rows of all new tasks, before the
+   * Time in milliseconds for which the rows of all new tasks go to the same database of the index (a shard), before the
    * next database follows. Null when `INDEX_SHARD_HOURS` is not set.
    */
   readonly indexShardMs: number | null;
@@ -28,8 +28,7 @@ export interface IndexConfig {
 const SHARD = /^INDEX_DB_(.*)$/;
 
 /**
- * Returns the configuration of the index from its variables and bindings, or the faults if these do not fit
- * together.
+ * Returns the configuration of the index from its variables and bindings, or the faults if these contradict each other.
  */
 export function parseIndexConfig(
   vars: object,
@@ -75,11 +74,11 @@ function numberingIssues(
 }
 
 /**
- * Checks that the index has enough databases (shards). They store the rows of new tasks in turn. When the turn of a
- * database comes again, most of its rows from the last turn must have expired. Two kinds of older rows may still be
- * there, and lists of tasks include them: rows of failed callbacks, which stay for `RETENTION_DAYS`, and rows of
- * tasks whose own deadline is later than `TASK_DEADLINE_HOURS`.
- * @returns the fault; `[]` when there is none.
+ * Checks that the index has enough databases (shards). They store the rows of new tasks in turn. When it is the turn of
+ * a database again, most of its rows from the last time must have expired. Two kinds of older rows may still be there,
+ * and lists of tasks include them: rows of failed callbacks, which stay for `RETENTION_DAYS`, and rows of tasks whose
+ * own deadline is later than `TASK_DEADLINE_HOURS`.
+ * @returns a list with the fault; empty when the index has enough databases.
  */
 function overlapIssues(
   count: number,

@@ -9,9 +9,9 @@ import { sourceUrlRulesOf } from "./callback-url-rules.ts";
 import type { Config } from "./config.ts";
 
 /**
- * Returns the function that makes the relay's own links to outputs, with the facts about these links. When the relay
- * keeps copies of outputs, every output gets such a link; otherwise only those outputs that open only with a key. Null
- * when neither `OUTPUTS_URL` nor `PUBLIC_URL` is set.
+ * Returns the settings of the relay's own links to outputs, and the function that makes such a link. When the relay
+ * stores copies of outputs, every output gets a link of the relay; otherwise only outputs that can be fetched only with
+ * a key do. Null when neither `OUTPUTS_URL` nor `PUBLIC_URL` is set.
  */
 export function outputLinksOf(
   config: Config,
@@ -28,9 +28,9 @@ export function outputLinksOf(
 }
 
 /**
- * Tells whether the relay fetches an output: the URL rules permit its link, no simulated provider has made it, and the
- * relay keeps copies of outputs or must send a key to get this one. An output that opens only with a key is not fetched
- * if the key must not be sent to its link.
+ * Tells whether the relay fetches an output. It does so when the URL rules permit the output's link, when the output
+ * does not come from a simulated provider, and when the relay either stores copies of outputs or must send a key to get
+ * this one. An output that needs a key is not fetched if the key must not be sent to its link.
  */
 function isFetched(output: LinkableOutput, config: Config): boolean {
   const { source, origin, connection: name } = output;
@@ -43,9 +43,9 @@ function isFetched(output: LinkableOutput, config: Config): boolean {
 }
 
 /**
- * Tells whether the relay fetches an output with the key of a connection. It does when the link of the output is on the
- * connection's own origin, opens only with the key, and came from the upstream itself. A link from any other sender
- * gets no key, because the sender could then read whatever the key opens.
+ * Tells whether the relay fetches an output with the key of a connection. It does so when the link is on the
+ * connection's own origin, can be opened only with the key, and came from the upstream itself. A link that somebody
+ * else has sent gets no key, because that sender could then read whatever the key opens.
  */
 export function isFetchedWithKey(
   { source, isUnproven }: { readonly source: string } & Provable,
@@ -55,8 +55,8 @@ export function isFetchedWithKey(
 }
 
 /**
- * Tells whether a link is on a connection's own origin and opens only with the connection's key. A link to an output
- * inside the answer to a poll counts as such a link too.
+ * Tells whether a link is on a connection's own origin and can be opened only with the connection's key. This includes
+ * a link to an output inside the answer to a poll.
  */
 export function isKeyNeeded(link: string, connection: Connection | undefined): boolean {
   if (connection === undefined || connection.provider.polls === null) return false;

@@ -9,9 +9,9 @@ import type { Config } from "./config.ts";
 export type NewsConfig = CalledUrlsConfig & Pick<Config, "isErrorTextGeneric" | "areOutputsKept">;
 
 /**
- * Returns the rules by which the relay reads what a provider reports about a job: whether clients may read the
- * upstream's own error text, and whether the relay can give them links of its own to outputs that open only with the
- * key of the connection, or that stand in the answer itself.
+ * Returns the rules by which the relay reads what a provider reports about a job. They say whether clients may read the
+ * upstream's own error text. They also say whether the relay can give clients links of its own to outputs that can be
+ * opened only with the key of the connection, and to outputs that are inside the answer itself.
  */
 export function newsRulesOf(config: NewsConfig, connection: Connection): NewsRules {
   const areKeyedLinksServed = canServeKeyedLinks(config, connection);
@@ -25,8 +25,8 @@ export function newsRulesOf(config: NewsConfig, connection: Connection): NewsRul
 }
 
 /**
- * Tells whether the relay can give clients links of its own to outputs that open only with the key of a connection: it
- * has an address for links, the connection has a key, and the URL rules permit requests to its host.
+ * Tells whether the relay can give clients links of its own to outputs that can be opened only with the key of a
+ * connection: it has an address for its links, the connection has a key, and the URL rules permit requests to its host.
  */
 function canServeKeyedLinks(config: NewsConfig, { baseUrl, key }: Connection): boolean {
   if (config.outputsOrigin === null || key === null) return false;

@@ -19,7 +19,7 @@ export const OBJECT_CLASSES = {
 export type ObjectBinding = keyof typeof OBJECT_CLASSES;
 
 /**
- * Returns a fault for each class of objects that is not bound, e.g. because the `wrangler.toml` of the
+ * Returns a fault for each class of Durable Objects that is not bound, e.g. because the `wrangler.toml` of the
  * deployment is older than its code.
  */
 export function unboundObjects(env: object): readonly ConfigIssue[] {

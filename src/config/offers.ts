@@ -11,12 +11,12 @@ import { priceForm, priceOf, usageNamesWithout } from "./price.ts";
 import { ToolInput } from "./tool-input.ts";
 
 /**
- * The owner of the upstream's key with which a job is submitted: the connection, or the customer, whose call then has the
- * key in the header of the upstream.
+ * The owner of the upstream's key with which a job is submitted: the connection, or the customer, who then sends the
+ * key in the header that the upstream uses for keys.
  */
 export type UpstreamKeyOwner = "connection" | "customer";
 
-/** An entry of `OFFERS`: jobs that accounts may submit, within which limits and for how many credits. */
+/** An entry of `OFFERS`. It states which jobs accounts may submit, within which limits and for how many credits. */
 export interface Offer {
   /** Name of the connection under which the jobs are submitted. */
   readonly connection: string;
@@ -29,15 +29,21 @@ export interface Offer {
   /** Names of models, in which `*` stands for any number of any characters. */
   readonly models: readonly string[];
   readonly limits: readonly Limit[];
-  /** Price of a submission. Null when it is free. */
+  /** Price of a submission. Null when the submission is free. */
   readonly price: Price | null;
-  /** True when accounts may upload files to the connection, with the same owner of the key. Nothing is charged for them. */
+  /**
+   * True when accounts may upload files to the connection, with a key of the same owner as for the jobs. Uploads are
+   * free.
+   */
   readonly takesUploads: boolean;
-  /** Tool with which clients of MCP (`POST /mcp`) submit such jobs. Null when there is none. */
+  /** Tool by which AI agents (clients of MCP at `POST /mcp`) submit such jobs. Null when there is none. */
   readonly tool: OfferedTool | null;
 }
 
-/** Tool with which clients of MCP submit the jobs of an offer. An offer with a tool is for one model at one path. */
+/**
+ * Tool by which AI agents (clients of MCP) submit the jobs of an offer. An offer with a tool is for one model at one
+ * path.
+ */
 export interface OfferedTool {
   readonly name: string;
   /** Path of the submission below the base URL of the connection. */
@@ -58,9 +64,12 @@ export interface OfferedTool {
 const OWN_TOOLS = ["read_task", "list_tasks", "cancel_task"] as const;
 export type OwnTool = (typeof OWN_TOOLS)[number];
 
-/** Limit of one value in the request of an account. It has either `values`, or `min` or `max` or both. */
+/** Limit of one value in the request of an account. It has either `values`, or one or both of `min` and `max`. */
 export interface Limit {
-  /** Place of the value: `/a/b` is a JSON Pointer to a member of the body, `?a` is a parameter of the query. */
+  /**
+   * Where the request has the value: `/a/b` is a JSON Pointer to a member of the body, `?a` is a parameter of the
+   * query.
+   */
   readonly pointer: string;
   /** The permitted values. Null when the value must be a number within bounds. */
   readonly values: readonly (string | number | boolean)[] | null;
@@ -68,14 +77,14 @@ export interface Limit {
   readonly min: number | null;
   /** Largest permitted number. Null when there is no upper bound. */
   readonly max: number | null;
-  /** True when a request may lack the value that is limited. */
+  /** True when the limited value may be missing in a request. */
   readonly isOptional: boolean;
 }
 
-/** Largest length of a tool's name in characters, because the models of some providers accept no longer names. */
+/** Largest length of a tool's name in characters. The language models of some providers accept no longer names. */
 const MAX_NAME_CHARS = 64;
 
-/** Messages about invalid entries of `OFFERS`. Each is followed by the place of the fault. */
+/** Messages about invalid entries of `OFFERS`. Each is followed by the path of the member at fault. */
 const MESSAGES = {
   offers:
     'must be JSON like [{"connection": "ark", "models": ["doubao-seedance-*"], "limits": {"/duration": {"max": 10}}, "price": {"credits": 60}}]',
@@ -218,8 +227,8 @@ function issueAt(member: string, message: string) {
 }
 
 /**
- * Parses `OFFERS`, which is JSON: the offers, in the order in which a request is compared with them. The error names
- * the place of each fault, e.g. `0.limits./duration.max`, and contains no values.
+ * Parses `OFFERS`, a JSON list of offers, in the order in which a request is compared with them. The error names the
+ * path of each member at fault, e.g. `0.limits./duration.max`, and contains no values.
  */
 export function parseOffers(value: unknown): Result<readonly Offer[], string> {
   const written = typeof value === "string" ? value.trim() : value;
@@ -234,8 +243,8 @@ export function parseOffers(value: unknown): Result<readonly Offer[], string> {
 }
 
 /**
- * Returns the faults of an offer's tool: its name is already taken, or an earlier offer applies to its calls, so that
- * the price and limits of the earlier offer would count and not those that the tool states.
+ * Returns the faults of an offer's tool. Its name may be taken already. Or an earlier offer may apply to the calls of
+ * the tool, so that the price and limits of that offer would count and not those that the tool states.
  */
 function toolFaults({ tool, ...offer }: Offer, i: number, offers: readonly Offer[]): Fault[] {
   if (tool === null) return [];
@@ -259,10 +268,10 @@ function nameOfTool({ tool }: Offer): string | undefined {
 }
 
 /**
- * Returns a fault for each offer that does not fit its connection: the relay has no such connection, not even a
- * disabled one; the offer is for customers with a key of their own, but the connection takes no key; or the price is by
- * a usage that the jobs of the connection do not state. Also returns a fault for a tool whose calls would start no job
- * at the connection, or could set the model.
+ * Returns a fault for each offer that does not fit its connection. An offer does not fit when the relay has no such
+ * connection (a disabled one counts), when it is for customers with a key of their own but the connection uses no key,
+ * or when its price depends on a usage that the jobs of the connection do not state. Also returns a fault for a tool
+ * whose calls would start no job at the connection, or could set the model.
  */
 export function unconnectedOffers(
   offers: readonly Offer[],
@@ -350,9 +359,10 @@ interface Bounds {
 }
 
 /**
- * Returns the smallest number that a limit permits; null when it permits any. A limit with only a `max` permits no
- * negative numbers, because these have a special meaning for some providers: with a `duration` of -1, Ark lets the
- * model choose the duration, and the job may cost more than the offer (https://www.volcengine.com/docs/82379/1520757).
+ * Returns the smallest number that a limit permits; null when it has no lower bound. A limit with only a `max` has the
+ * lower bound 0, because negative numbers have a special meaning for some providers: with a `duration` of -1, Ark lets
+ * the model choose the duration, and the job may cost more than the offer
+ * (https://www.volcengine.com/docs/82379/1520757).
  */
 function lowestOf({ min, max }: Bounds): number | null {
   return min ?? (max == null ? null : 0);

@@ -1,7 +1,10 @@
 import { failure, type Result, success } from "../core/result.ts";
 import { NOTICE_KINDS } from "../core/record/operator-notice.ts";
 
-/** Types of all operator events, i.e. messages to `OPERATOR_CALLBACK_URL`: those about one task, and the others. */
+/**
+ * Types of all operator events, i.e. of messages to `OPERATOR_CALLBACK_URL`. Some are about one task; the others are
+ * not.
+ */
 export const OPERATOR_EVENT_TYPES = [
   ...NOTICE_KINDS,
   "host.failing",
@@ -14,7 +17,8 @@ export const OPERATOR_EVENT_TYPES = [
 
 /**
  * Parses `OPERATOR_EVENTS`: the types of events that the operator wants, separated by white space or commas.
- * @returns the types that are not in the variable and therefore not sent; none when the variable is empty.
+ * @returns the types that are not to be sent: those that the variable does not list. An empty variable means that all
+ * types are sent.
  */
 export function parseOperatorEvents(value: string): Result<ReadonlySet<string>, string> {
   const words = new Set(value.split(/[\s,]+/).filter((word) => word !== ""));

@@ -4,12 +4,12 @@ import { hasBytes } from "./readers.ts";
 
 const MIN_SECRET_BYTES = 16;
 /**
- * Pattern of a role in front of a key, even if no such role exists. A word with a digit does not match, because it
+ * Pattern of a role in front of a key, also of one that does not exist. A word with a digit does not match, because it
  * may be the beginning of a random key that contains a colon.
  */
 const ROLE = /^([A-Za-z][A-Za-z_-]*):/;
 const LABEL = /^([a-z0-9-]{1,32})=/;
-/** Pattern of a label that no key follows, e.g. because a variable of the shell was not set. */
+/** Pattern of a label without a key after it, as it occurs e.g. when a variable of the shell was not set. */
 const BARE_LABEL = /^[a-z0-9-]{1,32}=$/;
 
 /**
@@ -45,8 +45,8 @@ function keyOf(entry: string): Result<OperatorKey, string> {
 }
 
 /**
- * Returns label and key of an entry. The text before `=` is a label only if a key of full length follows, because a
- * key in base64 may end in `=`.
+ * Returns label and key of an entry of `OPERATOR_KEYS`. The text before `=` is a label only if a key of full length
+ * follows, because a key in base64 may itself end in `=`.
  */
 function labelledKeyOf(text: string): Pick<OperatorKey, "label" | "secret"> {
   const [prefix = "", label = null] = LABEL.exec(text) ?? [];

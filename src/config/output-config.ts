@@ -5,20 +5,22 @@ import { DEFAULT_OUTPUT_DAYS, type ParsedVariables } from "./variables.ts";
 
 /** The part of the configuration that is about outputs, i.e. the files that tasks have generated. */
 export interface OutputConfig {
-  /** True when the relay keeps copies of outputs, because the bucket `OUTPUTS` is bound. */
+  /** True when the relay stores copies of outputs, because the bucket `OUTPUTS` is bound. */
   readonly areOutputsKept: boolean;
   /**
-   * Origin of the relay's links to outputs: `OUTPUTS_URL` or, without it, `PUBLIC_URL`. Null when neither is set; all
-   * links are then those of the upstream.
+   * Origin of the relay's links to outputs: `OUTPUTS_URL` or, without it, `PUBLIC_URL`. Null when neither is set;
+   * results then contain only links of the upstream.
    */
   readonly outputsOrigin: string | null;
   /** Time for which the relay's links to outputs work, in milliseconds. */
   readonly outputLifeMs: number;
-  /** Size of the largest output of which the relay keeps a copy, in bytes. */
+  /** Largest size of an output of which the relay stores a copy, in bytes. */
   readonly maxOutputBytes: number;
 }
 
-/** Returns the configuration of outputs from its variables and bindings, or the faults if these do not fit together. */
+/**
+ * Returns the configuration of outputs from its variables and bindings, or the faults if these contradict each other.
+ */
 export function parseOutputConfig(
   data: ParsedVariables,
 ): Result<OutputConfig, readonly ConfigIssue[]> {

@@ -21,10 +21,10 @@ export type LocationHint = (typeof LOCATION_HINTS)[number];
 /** Where Cloudflare stores the Durable Objects of the relay. */
 export interface Placement {
   /**
-   * Jurisdiction of all Durable Objects. It must be chosen before the first task, because the same name leads to
-   * another object in each jurisdiction. Null means none.
+   * Jurisdiction of all Durable Objects. It must be chosen before the first task, because in each jurisdiction the same
+   * name leads to another object. Null when the objects are in no jurisdiction.
    */
   readonly jurisdiction: Jurisdiction | null;
-  /** Region near which a new Durable Object is created; null means near its first caller. */
+  /** Region near which a new Durable Object is created. Null means that it is created near its first caller. */
   readonly locationHint: LocationHint | null;
 }

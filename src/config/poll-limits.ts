@@ -19,8 +19,8 @@ const VERIFIED_HOOK_WAIT_MS = 2 * MINUTE_MS;
  */
 const UNVERIFIED_HOOK_WAIT_MS = MINUTE_MS;
 /**
- * Life of a provider's output links in milliseconds. With shorter-lived links, polls do not wait for a hook: if the
- * hook were lost, the links could be dead before a poll finds them.
+ * Time in milliseconds. If a provider's links to outputs work for less than this time, polls do not wait for a hook: if
+ * the hook were lost, the links could be dead before a poll finds them.
  */
 const SHORT_LINK_LIFE_MS = HOUR_MS;
 
@@ -32,8 +32,8 @@ export function pollLimits(connection: Connection): PollLimits | null {
 }
 
 /**
- * Returns the limits of the polls of a connection with the key of a customer. They are those of its own key, except that
- * none of the hooks can be verified. Null for a simulated provider, which takes no key.
+ * Returns the limits of polls that are made with a customer's key instead of the key of the connection. They are the
+ * same, except that no hook counts as verified. Null for a simulated provider, which needs no key.
  */
 export function customerPollLimits(connection: Connection): PollLimits | null {
   const { polls } = connection.provider;

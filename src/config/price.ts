@@ -8,10 +8,10 @@ const MAX_RATES = 32;
 const MAX_RESOLUTION_CHARS = 32;
 
 /**
- * Returns the schema of a price: either a fixed one, `{"credits": 60}`, or one that depends on a number that is known
- * at the end of the task, `{"hold": 200, "min": 10, "per": …}`.
- * @param verb verb with which the error messages begin. They follow the name of a field (`be`), or of the variable that
- * contains the field (`have`).
+ * Returns the schema of a price. A price is either fixed, `{"credits": 60}`, or depends on a number that is known at
+ * the end of the task, `{"hold": 200, "min": 10, "per": …}`.
+ * @param verb first word of the error messages: `be` when they follow the name of a field, `have` when they follow the
+ * name of the variable that contains the field.
  */
 export function priceForm(verb: "be" | "have") {
   const atLeast1 = `must ${verb} a whole number of at least 1`;
@@ -64,7 +64,7 @@ export function priceForm(verb: "be" | "have") {
 export const PriceForm = priceForm("be");
 export type PriceForm = z.output<typeof PriceForm>;
 
-/** Returns the price that a request or `OFFERS` states in this form. */
+/** Returns the price that the members of a request or of an entry of `OFFERS` state. */
 export function priceOf({ credits, hold, min, per }: PriceForm): Price {
   const charged = credits ?? hold;
   if (charged == null) throw new Error("a price without credits has passed its schema");
@@ -78,7 +78,7 @@ function ruleOf(per: NonNullable<PriceForm["per"]>, min: number): PriceRule {
     : { by: "usage", name: usage, units, rate, min };
 }
 
-/** Returns a price in the form in which operators write it. */
+/** Returns a price with the members with which operators write it in a request or in `OFFERS`. */
 export function formOfPrice({ credits, rule }: Price): PriceForm {
   if (rule === null) return { credits };
   const { by, name, units, rate, min } = rule;
@@ -87,9 +87,9 @@ export function formOfPrice({ credits, rule }: Price): PriceForm {
 
 /**
  * Checks that the jobs of a provider state the usage on which a price depends.
- * @returns null when they state it, when the price does not depend on usage, and when the task has no provider: the
- * usage then comes from the operator's own upstream, under any name. Otherwise the names of usage that the provider
- * states.
+ * @returns null when they state it, when the price does not depend on usage, and when the task has no provider (the
+ * usage then comes from the operator's own upstream and can have any name). Otherwise the names of usage that the
+ * provider states.
  */
 export function usageNamesWithout(
   { rule }: Price,

@@ -1,8 +1,8 @@
 /**
- * Names of the rate limit bindings (`[[ratelimits]]` in wrangler.toml); each is optional. `LIMIT_TESTS`,
- * `LIMIT_BULK`, `LIMIT_LISTS` and `LIMIT_SUBMITS` count requests of an account. `LIMIT_LINKS` counts requests from an
- * IP address with one status link, and those with links to the outputs of one task. `LIMIT_REFUSALS` counts requests with
- * invalid credentials from an IP address.
+ * Names of the rate limit bindings (`[[ratelimits]]` in wrangler.toml); each binding is optional. `LIMIT_TESTS`,
+ * `LIMIT_BULK`, `LIMIT_LISTS` and `LIMIT_SUBMITS` count requests of an account. `LIMIT_LINKS` counts, for each IP
+ * address, requests with one status link, and requests with links to the outputs of one task. `LIMIT_REFUSALS` counts
+ * requests with invalid credentials from an IP address.
  */
 export const RATE_LIMITS = [
   "LIMIT_TESTS",

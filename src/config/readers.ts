@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { failure, type Result, success } from "../core/result.ts";
 import { CREDENTIALS_REFUSAL, hasCredentials } from "../security/url-rules.ts";
 
-/** The whole numbers that a variable may have. `min` and `max` are allowed too. */
+/** The range of whole numbers that a variable may have, including `min` and `max`. */
 export interface NumberRange {
   readonly min: number;
   readonly max: number;
@@ -12,14 +12,16 @@ export interface NumberRange {
   readonly maxCount?: number;
 }
 
-/** Default and allowed values of a variable. The documentation of the variables is written from them. */
+/** Default and allowed values of a variable, from which the documentation of the variable is generated. */
 export interface Domain {
-  /** Value that has the same effect as a variable that is not set. Null when no value has this effect. */
+  /**
+   * Value of the variable that has the same effect as leaving the variable unset. Null when no value has this effect.
+   */
   readonly fallback: string | null;
   readonly values: readonly string[] | NumberRange;
 }
 
-/** A reader of a variable, i.e. the schema that reads it, together with its default and its allowed values. */
+/** Default and allowed values that belong to a reader, i.e. to the schema that reads a variable. */
 export interface WithDomain {
   readonly domain: Domain;
 }
@@ -29,12 +31,12 @@ function withDomain<S extends z.ZodMiniType>(reader: S, domain: Domain): S & Wit
   return Object.assign(reader, { domain });
 }
 
-/** A parser of the text of a variable. Its error is the message for the operator. */
+/** A parser of the text of a variable. Its error is a message for the operator. */
 type Parser<T> = (value: string) => Result<T, string>;
 
 /**
- * Returns a reader, i.e. the schema that reads a variable, by a function. Each reader is a single schema, because every
- * schema makes the start longer.
+ * Returns a reader (the schema that reads a variable) that uses the given function. Each reader is a single schema,
+ * because every further schema makes the start of the relay longer.
  */
 export function readerOf<T>(read: (value: unknown) => Result<T, string>) {
   return z.transform((value: unknown, { issues }): T => {
@@ -46,8 +48,8 @@ export function readerOf<T>(read: (value: unknown) => Result<T, string>) {
 }
 
 /**
- * Returns a reader that parses a variable as text. Numbers and booleans from TOML become text; a variable that is not set
- * or blank is parsed as `fallback`.
+ * Returns a reader that parses a variable as text. Numbers and booleans from TOML become text. A variable that is not
+ * set, or is blank, is parsed as if it were `fallback`.
  */
 export function parse<T>(fallback: string, parser: Parser<T>) {
   return readerOf((value) => {
@@ -60,8 +62,8 @@ export function parse<T>(fallback: string, parser: Parser<T>) {
 }
 
 /**
- * Returns a reader that reads a variable as text, without parsing it. A variable that is not set or blank is read as
- * `fallback`.
+ * Returns a reader that reads a variable as text, without parsing it. A variable that is not set, or is blank, is read
+ * as `fallback`.
  */
 export function text(fallback: string) {
   return parse(fallback, success);
@@ -91,8 +93,8 @@ export function wholeNumber(fallback: string, range: NumberRange) {
 /**
  * Returns a reader for a whole number in decimal digits, in the unit of the range. It reads null when the variable is
  * not set.
- * @param fallback the default that the documentation states, in the unit of the range. Null when a variable that is not
- * set has another meaning than a number.
+ * @param fallback the default that the documentation states, in the unit of the range. Null when leaving the variable
+ * unset means something else than a number.
  */
 export function optionalNumber(range: NumberRange, fallback: string | null = null) {
   return withDomain(parseOptional(numberIn(range)), { fallback, values: range });
@@ -151,7 +153,7 @@ function wordIn<Word extends string>(words: readonly Word[]): Parser<Word> {
   };
 }
 
-/** Returns a parser of a list of items that are separated by white space. A list with an invalid item is invalid. */
+/** Returns a parser of a list of items that are separated by white space. If one item is invalid, the whole list is. */
 export function list(
   message: string,
   isValid: (item: string) => boolean,

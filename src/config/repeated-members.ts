@@ -1,8 +1,8 @@
 import { type Node, parseTree } from "jsonc-parser";
 
 /**
- * Returns the paths of all members of a JSON text that repeat the name of an earlier member of the same object. The
- * JSON parser keeps only the last of such members.
+ * Returns the paths of those members in a JSON text that repeat the name of an earlier member of the same object. Of
+ * such members, the JSON parser would keep only the last one.
  */
 export function repeatedMembers(json: string): readonly (readonly string[])[] {
   const root = parseTree(json);

@@ -15,12 +15,12 @@ export interface Runtime {
 }
 
 /**
- * Values that the relay derives from its environment once, when an isolate starts, because the platform does not
- * bill the start.
+ * Values that the relay derives from its environment when an isolate starts. They are derived only then, because the
+ * platform does not bill the start.
  */
 export interface Startup {
   /**
-   * Configuration and keys; or, when variables are at fault, their names with the reasons. In the second case the
+   * The configuration and the keys. When variables are at fault, it has their names and the reasons instead, and the
    * relay must not send anything.
    */
   readonly runtime: Result<Runtime, readonly ConfigIssue[]>;
@@ -33,7 +33,7 @@ export interface Startup {
   readonly waitUntil: WaitUntil;
 }
 
-/** Function that keeps the platform from ending the present request before a promise is settled. */
+/** Function that keeps the present request running until a promise is settled. */
 export type WaitUntil = (work: Promise<unknown>) => void;
 
 /** An environment with the values that the relay has derived from it. */
@@ -82,8 +82,8 @@ export function logSettingsOf(env: WithStartup): LogSettings {
 
 const said = new Set<string>();
 /**
- * Lists of warnings that have been logged already. A request that finds its list here has nothing to log and need not
- * build any text.
+ * Lists of warnings that have been logged already. If a request finds its list here, there is nothing to log, and no
+ * text need be built.
  */
 const logged = new WeakSet<Startup["warnings"]>();
 

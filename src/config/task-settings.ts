@@ -5,10 +5,10 @@ import type { Config } from "./config.ts";
 import { outputLinksOf } from "./linked-outputs.ts";
 
 /**
- * Selects from the configuration the settings that decide what happens to tasks, for the core (src/core), which applies
+ * Returns the settings that decide what happens to tasks, selected from the configuration for src/core, which applies
  * them.
- * @param keyring keys of the relay. The core gets only the names of the secrets with which keys of customers can be
- * opened, and a function that makes links to outputs.
+ * @param keyring keys of the relay. Only the names of the secrets that can decrypt customers' keys, and a function that
+ * makes links to outputs, are passed on to src/core.
  * @param jitter random number from 0 to 1.
  */
 export function policyOf(

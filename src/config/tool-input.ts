@@ -41,17 +41,17 @@ interface ObjectNode extends Annotated {
   readonly additionalProperties: boolean;
 }
 
-/** A JSON Schema (https://json-schema.org/draft/2020-12) with the keywords that this file knows. */
+/** A JSON Schema (https://json-schema.org/draft/2020-12) that has only the keywords known in this file. */
 type Node = TextNode | NumberNode | FlagNode | ListNode | ObjectNode;
 
 /** Description of the JSON object that the caller of a tool may send. */
 export interface ToolInput {
   /**
-   * The schema as clients get it, with `additionalProperties` at every object. Its title is the tool's name for people,
-   * its description the text from which a model decides when to use the tool.
+   * The schema as clients get it, with `additionalProperties` at every object. Its `title` is the name of the tool that
+   * people see; its `description` is the text by which a language model decides when to use the tool.
    */
   readonly schema: ObjectNode;
-  /** Checks what a caller sends, and sets missing members that have a `default`. */
+  /** Parser that checks what a caller of the tool sends, and sets missing members that have a `default`. */
   readonly parser: z.ZodMiniType<Readonly<Record<string, unknown>>>;
 }
 
@@ -140,8 +140,8 @@ const hasItsMembers = z.refine<Pick<ObjectNode, "properties" | "required">>(
 );
 
 /**
- * Schema of the JSON Schema that describes a tool's input. Keywords that the relay does not know are faults, because it
- * would ignore them.
+ * Schema of the JSON Schema with which an offer describes the input of its tool. Keywords that the relay does not know
+ * are faults, because the relay would not enforce them.
  */
 export const ToolInput = z.lazy(() =>
   z.pipe(

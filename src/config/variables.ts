@@ -21,22 +21,22 @@ const HOSTS_MESSAGE =
   "must be host names with an optional port, space-separated, without https://, path and wildcard";
 
 /**
- * Number of days for which the index stores a settled task when `INDEX_RETENTION_DAYS` is not set. When
- * `RETENTION_DAYS` is smaller, that number counts instead.
+ * Number of days for which the index stores a settled task when `INDEX_RETENTION_DAYS` is not set. If `RETENTION_DAYS`
+ * is smaller, its value is used instead.
  */
 export const DEFAULT_INDEX_RETENTION_DAYS = 7;
 
 /**
- * Number of days for which the links to outputs work when `OUTPUT_DAYS` is not set. When `RETENTION_DAYS` is smaller,
- * that number counts instead.
+ * Number of days for which the links to outputs work when `OUTPUT_DAYS` is not set. If `RETENTION_DAYS` is smaller, its
+ * value is used instead.
  */
 export const DEFAULT_OUTPUT_DAYS = 7;
 
 /**
- * Every variable of the relay with its default. A number is read in the unit that the variable's name states. Not
- * here are the variables of the providers (`src/providers`), `CONNECTIONS` (`connections.ts`) and the bindings
- * (`src/env.ts`). `scripts/docs/variables.ts` says what each variable changes. Times and limits that no variable
- * changes are constants in the files that use them.
+ * Every variable of the relay with its default. A number is read in the unit that the variable's name states. The
+ * variables of the providers (`src/providers`), `CONNECTIONS` (`connections.ts`) and the bindings (`src/env.ts`) are
+ * elsewhere. `scripts/docs/variables.ts` says what each variable changes. Times and limits that no variable changes are
+ * constants in the files that use them.
  */
 export const Variables = z.object({
   CALLBACK_SCHEDULE_S: listOfSeconds("0,180,600", { max: 86_400, maxCount: 10 }),
@@ -114,7 +114,7 @@ function relaySecretsOf(value: string): Result<readonly string[], string> {
   return value === "" ? failure("is required") : listOfSecrets(value);
 }
 
-/** Parses the origin of the relay or of its links. */
+/** Parses a variable that contains the origin of the relay or of its links. */
 function originOf(value: string): Result<string, string> {
   const url = httpUrl(value);
   if (!url.ok) return url;

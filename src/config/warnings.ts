@@ -5,12 +5,15 @@ import type { Config } from "./config.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { Variables } from "./variables.ts";
 
-/** Largest fraction of its letters in which a name may differ from a known variable and still count as misspelt. */
+/**
+ * Largest part of its letters in which the name of a variable may differ from a known one and still count as a
+ * misspelling of it.
+ */
 const CLOSE = 1 / 4;
 const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
 /**
- * Pattern of the ends that variables of many providers share, e.g. `_API_KEY`. Only the part before such an end
- * names the provider.
+ * Pattern of the ends that variables of many providers have in common, e.g. `_API_KEY`. Only the part before such an
+ * end names the provider.
  */
 const SHARED = /_(?:API_KEY|BASE_URL|USER_ID|WEBHOOK_KEY|WEBHOOK_SECRET)$/;
 
@@ -38,9 +41,7 @@ function doubts(config: Config): ConfigIssue[] {
   ];
 }
 
-/**
- * Returns a warning for each variable that the relay does not know but whose name is similar to one that it knows.
- */
+/** Returns a warning for each variable whose name the relay does not know but which is similar to a known name. */
 function misspelt(vars: object): ConfigIssue[] {
   const known = [
     ...Object.keys(Variables.shape),
@@ -57,10 +58,10 @@ function misspelt(vars: object): ConfigIssue[] {
 }
 
 /**
- * Returns in how many letters a variable may differ from a known one and still count as a misspelling of it: a
- * quarter of its letters, and at least one. If both end with a part that several providers share, e.g. `_API_KEY`,
- * only the letters before that part count, and there is no minimum of one. Therefore `AI_API_KEY` does not count as
- * a misspelling of `XAI_API_KEY`.
+ * Returns in how many letters a variable may differ from a known one and still count as a misspelling of it: a quarter
+ * of its letters, and at least one. If both end with a part that several providers have in common, e.g. `_API_KEY`,
+ * only the letters before that part count, and the minimum of one does not apply. Therefore `AI_API_KEY` does not count
+ * as a misspelling of `XAI_API_KEY`.
  * @param path name of the variable that is set.
  * @param name name of the known variable.
  */

@@ -2,22 +2,22 @@ import { MINUTE_MS } from "./time.ts";
 
 const MIN_LOOK_MS = MINUTE_MS;
 /**
- * Longest wait in milliseconds between two checks whether the work on a task can go on, e.g. whether a pause of the
- * relay is over.
+ * Longest wait in milliseconds between two checks whether the work on a task can continue. The work may have been
+ * stopped by a pause of the relay or by an error.
  */
 export const MAX_LOOK_MS = 30 * MINUTE_MS;
 /**
- * Largest random addition to the wait between two checks whether the work on a task can go on, as a fraction of this
- * wait.
+ * Largest random addition to the wait between two checks whether the stopped work on a task can continue. It is a
+ * fraction of this wait: 0.25 adds at most a quarter.
  */
 const LOOK_JITTER = 0.25;
 
 /**
  * Returns the wait in milliseconds before the relay checks again whether the work on a task can go on. The work was
- * stopped by a pause of the relay or by an error. The wait is a quarter of the time for which the work has waited
- * so far, at least one minute and at most half an hour, including a random part. Without the random part, many
- * tasks would continue at the same moment when the pause or error ends.
- * @param ageMs time for which the work has waited so far, in milliseconds; negative when it is not due yet.
+ * stopped by a pause of the relay or by an error. The wait is a quarter of the time for which the work has waited so
+ * far, at least one minute and at most half an hour, including a random part. Without the random part, many tasks would
+ * continue at the same moment when the pause or error ends.
+ * @param ageMs time for which the work has waited so far, in milliseconds; negative when the work is not due yet.
  * @param jitter random number from 0 to 1.
  */
 export function lookWaitMs(ageMs: number, jitter: number): number {
@@ -27,10 +27,10 @@ export function lookWaitMs(ageMs: number, jitter: number): number {
 }
 
 /**
- * Returns the wait before the next try (exponential backoff), in the unit of `first` and `max`. The wait is
- * `first`, doubled for every earlier try, but at most `max`. The attempts of a callback do not use it: they have a
- * configured schedule (policy.ts, plans/callback-attempt-plan.ts).
- * @param tries number of tries before the one that just failed, from 0.
+ * Returns the wait before the next try, in the unit of `first` and `max`. It is `first` after the first try, and
+ * doubles with every further try up to `max` (exponential backoff). The attempts of a callback do not use it: they have
+ * a configured schedule (policy.ts, plans/callback-attempt-plan.ts).
+ * @param tries number of tries before the one that has just failed, from 0.
  */
 export function backoff(first: number, tries: number, max: number): number {
   return Math.min(first * 2 ** Math.min(tries, 30), max);

@@ -5,8 +5,8 @@ interface Decimal {
 }
 
 /**
- * Returns `a` × `b` ÷ `divisor`, rounded up once to a whole number. Each number counts as the decimal number that its
- * shortest text spells, so 0.1 is a tenth, and nothing is rounded on the way.
+ * Returns `a` × `b` ÷ `divisor`, rounded up to a whole number. Each number counts as the decimal number that its
+ * shortest text shows, so 0.1 is exactly a tenth. Nothing is rounded before the result.
  * @throws RangeError when a number is not finite, and when the divisor is 0.
  */
 export function ceilOfProduct(a: number, b: number, divisor: number): bigint {

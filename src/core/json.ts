@@ -21,20 +21,21 @@ export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
 }
 
 /**
- * Pattern of the escape of a surrogate or of U+0000 in a JSON text. When a well-formed JSON text has no such escape,
- * all texts in its value are well-formed too.
+ * Pattern of the JSON escapes of surrogates and of U+0000. When a well-formed JSON text has no such escape, all strings
+ * in its value are well-formed too.
  */
 const ODD_ESCAPE = /\\u(?:d[89a-f]|0000)/i;
 /**
- * Pattern of the beginning of a number with at least 16 digits, because only such numbers can be beyond 2^53. Strings
- * in the JSON text may match it too.
+ * Pattern of the beginning of a number with at least 16 digits. Only such a number can be too large to be represented
+ * exactly (beyond 2^53). The pattern may also match digits inside a string of the JSON text.
  */
 const LONG_NUMBER = /(?:^|[:[,\s])-?\d{16}/;
 
 /**
- * Returns the value of a JSON text from outside; undefined when the text is not JSON. Texts and names in it are made
- * well formed (`wellFormed`), because they may become part of the body of a callback, which must be the same in every
- * attempt. An integer that a number cannot represent exactly becomes the text of its digits, as in `parseJsonAsSent`.
+ * Returns the value of a JSON text that another service has sent; undefined when the text is not JSON. Strings and
+ * member names are made well formed (`wellFormed`), because they may become part of the body of a callback, which must
+ * be the same in every attempt. An integer that a JavaScript number cannot represent exactly becomes the string of its
+ * digits, as in `parseJsonAsSent`.
  */
 export function parseJson(text: string): JsonValue | undefined {
   const whole = text.toWellFormed();
@@ -49,10 +50,10 @@ export function parseJson(text: string): JsonValue | undefined {
 }
 
 /**
- * Returns the value of a JSON text; undefined when the text is not JSON. Texts in it stay as they were sent, so that
- * the caller can be told of a text that is not well formed. An integer beyond 2^53 that a number cannot represent
- * exactly, e.g. an id or a seed of 64 bits, becomes the text of its digits. The JSON of many APIs has such integers as
- * texts too (https://protobuf.dev/programming-guides/json/).
+ * Returns the value of a JSON text; undefined when the text is not JSON. Strings in it stay as they were sent, so that
+ * the caller can be told of one that is not well formed. An integer beyond 2^53 that a JavaScript number cannot
+ * represent exactly, e.g. an id or a seed of 64 bits, becomes the string of its digits. The JSON of many APIs
+ * represents such integers as strings too (https://protobuf.dev/programming-guides/json/).
  */
 export function parseJsonAsSent(text: string): JsonValue | undefined {
   try {
@@ -63,8 +64,8 @@ export function parseJsonAsSent(text: string): JsonValue | undefined {
 }
 
 /**
- * Reviver for `JSON.parse`: returns the digits of an integer as text when the parsed number has rounded it, otherwise
- * the parsed value. `source` is the JSON text of the value.
+ * Reviver for `JSON.parse`. Returns an integer as the string of its digits if parsing has rounded it, otherwise the
+ * parsed value. `source` is the JSON text of the value.
  */
 function withDigits(
   _name: string,
@@ -74,20 +75,29 @@ function withDigits(
   return typeof value === "number" && isLongInteger(source) ? source : value;
 }
 
-/** Tells whether a value is the text of an integer beyond 2^53 that a number cannot represent exactly. */
+/**
+ * Tells whether a value is a string that contains an integer beyond 2^53 which a JavaScript number cannot represent
+ * exactly.
+ */
 export function isLongInteger(value: unknown): value is string {
   if (typeof value !== "string" || !/^-?[1-9]\d{15,}$/.test(value)) return false;
   return !Number.isSafeInteger(Number(value));
 }
 
-/** Returns a parsed JSON value with all texts and names in it well formed. */
+/**
+ * Returns a copy of a parsed JSON value in which all strings and member names are well formed (without lone surrogates
+ * and U+0000).
+ */
 export function wellFormedJson(value: JsonValue): JsonValue {
   if (typeof value === "string") return wellFormed(value);
   if (isList(value)) return value.map(wellFormedJson);
   return isObject(value) ? wellFormedMembers(value) : value;
 }
 
-/** Returns a JSON object with all texts and names in it well formed. */
+/**
+ * Returns a copy of a JSON object in which all strings and member names are well formed (without lone surrogates and
+ * U+0000).
+ */
 export function wellFormedMembers(object: JsonObject): JsonObject {
   const members = Object.entries(object);
   return Object.fromEntries(
@@ -96,8 +106,8 @@ export function wellFormedMembers(object: JsonObject): JsonObject {
 }
 
 /**
- * Returns the text of a JSON object with the members of another JSON object appended. Both are given as text and
- * not parsed, so that the first keeps its exact bytes. No member name may stand in both.
+ * Returns the JSON text of an object to which the members of another object are appended. Both are given as JSON text
+ * and are not parsed, so that the first keeps its exact bytes. No member name may occur in both.
  */
 export function appendMembers(object: string, members: string): string {
   if (members === "{}") return object;

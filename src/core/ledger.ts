@@ -1,6 +1,6 @@
 import { DAY_MS } from "./time.ts";
 
-/** Time between two runs of the alarm that compacts the ledger of an account, in milliseconds. */
+/** Time in milliseconds between two runs of the alarm that replaces old entries in the ledger of an account by one. */
 export const COMPACT_EVERY_MS = 28 * DAY_MS;
 
 /** One entry in the ledger of an account. Amounts are whole credits. */
@@ -87,7 +87,10 @@ export function charge(balance: number, known: Entry | null, order: Booking): Po
   return post(balance, known, { kind: "charge", ...order });
 }
 
-/** The entries that the ledger has for one charge; null for each that it does not have. */
+/**
+ * The entries that the ledger has for one charge: the charge, its refund and its release. Each is null when the ledger
+ * does not have it.
+ */
 export interface ChargeEntries {
   readonly charge: Entry | null;
   readonly refund: Entry | null;
@@ -132,9 +135,9 @@ function post(balance: number, known: Entry | null, wanted: Omit<Entry, "balance
 }
 
 /**
- * Returns the reason why an entry is refused because of the balance after it. The balance is too small after a
- * charge if it is negative, and too large after a grant or an adjustment beyond `MAX_BALANCE`. Null when the entry
- * is not refused. A refund or release is never refused here, because credits must be given back whatever the balance is.
+ * Returns the reason why an entry is refused because of the balance after it. A charge is refused if the balance would
+ * be negative, a grant or an adjustment if the balance would be beyond `MAX_BALANCE`. A refund or release is never
+ * refused here, because credits must be given back whatever the balance is. Null when the entry is not refused.
  */
 function limitPassed({ kind, amount, balance }: Entry): LedgerRefusal | null {
   switch (kind) {

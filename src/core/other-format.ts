@@ -1,10 +1,11 @@
 /**
- * Texts that mark, in the message of an error of a Durable Object, a record or an event in a format that this build
- * does not read. Callers recognise the error by these texts, because only the message of an error reaches them.
+ * Texts by which the caller of a Durable Object recognises that the object has met a record or an event in a format
+ * that this build does not read. They stand in the message of the error, because only the message of an error reaches
+ * the caller.
  */
 
-/** Marks a record or an event in a form that only a later release of the relay knows. */
+/** Text in an error message about a record or an event whose format only a later release of the relay knows. */
 export const OF_A_LATER_RELEASE = "of a later release";
 
-/** Marks a record in a form of a build before 1.0.0, which no release reads. */
+/** Text in an error message about a record whose format is that of a build before 1.0.0, which no release reads. */
 export const OF_AN_EARLIER_BUILD = "of a build before 1.0.0";

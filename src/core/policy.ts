@@ -2,8 +2,8 @@ import { lookWaitMs } from "./backoff.ts";
 import { DAY_MS, SECOND_MS } from "./time.ts";
 
 /**
- * Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. Calls that could delay an attempt of the callback stay
- * clear of it by waits of their own (`CLEARANCE_MS` in duties/).
+ * Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. Other calls start only so long before a planned
+ * attempt of the callback that they cannot delay it (`CLEARANCE_MS` in duties/).
  */
 export const MAX_CALLBACK_TIMEOUT_MS = 25 * SECOND_MS;
 
@@ -12,18 +12,18 @@ export const MAX_RETENTION_MS = 365 * DAY_MS;
 /** The longest time from a registration to its deadline, in milliseconds. */
 export const MAX_DEADLINE_MS = 365 * DAY_MS;
 /**
- * Time by which a deadline is extended, as a fraction of the time from the task's creation to its deadline. It is
- * counted from the moment of the extension. The deadline is extended at most once, when the upstream is still at
- * work.
+ * Time by which a deadline is extended, as a fraction of the time from the task's creation to its deadline. The
+ * extension is counted from the moment at which it is granted. It is granted at most once, when the upstream is still
+ * at work.
  */
 export const DEADLINE_EXTENSION = 1 / 4;
 /** The longest time for which a task is open, in milliseconds. */
 const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
 
 /**
- * Returns how long the ledger must store the reference of a charge, in milliseconds. A refund may need the
- * reference as long as the task is stored: the longest time that a task can be open, plus the time for which a
- * finished task is stored.
+ * Returns how long the ledger must store the reference of a charge, in milliseconds. A refund may need the reference as
+ * long as the task is stored. This is the longest time that a task can be open, plus `retentionMs`, the time for which
+ * an ended task is stored.
  */
 export function refundableMs(retentionMs: number): number {
   return MAX_OPEN_MS + retentionMs;
@@ -31,24 +31,24 @@ export function refundableMs(retentionMs: number): number {
 
 /**
  * Everything besides the stored task that decides the effect of an event: the settings of the relay, and what the
- * Durable Object of the task has in memory.
+ * Durable Object of the task remembers in memory.
  */
 export type Policy = Settings & TriedTimes;
 
 /**
- * Times up to which one instance of a task's object has tried its planned work (writes of the index row and polls of the
- * job), in Unix milliseconds. They are only in memory, because storing them would add a write to the storage to each poll
- * and each failed write of the row.
+ * Times that one instance of a task's object remembers in memory about its work (writes of the index row and polls of
+ * the job), in Unix milliseconds. They are not stored, because each poll and each failed write of the row would then
+ * cost a write to the storage.
  */
 export interface TriedTimes {
   /**
    * Time up to which the instance has tried every planned write of the task's index row. If the index still lacks the
-   * present row, these writes have failed.
+   * present version of the row, these writes have failed.
    */
   readonly indexTriedAt: number;
   /**
-   * Time of the latest order to write the index row, if the write may have been tried already; 0 for none. An overdue
-   * write counts as planned for this time.
+   * Time of the latest order to write the index row, if a write has possibly been tried since; 0 when there is no such
+   * order. An overdue write counts as planned for this time.
    */
   readonly indexOrderedAt: number;
   /**
@@ -62,9 +62,9 @@ export interface TriedTimes {
   /** Time at which the instance began its latest poll; 0 when it has begun none. */
   readonly askedAt: number;
   /**
-   * Time at which the latest poll of the instance ended; 0 when none has ended. Regular polls
-   * whose planned time passed during that poll are not made afterwards. Otherwise an upstream that answers slowly
-   * or not at all would be polled without a break.
+   * Time at which the latest poll of this instance ended; 0 when none has ended. A regular poll whose planned time
+   * passed during that poll is not made afterwards. Otherwise an upstream that answers slowly or not at all would be
+   * polled without a break.
    */
   readonly pollEndedAt: number;
   /**
@@ -76,9 +76,10 @@ export interface TriedTimes {
   /** Time at which the poll was deferred; 0 when no poll is deferred. */
   readonly pollDeferredAt: number;
   /**
-   * Time from which the instance can make a call: the end of its latest call or, if later, the time for which the
-   * alarm that has woken the instance was set (without an alarm, the time of its first event). A call that was due
-   * earlier starts at this time, from which it is judged whether the call could delay an attempt of the callback.
+   * Time from which the instance can make a call. It is the end of its latest call, or the time for which the alarm
+   * that has woken the instance was set, if that is later. If no alarm has woken it, the time of its first event takes
+   * the place of the alarm's. A call that was due earlier counts as starting at this time when it is checked whether
+   * the call could delay an attempt of the callback.
    */
   readonly readyAt: number;
 }
@@ -92,16 +93,16 @@ export interface ConnectionJob {
 /** The configured times, limits and switches. Durations are in milliseconds. */
 export interface Settings {
   /**
-   * Waits before the automatic attempts of a callback in milliseconds (`CALLBACK_SCHEDULE_S`, config/variables.ts), each
-   * counted from the end of the previous attempt. There are as many attempts as waits. After the first interrupted attempt
-   * of a series a shorter wait is used, and none of this list (plans/callback-attempt-plan.ts).
+   * Waits before the automatic attempts of a callback in milliseconds (`CALLBACK_SCHEDULE_S`, config/variables.ts),
+   * each counted from the end of the previous attempt. There are as many attempts as waits. After the first interrupted
+   * attempt a shorter wait is used instead (plans/callback-attempt-plan.ts).
    */
   readonly scheduleMs: readonly number[];
   readonly taskDeadlineMs: number;
   readonly retentionMs: number;
   /**
    * Time in milliseconds from the last change of a settled task to the deletion of its row from the index. A task is
-   * settled when it has ended and no attempt of its callback and no refund is left to make.
+   * settled when it has ended and neither an attempt of its callback nor a refund has still to be made.
    */
   readonly indexRetentionMs: number;
   /** The current time in Unix milliseconds while the relay is paused; null otherwise. */
@@ -113,21 +114,21 @@ export interface Settings {
    * itself may have no key.
    */
   readonly customerPolls: ReadonlyMap<string, PollLimits>;
-  /** Identifiers of the relay secrets that can open the sealed keys of customers. */
+  /** Identifiers of the relay secrets with which the relay can decrypt the stored keys of customers. */
   readonly sealingIds: Pick<ReadonlySet<string>, "has">;
   /**
-   * Tells whether the relay can cancel a job: its provider documents how, and there is the key that the call needs.
-   * @param hasCustomerKey true when this is the customer's key, so that the connection itself needs none.
+   * Tells whether the relay can cancel a job: its provider documents how, and the key that the call needs is available.
+   * @param hasCustomerKey true when the call uses the customer's key, so that the connection needs no key of its own.
    */
   readonly isCancelable: (job: ConnectionJob, hasCustomerKey: boolean) => boolean;
   /**
-   * Largest delay with which a poll finds a result, as a fraction of the job's age. It decides the waits between polls
-   * (polls/cadence.ts).
+   * Largest delay with which a poll finds the result of a job, as a fraction of the job's age. It decides the waits
+   * between polls (polls/cadence.ts).
    */
   readonly pollLateness: number;
   /**
    * Time limit of the upstream's answer to a submission, in milliseconds. The outcome of a submission that is not
-   * answered by then is unknown.
+   * answered in this time is unknown.
    */
   readonly submitTimeoutMs: number;
   /**
@@ -135,11 +136,11 @@ export interface Settings {
    * news the task then fails.
    */
   readonly submitUnknownMs: number;
-  /** Links of the relay to outputs. Null when all results keep the upstream's own links. */
+  /** Settings of the relay's own links to outputs. Null when all results keep the upstream's own links. */
   readonly outputs: OutputLinks | null;
   /**
-   * Random number from 0 to 1, chosen by each instance of a Durable Object for itself. It keeps many tasks from
-   * doing the same, e.g. polling, at the same moment.
+   * Random number from 0 to 1, chosen by each instance of a Durable Object for itself. It spreads the times at which
+   * many tasks do the same, e.g. poll.
    */
   readonly jitter: number;
   /** True when the relay has an index. */
@@ -153,17 +154,18 @@ export interface Settings {
   readonly unwantedNotices: ReadonlySet<string>;
 }
 
-/** The relay's own links to outputs, i.e. to the files that tasks have generated. */
+/** Settings of the relay's own links to outputs, i.e. to the files that tasks have generated. */
 export interface OutputLinks {
   /**
-   * True when the relay copies outputs. Otherwise it makes links of its own only to outputs that open only with a key.
+   * True when the relay copies outputs. False when it makes links of its own only to those outputs that cannot be
+   * fetched without a key.
    */
   readonly areKept: boolean;
-  /** Time for which the links work, in milliseconds. */
+  /** Time for which the relay's links to outputs work, in milliseconds. */
   readonly lifeMs: number;
   /**
    * Returns the relay's link to an output. Null when the relay must not fetch the output, e.g. because the URL rules
-   * forbid its source; the output then keeps the upstream's own link.
+   * forbid its source; the task then shows the upstream's own link.
    */
   readonly linkTo: (output: LinkableOutput) => string | null;
 }
@@ -171,7 +173,7 @@ export interface OutputLinks {
 /** An output for which the relay may make a link. */
 export interface LinkableOutput {
   readonly taskId: string;
-  /** Number of the output: its place in `output.urls`, counted from 1. */
+  /** Number of the output: its position in `output.urls`, counted from 1. */
   readonly number: number;
   /** The upstream's own link to the output. */
   readonly source: string;
@@ -184,17 +186,17 @@ export interface LinkableOutput {
   /** Name of the connection to the provider; null when the task names none. */
   readonly connection: string | null;
   /**
-   * True when the link may come from somebody other than the upstream (`Provable`, record/upstream.ts). Absent when the
-   * upstream itself has stated it.
+   * True when somebody other than the upstream may have stated the link (`Provable`, record/upstream.ts). Absent when
+   * the upstream itself has stated it.
    */
   readonly isUnproven?: true;
 }
 
-/** Limits on how often a provider may be polled. */
+/** Limits and properties of a provider that decide how often its jobs are polled. */
 export interface PollLimits {
   /**
-   * Age of a job in milliseconds from which its expected hook counts as late and the job is polled. 0 when polls do
-   * not wait for hooks. Null when the provider sends no hooks.
+   * Age of a job in milliseconds from which its expected hook counts as late, so that the job is polled. 0 when polls
+   * do not wait for hooks. Null when the provider sends no hooks.
    */
   readonly hookWaitMs: number | null;
   /** Minimum time between two polls of one task, in milliseconds. */
@@ -207,22 +209,21 @@ export interface PollLimits {
   /** True when a job can be polled by its id alone, without an endpoint. */
   readonly isIdEnough: boolean;
   /**
-   * True when the provider's answers show to which task a job belongs, because they contain the task's id or its
-   * hook URL.
+   * True when the provider's answers show to which task a job belongs, because they contain the task's id or its hook
+   * URL. Such an answer cannot be mistaken for the result of another task.
    */
   readonly isTaskNamed: boolean;
   /**
-   * True when the provider's answers state the model and the creation of a job, which show whether the job can be that
-   * of a submission.
+   * True when the provider's answers state the model and the creation time of a job, which show whether the job can be
+   * that of a submission.
    */
   readonly isCreationStated: boolean;
 }
 
 /**
- * Returns the time from which delayable work on a task (a poll, an attempt of the callback) may start, in Unix
- * milliseconds. It is the planned time of the work. During a pause of the relay it is at the earliest the time of
- * the next check whether the pause is over.
- * @param waitingSince time from which the waits between these checks grow, in Unix milliseconds.
+ * Returns the time from which a poll or an attempt of the callback may start, in Unix milliseconds. It is the planned
+ * time. During a pause of the relay it is not earlier than the next check whether the pause is over.
+ * @param waitingSince time from which the growing waits between these checks are counted, in Unix milliseconds.
  */
 export function startAt(
   dueAt: number,
@@ -234,8 +235,8 @@ export function startAt(
 }
 
 /**
- * Returns one wait of the schedule of attempts, in milliseconds. `index` is the position of the wait, from 0. The
- * first attempt of a redelivery needs no wait. When the schedule has too few waits, its last one is repeated.
+ * Returns one wait of the schedule of attempts, in milliseconds. `index` is the position of the wait, from 0. The first
+ * attempt of a redelivery needs no wait. For a position beyond the end of the schedule, its last wait is returned.
  * @param isOrdered true for a redelivery, false for the automatic attempts.
  */
 export function waitBeforeMs(policy: Policy, index: number, isOrdered: boolean): number {

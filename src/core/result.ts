@@ -8,7 +8,7 @@ export function success<T>(value: T): Result<T, never> {
   return { ok: true, value };
 }
 
-/** Returns a failed result with this error. */
+/** Returns an unsuccessful result with this error. */
 export function failure<E>(error: E): Result<never, E> {
   return { ok: false, error };
 }

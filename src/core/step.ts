@@ -19,8 +19,9 @@ import type { Policy } from "./policy.ts";
 import type { TaskRecord } from "./record/task.ts";
 
 /**
- * All duties of a task (kinds of work, e.g. polls and attempts of the callback). When several are due, they are
- * done in this order. Each function returns the step that the stored task requires next with its time, or null.
+ * All duties of a task (kinds of work, e.g. polls and attempts of the callback). When several are due, they are done in
+ * this order. Each function returns the step that the stored task requires next and the time of this step, or null when
+ * none is required.
  */
 const DUTIES = [
   charge,
@@ -67,8 +68,8 @@ export function nextStep(record: TaskRecord, policy: Policy, now: number): Step 
 }
 
 /**
- * Returns the time at which the next step for a task is due, in Unix milliseconds. Every stored task has a next
- * step, at the latest its own erasure, so no task is forgotten.
+ * Returns the time at which the next step for a task is due, in Unix milliseconds. Every stored task has a next step,
+ * if nothing else its own erasure, so no task is forgotten.
  */
 export function wakeAt(record: TaskRecord, policy: Policy): number {
   let first = Infinity;

@@ -1,4 +1,4 @@
-/** Largest size in bytes of a number in V8's serialisation: a type tag and a double. */
+/** Largest number of bytes that one number takes in V8's serialisation: a type tag and a double. */
 const NUMBER_BYTES = 9;
 const TWO_BYTE_CHARACTER = /[\u0100-\uffff]/;
 
@@ -33,7 +33,7 @@ function objectBytes(object: object): number {
   return Object.values(object).reduce<number>((sum, value) => sum + storedBytes(value), named);
 }
 
-/** Returns how many bytes V8's serialisation needs for a length, of which each byte carries seven bits. */
+/** Returns how many bytes V8's serialisation needs to write a length. Each of these bytes carries seven bits. */
 function varintBytes(length: number): number {
   let bytes = 1;
   for (let rest = length; rest >= 128; rest /= 128) bytes++;

@@ -135,7 +135,9 @@ function decideOnCancel(
     : cancelSubmitted(record, policy, now);
 }
 
-/** Returns the effect of the end of a call to another service that the work loop has made, e.g. of a poll. */
+/**
+ * Returns the effect of the end of a call to another service that the work loop has made for the task, e.g. of a poll.
+ */
 function endCall(
   record: TaskRecord | null,
   event: CallEndedEvent,
@@ -193,8 +195,8 @@ function decideOnSubmission(
 }
 
 /**
- * Returns the record of a task. When the task is settled and the upstream's answer to its submission is large, removes
- * this answer, because it would be stored again with each later change, and as long as the task exists.
+ * Returns the record of a task without the upstream's answer to its submission, if the task is settled and this answer
+ * is large. The answer would otherwise be stored again with each later change. Any other record is returned unchanged.
  */
 function withoutOldAnswer(record: TaskRecord): TaskRecord {
   const { submission } = record;
@@ -220,8 +222,8 @@ function endPollOf(
 }
 
 /**
- * Throws for an event of a type that only a later release knows. Such an event comes from a Worker of that release
- * while the Durable Object still runs this release.
+ * Throws an error, because the event has a type that only a later release knows. Such an event comes from a Worker of
+ * that release while the Durable Object still runs this release.
  */
 function unknownEvent(event: never): never {
   const { type }: TaskEvent = event;
@@ -229,8 +231,8 @@ function unknownEvent(event: never): never {
 }
 
 /**
- * Returns the decision about a hook or poll with the hook or poll counted in the record. A hook or poll that
- * changes nothing is not counted, because the count alone would cause a write to the storage.
+ * Returns the decision about a hook or poll, with the hook or poll counted in the record. If it changes nothing else,
+ * it is not counted, because the count alone would cause a write to the storage.
  */
 function counted(what: keyof Counts, decision: Decision): Decision {
   if (decision.kind !== "changed") return decision;

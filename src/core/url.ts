@@ -1,17 +1,17 @@
 /**
- * Largest length of the part of a URL that contains user name, password, host and port, in characters. A host name
- * has at most 253.
+ * Largest length of that part of a URL which contains user name, password, host and port, in characters. A host name
+ * has at most 253 characters.
  */
 const MAX_AUTHORITY_CHARS = 512;
 /**
- * Pattern of the beginning of a URL: the scheme and slashes, and then, captured, user name, password, host and
- * port.
+ * Pattern of the beginning of a URL: the scheme and slashes, followed by user name, password, host and port, which are
+ * captured as one group.
  */
 const AUTHORITY = /^[^:/\\?#]*:[/\\\s]*([^/\\?#]*)/;
 
 /**
- * Returns the URL that a text from outside contains; null when the text is no valid URL. A URL with a very long
- * host also gives null without being parsed, because parsing an international name takes quadratic time.
+ * Returns the URL that a text from outside contains. Null when the text is no valid URL. Null also when its host is
+ * very long: such a URL is not parsed, because parsing an international name takes quadratic time.
  */
 export function parseUrl(text: string): URL | null {
   const [, authority = ""] = AUTHORITY.exec(text) ?? [];
@@ -25,8 +25,8 @@ export function isHttpUrl(text: string): boolean {
 }
 
 /**
- * `callback_url` of a task whose callbacks go to the listeners of its account (programs that receive
- * callbacks over a WebSocket) instead of to a server.
+ * Value of `callback_url` for a task whose callbacks go to the listeners of its account (programs that receive
+ * callbacks over a WebSocket) instead of to an HTTP server.
  */
 export const LISTEN_URL = "listen:";
 

@@ -24,7 +24,7 @@ import { wakeOverdue } from "./wake-overdue.ts";
 /** Time in milliseconds from one cron trigger to the next (wrangler.toml). */
 export const PERIOD_MS = 10 * MINUTE_MS;
 /**
- * Time in milliseconds for which a step of the cron trigger waits for D1 after the step's own time is over, because D1
+ * Time in milliseconds for which a step of the cron trigger still waits for D1 after the step's own time is over. D1
  * ends a query after 30 seconds.
  */
 export const PATIENCE_MS = 30 * SECOND_MS;
@@ -34,18 +34,18 @@ export const PATIENCE_MS = 30 * SECOND_MS;
  */
 const MAX_QUERIES = { paid: 1_000, free: 50 } as const;
 
-/** Values that every step of the work in one cron trigger needs. */
+/** Values that every step of one run of the cron trigger needs. */
 interface Job {
   readonly env: Env;
   readonly shards: Shards;
-  /** The databases of the index, beginning in each run with another one. */
+  /** The databases of the index. Each run begins with another one. */
   readonly databases: readonly D1Database[];
   readonly runtime: Runtime;
   /** Time of the present cron trigger, in Unix milliseconds. */
   readonly now: number;
   /**
-   * Check that the Durable Objects of tasks have erased expired tasks; one check for all databases, because its
-   * limit on calls holds for the whole run.
+   * Check that the Durable Objects of tasks have erased expired tasks. All databases use the same check, because its
+   * limit on calls applies to the whole run.
    */
   readonly expiryCheck: ExpiryCheck;
 }
@@ -53,8 +53,8 @@ interface Job {
 type Counts = Readonly<Record<string, number>>;
 
 /**
- * Numbers that a step reports for a database when the time or the queries of the run did not suffice for it. The next
- * run begins with another database.
+ * Numbers that a step reports for a database that it has skipped, because the time or the queries of the run were not
+ * enough. The next run begins with another database.
  */
 const SKIPPED = { skipped: 1 } as const;
 
@@ -65,18 +65,18 @@ export interface Step {
   readonly maxMs: number;
   /** Largest number of D1 queries of the step, in all databases together, for each plan of Cloudflare. */
   readonly maxQueries: Readonly<Record<Config["plan"], number>>;
-  /** Work that the step does once for all databases. It returns undefined when this work is switched off. */
+  /** Work that the step does once, and not for each database. It returns undefined when this work is switched off. */
   readonly once?: (job: Job, budget: TimeBudget) => Promise<Counts | undefined>;
   /** Work that the step does for each database, one after the other. */
   readonly each?: (db: D1Database, job: Job, budget: TimeBudget) => Promise<Counts>;
-  /** Event that is sent to the operator when the step fails or gets no answer. Absent means that none is sent. */
+  /** Event that is sent to the operator when the step fails or gets no answer. Absent when no event is sent. */
   readonly failure?: OperatorEvent & { readonly type: "index.lagging" };
 }
 
 const COUNT_FAILED = { type: "index.lagging", overdue: 0, cause: "count_failed" } as const;
 
 /**
- * Steps of the cron trigger in their order. Steps that keep tasks and the size of the index right come first. The
+ * Steps of the cron trigger in their order. Steps that repair tasks and limit the size of the index come first. The
  * counts come last, so that a count that fails or takes long delays no other step. All steps end before the next
  * trigger, ten minutes later, even when each waits for D1 as long as it may.
  */
@@ -106,12 +106,12 @@ export const STEPS: readonly Step[] = [
 ];
 
 /**
- * Handles the cron trigger. First it wakes the tasks that should have changed by now; the limits on time and
- * queries, which a later step may reach, thus cannot prevent it. Then it measures the size of the databases of the
- * index, deletes expired rows, checks that their tasks are erased, looks whether tasks end, and counts again the
- * tasks of each hour whose rows have changed. The databases share the limits of a step and those of the run, so
- * they take turns at being first. A step that fails or gets no answer does not stop the others, and runs again at
- * the next trigger. Without an index nothing is done.
+ * Handles the cron trigger. First it wakes the tasks that should have changed by now; because this comes first, the
+ * limits on time and queries cannot prevent it. Then it measures the size of the databases of the index, deletes
+ * expired rows, checks that their tasks are erased, looks whether tasks end, and counts again the tasks of each hour
+ * whose rows have changed. The limits of a step and those of the run hold for all databases together, so the databases
+ * take turns at being first. A step that fails or gets no answer does not stop the others, and runs again at the next
+ * trigger. Without an index nothing is done.
  * @param now time of the trigger, in Unix milliseconds.
  * @param patienceMs time for which a step waits for D1 after its own time is over, in milliseconds.
  */
@@ -139,8 +139,8 @@ export async function runScheduled(
 }
 
 /**
- * Returns the parts of a step, which are run and logged one after the other: the work on all databases together, or
- * the work on each database.
+ * Returns the parts of a step, which are run and logged one after the other. A step has one part for all databases
+ * together, or one part for each database.
  */
 function worksOf(
   { once, each }: Step,
@@ -154,10 +154,9 @@ function worksOf(
 }
 
 /**
- * Runs one step of the cron trigger, e.g. the deletion of expired rows, and logs the numbers that it returns, or
- * its failure. When D1 gives no answer in time, that counts as a failure, and the step is not waited for any
- * longer.
- * @param endsAt time up to which the step is waited for, in Unix milliseconds.
+ * Runs one step of the cron trigger, e.g. the deletion of expired rows, and logs the numbers that it returns, or its
+ * failure. When D1 gives no answer in time, this counts as a failure, and the step is not waited for any longer.
+ * @param endsAt time until which the step is waited for, in Unix milliseconds.
  */
 async function runStep(
   { name, failure }: Step,
@@ -194,8 +193,8 @@ async function checkExpiries(db: D1Database, { now, expiryCheck }: Job, budget: 
 }
 
 /**
- * Counts the hours of one database again, and alerts the operator if the time or the queries did not suffice for all
- * of them.
+ * Counts the hours of one database again, and alerts the operator if the time or the queries were not enough for all of
+ * them.
  */
 async function recount(db: D1Database, job: Job, budget: TimeBudget) {
   const counted = await countHours(db, job.runtime.config.indexRetentionMs, job.now, budget);
@@ -225,8 +224,8 @@ async function measureSize(db: D1Database, job: Job, budget: TimeBudget) {
 }
 
 /**
- * Alerts the operator if no task has ended for `SILENCE_MINUTES`, unless the budget does not suffice for all
- * databases.
+ * Alerts the operator if no task has ended for `SILENCE_MINUTES`. No alert is sent if the budget was too small to ask
+ * all databases.
  */
 async function reportSilence(job: Job, budget: TimeBudget) {
   const { silenceMs, paused } = job.runtime.config;

@@ -18,16 +18,16 @@ const OVERDUE_MS = 10 * MINUTE_MS;
 const MAX_WOKEN = 5_000;
 const CONCURRENCY = 50;
 /**
- * Pause in milliseconds after each call to the Durable Object of a task; it spreads the start of the work of
- * up to 5,000 woken tasks over a minute.
+ * Pause in milliseconds after each call to the Durable Object of a task. It spreads the calls to up to 5,000 woken
+ * tasks over a minute.
  */
 const PAUSE_MS = (MINUTE_MS * CONCURRENCY) / MAX_WOKEN;
 /**
- * Largest number of queries for a database in which overdue tasks were found: to write a row as a test, and to delete
- * rows.
+ * Largest number of queries for a database in which overdue tasks were found: those that write a row as a test, and
+ * those that delete rows.
  */
 const WRITE_QUERIES = READY_QUERIES + 5;
-/** Caller as which the cron trigger reads a task. */
+/** Caller in whose name the cron trigger reads a task. */
 const CRON: Caller = { kind: "operator", role: "read", key: "cron" };
 
 /** Values of the run of the cron trigger that wakes overdue tasks. */
@@ -40,7 +40,7 @@ interface Run {
   readonly now: number;
 }
 
-/** A task that has not changed by its due time, and the database that holds its row. */
+/** A task that has not changed by its due time, and the database that has its row. */
 interface OverdueTask extends Position {
   readonly db: D1Database;
 }
@@ -49,27 +49,30 @@ interface OverdueTask extends Position {
 interface Search {
   readonly overdue: readonly OverdueTask[];
   /**
-   * The databases that hold rows of overdue tasks, or should hold them, and that accept rows at present: they answer
-   * and are not full.
+   * The databases that contain rows of overdue tasks, or should contain them, and that accept rows at present: they
+   * answer and are not full.
    */
   readonly writable: ReadonlySet<D1Database>;
-  /** Number of databases that were not searched, because the budget did not suffice. */
+  /** Number of databases that were not searched, because the budget was too small. */
   readonly skipped: number;
 }
 
 /**
- * The outcome of waking one task: `gone` when the task no longer exists, `failed` when its Durable Object
- * threw, `skipped` when the time for waking (one minute) was over or the platform allowed no more calls.
+ * The outcome of waking one task:
+ * - `woken`: its Durable Object has set a lost alarm again and starts the work that is due.
+ * - `gone`: the task no longer exists.
+ * - `failed`: its Durable Object has thrown an error.
+ * - `skipped`: the time for waking (one minute) was over, or the platform allowed no more calls.
  */
 type Outcome = "woken" | "gone" | "failed" | "skipped";
 
 /**
- * Wakes tasks that should have changed by themselves more than ten minutes ago, as their index rows state: their alarm
+ * Wakes tasks that should have changed by themselves more than ten minutes ago, by their index rows. Either their alarm
  * was lost, or a newer row did not reach the index. At most 5,000 tasks are woken, for at most a minute, 50 at once.
- * Each task writes its row again at once and does the work that is due; the rows of tasks that no longer exist are
- * deleted together, because the platform limits the queries of an invocation. A row that lies in the wrong database,
+ * Each task writes its row again at once and does the work that is due. The rows of tasks that no longer exist are
+ * deleted together, because the platform limits the queries of an invocation. A row that is in the wrong database,
  * because the configured databases were changed, moves to the right one. When a database is full or does not answer, or
- * when `budget` does not suffice for writing, its tasks only set lost alarms again and do not write their rows, because
+ * when `budget` is too small for writing, its tasks only set lost alarms again and do not write their rows, because
  * each write costs a task two rows.
  * @returns the number of overdue tasks that were found, the number of those that were woken, and the number of
  * databases that were not searched.
@@ -119,7 +122,7 @@ export async function wakeOverdue(run: Run, budget: TimeBudget) {
 /**
  * Searches the databases one after another for overdue tasks: at most `MAX_WOKEN`, of which each database may
  * contribute an equal share. After finding tasks in a database, it tests at once whether the databases of their rows
- * accept rows. In this order the budget of queries suffices for the whole work on the first databases.
+ * accept rows. In this order the budget of queries is enough to do the whole work at least for the first databases.
  */
 async function searchOverdue({ shards, databases, now }: Run, budget: TimeBudget): Promise<Search> {
   const limit = Math.ceil(MAX_WOKEN / databases.length);

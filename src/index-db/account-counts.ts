@@ -4,19 +4,19 @@ import type { Window } from "./statistics-shape.ts";
 import type { Count } from "./count-kinds.ts";
 
 interface AccountCount extends Omit<Count, "model"> {
-  /** Category of the failure; empty when the tasks have not failed, and when it is not known. */
+  /**
+   * Category of the failure of the counted tasks; empty when they have not failed, and when the category is not known.
+   */
   readonly category: string;
 }
 
 /**
- * Numbers of the tasks of an account by status, category of the failure and callback status, and of their
- * attempts.
+ * Numbers of the tasks of an account and of their callback attempts. The tasks are counted by status, category of the
+ * failure and callback status.
  */
 export interface AccountCounts {
   readonly counts: readonly AccountCount[];
-  /**
-   * True when the count has reached its limit, so that older tasks of the window of time may be missing in the count.
-   */
+  /** True when the count has reached its limit, so that older tasks of the window of time may not be counted. */
   readonly isCapped: boolean;
   /** Creation time of the oldest counted task, in Unix milliseconds; null when there is none. */
   readonly oldestAt: number | null;
@@ -36,7 +36,7 @@ const COUNTS = `
 
 /**
  * Counts the tasks of an account that were created in a window of time.
- * @param limit largest number of tasks that are counted; of more tasks, only the newest are.
+ * @param limit largest number of tasks that are counted. If there are more, only the newest ones are counted.
  */
 export async function accountCounts(
   shards: Shards,

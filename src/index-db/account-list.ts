@@ -7,7 +7,7 @@ export interface ListedAccount {
 }
 
 /**
- * Adds an account to the list of accounts, which the first database of the index holds. Repeating the call
+ * Adds an account to the list of accounts, which is stored in the first database of the index. Repeating the call
  * changes nothing.
  */
 export async function noteAccount(db: D1Database, account: ListedAccount): Promise<void> {
@@ -19,7 +19,7 @@ export async function noteAccount(db: D1Database, account: ListedAccount): Promi
   );
 }
 
-/** Removes a deleted account from the list of accounts, which the first database of the index holds. */
+/** Removes a deleted account from the list of accounts, which is stored in the first database of the index. */
 export async function forgetListedAccount(db: D1Database, id: string): Promise<void> {
   await onSchema(db, (database) =>
     database.prepare("DELETE FROM listed_accounts WHERE id = ?").bind(id).run(),

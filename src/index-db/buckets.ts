@@ -1,6 +1,6 @@
 /**
- * Upper bounds of the buckets of the latency histograms, in milliseconds. One more bucket holds the values
- * above the last bound.
+ * Upper bounds of the buckets of the latency histograms, in milliseconds. One more bucket has the values above the last
+ * bound.
  */
 export const BOUNDS_MS: readonly number[] = [
   5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 180_000, 200_000,
@@ -8,8 +8,8 @@ export const BOUNDS_MS: readonly number[] = [
 ];
 
 /**
- * Latency histograms: the name of each, and the SQL expression that computes its values from a row of
- * a task, in milliseconds.
+ * The latency histograms. Each has its name, and the SQL expression that computes a value in milliseconds from the row
+ * of a task.
  */
 export const MEASURES = [
   ["first_attempt", "first_attempt_ms"],
@@ -20,7 +20,7 @@ export const MEASURES = [
 export type Measure = (typeof MEASURES)[number][0];
 
 /**
- * Builds the SQL expression for the number of the latency bucket into which a value falls. The expression is NULL when
+ * Builds the SQL expression for the number of the latency bucket to which a value belongs. The expression is NULL when
  * the value is NULL.
  * @param value SQL expression of the value, in milliseconds.
  */

@@ -15,19 +15,19 @@ import { SUM_UP_DAY, SUM_UP_HOUR } from "./step-counts.ts";
 
 /**
  * Length of a quarter of a day in milliseconds. An hour whose rows have changed is counted again at every run of the
- * cron trigger if it belongs to the present quarter, otherwise once an hour.
+ * cron trigger if it belongs to the present quarter of the day, otherwise only once an hour.
  */
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
 /**
- * Length in milliseconds of the beginning of each hour. A run of the cron trigger in this time counts all hours whose
+ * Length in milliseconds of the first part of each hour. A run of the cron trigger in this part counts all hours whose
  * rows have changed; any other run counts only the hours of the present quarter of the day (`RANGE_MS`). The first run
  * of a day also deletes old counts.
  */
 const FIRST_MS = 10 * MINUTE_MS;
 /**
- * Largest number of rows of tasks that one statement counts. D1 counts most of them twice as read: in the table,
- * and as sorted into groups. An hour with more rows is counted in parts, because other queries wait meanwhile, and
+ * Largest number of rows of tasks that one statement counts. D1 bills most of them as two reads: one from the table,
+ * and one when they are grouped. An hour with more rows is counted in parts, because other queries wait meanwhile, and
  * D1 ends a statement after 30 seconds.
  */
 export const PART_ROWS = 100_000;
@@ -38,14 +38,14 @@ const ALL_KINDS = Object.keys(KINDS)
   .map((kind) => `'${kind}'`)
   .join(", ");
 
-/** Statements that delete the counts of the hours before `?1` (Unix milliseconds). */
+/** SQL statements that delete the counts of the hours before `?1` (Unix milliseconds). */
 const REMOVALS = [
   `DELETE FROM counts WHERE run = '' AND kind IN (${ALL_KINDS}) AND hour < ?1`,
   `DELETE FROM step_counts WHERE step_ms IN (${HOUR_MS}, ${DAY_MS}) AND at < ?1 - ${DAY_MS}`,
 ];
 /**
- * Statements for the hours up to `?1` (Unix milliseconds), which are no longer counted: they delete the marks that
- * these hours must be counted, and the parts of counts that were not finished.
+ * SQL statements about the hours up to `?1` (Unix milliseconds), which are not counted any more. They delete the marks
+ * that these hours must be counted, and the parts of unfinished counts.
  */
 const REMOVALS_OF_UNCOUNTED = [
   "DELETE FROM counts WHERE run > '' AND hour <= ?1",
@@ -57,13 +57,13 @@ const HOURS_TO_COUNT = `
   SELECT hour, run, created_at AS createdAt, id FROM hours_to_count
   WHERE hour >= ?1 AND hour > ?2 ORDER BY hour DESC`;
 /**
- * Statement that begins the count with the id `?2` of the hour `?1`, unless an earlier count has already counted a part
- * of the hour.
+ * SQL statement that begins the count with the id `?2` of the hour `?1`, unless an earlier count has counted a part of
+ * the hour already.
  */
 const BEGIN = "UPDATE hours_to_count SET is_changed = 0, run = ?2 WHERE hour = ?1 AND id = ''";
 /**
- * Query for the last row of the next part of an hour. It returns no row when all remaining rows of the hour fit into
- * one part.
+ * SQL query for the last row of the next part of an hour. It returns no row when all remaining rows of the hour fit
+ * into one part.
  */
 const END_OF_PART = `
   SELECT created_at AS createdAt, id FROM index_rows
@@ -71,18 +71,18 @@ const END_OF_PART = `
   ORDER BY created_at, id LIMIT 1 OFFSET ?4`;
 
 /**
- * SQL condition that selects the row of `hours_to_count` for the count `?2` of the hour `?1`, if this count has reached
- * the position `?3`, `?4`.
+ * SQL condition that selects the row of `hours_to_count` for the hour `?1`, if the count `?2` is in progress there and
+ * has reached the position `?3`, `?4`.
  */
 const AT_PART = "hour = ?1 AND run = ?2 AND created_at = ?3 AND id = ?4";
 /**
- * SQL condition under which a count may write: it is still registered for the hour, at the position of its next part.
- * Therefore no part is added twice, and a count that another has replaced writes nothing.
+ * SQL condition under which a count may write: the count is still in progress for the hour, and its next part begins at
+ * the expected position. Therefore no part is added twice, and a count that was replaced by another one writes nothing.
  */
 const IS_OWN = `EXISTS (SELECT 1 FROM hours_to_count WHERE ${AT_PART})`;
 const MOVE_ON = `UPDATE hours_to_count SET created_at = ?5, id = ?6 WHERE ${AT_PART}`;
 
-/** Statements that add the counts of one part of an hour's rows to those of its earlier parts. */
+/** SQL statements that add the counts of one part of an hour's rows to those of its earlier parts. */
 const ADD_PART = SCANS.map(
   (scan) => `
     INSERT INTO counts (run, kind, hour, key1, key2, key3, number, sum)
@@ -93,8 +93,8 @@ const ADD_PART = SCANS.map(
 );
 
 /**
- * Statements that replace the counts of an hour by those of its last part and its earlier parts together. Only
- * counts that differ are written, because D1 bills written rows. Keys that have no tasks any more get the number 0.
+ * SQL statements that replace the counts of an hour by the sums of its last part and its earlier parts. Only counts
+ * that have changed are written, because D1 bills written rows. Keys that no task has any more get the number 0.
  */
 const REPLACE = SCANS.map((scan) => {
   const ofHour = `${kindsIn(scan.kinds)} AND hour = ?1`;
@@ -114,9 +114,9 @@ const REPLACE = SCANS.map((scan) => {
 const REMOVE_GONE = `DELETE FROM counts WHERE run = '' AND ${COUNTED} AND hour = ?1 AND number = 0`;
 
 /**
- * Statement that raises the totals after the hour `?1` was counted again, by the difference between its present sums
- * and those before the count, `?5`; `?6` is the present time. A sum that has fallen, because a task was erased, does
- * not lower its total.
+ * SQL statement that raises the totals after the hour `?1` was counted again, by the difference between its present
+ * sums and `?5`, those before the count; `?6` is the present time. A sum that has become smaller, because a task was
+ * erased, does not lower its total.
  */
 const RAISE_TOTALS = `
   INSERT INTO totals (name, value, advanced_at)
@@ -126,11 +126,11 @@ const RAISE_TOTALS = `
   ON CONFLICT (name) DO UPDATE
   SET value = totals.value + excluded.value, advanced_at = excluded.advanced_at`;
 
-/** Statement that deletes the counts of single parts of an hour's rows, once the whole hour is counted. */
+/** SQL statement that deletes the counts of single parts of an hour's rows, once the whole hour is counted. */
 const FORGET_PARTS = `DELETE FROM counts WHERE run = ?2 AND hour = ?1 AND ${IS_OWN}`;
 /**
- * Statements that end the count of an hour. The hour stays in `hours_to_count` if one of its rows was written during
- * the count.
+ * SQL statements that end the count of an hour. The hour stays in `hours_to_count` if one of its rows was written
+ * during the count.
  */
 const END = [
   `DELETE FROM hours_to_count WHERE ${AT_PART} AND is_changed = 0`,
@@ -142,25 +142,27 @@ const ADD_QUERIES = ADD_PART.length + 1;
 /** Number of queries that store the counts of an hour once all parts of its rows are counted. */
 const STORE_QUERIES = REPLACE.length + 4 + END.length;
 
-/** Statement that adds `?3` to the number of the kind `?1` in the hour `?2`. */
+/** SQL statement that adds `?3` to the number of the kind `?1` in the hour `?2`. */
 const ADD = `
   INSERT INTO counts (run, kind, hour, key1, key2, key3, number, sum) VALUES ('', ?1, ?2, '', '', '', ?3, 0)
   ON CONFLICT (run, kind, hour, key1, key2, key3) DO UPDATE SET number = counts.number + excluded.number`;
-/** Number of queries that `addToHour` makes on a database whose schema is complete. */
+/** Number of queries that `addToHour` makes when no step of the database schema is missing. */
 export const ADD_TO_HOUR_QUERIES = 1;
 
-/** The count of one hour, which is made in parts, with the position at which its next part begins. */
+/**
+ * The count of one hour that is in progress. It is made in parts; the position is that at which its next part begins.
+ */
 interface Pass extends Position {
   readonly hour: number;
-  /** Id of this count, which the row of the hour in `hours_to_count` contains while the count lasts. */
+  /** Id of this count. It stands in the row of the hour in `hours_to_count` as long as the count is in progress. */
   readonly run: string;
   /** True when the counts of an earlier part of the hour's rows are stored. */
   readonly hasParts: boolean;
 }
 
 /**
- * A row of `hours_to_count`. While no count of the hour has begun, `run` is empty and the position is the beginning of
- * the hour.
+ * A row of `hours_to_count`. While no count of the hour is in progress, `run` is empty, and the position is the
+ * beginning of the hour.
  */
 interface ListedHour extends Position, Record<string, unknown> {
   readonly hour: number;
@@ -177,17 +179,17 @@ export interface CountedHours {
 }
 
 /**
- * Counts again the tasks of the hours that are listed in `hours_to_count`, because rows of tasks created in them
- * have changed since the last count. Counting the rows instead of incrementing counters gives exact numbers
- * even when rows arrive late, twice or out of order. D1 counts; only positions and sums of an hour leave it.
+ * Counts again the tasks of those hours that are listed in `hours_to_count`, because rows of tasks created in them have
+ * changed since the last count. Counting the rows instead of incrementing counters gives exact numbers even when rows
+ * arrive late, twice or in any order. D1 itself counts; only positions and the sums of an hour are sent to the relay.
  * Counts of hours before the retention are not changed, because rows of these hours may have expired.
  *
- * The newest hour is counted first, and the others take turns at being next, so that none waits for long when
- * the budget does not suffice for all.
- * @param retentionMs shortest time between the creation of a task and the expiry of its row.
+ * The newest hour is counted first. The others take turns at being the next, so that none waits for long when the
+ * budget is too small for all.
+ * @param retentionMs shortest time between the creation of a task and the expiry of its row, in milliseconds.
  * @param now current time, in Unix milliseconds.
  * @param partRows largest number of rows that one statement counts.
- * @returns null when the budget did not suffice to look for hours.
+ * @returns the numbers of hours; null when the budget was too small to look for hours.
  */
 export async function countHours(
   db: D1Database,
@@ -216,8 +218,8 @@ export async function countHours(
 }
 
 /**
- * Adds to the number of tasks of a kind in the hour of `now` (Unix milliseconds), for a kind that is not counted from
- * the rows of tasks.
+ * Adds to the number of tasks of one kind in the hour of `now` (Unix milliseconds). It is for a kind that is not
+ * counted from the rows of tasks.
  */
 export async function addToHour(
   db: D1Database,
@@ -234,8 +236,8 @@ export async function addToHour(
 }
 
 /**
- * Deletes the counts of the hours before `keptSince`, and for the hours up to `countedSince` the parts of unfinished
- * counts and the marks that these hours must be counted.
+ * Deletes the counts of the hours before `keptSince`. For the hours up to `countedSince`, which are not counted any
+ * more, deletes the parts of unfinished counts and the marks that these hours must be counted.
  */
 async function removeOld(
   database: D1Database,
@@ -249,8 +251,8 @@ async function removeOld(
 }
 
 /**
- * Returns the hours in the order in which they are counted: the newest first, then the others, of which each run of the
- * cron trigger takes another one first.
+ * Returns the hours in the order in which they are counted. The newest hour is always the first. Of the others, each
+ * run of the cron trigger begins with another one.
  */
 function inTurn([newest, ...others]: readonly ListedHour[], now: number): readonly ListedHour[] {
   if (newest === undefined) return [];
@@ -259,15 +261,15 @@ function inTurn([newest, ...others]: readonly ListedHour[], now: number): readon
 }
 
 /**
- * Counts the tasks of one hour, part after part. The counts of all parts but the last are stored under the id of the
+ * Counts the tasks of one hour, part after part. The counts of all parts except the last are stored under the id of the
  * count (`run`). One transaction then replaces the counts of the hour by the sums of all parts, raises the totals, and
  * updates the sums by hour and day (`step_counts`), so that no reader sees the counts of only some parts.
  *
  * The count first clears the mark of its hour in `hours_to_count` and stores its id there; its last transaction deletes
- * the row. After a crash the hour is therefore still in the list, and the next run continues after the last stored part
- * under the same id. A row of a task that changes during the count marks the hour again, even when its part was already
- * counted. A count that another has replaced writes nothing.
- * @returns false when the budget did not suffice.
+ * this row. After a crash the hour is therefore still listed, and the next run continues after the last stored part
+ * under the same id. If a row of a task changes during the count, it marks the hour again, even when its part was
+ * counted already. A count that was replaced by another one writes nothing.
+ * @returns false when the budget was too small.
  */
 async function countHour(
   database: D1Database,
@@ -301,7 +303,7 @@ async function countHour(
 
 /**
  * Finds the last row of the next part of an hour (null for the last part), and the sums of the hour before it is
- * counted again, from which the totals are later raised.
+ * counted again. The totals are later raised by the difference to these sums.
  */
 async function locate(database: D1Database, { hour, createdAt, id }: Pass, partRows: number) {
   const [sums, ends] = await database.batch<Record<string, unknown>>([
@@ -323,7 +325,7 @@ function positionOf(row: Record<string, unknown> | undefined): Position | null {
 
 /**
  * Counts one part of an hour and stores its counts.
- * @returns false when another count has counted the part meanwhile.
+ * @returns false when another count of the hour has counted this part in the meantime.
  */
 async function addPart(database: D1Database, pass: Pass, end: Position): Promise<boolean> {
   const values = [...positionIn(pass), end.createdAt, end.id];
@@ -334,8 +336,8 @@ async function addPart(database: D1Database, pass: Pass, end: Position): Promise
 }
 
 /**
- * Counts the last part of an hour and replaces the counts of the hour, unless another count of the hour has replaced
- * this one.
+ * Counts the last part of an hour and replaces the counts of the hour, unless another count of the same hour has
+ * replaced this one.
  */
 async function store(database: D1Database, pass: Pass, before: string, now: number): Promise<void> {
   const { hour, hasParts } = pass;
@@ -357,8 +359,8 @@ function positionIn({ hour, run, createdAt, id }: Pass) {
 }
 
 /**
- * Builds the query that replaces by `*`, in the counts by host, all hosts but those that are counted by name. The query
- * of any other kind is returned unchanged.
+ * Builds a query in which, in the counts by host, `*` replaces all hosts except those that are counted by name. The
+ * query for any other kind of counts is returned unchanged.
  * @param from query for the counts.
  */
 function withNamedHosts({ hasHosts }: Scan, from: string, maxHosts: number): string {

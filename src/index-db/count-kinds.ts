@@ -3,12 +3,11 @@ import { bucketOf, MEASURES } from "./buckets.ts";
 
 /**
  * Kinds of counts, with the names of their columns as readers see them. A row of a kind contains the number of tasks
- * (or attempts, or another value) of one hour that have the same `keys`, and in `sum` a further value that is added up
- * over them.
+ * (or attempts, or another value) of one hour that have the same `keys`; its `sum` adds up a further value of them.
  *
  * The kind `sums` adds up columns of the tasks (`SUMMED`) over all tasks of the hour; its key is the name of the
  * column. The key `host` is `*` for hosts that are not counted by name. The kind `expiry_lost` counts the tasks that
- * their Durable Objects still stored after the end of their retention, in the hour in which this was found.
+ * were still stored by their Durable Objects after the end of their retention, in the hour in which this was found.
  */
 export const KINDS = {
   tasks: { keys: ["model", "status", "callback"], number: "tasks", sum: "attempts" },
@@ -32,13 +31,13 @@ export type Kind = keyof typeof KINDS;
 type KeyOf<K extends Kind> = (typeof KINDS)[K]["keys"][number];
 type SumOf<K extends Kind> = Extract<(typeof KINDS)[K]["sum"], string>;
 
-/** Counts of one kind (`KINDS`) with the same keys, summed over some hours. */
+/** Counts of one kind (`KINDS`) that have the same keys, added up over some hours. */
 export type CountRow<K extends Kind> = Readonly<Record<Exclude<KeyOf<K>, "bucket">, string>> &
   Readonly<Record<Extract<KeyOf<K>, "bucket"> | (typeof KINDS)[K]["number"] | SumOf<K>, number>>;
 
 /**
- * Number of tasks with the same model, status and callback status, and of their attempts. The callback status is empty
- * for tasks without a callback.
+ * Number of tasks with the same model, status and callback status, and number of their callback attempts. The callback
+ * status is empty for tasks without a callback.
  */
 export type Count = CountRow<"tasks">;
 
@@ -56,7 +55,7 @@ export const SUMMED = [
 
 export type Summed = (typeof SUMMED)[number];
 
-/** Returns the column of the table `counts` that holds a key or number of a kind. */
+/** Returns the name of the column of the table `counts` that has a certain key or number of a kind. */
 export function columnOf(kind: Kind, name: string): string {
   const { keys, number, sum }: KindOfCount = KINDS[kind];
   if (name === number) return "number";
@@ -69,7 +68,7 @@ export function kindsIn(kinds: readonly Kind[]): string {
 }
 
 /**
- * Largest number of receivers' hosts that are counted by name in an hour: those with the most failed callbacks. The
+ * Largest number of receivers' hosts that are counted by name in an hour: those with the most failed callbacks. All
  * others are counted together as `*`, because clients choose the hosts and could fill the table.
  */
 export const MAX_HOSTS = 100;
@@ -80,25 +79,25 @@ export const MAX_HOSTS = 100;
 export const MAX_HOSTS_OF_PART = 1_000;
 
 /**
- * SQL condition for the rows of one part of an hour: those after the position `?3`, `?4`, up to and including the
- * position `?5`, `?6`.
+ * SQL condition for the rows of one part of an hour. These are the rows after the position `?3`, `?4`, up to and
+ * including the position `?5`, `?6`.
  */
 const OF_PART = "(created_at, id) > (?3, ?4) AND (created_at, id) <= (?5, ?6)";
 
-/** One query over a part of the rows of an hour, from which one or more kinds are counted. */
+/** One query over a part of the rows of an hour, whose result has the counts of one or more kinds. */
 export interface Scan {
   readonly kinds: readonly Kind[];
   /**
-   * Query for the counts of one part of an hour's rows, with the columns of the table `counts`; several rows may have
-   * the same keys.
+   * Query for the counts of one part of an hour's rows. Its result has the columns of the table `counts`; several of
+   * its rows may have the same keys.
    */
   readonly ofPart: string;
-  /** True when the query counts only the most important hosts by name, and all others together. */
+  /** True when the query counts only the most important hosts by name, and all others together. Absent otherwise. */
   readonly hasHosts?: boolean;
 }
 
 /**
- * Queries over the rows of a part of an hour, which together count all kinds. D1 allows five terms in a compound
+ * Queries over a part of the rows of an hour. Together they count all kinds. D1 permits five terms in a compound
  * `SELECT`, so one query counts at most four kinds.
  */
 export const SCANS: readonly Scan[] = [
@@ -170,10 +169,10 @@ function latenciesOfPart(): string {
 }
 
 /**
- * Totals of all tasks that the index has ever counted. Each entry has the name of the total, the kind of the counts
- * that it adds up, and the key and value to which these counts are limited (null for all). Each outcome has a total of
- * the callback attempts that ended with it. The totals of outputs are the copies that were made, their bytes, and the
- * copies that were given up.
+ * The totals: numbers of all tasks that the index has ever counted. Each entry has the name of the total, the kind of
+ * the counts that it adds up, and the key and value to which these counts are limited (null for no limit). Each outcome
+ * has a total of the callback attempts that ended with it. The totals of outputs are the copies that were made, their
+ * bytes, and the copies that were given up.
  */
 const SOURCES = [
   ["accepted", "tasks", null, null],
@@ -191,7 +190,7 @@ export const TOTALS = SOURCES.map(([name]) => name);
 export type TotalName = (typeof TOTALS)[number];
 
 /**
- * Query for the amounts that the counts of the hour `?1` contribute to the totals, as one JSON object in the column
+ * SQL query for the amounts that the counts of the hour `?1` contribute to the totals, as one JSON object in the column
  * `sums`.
  */
 export const SUMS_OF_HOUR = `

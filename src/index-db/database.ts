@@ -2,11 +2,11 @@ import { errorText, log } from "../lib/log.ts";
 import { FIRST_VERSION, SCHEMA } from "./schema.ts";
 
 /**
- * Time limit for a write to the index, in milliseconds; other work, such as the answer to a request, waits no
- * longer for it.
+ * Time limit for a write to the index, in milliseconds. Other work, such as the answer to a request, does not wait
+ * longer for the write.
  */
 export const INDEX_TIMEOUT_MS = 2_000;
-/** Time limit for a query of the index by a request, in milliseconds. */
+/** Time limit for a query of the index that a request causes, in milliseconds. */
 export const QUERY_TIMEOUT_MS = 10_000;
 
 const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
@@ -15,8 +15,8 @@ const VERSIONS = `CREATE TABLE IF NOT EXISTS relay_schema (
 ) STRICT`;
 
 /**
- * Pattern of D1's error for a statement that needs a table, a column or an index which the database does not
- * have yet.
+ * Pattern of the error with which D1 says that a statement needs a table, a column or a database index that does not
+ * exist yet.
  */
 const SCHEMA_FAULT = /no such (table|column|index)|has no column named/;
 
@@ -36,11 +36,12 @@ export class EarlierBuildError extends Error {
 const complete = new WeakSet<D1Database>();
 
 /**
- * Runs `work` on a database of the index. When it fails because a table, a column or a database index is missing,
- * applies the missing steps of the schema and runs `work` again. Each isolate does this at most once for a database;
- * looking for missing steps before every use would cost two round trips.
+ * Runs `work` on a database of the index. When it fails because a table, a column or a database index is missing, the
+ * missing steps of the schema are applied, and `work` is run again. Each isolate does this at most once for a database;
+ * to look for missing steps before every use would cost two round trips.
  * @param work must be repeatable.
- * @throws EarlierBuildError when an earlier build has stored the database, which has none of the tables of `work`.
+ * @throws EarlierBuildError when an earlier build has stored the database, so that it has none of the tables that
+ * `work` needs.
  */
 export async function onSchema<T>(
   db: D1Database,
@@ -55,7 +56,7 @@ export async function onSchema<T>(
   }
 }
 
-/** Largest number of queries that `ready` makes when no step of the schema is missing. */
+/** Largest number of queries that `ready` makes on a database in which no step of the schema is missing. */
 export const READY_QUERIES = 2;
 
 /**
@@ -95,7 +96,7 @@ async function applyStep(
 }
 
 /**
- * Returns the number of the latest step of the schema that was applied; 0 for a new database.
+ * Returns the number of the latest step of the schema that was applied to a database; 0 for a new database.
  * @throws EarlierBuildError when an earlier build has stored the database.
  */
 async function appliedVersion(db: D1Database): Promise<number> {
@@ -107,7 +108,7 @@ async function appliedVersion(db: D1Database): Promise<number> {
 }
 
 /**
- * Length in characters of the text that `takesRows` writes as a test: such a text needs a free page of the
+ * Length in characters of the test text that `takesRows` writes. A text of this length needs a free page of the
  * database, which a full database does not have.
  */
 const PAGE_LENGTH = 8_192;

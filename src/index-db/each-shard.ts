@@ -14,23 +14,20 @@ export function readEach<T>(
   });
 }
 
-/** Divides the largest number of rows that a search may read equally among the databases of the index. */
+/** Returns the share of each database of the index in the largest number of rows that a search may read. */
 export function shareOf(limit: number, { databases }: Shards): number {
   return Math.ceil(limit / databases.length);
 }
 
 /**
- * Returns the earliest of the times that several databases have answered; null when none of them has answered a
- * time.
+ * Returns the earliest of the times that several databases have returned; null when none of them has returned a time.
  */
 export function earliest(times: readonly (number | null)[]): number | null {
   const known = times.filter((time) => time !== null);
   return known.length === 0 ? null : Math.min(...known);
 }
 
-/**
- * Returns the latest of the times that several databases have answered; null when none of them has answered a time.
- */
+/** Returns the latest of the times that several databases have returned; null when none of them has returned a time. */
 export function latest(times: readonly (number | null)[]): number | null {
   const known = times.filter((time) => time !== null);
   return known.length === 0 ? null : Math.max(...known);

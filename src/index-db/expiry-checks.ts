@@ -4,12 +4,12 @@ import type { TimeBudget } from "../lib/time-budget.ts";
 import { ready, READY_QUERIES } from "./database.ts";
 
 /**
- * Time in milliseconds from the end of a task's retention to the check that the task is erased: the alarm
- * that erases it may be late.
+ * Time in milliseconds from the end of a task's retention to the check whether the task is erased. It allows for a late
+ * alarm, by which the task is erased.
  */
 const MARGIN_MS = HOUR_MS;
 const ID_BYTES = 16;
-/** Largest number of queries with which the tasks of one plan (`planCheck`) are checked. */
+/** Largest number of queries that check the tasks of one plan (`planCheck`). */
 const CHECK_QUERIES = 3;
 
 const PLAN = "INSERT INTO expiry_checks (check_at, batch, ids) VALUES (?, ?, ?)";
@@ -25,9 +25,9 @@ interface PlannedCheck extends Record<string, unknown> {
 }
 
 /**
- * Returns the SQL statements that plan a check whether the Durable Objects of these tasks have erased them;
- * `[]` without ids. The plan is one row with the ids of thousands of tasks; it is needed because an object
- * may keep its task for weeks after the task's row has left the index.
+ * Returns the SQL statements that plan a check whether the Durable Objects of these tasks have erased them; an empty
+ * list when there are no ids. The plan is one row with the ids of up to thousands of tasks. It is needed because a task
+ * may be stored in its object for weeks after its row has left the index.
  * @param endsAt latest end of the retention of these tasks, in Unix milliseconds.
  */
 export function planCheck(
@@ -40,11 +40,10 @@ export function planCheck(
 }
 
 /**
- * Checks whether expired tasks are erased: those whose check is planned for `now` (Unix milliseconds) or
- * earlier.
- * @param check function that checks tasks and returns the ids of those that it could not reach; these are
- * checked again after `MARGIN_MS`.
- * @returns false when the budget did not suffice to look for planned checks.
+ * Checks whether expired tasks are erased, for all checks that are planned for `now` (Unix milliseconds) or earlier.
+ * @param check function that checks tasks and returns the ids of those that it could not reach; these are checked again
+ * after `MARGIN_MS`.
+ * @returns false when the budget was too small to look for planned checks.
  */
 export async function runChecks(
   db: D1Database,
@@ -66,7 +65,7 @@ export async function runChecks(
   return true;
 }
 
-/** Packs task ids, which are UUIDs, as the base64 of their bytes, 16 for each. */
+/** Returns task ids, which are UUIDs, packed as the base64 of their bytes, 16 bytes for each. */
 function packIds(ids: readonly string[]): string {
   const bytes = ids.map((id) => fromHex(id.replaceAll("-", ""), ID_BYTES) ?? new Uint8Array());
   return toBase64(bytesOf(...bytes));

@@ -3,27 +3,28 @@ import type { CountRow } from "./count-kinds.ts";
 
 export interface Histogram {
   /**
-   * Number of tasks in each latency bucket, in the order of the bounds (`BOUNDS_MS`); the last number is that
-   * of the tasks above all bounds.
+   * Number of tasks in each latency bucket, in the order of the bounds (`BOUNDS_MS`); the last number is for the tasks
+   * above all bounds.
    */
   readonly counts: readonly number[];
   readonly totalMs: number;
 }
 
 /**
- * Histogram of the time between the end of the job at a provider and the arrival of its result at the relay, for the
- * results that came in one way (`foundBy`: by a hook, by a poll, or by an event that was sent to `POST /v1/events`).
+ * Histogram of the time between the end of the job at one provider and the arrival of its result at the relay. It is
+ * for the results that came in one way (`foundBy`): by a hook, by a poll, or by an event that was sent to `POST
+ * /v1/events`.
  */
 export interface FoundLate {
-  /** Name of the configured connection to a provider; empty for tasks that name none. */
+  /** Name of the connection to the provider; empty for tasks that name none. */
   readonly provider: string;
   readonly foundBy: string;
   readonly histogram: Histogram;
 }
 
 /**
- * Builds one histogram for each pair of a provider and a way in which results came (by a hook, by a poll, or by an
- * event that was sent to `POST /v1/events`), sorted by both.
+ * Returns one histogram for each provider and each way in which its results came (by a hook, by a poll, or by an event
+ * that was sent to `POST /v1/events`), sorted by provider and way.
  */
 export function foundLateOf(rows: readonly CountRow<"found_late">[]): readonly FoundLate[] {
   const groups = Map.groupBy(rows, ({ provider, foundBy }) => JSON.stringify([provider, foundBy]));
@@ -37,7 +38,7 @@ export function foundLateOf(rows: readonly CountRow<"found_late">[]): readonly F
     });
 }
 
-/** Builds a histogram from the numbers of tasks in its buckets; a bucket may occur several times. */
+/** Returns a histogram from the numbers of tasks in its buckets. A bucket that occurs several times is added up. */
 export function histogramOf(
   rows: readonly Pick<CountRow<"latencies">, "bucket" | "tasks" | "totalMs">[],
 ): Histogram {

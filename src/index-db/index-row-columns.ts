@@ -9,9 +9,9 @@ const Int = z.int();
 const Text = z.string();
 
 /**
- * Schema of an index row. The columns of the table, the messages of the queue and the lists of tasks are
- * derived from its fields. A field that is added needs a default here, because the queue may still hold rows that an
- * older release has sent, and a step of the database schema (schema.ts) that adds its column.
+ * Schema of an index row. The columns of the table, the messages of the queue and the lists of tasks are derived from
+ * its fields. A new field needs two things: a default here, because the queue may still contain rows that an older
+ * release has sent, and a step of the database schema (schema.ts) that adds its column.
  */
 export const RowSchema = z.object({
   id: Text,
@@ -54,10 +54,7 @@ export type RowField = keyof z.infer<typeof RowSchema>;
 
 export const FIELDS: readonly RowField[] = z.keyof(RowSchema).options;
 
-/**
- * Returns the name of the column of the table `index_rows` that holds a field of the row: the field's name in
- * snake_case.
- */
+/** Returns the name of the column of the table `index_rows` for a field of the row: the field's name in snake_case. */
 export function columnOf(field: RowField): string {
   return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

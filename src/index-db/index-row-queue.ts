@@ -9,7 +9,7 @@ import { writeRows } from "./index-row-table.ts";
 const FIRST_RETRY_S = 30;
 const MAX_RETRY_S = 3_600;
 
-/** A message of `INDEX_QUEUE`, and the index row that the message contains. */
+/** A message of `INDEX_QUEUE`, together with the index row in it. */
 interface QueuedRow {
   readonly message: Message;
   readonly row: IndexRow;
@@ -22,10 +22,9 @@ export async function consume(batch: MessageBatch, env: WithStartup): Promise<vo
 }
 
 /**
- * Handles a batch of messages of `INDEX_QUEUE`: writes the rows in them to the index, in one statement for
- * each database, and acknowledges the messages. When a database fails, the messages with its rows are retried
- * later (`retryDelayS`). Messages that contain no valid row are retried until the platform moves them to the
- * dead-letter queue.
+ * Handles a batch of messages of `INDEX_QUEUE`: writes the rows in them to the index, in one statement for each
+ * database, and acknowledges the messages. When a database fails, the messages with its rows are retried later
+ * (`retryDelayS`). Messages without a valid row are retried until the platform moves them to the dead-letter queue.
  */
 export async function writeBatch(
   batch: MessageBatch,
@@ -63,8 +62,8 @@ async function writeGroup(group: readonly QueuedRow[], db: D1Database | null): P
 }
 
 /**
- * Returns the delay before a queue message is retried, in seconds. The 100 attempts of a message span four
- * days, so an outage of the database for a day loses no rows.
+ * Returns the delay before a queue message is retried, in seconds. The 100 attempts of a message take four days, so
+ * that no rows are lost when the database is unavailable for a day.
  */
 function retryDelayS(attempts: number): number {
   return backoff(FIRST_RETRY_S, attempts - 1, MAX_RETRY_S);

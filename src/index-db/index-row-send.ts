@@ -3,20 +3,17 @@ import { withinTime } from "../lib/timeout.ts";
 import type { Shards } from "./shards.ts";
 import { writeRows } from "./index-row-table.ts";
 
-/**
- * Bindings of the index: its first database, and the queue through which its rows are written, if one is
- * bound.
- */
+/** Bindings for writing to the index: its first database, and the queue for its rows, if one is bound. */
 export interface IndexBindings {
   readonly INDEX_DB?: D1Database;
   readonly INDEX_QUEUE?: Queue<IndexRow>;
 }
 
 /**
- * Writes the row of a task to the index. If a queue is bound, the row is sent to it, and its consumer
- * (index-row-queue.ts) writes the row to a database; otherwise the row is written directly. The task repeats a failed
- * write as planned in core/plans/index-row-schedule.ts.
- * @returns true when the queue or the database has accepted the row; false when that took longer than `timeoutMs`, and
+ * Writes the row of a task to the index. If a queue is bound, the row is sent to the queue, whose consumer
+ * (index-row-queue.ts) writes it to a database. Otherwise it is written directly. The task repeats a failed write as
+ * planned in core/plans/index-row-schedule.ts.
+ * @returns true when the queue or the database has accepted the row; false when this took longer than `timeoutMs`, and
  * when no index is bound.
  * @throws when the queue or the database fails.
  */

@@ -11,9 +11,9 @@ const NEW = COLUMNS.map((column) => `excluded.${column}`);
 const UPDATES = [...COLUMNS, "indexed_at"].map((column) => `${column} = excluded.${column}`);
 
 /**
- * Statement that inserts or updates the rows of the JSON list `?1` at the time `?2`. Rows arrive late, twice
- * and in any order. A stored row is replaced only by one of a newer version of the task, or by one of the same
- * version with other contents, which corrects a wrong row. Rows of expired or erased tasks are not written.
+ * SQL statement that inserts or updates, at the time `?2`, the rows in the JSON list `?1`. Rows arrive late, twice and
+ * in any order. A stored row is replaced only by one of a newer version of the task, or by one of the same version with
+ * other contents, which corrects a wrong row. Rows of expired or erased tasks are not written.
  */
 const UPSERT = `
   INSERT INTO index_rows (${COLUMNS.join(", ")}, indexed_at)
@@ -50,14 +50,15 @@ const DELETE = `
 /** An erased task whose index row is to be deleted. */
 interface ErasedTask extends Position {
   /**
-   * Version of the task when it was erased. A new task with the same id has a higher one, so its row is kept.
+   * Version of the task when it was erased. A new task with the same id has a higher version, so its row is not
+   * deleted.
    */
   readonly version: number;
 }
 
 /**
- * Writes rows to a database of the index, in one statement. After a failure the task
- * (core/plans/index-row-schedule.ts) or the queue (index-row-queue.ts) repeats the write.
+ * Writes rows to a database of the index, in one statement. If this fails, the write is repeated by the task
+ * (core/plans/index-row-schedule.ts) or by the queue (index-row-queue.ts).
  * @param now current time, in Unix milliseconds.
  * @throws when the database fails.
  */
@@ -71,9 +72,8 @@ export async function writeRows(
 }
 
 /**
- * Deletes the rows of erased tasks from a database of the index, and stores that rows of these tasks which
- * arrive later must not be written. Makes three queries for any number of rows, because D1 limits the queries
- * of an invocation.
+ * Deletes the rows of erased tasks from a database of the index, and stores that late rows of these tasks must not be
+ * written. It makes three queries for any number of rows, because D1 limits the queries of an invocation.
  */
 export async function removeRows(db: D1Database, tasks: readonly ErasedTask[]): Promise<void> {
   const list = JSON.stringify(tasks);

@@ -3,16 +3,16 @@ import { latest, readEach } from "./each-shard.ts";
 import { histogramOf } from "./found-late.ts";
 import type { Shards } from "./shards.ts";
 
-/** State of the index, read from a few of its rows. */
+/** State of the index (last count, delays, size), read from a few of its rows. */
 export interface IndexState {
   /**
-   * Time at which a run of the cron trigger last found something new to count, in Unix milliseconds; null
-   * before the first.
+   * Time at which a run of the cron trigger last found something new to count, in Unix milliseconds; null when no run
+   * has found anything yet.
    */
   readonly countedAt: number | null;
   /**
-   * Numbers of the counted settled tasks that were created in the present and the previous hour, by the delay with
-   * which their rows arrived in the index: one number for each latency bucket (buckets.ts).
+   * Histogram of the delay with which the rows of tasks arrived in the index: the number of tasks in each latency
+   * bucket (buckets.ts). It covers the counted settled tasks that were created in the present and the previous hour.
    */
   readonly lags: readonly number[];
   /** Size of the largest database of the index, in bytes. */
@@ -32,7 +32,7 @@ const LAGS = `
   WHERE run = '' AND kind = 'latencies' AND hour IN (?1, ?2) AND key1 = 'index'`;
 
 /**
- * Reads the state of the index from the stored counts; reads no row of a task.
+ * Reads the state of the index from the stored counts. It reads no row of a task.
  * @param now current time, in Unix milliseconds.
  */
 export async function readIndexState(shards: Shards, now: number): Promise<IndexState> {
@@ -56,8 +56,8 @@ export async function readIndexState(shards: Shards, now: number): Promise<Index
 }
 
 /**
- * Returns when a run of the cron trigger last found something new to count, in Unix milliseconds; null before
- * the first.
+ * Returns when a run of the cron trigger last found something new to count, in Unix milliseconds; null when no run has
+ * found anything yet.
  */
 export async function countedAt(shards: Shards): Promise<number | null> {
   const found = await readEach(shards, (database) =>

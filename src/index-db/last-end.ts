@@ -4,14 +4,14 @@ import { latest } from "./each-shard.ts";
 
 /**
  * Largest number of rows that are read in one database to find the end of a task that is not counted yet. Only the
- * newest tasks since the first hour whose rows have changed are read.
+ * newest tasks are read, back to the first hour whose rows have changed.
  */
 const MAX_ROWS = 10_000;
 
 /**
- * Query for the time of the latest count that found newly ended tasks (`countedEndAt`), and of the latest count that
- * found anything new. If `countedEndAt` is not after `?1`, the query also returns the latest end of a task among the
- * rows that are not counted yet (`uncountedEndAt`), and the number of these rows that were read.
+ * SQL query for the time of the latest count that found newly ended tasks (`countedEndAt`), and of the latest count
+ * that found anything new. If `countedEndAt` is not after `?1`, the query also returns the latest end of a task among
+ * the rows that are not counted yet (`uncountedEndAt`), and how many of these rows were read.
  */
 const LAST_END = `
   WITH counted AS (
@@ -34,27 +34,27 @@ interface Row extends Record<string, unknown> {
 }
 
 /**
- * Time at which a task of the relay last ended, as far as the databases of the index show it. Times are in Unix
+ * Time at which a task of the relay last ended, by what the databases of the index show. Times are in Unix
  * milliseconds.
  */
 export interface LastEnd {
-  /** Time at which tasks were last seen to end; null when none has ended. */
+  /** Latest time at which a task is known to have ended, in Unix milliseconds; null when none has ended. */
   readonly at: number | null;
   /**
-   * Time up to which it is known that no task has ended since `at`. When a database has more uncounted rows than may be
-   * read, it is the time of this database's latest count.
+   * Time up to which it is known that no further task has ended after `at`. If a database has more uncounted rows than
+   * may be read, it is the time of this database's latest count.
    */
   readonly until: number;
   /**
-   * Number of databases that were not asked, because the budget did not suffice. The databases before them show no end
-   * of a task that is recent enough.
+   * Number of databases that were not asked, because the budget was too small. The databases that were asked show no
+   * recent end of a task.
    */
   readonly skipped: number;
 }
 
 /**
- * Finds out when tasks were last seen to end. The databases are asked one after another, with one query each, until
- * one of them shows an end less than `silenceMs` ago.
+ * Finds the latest time at which a task is known to have ended. The databases are asked one after another, with one
+ * query each, until one of them shows an end less than `silenceMs` ago.
  * @param databases those with the newest tasks first.
  * @param now current time, in Unix milliseconds.
  */

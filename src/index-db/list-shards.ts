@@ -12,8 +12,8 @@ import {
 import type { Shards } from "./shards.ts";
 
 /**
- * Part of a list of tasks that is read at once: a range of creation times, in Unix milliseconds, and the
- * databases of the index that hold the rows of this range.
+ * A part of a list of tasks that is read at once: a range of creation times, in Unix milliseconds, and the databases of
+ * the index in which the rows of this range are.
  */
 interface Section {
   readonly databases: readonly D1Database[];
@@ -25,19 +25,19 @@ interface Section {
 const MAX_SECTIONS = 4;
 const CONCURRENCY = 6;
 /**
- * Time in milliseconds by which the clock of a task's Durable Object, which sets the creation time, may be
+ * Largest time in milliseconds by which the clock of a task's Durable Object, which sets the creation time, may be
  * ahead of the clock of the Worker that lists tasks.
  */
 const CLOCK_SKEW_MS = MINUTE_MS;
 /**
- * Lowest possible task id. Tasks of the same creation time are listed by descending id. A position in the
- * list with this id and a creation time therefore lies behind all tasks created at that time or later.
+ * Lowest possible task id. Tasks with the same creation time are listed by descending id. A position with a certain
+ * creation time and this id therefore lies behind all tasks created at that time or later.
  */
 const LOWEST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Lists one page of tasks, newest first. Of several databases of the index, it reads only those that may hold rows
- * of the page.
+ * Lists one page of tasks, newest first. If the index has several databases, only those that may have rows of the page
+ * are read.
  * @param now current time, in Unix milliseconds.
  */
 export async function listShards(
@@ -65,7 +65,7 @@ export async function listShards(
 }
 
 /**
- * Counts the tasks of a list that follow a position, in all databases. In each database at most the 10,000 newest rows
+ * Counts the tasks of a list that follow a position, in all databases. In each database only the newest 10,000 rows
  * after the position are examined.
  */
 export async function countShards(
@@ -82,9 +82,9 @@ export async function countShards(
 }
 
 /**
- * Divides a list of tasks into sections by creation time, newest first. Each database of the index holds the tasks that
- * were created in certain spans of time, in turn. Each of the latest spans is a section whose rows lie in one database;
- * all earlier times are one section whose rows may lie in any database.
+ * Divides a list of tasks into sections by creation time, newest first. The databases of the index take the tasks of
+ * successive spans of creation time in turn. Each of the latest spans is a section whose rows are in one database; all
+ * earlier times are one section whose rows may be in any database.
  */
 function* sectionsOf(
   shards: Shards,
@@ -109,9 +109,9 @@ function* sectionsOf(
 }
 
 /**
- * Merges the pages that several databases returned for the same range of creation times. When a database has
- * more rows than it returned, the merged page ends at the last row of that database: the other databases'
- * rows after it belong to the next page.
+ * Merges the pages that several databases have returned for the same range of creation times. If a database has more
+ * rows than it has returned, the merged page ends at the last row of that database; rows of other databases after it
+ * belong to the next page.
  */
 function merge(pages: readonly Page[], limit: number): Page {
   const [only, ...others] = pages;

@@ -3,27 +3,27 @@ import { columnOf, type RowField } from "./index-row-columns.ts";
 import { nearest, onSchema } from "./database.ts";
 
 /**
- * Filters of a list of tasks. Times are Unix milliseconds, `since` inclusive, `until` exclusive; null means
- * that the filter is not set.
+ * Filters of a list of tasks. Times are Unix milliseconds; `since` is inclusive, `until` exclusive. Null means that the
+ * filter is not set.
  */
 export interface Filters {
   readonly status: string | null;
   /** Filter for the category of a failure; `unknown` stands for failed tasks without a known category. */
   readonly category: string | null;
-  /** Filter for the state of the submission, of tasks whose job the relay has submitted. */
+  /** Filter for the state of the submission. Tasks whose job the relay has not submitted do not match. */
   readonly submission: string | null;
-  /** Class of the refusal of the submission, for tasks that have failed because of it. */
+  /** Filter for the class of the refusal, for tasks that have failed because their submission was refused. */
   readonly refusal: string | null;
-  /** Filter for tasks with an output whose copy was given up: `lost`. */
+  /** Filter for tasks with an output that the relay could not copy: `lost`. */
   readonly outputs: string | null;
   readonly callback: string | null;
   readonly model: string | null;
   readonly provider: string | null;
   readonly account: string | null;
   readonly host: string | null;
-  /** Filter for the outcome of the last attempt of the callback. */
+  /** Filter for the outcome of the last attempt of the callback, e.g. `timeout`. */
   readonly outcome: string | null;
-  /** Filter for the HTTP status with which the receiver answered the last attempt. */
+  /** Filter for the HTTP status with which the receiver has answered the last attempt of the callback. */
   readonly statusCode: number | null;
   /** Filter for the provider's id of the job. */
   readonly job: string | null;
@@ -51,8 +51,8 @@ export const ANY_TASK: Filters = {
 };
 
 /**
- * Position in the list of tasks, which runs from the newest to the oldest, given by the row of one task.
- * Clients get it as a signed cursor (api/search/cursor.ts).
+ * Position in the list of tasks, which goes from the newest to the oldest. It is given by the creation time and the id
+ * of one task. Clients get it as a signed cursor (api/search/cursor.ts).
  */
 export interface Position {
   /** Time at which the task was created, in Unix milliseconds. */
@@ -103,7 +103,7 @@ const MAX_SCANNED = 10_000;
 
 const COLUMNS = [...LISTED.map(columnOf), "lost_outputs", "expires_at"].join(", ");
 const SHOWN = LISTED.map((field) => `${columnOf(field)} AS ${field}`).join(", ");
-/** Filters that compare a column, or an expression, with a value. */
+/** Filters that require that a column or an expression equals a value. */
 const EQUALS = [
   ["status", "status"],
   ["category", "coalesce(category, iif(status = 'failed', 'unknown', NULL))"],
@@ -122,9 +122,8 @@ const EQUALS = [
 const NEWEST_FIRST = "ORDER BY created_at DESC, id DESC";
 
 /**
- * Lists one page of tasks, newest first. A page may have fewer tasks than `limit`, or none, although later
- * rows match the filters, because one page reads a limited number of rows. Only `next` being null shows that
- * the list has ended.
+ * Lists one page of tasks, newest first. Because one page reads a limited number of rows, it may have fewer tasks than
+ * `limit`, or none, although later rows match the filters. The list has ended only when `next` is null.
  */
 export async function listTasks(
   db: D1Database,
@@ -159,7 +158,7 @@ export interface TaskCount {
   readonly isCapped: boolean;
 }
 
-/** Counts the tasks of a list after a position, among the newest 10,000 rows after it. */
+/** Counts the tasks of a list after a position. Only the newest 10,000 rows after it are examined. */
 export function countTasks(
   db: D1Database,
   filters: Filters,
@@ -180,8 +179,8 @@ export function countTasks(
 }
 
 /**
- * Returns the position of the last row that was read for a page with fewer tasks than `limit`; null when the
- * page has read all rows to the end of the list.
+ * Returns the position of the last row that was read for a page with fewer tasks than `limit`. Null when all rows to
+ * the end of the list were read.
  */
 async function lastScannedRow(
   database: D1DatabaseSession,
@@ -196,8 +195,8 @@ async function lastScannedRow(
 }
 
 /**
- * Builds the query for the rows from which a page is selected, through the smallest database index that
- * contains them all.
+ * Builds the query for the rows from which the tasks of a page are selected. It uses the smallest database index that
+ * contains all these rows.
  */
 function candidateRows(
   columns: string,
@@ -224,9 +223,9 @@ function candidateRows(
 }
 
 /**
- * Returns the SQL hint that names the smallest database index with all tasks of a list, and the SQL condition that its
- * rows fulfil. The hint is empty when only the primary key has all these tasks. The condition is null when none is
- * needed, or when it is the filter by account.
+ * Returns the SQL hint that names the smallest database index which contains all tasks of a list, and the SQL condition
+ * that all rows in this database index fulfil. The hint is empty when the primary key must be used. The condition is
+ * null when there is none, and when it is the filter by account.
  */
 function partialIndex({
   account,
@@ -243,8 +242,8 @@ function partialIndex({
 }
 
 /**
- * Builds the query that selects the tasks of a page: of the rows that `candidates` reads, those that match
- * all filters and have not expired.
+ * Builds the query that selects the tasks of a page from the rows that `candidates` reads: those that match all filters
+ * and have not expired.
  */
 function filterPage(candidates: Query, filters: Filters, limit: number, now: number): Query {
   const wanted = conditionOf(filters, now);
@@ -254,7 +253,7 @@ function filterPage(candidates: Query, filters: Filters, limit: number, now: num
   };
 }
 
-/** Builds the SQL condition that a row matches all filters and has not expired. */
+/** Builds the SQL condition which says that a row matches all filters and has not expired. */
 function conditionOf(filters: Filters, now: number): Query {
   const wanted = EQUALS.flatMap(([name, column]) => {
     const value = filters[name];

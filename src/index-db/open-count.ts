@@ -3,24 +3,21 @@ import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 
 /**
- * Number of unsettled tasks (those without a result, or with a callback or refund still under way), and of
- * the overdue ones among them.
+ * Number of unsettled tasks (those without a result, or with a callback or refund still under way), and of those among
+ * them that are overdue.
  */
 export interface OpenCount {
   readonly tasks: number;
   /** True when the count has reached its limit, so that there may be more tasks. */
   readonly isCapped: boolean;
-  /** Earliest creation time of the unsettled tasks, in Unix milliseconds; null when there are none. */
+  /** Earliest creation time of an unsettled task, in Unix milliseconds; null when there are none. */
   readonly oldestAt: number | null;
   /**
    * Number of unsettled tasks that should have changed by themselves, e.g. by an attempt, more than a minute
    * ago.
    */
   readonly overdue: number;
-  /**
-   * Earliest time at which one of the overdue tasks should have changed, in Unix milliseconds; null when
-   * there are none.
-   */
+  /** Earliest time at which an overdue task should have changed, in Unix milliseconds; null when there are none. */
   readonly overdueSince: number | null;
   /** Size of the largest database of the index, in bytes. */
   readonly sizeBytes: number;
@@ -37,9 +34,9 @@ const OVERDUE_MS = MINUTE_MS;
 const EMPTY: OpenRow = { tasks: 0, oldestAt: null, overdue: 0, overdueSince: null };
 
 /**
- * Query that counts at most `?2` unsettled tasks, and among them those that should have changed by themselves before
- * `?1`. It reads the entry of each task in the database index `tasks_due`; the tasks that should change first come
- * first.
+ * SQL query that counts at most `?2` unsettled tasks, and among them those that should have changed by themselves
+ * before `?1`. It reads the entry of each task in the database index `tasks_due`, in the order of the times at which
+ * the tasks should change.
  */
 export const OPEN = `
   SELECT count(*) AS tasks, min(created_at) AS oldestAt,
@@ -51,8 +48,8 @@ export const OPEN = `
   )`;
 
 /**
- * Counts the unsettled tasks: those without a result, and those whose callback or refund is still under way.
- * Of more than `limit` it counts those that should change first.
+ * Counts the unsettled tasks: those without a result, and those whose callback or refund is still under way. If there
+ * are more than `limit`, it counts only those that should change first.
  * @param now current time, in Unix milliseconds.
  */
 export async function countOpen(shards: Shards, limit: number, now: number): Promise<OpenCount> {

@@ -10,7 +10,7 @@ export interface OpenOfConnection {
 }
 
 export interface OpenPerConnection {
-  /** Connections with open tasks, those with the most first. */
+  /** Numbers of open tasks of each connection that has any, the largest number first. */
   readonly connections: readonly OpenOfConnection[];
   /** True when the search has reached its limit, so that there may be more open tasks. */
   readonly isCapped: boolean;
@@ -23,9 +23,9 @@ interface Row extends OpenOfConnection {
 }
 
 /**
- * Query that counts the open tasks by connection, among a limited number of unsettled tasks. It takes those first
- * whose next change lies farthest in the future, because these are usually the open ones: an open task waits for
- * its deadline, while a callback that is being sent changes within minutes.
+ * SQL query that counts the open tasks by connection, among a limited number of unsettled tasks. Tasks whose next
+ * change is farthest in the future are taken first, because these are usually the open ones: an open task waits for its
+ * deadline, while a callback that is being sent changes within minutes.
  */
 const OPEN = `
   SELECT provider AS connection, count(*) AS searched,
@@ -37,9 +37,9 @@ const OPEN = `
   ) GROUP BY provider`;
 
 /**
- * Counts the open tasks of each connection.
- * @param limit largest number of unsettled tasks (without a result, or with a callback or refund still under
- * way) that are looked at.
+ * Counts the open tasks (those without a result) of each connection.
+ * @param limit largest number of unsettled tasks (without a result, or with a callback or refund still under way) that
+ * are examined.
  */
 export async function openPerConnection(shards: Shards, limit: number): Promise<OpenPerConnection> {
   const share = shareOf(limit, shards);

@@ -6,17 +6,17 @@ import type { Shards } from "./shards.ts";
 const CONCURRENCY = 6;
 
 /**
- * Query for one task of an account that has no result yet. It uses the database index `tasks_due`, which contains only
- * the tasks of all accounts that still have work to do. These are few, while the account may have millions of other
- * rows.
+ * SQL query for one task of an account that has no result yet. It uses the database index `tasks_due`, which contains
+ * only tasks, of all accounts, that should still change by themselves. These are few, while the account may have
+ * millions of other rows.
  */
 const OPEN_TASK = `
   SELECT id FROM index_rows INDEXED BY tasks_due
   WHERE due_at IS NOT NULL AND account = ? AND status IN ('pending', 'processing') LIMIT 1`;
 
 /**
- * Query for a page of the unsettled tasks (those without a result, or with a callback or refund still under
- * way), in the order of the times at which they should change by themselves.
+ * SQL query for a page of the unsettled tasks (those without a result, or with a callback or refund still under way),
+ * in the order of the times at which they should change by themselves.
  */
 const UNSETTLED = `
   SELECT id, created_at AS createdAt, due_at AS dueAt FROM index_rows INDEXED BY tasks_due
@@ -24,17 +24,18 @@ const UNSETTLED = `
   ORDER BY due_at, created_at, id LIMIT ?`;
 
 /**
- * A task without a result, or with a callback or refund still under way; its fields are its position in the
- * list of such tasks.
+ * A task without a result, or with a callback or refund still under way. Its fields are also its position in the list
+ * of such tasks.
  */
 export interface UnsettledTask extends Position {
   /**
-   * Time by which the task should change without a request, e.g. by its next attempt, in Unix milliseconds.
+   * Time at which the task should change at the latest without any request, e.g. by its next attempt, in Unix
+   * milliseconds.
    */
   readonly dueAt: number;
 }
 
-/** Returns the id of a task of the account that has no result yet; null when the index has none. */
+/** Returns the id of any task of the account that has no result yet; null when the index has none. */
 export async function findOpenTask(shards: Shards, accountId: string): Promise<string | null> {
   for (const db of shards.databases) {
     const row = await onSchema(db, (database) =>

@@ -6,8 +6,8 @@ const OVERDUE = `
   WHERE due_at IS NOT NULL AND due_at < ? ORDER BY random() LIMIT ?`;
 
 /**
- * Returns a random sample of the tasks that should have changed before `before` (Unix milliseconds). The
- * sample is random so that each task gets its turn, even when many cannot proceed.
+ * Returns a random sample of the tasks that should have changed before `before` (Unix milliseconds). The sample is
+ * random so that sooner or later each task is woken, even when many others cannot proceed.
  */
 export async function overdueTasks(
   db: D1Database,

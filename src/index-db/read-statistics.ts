@@ -17,22 +17,24 @@ import type { Shards } from "./shards.ts";
 import type { Backlog, Statistics, TotalRow, Window } from "./statistics-shape.ts";
 import { searchedSince, UNKNOWN } from "./unknown-submissions.ts";
 
-/** Largest number of databases that are asked at once. */
+/** Largest number of databases that are asked at the same time. */
 const CONCURRENCY = 6;
 const OVERDUE_MS = MINUTE_MS;
 
 /**
- * Largest number of unsettled tasks that are counted in one database, and of tasks whose submission has an unknown
- * outcome. Without the limit, `GET /metrics` and `GET /v1/stats` would read too many rows when many tasks are open.
+ * Largest number of unsettled tasks that are counted in one database, and largest number of tasks with an unknown
+ * submission outcome. Without the limit, `GET /metrics` and `GET /v1/stats` would read too many rows when many tasks
+ * are open.
  */
 const MAX_OPEN = 10_000;
 
 const TOTALS = "SELECT name, value, advanced_at AS advancedAt FROM totals";
 
 /**
- * Computes the statistics of all databases of the index: sums the counts that the cron trigger has stored for each hour
- * (count-hours.ts), and counts the tasks that still have work to do, `MAX_OPEN` in each database at most. It never reads
- * the rows of other tasks, which may be millions. The window and `now` are in Unix milliseconds.
+ * Computes the statistics of all databases of the index. It adds up the counts that the cron trigger has stored for
+ * each hour (count-hours.ts), and counts the tasks that should still change by themselves, at most `MAX_OPEN` in each
+ * database. The rows of other tasks, which may be millions, are never read. The window and `now` are in Unix
+ * milliseconds.
  */
 export async function statistics(
   { databases }: Shards,
@@ -115,8 +117,8 @@ async function readRows(database: D1DatabaseSession, { since, until }: Window, n
 }
 
 /**
- * Builds the query for the counts of one kind (`CountRow`), summed over the hours from `?1` up to, but not including,
- * `?2`.
+ * Builds the query that adds up the counts of one kind (`CountRow`) over the hours from `?1` (inclusive) to `?2`
+ * (exclusive).
  */
 function sumsOf(kind: Kind): string {
   const { keys, number, sum } = KINDS[kind];

@@ -4,8 +4,8 @@ import { HOUR_MS } from "../core/time.ts";
 export const FIRST_VERSION = 15;
 
 /**
- * SQL triggers that mark the hour in which the task of a written index row was created, so that the hour is counted
- * again. They write nothing when the hour is already marked.
+ * SQL triggers for writes of index rows. They mark the hour in which the task of a written row was created, so that the
+ * hour is counted again. They write nothing when the hour is marked already.
  */
 const MARK_TRIGGERS = ["insert", "update"].map((change) => {
   const hour = `NEW.created_at - NEW.created_at % ${HOUR_MS}`;
@@ -18,10 +18,11 @@ const MARK_TRIGGERS = ["insert", "update"].map((change) => {
 });
 
 /**
- * Rows of tasks; core/views/index-row.ts says what their columns mean. Their primary key has the order of the list. D1 bills each entry of a database index as a written
- * row, so there are few entries: `tasks_of_account` contains only tasks of accounts, `tasks_failed` only failed
- * callbacks, `tasks_submit_unknown` only tasks whose submission has an unknown outcome, `tasks_outputs_lost` only
- * tasks with an output whose copy was given up, and `tasks_due` only tasks that still have to change by themselves.
+ * Table with the rows of tasks; core/views/index-row.ts says what its columns mean. The primary key has the order of
+ * the list of tasks. D1 bills each entry of a database index as a written row, so there are few entries:
+ * `tasks_of_account` contains only tasks of accounts, `tasks_failed` only failed callbacks, `tasks_submit_unknown` only
+ * tasks whose submission has an unknown outcome, `tasks_outputs_lost` only tasks with an output that could not be
+ * copied, and `tasks_due` only tasks that should still change by themselves.
  *
  * `outcomes` has the numbers of the ended attempts of the callback, by outcome, as JSON, e.g.
  * `{"delivered":1,"timeout":2}`.
@@ -77,9 +78,9 @@ const INDEX_ROWS = [
 ];
 
 /**
- * Tables for removed index rows. They contain the erased tasks, whose rows must not be written again; the ids of tasks
- * without a row whose Durable Objects must still be asked whether they have erased them; and how far the search for
- * expired rows has come.
+ * Tables about removed index rows. They contain three things: the erased tasks, whose rows must not be written again;
+ * the ids of tasks without a row whose Durable Objects must still be asked whether they have erased them; and how far
+ * the search for expired rows has come.
  */
 const REMOVALS = [
   `CREATE TABLE IF NOT EXISTS erased (
@@ -102,13 +103,14 @@ const REMOVALS = [
 ];
 
 /**
- * Statistics (count-kinds.ts). A row of `counts` belongs to an hour and a kind; its keys are those of the kind, and
- * empty beyond them. Rows with a `run` are the parts of an hour that this run of the count has counted so far.
+ * Tables of the statistics (count-kinds.ts). A row of `counts` belongs to an hour and a kind. It has the keys of this
+ * kind; all other keys are empty. A row whose `run` is not empty has the counts of those parts of an hour that the
+ * count with this id has finished so far.
  *
- * `hours_to_count` lists the hours that must be counted. `is_changed` is 1 when a row of the hour was written after
- * its count began; `run` is the count that has begun, if any, and `created_at` and `id` the last row that it has counted.
+ * `hours_to_count` lists the hours that must be counted. `is_changed` is 1 when a row of the hour was written after its
+ * count began; `run` is the count in progress, if any, and `created_at` and `id` the last row that it has counted.
  *
- * A row of `step_counts` sums up the counts of one hour or day as JSON, so that few rows show a long time.
+ * A row of `step_counts` adds up the counts of one hour or day as JSON, so that a long time can be shown from few rows.
  */
 const STATISTICS = [
   `CREATE TABLE IF NOT EXISTS counts (
@@ -150,8 +152,8 @@ const ACCOUNTS = `CREATE TABLE IF NOT EXISTS listed_accounts (
 
 /**
  * Steps that make the schema of a database of the index: the first creates it, and each later one adds tables or
- * columns. A released step is never changed, and two isolates may apply a step at the same time (database.ts). No
- * step takes a table or column away or renames it, because an earlier release may run beside this one.
+ * columns. A released step is never changed, and two isolates may apply a step at the same time (database.ts). No step
+ * removes or renames a table or column, because an earlier release may run at the same time as this one.
  */
 export const SCHEMA: readonly (readonly string[])[] = [
   [...INDEX_ROWS, ...REMOVALS, ...STATISTICS, ACCOUNTS],

@@ -1,17 +1,17 @@
 import type { IndexConfig } from "../config/index-config.ts";
 
 /**
- * The databases of the index (shards). The creation time of a task decides which of them holds its row: time
- * is divided into spans of equal length, and the databases take the tasks of one span each, in turn; after
- * the last database comes the first again.
+ * The databases of the index (shards). The creation time of a task decides which of them has its row: time is divided
+ * into spans of equal length, and each database takes the tasks of one span, in turn; after the last database the first
+ * one follows again.
  */
 export class Shards {
-  /** First database, `INDEX_DB`, which also holds the list of accounts. */
+  /** First database, `INDEX_DB`, which also contains the list of accounts. */
   readonly first: D1Database;
   readonly databases: readonly D1Database[];
   /**
-   * Length of the span of creation times that one database takes, in milliseconds; `Infinity` for a single
-   * database.
+   * Length of the span of creation times that one database takes before the next, in milliseconds; `Infinity` when
+   * there is only one database.
    */
   readonly spanMs: number;
 
@@ -31,7 +31,8 @@ export class Shards {
   }
 
   /**
-   * Returns all databases, first that of the tasks created at this time, then those of ever earlier tasks.
+   * Returns all databases. The first one is that of the tasks created at this time, followed by those of earlier and
+   * earlier tasks.
    * @param createdAt in Unix milliseconds.
    */
   newestFirst(createdAt: number): readonly D1Database[] {

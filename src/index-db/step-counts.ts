@@ -33,14 +33,14 @@ const HOUR_LISTS: readonly StepList[] = [
   { kind: "hosts", keys: ["host", "callback"], numbers: ["tasks", "attempts"] },
 ];
 
-/** Statement that sums up the counts of the hour `?1` in one row of `step_counts`. */
+/** SQL statement that adds up the counts of the hour `?1` in one row of `step_counts`. */
 export const SUM_UP_HOUR = sumUp(
   HOUR_MS,
   HOUR_LISTS,
   (kind) => `counts WHERE run = '' AND kind = '${kind}' AND hour = ?1`,
   columnOf,
 );
-/** Statement that sums up the hours of the day `?1` in one row of `step_counts`. */
+/** SQL statement that adds up the counts of the hours of the day `?1` in one row of `step_counts`. */
 export const SUM_UP_DAY = sumUp(
   DAY_MS,
   STEP_LISTS,
@@ -50,7 +50,7 @@ export const SUM_UP_DAY = sumUp(
 );
 
 interface OfStep {
-  /** Beginning of the hour (or of the day, when days are counted) in Unix milliseconds. */
+  /** Beginning of the hour or, when counts are by day, of the day, in Unix milliseconds. */
   readonly hour: number;
 }
 
@@ -60,7 +60,7 @@ export type StepCount = OfStep & Omit<Count, "model">;
 /** Number of the tasks created in one hour whose callbacks go to the same host and have the same status. */
 export type HostCount = OfStep & CountRow<"hosts">;
 
-/** Number of the tasks created in one hour or day whose latency falls into the same bucket of a histogram. */
+/** Number of the tasks created in one hour or day whose latencies fall into the same bucket of a histogram. */
 interface StepLatency extends OfStep {
   readonly measure: Measure;
   readonly bucket: number;
@@ -91,7 +91,7 @@ export interface StepCounts extends Window {
   readonly failures: readonly StepFailure[];
 }
 
-/** Counts of the tasks created in each hour of a window of time, also by host. */
+/** Counts of the tasks created in each hour of a window of time, including the counts by host. */
 export interface HourlyCounts extends StepCounts {
   readonly hosts: readonly HostCount[];
 }
@@ -109,14 +109,14 @@ interface StepLists {
   readonly hosts?: readonly Omit<HostCount, "hour">[];
 }
 
-/** Reads the counts of a window of time hour by hour. */
+/** Reads the counts of a window of time by hour, including the counts by host. */
 export function hourlyCounts(shards: Shards, window: Window): Promise<HourlyCounts> {
   return readSteps(shards, window, HOUR_MS, "counts");
 }
 
 /**
- * Reads the counts of a window of time, summed over steps of `stepMs` (the length of an hour or a day in milliseconds).
- * The counts by host are left out.
+ * Reads the counts of a window of time, added up over steps of `stepMs` (the length of an hour or a day in
+ * milliseconds). The counts by host are left out.
  */
 export function stepCounts(shards: Shards, window: Window, stepMs: number): Promise<StepCounts> {
   return readSteps(shards, window, stepMs, "json_remove(counts, '$.hosts')");
@@ -160,8 +160,8 @@ function ofHour<T extends object>(hour: number, entries: readonly T[]): readonly
 }
 
 /**
- * Builds the statement that stores the counts of the hour or day `?1` as one JSON object. The object has a list for
- * each kind of counts, which contains an entry with the sums for each group of equal keys.
+ * Builds the statement that stores the counts of the hour or day `?1` as one JSON object. For each kind of counts the
+ * object has a list. Each entry of the list adds up the counts that have the same keys.
  * @param sourceOf returns the SQL source from which the counts of a kind are read.
  * @param valueOf returns the SQL expression for a key or number of a kind in this source.
  */

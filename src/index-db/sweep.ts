@@ -6,25 +6,23 @@ import type { Position } from "./list.ts";
 
 export const ROWS_AT_ONCE = 5_000;
 /**
- * Largest number of queries that a run of the cron trigger makes in addition to those of its rounds: to read and store
- * how far the search for expired rows has come, and to delete old entries of the table `erased`.
+ * Largest number of queries that a run of the cron trigger makes to delete expired rows, in addition to the queries of
+ * its rounds (`ROUND_QUERIES`). These additional queries read and store how far the search for expired rows has come,
+ * and delete old entries of the table `erased`.
  */
 export const SWEEP_QUERIES = 5;
-/**
- * Largest number of queries of one round of a run, which deletes the expired rows among the next `ROWS_AT_ONCE` rows.
- */
+/** Largest number of queries of one round. A round deletes the expired rows among the next `ROWS_AT_ONCE` rows. */
 export const ROUND_QUERIES = 4;
-/** Longest time in milliseconds for which a queue of Cloudflare keeps a message. */
+/** Longest time in milliseconds for which a queue of Cloudflare stores a message. */
 const MAX_QUEUED_MS = 14 * DAY_MS;
 /**
  * Time in milliseconds after which the search for expired index rows begins again with the oldest row.
  */
 const PASS_MS = DAY_MS;
 /**
- * Length in milliseconds of the range of creation times whose rows every run reads again. The range ends at
- * the creation time of the youngest row that can have expired. A row expires one retention after the last
- * change of its task, and most tasks change last within an hour of their creation, so most rows expire while
- * they are in the range.
+ * Length in milliseconds of a range of creation times whose rows are read again in every run. The range ends at the
+ * creation time of the youngest row that can have expired. A row expires one retention after the last change of its
+ * task, and most tasks change last within an hour of their creation, so most rows expire while they are in this range.
  */
 const SETTLING_MS = HOUR_MS;
 
@@ -35,17 +33,17 @@ const END_PASSES = "DELETE FROM expiry_searches WHERE started_at < ?";
 const STORE_PASS =
   "INSERT OR REPLACE INTO expiry_searches (started_at, created_at, id) VALUES (?, ?, ?)";
 /**
- * Query for a page of index rows, after a position. A row expires at the earliest one retention after its
- * creation, so younger rows are not read. There is no database index on `expires_at`, because to write an entry
- * would cost as much as to read 1,000 rows.
+ * SQL query for a page of index rows after a position. Rows expire one retention after their creation at the earliest,
+ * so younger rows are not read. There is no database index on `expires_at`, because writing an entry would cost as much
+ * as reading 1,000 rows.
  */
 const PAGE = `
   SELECT created_at AS createdAt, id, version, coalesce(expires_at <= ?2, 0) AS isExpired FROM index_rows
   WHERE created_at <= ?1 AND (created_at, id) > (?3, ?4)
   ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE}`;
 /**
- * Statement that deletes the rows of a JSON list, except those that were written again with a later expiry
- * since the list was read.
+ * SQL statement that deletes the rows in a JSON list, except those that were written with a later expiry since the list
+ * was read.
  */
 const DELETE_EXPIRED = `
   DELETE FROM index_rows WHERE expires_at <= ?2 AND (created_at, id) IN (
@@ -55,7 +53,7 @@ const DELETE_ERASED = "DELETE FROM erased WHERE created_at < ?1 AND version < ?1
 const OLD_ERASED = "SELECT 1 FROM erased WHERE created_at < ? LIMIT 1";
 
 interface ExaminedRow extends Position, Record<string, unknown> {
-  /** Version of the task in its row, which is about the time of its last change, in Unix milliseconds. */
+  /** Version of the task in its row. It is approximately the time of the task's last change, in Unix milliseconds. */
   readonly version: number;
   readonly isExpired: 0 | 1;
 }
@@ -78,19 +76,18 @@ export interface Retention {
 }
 
 /**
- * Deletes the expired rows of a database of the index, because the Durable Objects of tasks do not delete
- * them when they erase the tasks. Also plans, for the end of the tasks' own retention, a check that the
+ * Deletes the expired rows of a database of the index. This is needed because the Durable Objects of tasks do not
+ * delete the rows when they erase the tasks. Also plans, for the end of the tasks' own retention, a check that the
  * objects have erased the tasks.
  *
- * Rows of failed callbacks and of open tasks stay longer than others. To spare most runs from reading them
- * again, the position up to which rows were read is stored; once a day a new pass begins with the oldest row.
- * The function also deletes old entries of the table `erased`. An entry keeps a late message of the queue
- * from writing the row of an erased task again; it is no longer needed once the queue has dropped all
- * messages of its time.
+ * Rows of failed callbacks and of open tasks stay longer than others. To avoid that every run reads them again, the
+ * position up to which rows were read is stored; once a day a new search begins with the oldest row. The function also
+ * deletes old entries of the table `erased`. Such an entry prevents a late message of the queue from writing the row of
+ * an erased task again; it is no longer needed once the queue has dropped all messages of that time.
  *
- * Missing steps of the schema are not applied first: a full database can take them only after rows have been deleted.
+ * Missing steps of the schema are not applied first: a full database can accept them only after rows have been deleted.
  * @param now current time, in Unix milliseconds.
- * @returns the number of deleted rows; null when the budget did not suffice to look for them.
+ * @returns the number of deleted rows; null when the budget was too small to look for them.
  */
 export async function removeExpired(
   db: D1Database,
@@ -127,9 +124,9 @@ async function removeRows(
 }
 
 /**
- * Deletes old entries of the table `erased`, which lists erased tasks so that no late message of the queue writes their
- * index rows again. An entry is old when the task was created and erased longer ago than a queue keeps a message.
- * @returns true when entries are left of tasks that were created that long ago, but erased later.
+ * Deletes old entries of the table `erased`. It lists erased tasks so that no late message of the queue writes their
+ * index rows again. An entry is old when the task was both created and erased longer ago than a queue stores a message.
+ * @returns true when there are entries left of tasks that were created that long ago but erased later.
  */
 async function removeOldErased(database: D1Database, now: number): Promise<boolean> {
   const [, old] = await database.batch(
@@ -139,9 +136,9 @@ async function removeOldErased(database: D1Database, now: number): Promise<boole
 }
 
 /**
- * Deletes the expired rows after a position, page by page.
- * @returns the number of deleted rows; the position after which the next run goes on; and whether rows before
- * that position were left in the index, because they have not expired.
+ * Deletes the expired rows that follow a position, page by page.
+ * @returns the number of deleted rows; the position from which the next run continues; and whether rows before that
+ * position were left in the index because they have not expired.
  */
 async function removePages(
   database: D1Database,

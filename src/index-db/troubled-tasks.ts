@@ -1,7 +1,7 @@
 import { latest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 
-/** Fields of the row of a task that show whether its callback, its refund or its job is in trouble. */
+/** Fields of the row of a task that show problems with its callback, its refund or its job. */
 export interface TroubledTask {
   readonly id: string;
   readonly account: string | null;
@@ -20,7 +20,9 @@ export interface TroubledTask {
   readonly dueAt: number | null;
 }
 
-/** Result of a search for tasks with failed callbacks, or for the tasks that should change next by themselves. */
+/**
+ * Result of a search for troubled tasks: those with failed callbacks, or those that should change next by themselves.
+ */
 export interface Found {
   readonly tasks: readonly TroubledTask[];
   /** True when the search has reached its limit, so that there may be more tasks. */
@@ -37,7 +39,10 @@ const FAILED = `
 const NEWEST_FAILED = `
   SELECT created_at, id, host FROM index_rows INDEXED BY tasks_failed
   WHERE callback = 'failed' ORDER BY created_at DESC, id DESC LIMIT ?1`;
-/** Query that looks for a host in the database index `tasks_failed`, and reads the rows of this host only. */
+/**
+ * SQL query that finds the failed callbacks to one host. It looks for the host in the database index `tasks_failed`,
+ * and so reads only rows of this host.
+ */
 const FAILED_OF_HOST = `
   SELECT ${COLUMNS} FROM (${NEWEST_FAILED}) AS newest
   CROSS JOIN index_rows ON index_rows.created_at = newest.created_at AND index_rows.id = newest.id
@@ -53,7 +58,7 @@ const LAST_DELIVERED = `
 
 type Row = TroubledTask & Record<string, unknown>;
 
-/** Finds the newest tasks whose callback has failed, newest first. @param limit largest number of these tasks. */
+/** Finds the tasks whose callback has failed, newest first. @param limit largest number of these tasks. */
 export async function failedCallbacks(shards: Shards, limit: number): Promise<Found> {
   const { tasks, isCapped } = await search(shards, FAILED, limit);
   return { tasks: tasks.toSorted((a, b) => b.createdAt - a.createdAt), isCapped };
@@ -79,7 +84,7 @@ async function search(shards: Shards, sql: string, limit: number): Promise<Found
 
 /**
  * Finds the failed callbacks to one host, newest first.
- * @param limit number of the newest failed callbacks, of all hosts, among which they are searched.
+ * @param limit number of the newest failed callbacks, of all hosts, among which those of this host are searched.
  */
 export async function failedCallbacksOf(
   host: string,
@@ -102,7 +107,7 @@ export async function failedCallbacksOf(
 
 /**
  * Returns when the last callback to a host was delivered, in Unix milliseconds; null when none was.
- * @param limit number of the newest tasks, of all hosts, among which it is searched.
+ * @param limit number of the newest tasks, of all hosts, among which this callback is searched.
  */
 export async function lastDeliveredAt(
   host: string,

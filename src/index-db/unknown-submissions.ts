@@ -21,7 +21,7 @@ export interface UnknownSubmissions {
   readonly oldestId: string | null;
 }
 
-/** Result of `UNKNOWN`. `oldestId` has a meaning only if `oldestAt` is not null. */
+/** Result of the query `UNKNOWN`. `oldestId` has a meaning only if `oldestAt` is not null. */
 export interface UnknownRow extends Record<string, unknown> {
   readonly searched: number;
   readonly tasks: number;
@@ -30,15 +30,16 @@ export interface UnknownRow extends Record<string, unknown> {
 }
 
 /**
- * Age in milliseconds of the tasks that are searched. A task fails at most a day after its submission, the longest
- * `SUBMIT_UNKNOWN_MINUTES`; older rows of the database index are those of tasks that have failed.
+ * Largest age in milliseconds of the tasks that are searched. A task with an unknown submission fails at most a day
+ * after its submission (the longest `SUBMIT_UNKNOWN_MINUTES`), so older rows of the database index belong to tasks that
+ * have failed.
  */
 const SEARCHED_MS = DAY_MS + HOUR_MS;
 
 /**
- * Query that counts the open tasks among the newest `?2` whose submission has an unknown outcome, created at `?1` or
- * later. It reads only entries of the database index `tasks_submit_unknown`. The id is that of the row with the smallest
- * creation time.
+ * SQL query that counts the open tasks among the newest `?2` tasks whose submission has an unknown outcome, created at
+ * `?1` or later. It reads only entries of the database index `tasks_submit_unknown`. The id in the result is that of
+ * the oldest counted task.
  */
 export const UNKNOWN = `
   SELECT coalesce(sum(searched), 0) AS searched, coalesce(sum(is_open), 0) AS tasks,
@@ -49,7 +50,7 @@ export const UNKNOWN = `
     WHERE submission = 'unknown' AND created_at >= ?1 ORDER BY created_at DESC, id DESC LIMIT ?2
   )`;
 
-/** Returns the earliest creation time of the tasks that `UNKNOWN` searches, in Unix milliseconds. */
+/** Returns the earliest creation time of the tasks that the query `UNKNOWN` searches, in Unix milliseconds. */
 export function searchedSince(now: number): number {
   return now - SEARCHED_MS;
 }

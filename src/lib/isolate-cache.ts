@@ -2,9 +2,9 @@ import QuickLRU from "quick-lru";
 import { MINUTE_MS } from "../core/time.ts";
 
 /**
- * Creates a cache in the memory of this isolate. After a change, other isolates go on using their copy of the old
- * value until it expires. The cache keeps at least the `maxSize` entries that were used last, until they expire, and
- * holds at most twice as many entries.
+ * Creates a cache in the memory of this isolate. When a value changes, other isolates use their copy of the old value
+ * until it expires. The cache has at least the `maxSize` entries that were used last, unless they have expired, and at
+ * most twice as many entries.
  */
 export function isolateCache<V>(
   maxSize = 10_000,
@@ -25,8 +25,9 @@ export class EnvCache<V> {
 
   /**
    * Creates an empty cache.
-   * @param keepMsOf returns for how many milliseconds a value is kept, counted from the moment when its reading began.
-   * @param maxSize number of values that are kept for each `env` object; at most twice as many are in memory.
+   * @param keepMsOf returns for how many milliseconds a value stays in the cache, counted from the moment when its
+   * reading began.
+   * @param maxSize number of values that stay for each `env` object; at most twice as many are in memory.
    */
   constructor(keepMsOf: (value: V) => number, maxSize = 1) {
     this.#keepMsOf = keepMsOf;

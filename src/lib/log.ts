@@ -8,13 +8,16 @@ export interface LogLine {
 }
 
 /**
- * Level of a log line. `detail`: a normal and frequent event, e.g. in the life of a task, written only with
- * `LOG=all`, and then as `info`. `warn`: another service failed (a receiver, an upstream, the index) and the relay
- * goes on. `error`: the relay itself failed or needs its operator.
+ * Level of a log line:
+ * - `detail`: a normal and frequent event, e.g. a step of a task. It is written only with `LOG=all`, and then as
+ *   `info`.
+ * - `info`: a normal event that is always written.
+ * - `warn`: another service (a receiver, an upstream, the index) has failed, and the relay goes on.
+ * - `error`: the relay itself has failed, or needs its operator.
  */
 export type LogLevel = "detail" | "info" | "warn" | "error";
 
-/** Settings of the log: whether lines of the level `detail` are written. */
+/** Settings of the log, which decide whether lines of the level `detail` are written. */
 export interface LogSettings {
   /** True with `LOG=all`: lines of the level `detail` are written. */
   readonly logsDetails: boolean;
@@ -23,7 +26,7 @@ export interface LogSettings {
 const METHOD = { info: "log", warn: "warn", error: "error" } as const;
 
 /**
- * Id of the deployed version, which every log line contains, because several versions write lines during a gradual
+ * Id of the deployed version. Every log line contains it, because several versions write lines during a gradual
  * deployment. Null means that the lines contain no id.
  */
 let version: string | null = null;
@@ -53,8 +56,9 @@ export function errorText(error: unknown): string {
 }
 
 /**
- * Returns the name and the message of a thrown error for a log line, and where it was thrown: the functions of its stack,
- * one on each line. The file of a deployed Worker is minified, so only operations and the handlers of routes and pages have their names.
+ * Returns fields for a log line about a thrown error: its name, its message, and where it was thrown, i.e. the
+ * functions of its stack, one on each line. The file of a deployed Worker is minified, so only operations and the
+ * handlers of routes and pages have their names in the stack.
  */
 export function errorFields(error: unknown) {
   const lines = error instanceof Error ? (error.stack ?? "").split("\n") : [];
@@ -62,7 +66,10 @@ export function errorFields(error: unknown) {
   return { error: errorText(error), stack: frames.join("\n") };
 }
 
-/** Returns only the name of a thrown error, for errors whose message may contain data that the log must not contain. */
+/**
+ * Returns the name of a thrown error without its message. It is for errors whose message may contain data that the log
+ * must not contain.
+ */
 export function errorName(error: unknown): string {
   return error instanceof Error ? error.name : "unknown";
 }

@@ -1,4 +1,4 @@
-/** An amount that one request has taken from a budget that the requests of an isolate share. */
+/** An amount that one request has taken from a budget that all requests of an isolate use together. */
 interface Taken {
   readonly owner: string | null;
   amount: number;
@@ -7,15 +7,15 @@ interface Taken {
 }
 
 /**
- * Reason why a request gets no further amount from a shared budget: `share` when its owner has already taken the
- * owner's share, `total` when too little of the whole budget is left.
+ * Reason why a request gets no further amount from a shared budget: `share` when its owner has taken the owner's whole
+ * share already, `total` when too little of the whole budget is left.
  */
 export type Lack = "share" | "total";
 
 /**
- * An amount of something that all requests in an isolate share, e.g. bytes of memory. Each owner may take only a share
- * of it, so that no owner keeps all others out. An amount that was taken counts as given back after some time, because
- * a request whose client has gone away may end without running any further code.
+ * An amount of something, e.g. bytes of memory, from which all requests in an isolate take. Each owner of requests may
+ * take only a share of it, so that no owner keeps all others out. An amount that was taken counts as given back after
+ * some time, because a request whose client has gone away may end without running any further code.
  */
 export class SharedBudget {
   readonly #total: number;
@@ -24,7 +24,7 @@ export class SharedBudget {
   #sum = 0;
 
   /**
-   * Creates a budget of which nothing is taken.
+   * Creates a budget from which nothing is taken yet.
    * @param total amount for all owners together.
    * @param share largest amount that one owner may take.
    */
@@ -35,8 +35,8 @@ export class SharedBudget {
 
   /**
    * Returns an empty part of the budget, which one request can enlarge.
-   * @param owner owner on whose share the part counts; null for a part that may take the whole budget.
-   * @param leaseMs time in milliseconds after the last change of the part, after which it counts as given back.
+   * @param owner owner to whose share the part belongs; null for a part that may take the whole budget.
+   * @param leaseMs time in milliseconds since the last change of the part after which it counts as given back.
    */
   part(owner: string | null, leaseMs: number): BudgetPart {
     const taken: Taken = { owner, amount: 0, until: 0 };
@@ -87,8 +87,8 @@ export class SharedBudget {
 /** The part of a shared budget that one request has taken. */
 export interface BudgetPart {
   /**
-   * Changes the amount of the part, and restarts the time after which it counts as given back. Returns the reason when
-   * the amount is not available; null when the part has the new amount.
+   * Changes the amount of the part, and restarts the time after which the part counts as given back. Returns null when
+   * the part has the new amount, and the reason when the new amount is not available.
    */
   readonly resize: (amount: number) => Lack | null;
   readonly giveBack: () => void;

@@ -4,16 +4,16 @@ import { concatUint8Arrays } from "uint8array-extras";
 export interface StreamStart {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /**
-   * True when the stream, or the `onRead` of the reader, failed, or the signal aborted, before the end of the stream or the limit was
-   * reached.
+   * True when reading ended before the end of the stream or the limit, because the stream or the `onRead` of the reader
+   * failed, or because the signal aborted.
    */
   readonly isBroken: boolean;
 }
 
 /**
- * Reads a stream until its end, its failure or `maxBytes`, and cancels the rest. Counts the bytes that arrive instead
- * of trusting `Content-Length`.
- * @param onRead is called after each part, with the number of bytes so far; the next part is read when its promise is
+ * Reads a stream until its end, its failure or `maxBytes`, and cancels the rest. The bytes that arrive are counted;
+ * `Content-Length` is not trusted.
+ * @param onRead is called after each part, with the number of bytes so far. The next part is read when its promise is
  * fulfilled. When it throws, reading ends and `isBroken` is true.
  * @param signal ends reading when it aborts; `isBroken` is then true.
  */
@@ -48,10 +48,10 @@ export async function readUpTo(
 const DIGITS = /^\d+$/;
 
 /**
- * Reads the body of a request or of an answer until its end, its failure or `maxBytes`. A body that declares at most
- * `maxBytes` is read in one call, which needs less CPU time than a call for each chunk; when it fails, nothing of it
- * is returned. It cannot be longer than declared, because the connection ends it at that length (RFC 9112, section
- * 6.3). A compressed body can, because the runtime unpacks it.
+ * Reads the body of a request or of an answer until its end, its failure or `maxBytes`. A body whose declared length is
+ * at most `maxBytes` is read in one call, which needs less CPU time than a call for each chunk; if this fails, nothing
+ * of it is returned. Such a body cannot be longer than declared, because the connection ends it at that length (RFC
+ * 9112, section 6.3). A compressed body can be, because the runtime decompresses it.
  * @param signal ends reading when it aborts; `isBroken` is then true.
  */
 export async function readBodyUpTo(

@@ -1,6 +1,6 @@
 /**
- * Limits the duration of a loop, and optionally the number of its queries: once the time is over or too few
- * queries are left, the loop starts no further round; it ends the round that it is in.
+ * Limits the duration of a loop, and optionally the number of its queries. Once the time is over or too few queries are
+ * left, the loop starts no further round, but still ends the present one.
  */
 export class TimeBudget {
   readonly #endsAt: number;
@@ -27,8 +27,8 @@ export class TimeBudget {
   }
 
   /**
-   * Tells whether so many further queries may be made, and counts them. The statements of a batch are
-   * queries of their own.
+   * Tells whether this number of further queries may be made and, if so, counts them. Each statement of a batch is one
+   * query.
    */
   take(queries: number): boolean {
     if (!this.has(queries)) return false;
@@ -36,7 +36,7 @@ export class TimeBudget {
     return true;
   }
 
-  /** Tells whether so many further queries may be made, without counting them. */
+  /** Tells whether this number of further queries may be made, without counting them. */
   has(queries: number): boolean {
     return !this.isSpent() && this.#queries + queries <= this.#maxQueries;
   }

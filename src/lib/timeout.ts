@@ -2,26 +2,26 @@ import { SECOND_MS } from "../core/time.ts";
 import { errorText, log } from "./log.ts";
 
 /**
- * Time limit in milliseconds of a poll, with all the requests for the state of the job that it makes.
- * `CALLBACK_TIMEOUT_S`, the time limit of a callback, does not apply, because providers answer a poll at once.
+ * Time limit in milliseconds of a poll, including all its requests for the state of the job. `CALLBACK_TIMEOUT_S`, the
+ * time limit of a callback, does not apply to polls, because providers answer a poll at once.
  */
 export const POLL_TIMEOUT_MS = 10 * SECOND_MS;
 /**
- * Time limit in milliseconds for asking a content path (the path with the output of a job), which a poll does after
- * asking for the state of the job. It is longer than that of a poll, because some gateways load the whole file from
- * their own upstream before they send the first byte.
+ * Time limit in milliseconds for a request to the content path of a job (the path with its output), which a poll sends
+ * after asking for the state of the job. It is longer than the limit of a poll, because some gateways load the whole
+ * file from their own upstream before they send the first byte.
  */
 export const CONTENT_TIMEOUT_MS = 30 * SECOND_MS;
 
 /**
- * Abort reason of a signal of `withDeadline` when its time is over. A caller who aborts gives another reason, so
+ * Abort reason of a signal of `withDeadline` whose time is over. If the caller aborts, the reason is another, so that
  * `isDeadlinePassed` can distinguish the two cases.
  */
 const DEADLINE_PASSED = new Error("deadline passed");
 
 /**
- * Runs `work` with a signal that aborts after `ms` milliseconds, or earlier when the signal `aborted` does. When
- * `work` fetches, it must read the body of the response to its end or cancel it, because the signal does not abort
+ * Runs `work` with a signal that aborts after `ms` milliseconds, or as soon as the signal `aborted` does. If `work`
+ * fetches something, it must read the body of the response to its end or cancel it, because the signal does not abort
  * when `work` ends.
  */
 export async function withDeadline<T>(
@@ -39,7 +39,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Tells whether a signal of `withDeadline` was aborted because the time was up, and not by the caller. */
+/** Tells whether a signal of `withDeadline` was aborted because the time was over, and not by the caller. */
 export function isDeadlinePassed({ reason }: AbortSignal): boolean {
   return reason === DEADLINE_PASSED;
 }
@@ -59,7 +59,7 @@ export function withinTime<T>(call: () => Promise<T>, fallback: T, ms: number): 
 
 /**
  * Waits at most `ms` milliseconds for a call to another Durable Object or to the index. Returns `fallback` when the
- * call takes longer, and also when it fails, which is logged.
+ * call takes longer, and when it fails; a failure is logged.
  * @param name name of the called service, for the log.
  */
 export async function withTimeout<T>(

@@ -2,13 +2,13 @@ import { HOUR_MS } from "../core/time.ts";
 
 const PREFIX = "alerted_at";
 
-/** Time in milliseconds after an alert within which no other alert of its kind is sent. */
+/** Time in milliseconds after an alert in which no further alert of the same kind is sent. */
 export const ALERT_PAUSE_MS = HOUR_MS;
 
 /**
- * Times at which the operator was last alerted of a fault of a connection, a receiver's host or the index. The
- * Durable Object of the connection, of the host or of the deployment stores them. Many tasks meet the same fault at
- * once, so the object permits one alert of each kind per hour.
+ * Stores when the operator was last alerted of a fault of a connection, a receiver's host or the index. It is part of
+ * the Durable Object of the connection, of the host or of the deployment. Many tasks meet the same fault at once, so
+ * the object permits one alert of each kind per hour.
  */
 export class AlertSlots {
   readonly #kv: SyncKvStorage;
@@ -18,7 +18,7 @@ export class AlertSlots {
   }
 
   /**
-   * Reserves the right to send one alert.
+   * Asks for permission to send one alert now, and stores that it is sent.
    * @param kind kind of the fault. An alert of one kind does not delay an alert of another kind.
    * @returns true when no alert of this kind was sent within the last hour.
    */

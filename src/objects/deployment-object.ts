@@ -3,28 +3,30 @@ import { DurableObject } from "cloudflare:workers";
 import { AlertSlots } from "./alert-slots.ts";
 
 /**
- * Kind of an alert to the operator about the index. `lagging`: tasks are overdue. `uncounted`: the hourly counts
- * are out of date. `full`: a database is almost full. `silent`: no task ends. An alert of one kind does not delay
- * an alert of another kind.
+ * Kind of an alert to the operator about the index. An alert of one kind does not delay an alert of another kind.
+ * - `lagging`: tasks are overdue.
+ * - `uncounted`: the hourly counts are out of date.
+ * - `full`: a database is almost full.
+ * - `silent`: no task has ended for some time.
  */
 export type IndexAlert = "lagging" | "uncounted" | "full" | "silent";
 
 const PREFIX = "session:";
 /**
- * Largest number of entries of expired sessions that one logout erases. Each logout erases some, so that the
- * storage does not grow.
+ * Largest number of expired entries about ended sessions that one logout erases. Each logout erases some of them, so
+ * that the storage does not grow.
  */
 const MAX_ERASED = 100;
 
 /**
- * Durable Object of the whole deployment: there is one, `deployment` (binding `DEPLOYMENT`). It keeps two
- * small, unrelated notes, which share a class because each exists once, is seldom called and has no alarm.
+ * Durable Object of the whole deployment: there is one, `deployment` (binding `DEPLOYMENT`). It stores two kinds of
+ * unrelated data, which are in one class because each exists once, is seldom used and needs no alarm.
  *
- * - Sessions of the console that have ended before their time, because somebody has logged out
- *   (`session:<end>:<id>`): a copy of the cookie is then worth nothing. Each is erased by a later logout, after
- *   the time at which the session would have ended anyway. `console/session/session.ts` stores a logout, and each
- *   isolate asks about a session at most once a minute.
- * - Times of the last alerts about the index (`alerted_at:<kind>`). The cron trigger asks, every ten minutes
+ * - Sessions of the console that have ended before their time, because somebody has logged out (`session:<end>:<id>`),
+ *   so that a copy of the cookie is worth nothing. Each entry is erased by a later logout, after the time at which the
+ *   session would have ended anyway. `console/session/session.ts` stores a logout, and each isolate asks about a
+ *   session at most once a minute.
+ * - Times of the last alerts about the index (`alerted_at:<kind>`). The cron trigger asks for them every ten minutes,
  *   and only while something is wrong (`cron.ts`).
  */
 export class DeploymentObject extends DurableObject<object> {
@@ -53,9 +55,8 @@ export class DeploymentObject extends DurableObject<object> {
   }
 
   /**
-   * Reserves the right to alert the operator of a fault of the index.
-   * @returns true when the caller is to send the alert, because none of this kind was sent within the last
-   * hour.
+   * Asks for permission to alert the operator of a fault of the index now, and stores that the alert is sent.
+   * @returns true when the caller must send the alert, because none of this kind was sent within the last hour.
    */
   claimAlert(kind: IndexAlert): boolean {
     return this.#alerts.claim(Date.now(), kind);

@@ -7,9 +7,8 @@ import { sendOperatorEvent } from "../outbound/webhooks.ts";
 import { type FailedCallbacks, merged } from "./failed-callback-batches.ts";
 
 /**
- * Digest for the operator: the tasks whose callbacks to one host have failed, collected so that they are sent as one
- * operator event, i.e. one message to `OPERATOR_CALLBACK_URL`. Tasks are added to it for a fixed time after the first
- * one.
+ * Collection of tasks whose callbacks to one host have failed. They are sent to the operator in one event, i.e. in one
+ * message to `OPERATOR_CALLBACK_URL`. Tasks are added to it for a fixed time after the first one.
  */
 interface Digest extends FailedCallbacks {
   readonly host: string;
@@ -22,29 +21,29 @@ interface Digest extends FailedCallbacks {
 }
 
 /**
- * Storage keys of two digests, i.e. collections of tasks whose callbacks have failed: the one to which tasks are still
- * added (`OPEN`), and the one that is being sent to the operator (`CLOSED`).
+ * Storage keys of two collections of tasks whose callbacks have failed: the one to which tasks are still added
+ * (`OPEN`), and the one that is being sent to the operator (`CLOSED`).
  */
 const OPEN = "digest";
 const CLOSED = "digest_closed";
 const MAX_TRIES = 10;
 
 /**
- * Durable Object that collects the failed callbacks to one receiver's host, named after the host (binding
- * `DIGESTS`). The operator then gets one event for many failed callbacks.
+ * Durable Object that collects the failed callbacks to one receiver's host, named after the host (binding `DIGESTS`).
+ * The operator then gets one event about many failed callbacks.
  *
- * Stores the digest to which tasks are still added (`digest`) and the digest that is being sent (`digest_closed`).
- * When the alarm has sent both, the object erases itself.
+ * It stores two collections ("digests"): the one to which tasks are still added (`digest`), and the one that is being
+ * sent (`digest_closed`). When the alarm has sent both, the object erases itself.
  *
- * Called by task objects (`objects/task/alerts.ts`) with all tasks whose callbacks to this host have failed for
- * good, at most twice in three seconds by each isolate. It is called only if `OPERATOR_DIGEST_MINUTES` is set.
+ * Called by task objects (`objects/task/alerts.ts`) with all tasks whose callbacks to this host have failed for good,
+ * at most twice in three seconds by each isolate. It is called only if `OPERATOR_DIGEST_MINUTES` is set.
  */
 export class DigestObject extends DurableObject<WithStartup> {
   /**
-   * Adds to the digest the given tasks, whose callbacks have failed. A task that is in the digest already is not
-   * counted again.
+   * Adds tasks whose callbacks have failed to the digest, i.e. to the collection that the operator gets in one event. A
+   * task that is in the digest already is not counted again.
    * @param periodMs time from the first task of a digest to its operator event, in milliseconds.
-   * @returns always true; the caller can therefore tell that the tasks are stored and the call has not failed.
+   * @returns always true, by which the caller knows that the tasks are stored.
    */
   async noteFailedCallbacks(host: string, added: FailedCallbacks, periodMs: number): Promise<true> {
     const now = Date.now();
@@ -58,9 +57,10 @@ export class DigestObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Sends the operator one event with the digest, i.e. with all collected tasks. Tasks that are added from then on go
-   * into a new digest. A failed try is repeated after a minute, at most nine times. The object is erased when no digest
-   * is left. While the configuration is not valid, the alarm is repeated after a minute; this does not count as a try.
+   * Sends the operator one event with all tasks of the digest (the collection of failed callbacks). Tasks that are
+   * added from then on go into a new digest. A failed try is repeated after a minute, at most nine times. The object is
+   * erased when no digest is left. While the configuration is not valid, the alarm is repeated after a minute; this
+   * does not count as a try.
    */
   override async alarm(): Promise<void> {
     const { runtime } = this.env.startup;
@@ -91,7 +91,8 @@ export class DigestObject extends DurableObject<WithStartup> {
 }
 
 /**
- * Sends the operator one event with all tasks of a digest, if the operator wants such events.
+ * Sends the operator one event with all tasks of a digest (a collection of failed callbacks), if the operator wants
+ * such events.
  * @returns true when no further try is needed.
  */
 async function isSent(digest: Digest, runtime: Runtime): Promise<boolean> {

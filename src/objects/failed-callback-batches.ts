@@ -4,9 +4,9 @@ import { isolateCache } from "../lib/isolate-cache.ts";
 // Failed callbacks, gathered for the operator's digest. api/callbacks/bulk-redelivery.ts sends failed callbacks again.
 
 /**
- * Time in milliseconds from the first report on a host within which further failed callbacks to this host wait to
- * be reported together. This time plus the time of the reporting call is less than the time that a notice to the
- * operator may take (core/duties/operator-notice-send.ts).
+ * Time in milliseconds after the first report about a host in which further failed callbacks to this host are
+ * collected, to be reported together. This time plus the time of the reporting call is less than the time that a notice
+ * to the operator may take (core/duties/operator-notice-send.ts).
  */
 const WINDOW_MS = 3 * SECOND_MS;
 /** Largest number of ids of tasks in one report of failed callbacks. */
@@ -22,32 +22,33 @@ export interface FailedCallbacks {
 
 interface Window {
   /**
-   * Time of the first failed callback to the host, which was reported at once, in Unix milliseconds. The window of
-   * three seconds begins at it.
+   * Time of the first failed callback to the host, which was reported at once, in Unix milliseconds. The three seconds
+   * in which further ones are collected begin at this time.
    */
   readonly startedAt: number;
   /**
-   * True when the object of one task waits for the end of the window of three seconds, to report all further failed
-   * callbacks together.
+   * True when one task has taken over to report all further failed callbacks together, after the three seconds in which
+   * they are collected.
    */
   readonly hasReporter: boolean;
 }
 
 /**
- * Collects, in this isolate, the tasks whose callbacks to a host have failed for good. The digest object of the
- * host then gets them in few calls: the first task at once, and all tasks of the next three seconds together in a
- * second call. The task that makes the second call repeats it until it succeeds; the other tasks have nothing left
- * to do. If the platform ends the isolate within these three seconds, the digest lacks these tasks.
+ * Collects, in this isolate, the tasks whose callbacks to a host have failed for good. The Durable Object that collects
+ * them for the operator (digest) thus gets them in few calls: the first task at once, and all tasks of the next three
+ * seconds together in a second call. The task that makes the second call repeats it until it succeeds; the other tasks
+ * have nothing left to do. If the platform ends the isolate within these three seconds, these tasks are missing in the
+ * operator's event.
  */
 export class FailedCallbackBatches {
   readonly #windows = isolateCache<Window>(MAX_HOSTS, Infinity);
   readonly #batches = new Map<string, FailedCallbacks>();
 
   /**
-   * Adds a task to the batch of a host.
+   * Adds a task to the collected tasks of a host.
    * @param now current time, in Unix milliseconds.
-   * @returns the time in milliseconds after which the caller must report the batch; null when another task reports
-   * it.
+   * @returns the time in milliseconds after which the caller must report the collected tasks; null when another task
+   * reports them.
    */
   add(host: string, taskId: string, now: number): number | null {
     this.#merge(host, { failed: 1, tasks: [taskId] });
@@ -63,7 +64,8 @@ export class FailedCallbackBatches {
   }
 
   /**
-   * Removes and returns the batch of a host, so that the caller can report it. Null when it was reported already.
+   * Removes and returns the collected tasks of a host, so that the caller can report them. Null when they were reported
+   * already.
    */
   take(host: string): FailedCallbacks | null {
     const batch = this.#batches.get(host) ?? null;
@@ -72,9 +74,9 @@ export class FailedCallbackBatches {
   }
 
   /**
-   * Returns the tasks of a failed report to the batch of their host, so that the next report contains them.
-   * @param taskId id of the task that made the failed report. It is left out, because it adds itself again when it
-   * repeats its notice.
+   * Puts the tasks of a failed report back, so that the next report about their host contains them.
+   * @param taskId id of the task that made the failed report. It is left out, because this task adds itself again when
+   * it repeats its notice.
    */
   putBack(host: string, { failed, tasks }: FailedCallbacks, taskId: string): void {
     const others = tasks.filter((id) => id !== taskId);

@@ -9,14 +9,15 @@ const FAILING_WITHIN_MS = 10 * MINUTE_MS;
 const STALE_MARGIN_MS = SECOND_MS;
 
 /**
- * Durable Object of a receiver's host, named after the host (binding `HOSTS`). It counts the failed callback
- * attempts of all tasks at this host, so that the operator is alerted once and not for every task.
+ * Durable Object of a receiver's host, named after the host (binding `HOSTS`). It counts the failed callback attempts
+ * of all tasks at this host, so that the operator is alerted once and not for every task.
  *
  * Stores the times of the last ten failed attempts (`failures`) and of the last alert (`alerted_at:failing`). Once
  * these times are too old to affect another alert, the alarm erases the object.
  *
  * Called by task objects after a failed attempt (`objects/task/alerts.ts`), only when the operator wants the event
- * `host.failing`. An isolate reports rare failures of a host one by one, and frequent ones several at once.
+ * `host.failing`. If attempts at a host fail rarely, an isolate reports each failure; if they fail often, it reports
+ * several at once.
  */
 export class HostObject extends DurableObject<object> {
   readonly #alerts = new AlertSlots(this.ctx.storage.kv);
@@ -32,8 +33,8 @@ export class HostObject extends DurableObject<object> {
   }
 
   /**
-   * Erases the object when the stored times are too old to affect another alert. Otherwise the alarm is set again.
-   * Objects are erased because clients choose the hosts, and objects that stay would fill the storage.
+   * Erases the object when the stored times are too old to affect another alert. Otherwise sets the alarm again.
+   * Clients choose the hosts, so objects that are never erased would fill the storage.
    */
   override async alarm(): Promise<void> {
     if (this.#staleAt() > Date.now()) this.#setAlarm();

@@ -8,13 +8,14 @@ const TASK = "task";
  * (binding `JOBS`). It states to which task the job belongs, so that a client that knows only the id of the job finds
  * the task.
  *
- * Stores the id of the task (`task`). It is called by the task's object before that stores that the submission is
- * accepted, and when that erases the task, which erases this object too; and by requests about the job.
+ * Stores the id of the task (`task`). It is called by requests about the job, and twice by the task's object: before
+ * the task's object stores that the submission is accepted, and when it erases the task; the second call erases this
+ * object too.
  */
 export class JobObject extends DurableObject {
   /**
-   * Stores to which task the job belongs, unless it belongs to another one already: at some upstreams the caller names the
-   * job, and must not take over that of somebody else.
+   * Stores to which task the job belongs, unless it belongs to another task already. At some upstreams the caller
+   * chooses the id of a job, and must not take over a job of somebody else in this way.
    * @returns always true, so that the caller can tell that the job belongs to a task.
    */
   setTask(taskId: string): true {

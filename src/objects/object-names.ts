@@ -22,8 +22,8 @@ interface Classes {
 }
 
 /**
- * The bindings by which all objects except those of tasks are called. Callers pass the whole environment, because
- * the configuration in it decides in which jurisdiction and region the objects are.
+ * The bindings by which all Durable Objects except those of tasks are called. Callers pass the whole environment,
+ * because its configuration decides in which jurisdiction and region the objects are.
  */
 export type ObjectNamespaces = WithStartup & {
   readonly [Name in Exclude<ObjectBinding, "TASKS">]: DurableObjectNamespace<Classes[Name]>;
@@ -54,8 +54,8 @@ export function claimObject(env: ObjectNamespaces, hash: string) {
 }
 
 /**
- * Returns the Durable Object that stores the deployment's jurisdiction. It is always outside all jurisdictions, so
- * that the relay finds it even after `JURISDICTION` was changed.
+ * Returns the Durable Object that stores the deployment's jurisdiction. The object itself is always outside all
+ * jurisdictions, so that the relay finds it even after `JURISDICTION` was changed.
  */
 export function markerObject(env: ObjectNamespaces) {
   return objectOutsideJurisdictions(env.ACCOUNTS, "index:");
@@ -75,8 +75,8 @@ export function connectionObject(env: ObjectNamespaces, name: string) {
 }
 
 /**
- * Returns the Durable Object that keeps the polls with a customer's key below the provider's rate limit. No name of a
- * connection has a colon.
+ * Returns the Durable Object that keeps the polls with a customer's key below the provider's rate limit. Its name
+ * contains a colon, which the name of a connection cannot.
  * @param hash SHA-256 of the connection and the key in hex.
  */
 export function customerPollsObject(env: ObjectNamespaces, connection: string, hash: string) {
@@ -92,7 +92,8 @@ export function hostObject(env: ObjectNamespaces, host: string) {
 }
 
 /**
- * Returns the Durable Object that collects the failed callbacks to a receiver's host in a digest for the operator.
+ * Returns the Durable Object that collects the failed callbacks to a receiver's host, so that the operator gets one
+ * event about them.
  */
 export function digestObject(env: ObjectNamespaces, host: string) {
   return objectNamed(env.DIGESTS, host, env);
@@ -100,15 +101,16 @@ export function digestObject(env: ObjectNamespaces, host: string) {
 
 /**
  * Returns the Durable Object that copies the outputs of a task.
- * @param recordedAt time at which the record of the task was created, which tells it from others under the same id.
+ * @param recordedAt time at which the record of the task was created, which tells the task from others with the same
+ * id.
  */
 export function outputObject(env: ObjectNamespaces, taskId: string, recordedAt: number) {
   return objectNamed(env.OUTPUT_OBJECTS, `${taskId}:${recordedAt}`, env);
 }
 
 /**
- * Returns the Durable Object that stores to which task a submitted job belongs. Its name is unambiguous, because no
- * name of a connection has a colon.
+ * Returns the Durable Object that stores to which task a submitted job belongs. Its name consists of the connection and
+ * the id of the job, with a colon between them; it is unambiguous because no name of a connection has a colon.
  */
 export function jobObject(env: ObjectNamespaces, connection: string, jobId: string) {
   return objectNamed(env.JOBS, `${connection}:${jobId}`, env);

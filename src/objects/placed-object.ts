@@ -11,7 +11,7 @@ type Names<T extends Rpc.DurableObjectBranded> = Pick<
 
 /**
  * Returns the stub of the Durable Object with this name, in the configured jurisdiction and region. In each
- * jurisdiction the same name means another object. Therefore only this file creates stubs; lint forbids the direct
+ * jurisdiction the same name leads to another object. Therefore only this file creates stubs; lint forbids the direct
  * use of a namespace elsewhere.
  * @param env environment, whose configuration contains `JURISDICTION` and `LOCATION_HINT`.
  */
@@ -27,10 +27,7 @@ export function objectNamed<T extends Rpc.DurableObjectBranded>(
   return locationHint === null ? placed.getByName(name) : placed.getByName(name, { locationHint });
 }
 
-/**
- * Returns the stub of the Durable Object with this name that lies outside all jurisdictions, even when `JURISDICTION`
- * is set.
- */
+/** Returns the stub of the Durable Object with this name outside all jurisdictions, even when `JURISDICTION` is set. */
 export function objectOutsideJurisdictions<T extends Rpc.DurableObjectBranded>(
   namespace: Names<T>,
   name: string,

@@ -10,35 +10,38 @@ import { markerObject, type ObjectNamespaces } from "./object-names.ts";
 /** Value that is stored as the jurisdiction when `JURISDICTION` is not set. */
 const NONE = "none";
 const MARKER_TIMEOUT_MS = 2 * SECOND_MS;
-/** Largest number of tasks that an isolate remembers so that it can name them in the log. */
+/**
+ * Largest number of tasks that an isolate remembers, to name them in the log if the jurisdiction turns out to be wrong.
+ */
 const MAX_NAMED = 1_000;
 
 /**
- * Knowledge of this isolate about an environment: the classes that it does not bind, and the jurisdiction in which the
- * deployment's objects were created. Requests share this value. They never share a promise, because the platform binds
- * a call to the request that has made it.
+ * What this isolate knows about an environment: the classes of Durable Objects that are not bound, and the jurisdiction
+ * in which the deployment's objects were created. Requests use this value together. They never use a promise together,
+ * because the platform binds a call to the request that has made it.
  */
 interface Known {
-  /** Classes of objects that the environment does not bind. */
+  /** Classes of Durable Objects that the environment does not bind. */
   readonly unbound: readonly ConfigIssue[];
   /**
-   * Jurisdiction that the deployment has stored. Null until this isolate has got it from the object that stores it.
+   * Jurisdiction that the deployment has stored. Null until this isolate has asked the object that stores it and got an
+   * answer.
    */
   stored: string | null;
   /** Time at which the isolate last asked the object that stores the jurisdiction, in Unix milliseconds. */
   askedAt: number;
-  /** Ids of tasks that objects in this isolate have stored before `stored` was known, at most `MAX_NAMED`. */
+  /** Ids of the tasks, at most `MAX_NAMED`, that objects in this isolate have stored before `stored` was known. */
   readonly tasks: Set<string>;
 }
 
 const knownEnvironments = new WeakMap<object, Known>();
 
 /**
- * Returns the configuration of the relay and its keys. When variables are invalid or a class of objects is not
+ * Returns the configuration of the relay and its keys. When variables are invalid or a class of Durable Objects is not
  * bound, it returns the name of each with the reason instead; the relay must then neither write nor send anything.
  * `JURISDICTION` is invalid too once this isolate has learned that the deployment's objects were created in another
- * jurisdiction. The isolate asks for it in the background, so that no request waits for the one object that stores
- * it. When that object does not answer, the relay works on and asks again after a minute.
+ * jurisdiction. The isolate asks for the stored jurisdiction in the background, so that no request waits for the one
+ * object that stores it. When that object does not answer, the relay works on, and asks again after a minute.
  */
 export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly ConfigIssue[]> {
   warnOnce(env);
@@ -53,8 +56,8 @@ export function placedRuntimeOf(env: ObjectNamespaces): Result<Runtime, readonly
 }
 
 /**
- * Returns the configuration and keys of the relay, or the invalid variables, as `placedRuntimeOf` does, but first waits
- * at most two seconds for the stored jurisdiction. It is for callers that examine the deployment.
+ * Returns the configuration and keys of the relay, or the invalid variables, as `placedRuntimeOf` does. Before that, it
+ * waits for the stored jurisdiction, but at most two seconds. It is for callers that examine the deployment.
  */
 export async function comparedRuntimeOf(
   env: ObjectNamespaces,
@@ -65,8 +68,8 @@ export async function comparedRuntimeOf(
 }
 
 /**
- * Makes this isolate skip the comparison of `JURISDICTION` with the stored jurisdiction. A rehearsal (the registration
- * of a task in memory at the start of the Worker) needs this, because it calls no object.
+ * Makes this isolate skip the comparison of `JURISDICTION` with the stored jurisdiction. A rehearsal (a registration of
+ * a task in memory when the Worker starts) needs this, because it must not call any Durable Object.
  */
 export function skipComparison(env: ObjectNamespaces): void {
   knownOf(env).stored = wantedBy(env);
@@ -84,7 +87,7 @@ export function noteStoredTask(env: ObjectNamespaces, taskId: string): void {
   if (stored !== null) logMisplaced(taskId, stored);
 }
 
-/** Asks for the stored jurisdiction and remembers it. */
+/** Asks the Durable Object that stores the deployment's jurisdiction for it, and remembers the answer. */
 async function compare(env: ObjectNamespaces): Promise<void> {
   const known = knownOf(env);
   known.askedAt = Date.now();
@@ -103,8 +106,8 @@ function logMisplaced(taskId: string, jurisdiction: string): void {
 }
 
 /**
- * Returns the fault in the configuration when the deployment's objects are known to be in another jurisdiction than
- * the configured one. Null when they are not, or when this is not known yet.
+ * Returns the fault in the configuration when the deployment's objects are in another jurisdiction than the configured
+ * one. Null when they are not, or when this is not known yet.
  */
 function jurisdictionIssue(stored: string | null, wanted: string): ConfigIssue | null {
   if (stored === null || stored === wanted) return null;

@@ -32,9 +32,9 @@ const MAX_WORD_CHARS = 32;
 const UNANSWERED = { kind: "unanswered" } as const satisfies PollAnswer;
 
 /**
- * Asks the provider for the state of a job. This takes at most 10 seconds, and at most 30 more when a content path (a
- * path with the output of the job) is asked too. It never throws: a failure is returned as an answer. The times of
- * polls are planned in core/polls; core/events/polling.ts applies their answers.
+ * Asks the provider for the state of a job. This takes at most 10 seconds, and at most 30 more when the content path of
+ * the job (the path with its output) is asked too. It never throws: a failure is returned as an answer. The times of
+ * polls are planned in core/polls; core/events/polling.ts applies the answers.
  * @param connection connection of the job, with the key of the customer if the job was submitted with this key.
  * @param ask sends the requests of the poll.
  */
@@ -70,27 +70,28 @@ export async function askUpstream(
 }
 
 /**
- * Sends one request of a poll, and returns the upstream's answer; null when none comes. This is usually `get`, or a
- * function that returns an answer that is known already.
+ * Function that sends one request of a poll and returns the upstream's answer; null when no answer comes. It is usually
+ * `get`, or a function that returns a known answer.
  */
 export type Ask = (request: GetRequest, signal: AbortSignal) => Promise<Answer | null>;
 
 /**
- * Connection, key and configuration that are needed to ask the content path of a job, i.e. the path with its output.
+ * Connection, key and configuration that are needed to ask at the content path of a job (the path with its output)
+ * whether there is a file.
  */
 export interface FileQuestion {
   readonly connection: Connection;
   readonly key: string;
   readonly adapter: PollAdapter;
   readonly config: NewsConfig;
-  /** Tells whether a link is one that the job was given as input. */
+  /** Tells whether a link is one that the job got as input. */
   readonly isInput: (link: string) => boolean;
 }
 
 /**
- * Returns the answer about a job, completed by asking its content path (the path with its output). The path is asked
- * only if the outcome depends on it and the relay can give clients links to it; otherwise the answer is returned
- * unchanged. Null when the content path gives no answer.
+ * Returns what the answers about a job show after its content path (the path with its output) was asked too. The
+ * content path is asked only if the outcome depends on it and the relay can give clients links to it; otherwise the
+ * answer about the job is returned unchanged. Null when no answer comes from the content path.
  * @param answered the answer about the job.
  */
 export async function withFile(
@@ -106,8 +107,8 @@ export async function withFile(
 
 /**
  * Sends the requests of a poll, and returns the last answer with what the adapter has read from it. Null when one of
- * the requests gets no answer, or when the poll would need more than `MAX_REQUESTS`.
- * @param ask sends one of the requests; tools return known answers instead.
+ * the requests gets no answer, and when the poll would need more than `MAX_REQUESTS`.
+ * @param ask sends one of the requests; tools pass a function that returns known answers instead.
  */
 export async function askProvider(
   job: Job,
@@ -139,8 +140,8 @@ export async function askProvider(
 }
 
 /**
- * Returns what the adapter has read from the answers of a poll. When the job has succeeded and the answers contain no
- * link to an output, the output that the answers themselves contain is added.
+ * Returns what the adapter has read from the answers of a poll. If the job has succeeded and the answers contain no
+ * link to an output, the output inside the answers is added.
  */
 function withOutput(
   reading: FinalReading,
@@ -151,15 +152,18 @@ function withOutput(
   return { ...reading, observation: withOutputOf(reading.observation, answers, baseUrl) };
 }
 
-/** Returns what the adapter has read from an answer about a job, or `unclear` when the answer is about another job. */
+/**
+ * Returns what the adapter has read from an answer about a job. If the answer is about another job, `unclear` is
+ * returned instead.
+ */
 function checkJob(reading: FinalReading, job: Job): FinalReading {
   if (reading.kind !== "observed") return reading;
   return isAbout(job, reading.observation.jobId) ? reading : UNCLEAR;
 }
 
 /**
- * Converts what the adapter has read from the last answer of a poll to the answer that the event about the poll
- * contains.
+ * Returns the result of a poll in the form in which an event brings it to the task, made from what the adapter has read
+ * in the provider's last response.
  */
 export function pollAnswer(
   reading: FinalReading,
@@ -183,7 +187,7 @@ export function pollAnswer(
 }
 
 /**
- * Returns the answer of a poll when the provider itself has failed (status 5xx), with the wait that its headers name.
+ * Returns the result of a poll when the provider itself has failed (status 5xx), with the wait that its headers demand.
  */
 function unanswered(headers: Headers): PollAnswer {
   const waitMs = retryAfterMs(headers);
@@ -191,8 +195,8 @@ function unanswered(headers: Headers): PollAnswer {
 }
 
 /**
- * Returns the answer of a poll for a response of the provider that was not understood.
- * @param word job state or code that the response names; null when it names none.
+ * Returns the result of a poll for a response of the provider that was not understood.
+ * @param word job state or code in the response; null when it contains none.
  */
 function unclear(statusCode: number, word: string | null): PollAnswer {
   return {
@@ -203,8 +207,8 @@ function unclear(statusCode: number, word: string | null): PollAnswer {
 }
 
 /**
- * Returns the wait that a header `Retry-After` names in seconds or by a date (RFC 9110 §10.2.3), in milliseconds,
- * at most one hour. Null when it names none.
+ * Returns the wait that a header `Retry-After` states in seconds or by a date (RFC 9110 §10.2.3), in milliseconds, at
+ * most one hour. Null when there is no such header.
  */
 function retryAfterMs(headers: Headers): number | null {
   const header = headers.get("Retry-After");

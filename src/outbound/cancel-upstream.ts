@@ -14,7 +14,7 @@ const UNANSWERED: CancelAnswer = { kind: "unanswered", statusCode: null };
 const NOT_FOUND = 404;
 
 /**
- * A cancellation of a job with everything that its call needs: the connection, its key, the request, and the adapter's
+ * Everything that the call for a cancellation needs: the connection, its key, the request, and the adapter's
  * descriptions of cancellations and polls.
  */
 interface Plan {
@@ -54,15 +54,17 @@ export async function cancelUpstream(
   );
 }
 
-/** Returns the answer to the cancellation of a simulated job, which is canceled at once unless it has already ended. */
+/**
+ * Returns the answer to the cancellation of a simulated job. The job is canceled at once, unless it has ended already.
+ */
 function whileSimulated(observation: Observation): CancelAnswer {
   const isEnded = endedOrNull(observation) !== null;
   return { kind: isEnded ? "ended" : "canceled", statusCode: null };
 }
 
 /**
- * Asks for the state of the job if the cancellation is permitted only in some states. Returns the answer to the
- * cancellation when it must not be sent in the present state; null when it may be sent.
+ * If the cancellation is permitted only in some states, asks for the state of the job. Returns the answer to the
+ * cancellation when the call must not be sent in the present state; null when it may be sent.
  */
 async function stateFault(plan: Plan, signal: AbortSignal): Promise<CancelAnswer | null> {
   const { cancel, cancels, connection, key, polls } = plan;
@@ -111,8 +113,8 @@ async function call(plan: Plan, signal: AbortSignal): Promise<CancelAnswer> {
 }
 
 /**
- * Returns the meaning of a provider's answer to a cancellation that the adapter does not understand. A repeated
- * cancellation that gets 404 counts as canceled if the provider forgets canceled jobs.
+ * Returns the meaning of an answer to a cancellation that the adapter does not understand. If a repeated cancellation
+ * gets 404, the job counts as canceled if the provider is known to forget canceled jobs.
  */
 function unread({ cancel, cancels }: Plan, statusCode: Answer["status"]): CancelAnswer {
   const isForgotten = statusCode === NOT_FOUND && cancel.isRepeat && cancels.forgetsCanceled;

@@ -6,30 +6,30 @@ import type { Answered } from "./named-task.ts";
 import { type OpenedSource, openSource } from "./open-source.ts";
 
 /**
- * The answer of a content path (the path with the output of a job): `opens` when there is a file, `closed` when there
- * is none. It is not known whether there is one when a rate limit refused the request (`limited`), when no answer came
- * in time (`late`), and when the request failed (`unanswered`).
+ * What the content path of a job (the path with its output) has shown. `opens` means that there is a file, `closed`
+ * that there is none. It stays unknown when a rate limit refused the request (`limited`), when no answer came in time
+ * (`late`), and when the request failed (`unanswered`).
  */
 export type ContentAnswer =
   | { readonly kind: "opens" | "closed" | "late" | "unanswered" }
-  /** Result when a rate limit has refused the request. The headers may name the time to wait. */
+  /** Result when a rate limit has refused the request. The headers may state how long to wait. */
   | { readonly kind: "limited"; readonly status: number; readonly headers: Headers };
 
 /**
- * First bytes of an HTML or JSON text, or of a blank before it. A server that sends such a text at a content path
- * answers with a message and not with a file.
+ * First bytes of a text in HTML or JSON, including blanks. If the answer at a content path (the path with the output of
+ * a job) begins with one of them, it is a message of the server and not a file.
  */
 const TEXT_STARTS = new Set(Array.from("<{[ \t\r\n", (char) => char.charCodeAt(0)));
 const TEXT_TYPES = /^(?:text\/html|application\/(?:[\w.+-]+\+)?json)\b/i;
 
 /**
- * Completes the answer of a poll by asking the content path of the job (the path with its output), if the job has
- * succeeded and its report names this path or no other output. If there is a file, the job has an output that opens
- * only with the key. If there is none, only the other outputs count; without any, the answer is a success without
- * output, so that a later poll asks again. A content path that the report names also counts as a file when its answer
- * is late.
+ * Asks at the content path of a job (the path with its output) whether there is a file, and adds this to the result of
+ * a poll. It asks only if the job has succeeded and its report names the content path or no output. If there is a file,
+ * the job has an output that can be fetched only with the key. If there is none, only the other outputs count; when
+ * there are none either, the result is a success without output, so that a later poll asks again. A content path that
+ * the report itself names also counts as a file when its answer does not come in time.
  * @param isInput tells whether a link is one that the job got as input.
- * @returns the completed or unchanged answer; null when the content path gave no answer.
+ * @returns the changed or unchanged result; null when no answer came from the content path.
  */
 export async function withContent(
   answered: Answered,
@@ -62,8 +62,8 @@ export async function withContent(
 }
 
 /**
- * Returns the content path of a job (the path with its output) if only this path can show whether the successful job
- * has an output. Null when it need not be asked.
+ * Returns the content path of a job (the path with its output) if only a request to it can show whether the successful
+ * job has an output. Otherwise null.
  */
 function contentToAsk(observation: Observation, isInput: (link: string) => boolean): string | null {
   const { urls, contentUrl = null } = observation;
@@ -73,8 +73,8 @@ function contentToAsk(observation: Observation, isInput: (link: string) => boole
 }
 
 /**
- * Returns the report on a job with the link to its content path, at which a file was found. A text in the report, e.g.
- * a description, then does not count as the output.
+ * Returns the report on a job to which the link to its content path is added, because a file was found there. A text in
+ * the report, e.g. a description, then does not count as the output.
  */
 function proven(observation: Observation, url: string): Observation {
   const { urls, keyedUrls = [] } = observation;
@@ -89,7 +89,8 @@ function proven(observation: Observation, url: string): Observation {
 }
 
 /**
- * Returns the report on a job without the links that open only with the key, and without links to the input of the job.
+ * Returns the report on a job without links that can be opened only with the key, and without links to the input of the
+ * job.
  */
 function withoutContent(observation: Observation, isInput: (link: string) => boolean): Observation {
   const urls = openUrls(observation).filter((link) => !isInput(link));
@@ -97,8 +98,8 @@ function withoutContent(observation: Observation, isInput: (link: string) => boo
 }
 
 /**
- * Asks whether a link leads to a file: requests only the first byte, and follows redirects as for any output. A page of
- * HTML or an object of JSON counts as a message of the server and not as a file. This takes at most 30 seconds and
+ * Asks whether a link leads to a file. It requests only the first byte, and follows redirects as for any output. A page
+ * in HTML or an object in JSON counts as a message of the server and not as a file. This takes at most 30 seconds and
  * never throws.
  * @param keyHeaders headers that authenticate the relay; they are sent only to the origin of the link.
  */
@@ -132,8 +133,8 @@ async function sourceAnswer(opened: OpenedSource): Promise<ContentAnswer> {
 }
 
 /**
- * Returns what the response at a content path shows: that there is a file, or that there is none because the response
- * is empty, an error, or a message of the server in HTML or JSON.
+ * Returns what the response at the content path of a job (the path with its output) shows: either that there is a file,
+ * or that there is none, because the response is empty, an error, or a message of the server in HTML or JSON.
  */
 export async function contentAnswer({
   body,

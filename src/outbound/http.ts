@@ -26,7 +26,7 @@ export interface GetRequest {
   /** JSON body of the request, which is then a POST. Absent for a GET. */
   readonly body?: JsonValue;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True when up to 8 MiB of the answer are accepted. False means up to 1 MiB. */
+  /** True when up to 8 MiB of the answer are read. False or absent means up to 1 MiB. */
   readonly isLarge?: boolean;
   /** Settings of Cloudflare's cache for the request. */
   readonly cf?: RequestInitCfProperties;
@@ -44,23 +44,29 @@ export interface ChangeRequest {
 const MAX_RESPONSE_READ_BYTES = 4096;
 const MAX_EXCERPT_BYTES = 1024;
 const MAX_ANSWER_BYTES = 1_048_576;
-/** Largest accepted answer of a provider that may contain whole files: outputs, or the repeated input of the job. */
+/**
+ * Largest accepted answer, in bytes, for those answers of a provider that may contain whole files: outputs, or the
+ * repeated input of the job.
+ */
 const MAX_LARGE_ANSWER_BYTES = 8_388_608;
 const MAX_HEADER_CHARS = 64;
 const MAX_HOST_CHARS = 128;
 const MAX_LOCATION_CHARS = 512;
 
-/** Service that sends each request on a new connection. Null when the platform has no such service. */
+/** Service that sends each request on a new connection. Null when the platform offers no such service. */
 let newConnections: Pick<Fetcher, "fetch"> | null = null;
 
-/** Sets the service through which later requests that change something are sent; null removes it. */
+/**
+ * Sets the service through which requests that change something are sent from now on. Null means that they are sent
+ * without a service.
+ */
 export function sendChangesThrough(service: typeof newConnections): void {
   newConnections = service;
 }
 
 /**
  * Sends one request that changes something, on a new connection if `newConnections` is set. On an idle connection that
- * the other side is just closing, the request could be lost, and the relay could not know whether the other side has
+ * the other side is just closing, the request could get lost, and the relay could not know whether the other side has
  * read it.
  */
 function fetchChange(url: string, init: RequestInit): Promise<Response> {
@@ -82,14 +88,14 @@ export function post(
 
 /** An answer of a provider with its body as it was received. */
 export interface BodiedAnswer extends Answer {
-  /** Bytes of the body of the answer. Null when the body is larger than allowed. */
+  /** Bytes of the body of the answer. Null when the body is larger than permitted. */
   readonly bytes: Uint8Array<ArrayBuffer> | null;
 }
 
 /**
- * Sends one GET, or a POST with a JSON body that only asks, without following redirects. Most of these requests contain
- * credentials.
- * @returns null when no answer came before `signal` aborted.
+ * Sends one GET, or a POST that only asks and has a JSON body, without following redirects. Most of these requests
+ * contain credentials.
+ * @returns the answer; null when none came before `signal` aborted.
  */
 export async function get(request: GetRequest, signal: AbortSignal): Promise<BodiedAnswer | null> {
   const { url, headers, body: question, cf } = request;
@@ -124,7 +130,7 @@ export async function readProviderAnswer(
 
 /**
  * Sends one request that changes a job at a provider, without following redirects.
- * @returns null when no answer came before `signal` aborted.
+ * @returns the answer; null when none came before `signal` aborted.
  */
 export async function send(request: ChangeRequest, signal: AbortSignal): Promise<Answer | null> {
   const { method, url, headers, body } = request;
@@ -140,7 +146,7 @@ export async function send(request: ChangeRequest, signal: AbortSignal): Promise
 }
 
 /**
- * Sends one GET for a file without following redirects, and does not read the answer.
+ * Sends one GET for a file without following redirects. The body of the answer is left for the caller to read.
  * @param signal ends the request, and the reading of its answer.
  * @returns null when no answer came before `signal` aborted, or the connection was lost.
  */
@@ -165,9 +171,9 @@ interface JsonBody {
 }
 
 /**
- * Reads an answer of a provider as JSON. Reading and parsing more than 1 MiB of it needs a permission that only few
- * requests have at the same time (read-slots.ts).
- * @returns null when the answer is larger than allowed.
+ * Reads an answer of a provider as JSON. To read and parse more than 1 MiB, a permission is needed that only few
+ * requests can have at the same time (read-slots.ts).
+ * @returns null when the answer is larger than permitted.
  */
 async function readJson(
   { body }: Response,
@@ -184,9 +190,10 @@ async function readJson(
 }
 
 /**
- * Reads an answer of a provider, up to `maxBytes`, and returns what `use` makes of it. Reading and using more than 1
- * MiB needs a permission that only few requests have at the same time (read-slots.ts).
- * @param takeMemory takes memory for the answer before it is read, where the caller keeps the answer.
+ * Reads an answer of a provider, up to `maxBytes`, and returns the result of applying `use` to it. For more than 1 MiB,
+ * reading and `use` wait for a permission that only few requests can have at the same time (read-slots.ts).
+ * @param takeMemory reserves memory for the answer before it is read. It is passed if the caller holds the answer in
+ * memory.
  */
 async function readAnswer<T>(
   body: ReadableStream<Uint8Array> | null,
@@ -208,7 +215,10 @@ async function readAnswer<T>(
   }
 }
 
-/** A submission as the upstream gets it: the one call that starts a job. An upload has the same form. */
+/**
+ * A submission in the form in which the upstream gets it: the one call that starts a job. The upload of a file has the
+ * same form.
+ */
 export interface SubmitRequest {
   readonly url: string;
   readonly headers: Headers;
@@ -217,16 +227,19 @@ export interface SubmitRequest {
    * request has no body.
    */
   readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
-  /** True when up to 8 MiB of the answer are accepted. False means up to 1 MiB. */
+  /** True when up to 8 MiB of the answer are read. False means up to 1 MiB. */
   readonly isLarge: boolean;
   /**
    * Function that reserves memory for an answer of more than 1 MiB before the answer is read. Absent when the caller
-   * does not keep the answer.
+   * does not hold the answer in memory.
    */
   readonly takeMemory?: TakeMemory;
 }
 
-/** Waits until there is memory for this many bytes. @throws the reason of the abort, when the signal aborts first. */
+/**
+ * Function that waits until there is memory for this number of bytes. @throws the reason of the abort, when the signal
+ * aborts first.
+ */
 type TakeMemory = (bytes: number, signal: AbortSignal) => Promise<void>;
 
 /** The upstream's answer to a submission. */
@@ -236,7 +249,7 @@ export interface SubmitAnswer {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** JSON value of the answer's body. Undefined when the body is not JSON, or when only its beginning is known. */
   readonly json: unknown;
-  /** True when the body is too long or broke off, so that only its beginning is known. */
+  /** True when the body is too long or has broken off, so that only its beginning is known. */
   readonly isCut: boolean;
 }
 
@@ -291,8 +304,8 @@ async function submitOnce(
 }
 
 /**
- * Returns a stream of these parts as the body of a request, which states its length to the upstream. The parts are not
- * copied.
+ * Returns a stream of these parts as the body of a request. It tells the upstream the length of the body. The parts are
+ * not copied.
  */
 function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
@@ -326,7 +339,7 @@ async function postOnce(
 }
 
 /**
- * Returns the result of a callback attempt from the receiver's response.
+ * Returns the result of an attempt of a callback from the receiver's response.
  * @param url URL to which the attempt was sent.
  */
 export async function resultOf(response: Response, url: string): Promise<AttemptResult> {

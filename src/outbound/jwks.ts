@@ -30,8 +30,8 @@ const Ed25519Jwk = z.object({
 const JwkSet = z.object({ keys: z.array(z.unknown()).check(z.maxLength(100)) });
 
 /**
- * Function that returns the keys of the JWK set (RFC 7517) at a URL. Null when the set cannot be fetched or has no
- * usable key.
+ * Function that returns the keys of the JWK set (a published set of public keys, RFC 7517) at a URL. Null when the set
+ * cannot be fetched, and when it has no usable key.
  * @param isFresh true to fetch the set again, because a key was not in the cached set.
  */
 type KeyReader<Key> = (url: string, isFresh: boolean) => Promise<readonly Key[] | null>;
@@ -43,7 +43,7 @@ interface CachedKeys<Key> {
 }
 
 /**
- * Returns a function that fetches a JWK set and caches its keys in this isolate.
+ * Returns a function that fetches a JWK set (a published set of public keys) and caches its keys in this isolate.
  * @param keepMs time in milliseconds after which a cached set is fetched again.
  * @param keyOf imports one key of a set; it returns null for a key of another type.
  */
@@ -66,7 +66,7 @@ export function keyReader<Key>(
   };
 }
 
-/** Returns the Ed25519 keys of a JWK set (RFC 8037), which this isolate caches for a day. */
+/** Function that returns the Ed25519 keys of a JWK set (RFC 8037), which this isolate caches for a day. */
 export const publicKeys = keyReader(DAY_MS, async (jwk) => {
   const parsed = Ed25519Jwk.safeParse(jwk);
   return parsed.success ? importKey(parsed.data) : null;

@@ -7,13 +7,13 @@ import { readHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
 /**
- * The meaning of the last answer in a poll, as an adapter has read it. It is never `next` (one more request is
- * needed), because a poll ends only after all its requests.
+ * The meaning of the last answer in a poll, as an adapter has read it. It is never `next`, i.e. that one more request
+ * is needed, because a poll ends only after all its requests.
  */
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 
 /**
- * The last answer in a poll (a poll may consist of several requests), and what the adapter has read from this answer.
+ * The last answer in a poll (which may consist of several requests), and what the adapter has read from this answer.
  */
 export interface Answered {
   readonly reading: FinalReading;
@@ -21,17 +21,18 @@ export interface Answered {
 }
 
 /**
- * Largest difference in milliseconds by which the upstream's clock may be behind that of the relay, for a job to count
- * as created after its submission began.
+ * Largest time in milliseconds by which a job may seem to have been created before its submission began and still count
+ * as created after it, because the upstream's clock may be behind that of the relay.
  */
 const CLOCK_TOLERANCE_MS = 10 * SECOND_MS;
 
 /**
- * Tells whether a provider's answer about a job shows that the job was submitted for the task of the poll: the
- * answer contains the id of the task or its hook URL. For a task that the relay has submitted itself, it is enough that
- * the answer states the submitted model and a creation after the submission began: the hook that named the job came to a
- * URL that only the upstream has seen. A name that stands for a model is not compared. An answer that is no report on a job, e.g. a refusal of the API key, gives true,
- * so that it has the same effect as in any other poll.
+ * Tells whether a provider's answer about a job shows that the job was submitted for the task of the poll: the answer
+ * contains the id of the task or its hook URL. If the relay has submitted the job itself, it is enough that the answer
+ * states the submitted model and a creation after the submission began, because the hook that named the job came to a
+ * URL that only the upstream has seen. The model is not compared if the submission named it by an alias. True for an
+ * answer that is no report on a job, e.g. a refusal of the API key, so that it has the same effect as in any other
+ * poll.
  */
 export async function namesTask(
   reading: FinalReading,
@@ -48,7 +49,9 @@ export async function namesTask(
   return isHookUrlOf(observation.hookUrl ?? "", poll, keyring);
 }
 
-/** Tells whether a text is the hook URL of the task or, when the relay has submitted it, that of its submission. */
+/**
+ * Tells whether a text is the hook URL of the task or, when the relay has submitted the job, that of its submission.
+ */
 async function isHookUrlOf(
   url: string,
   { connection, taskId, submitted, customerKey }: Poll,

@@ -4,28 +4,28 @@ import { findAll } from "../providers/generic/json-pointer.ts";
 import { bytesOf, fromBase64 } from "../security/encoding.ts";
 import { get, getStream } from "./http.ts";
 
-/** The upstream's link to an output, with what the relay needs to fetch the output. */
+/** The upstream's link to an output, together with what the relay needs to fetch the output. */
 export interface Source {
   /** Link to the output, as the upstream has stated it. */
   readonly url: string;
   /**
-   * Headers that authenticate the relay. They are sent only to the origin of the link, and not to any URL to which the
-   * link redirects.
+   * Headers that authenticate the relay. They are sent only to the origin of the link, and not to other URLs to which
+   * the link redirects.
    */
   readonly keyHeaders: Readonly<Record<string, string>>;
   /**
-   * JSON Pointer to the output, if the answer behind the link is JSON that contains the output as base64. Null when the
-   * answer itself is the output.
+   * JSON Pointer to the output, if the link leads to JSON that contains the output as base64. Null when the link leads
+   * to the output itself.
    */
   readonly pointer: string | null;
-  /** The rules that the link and everything that it redirects to must fulfil. */
+  /** The URL rules that the link, and each URL to which it redirects, must fulfil. */
   readonly rules: UrlRules;
 }
 
 /** The result of requesting an output from its upstream. */
 export type OpenedSource =
   | { readonly kind: "opened"; readonly response: Response }
-  /** Result when the link leads to a URL that the URL rules forbid. */
+  /** Result when the URL rules forbid the link, or a URL to which it redirects. */
   | { readonly kind: "blocked" }
   /** Result when the answer is neither a success nor a redirect that can be followed, e.g. 404. */
   | { readonly kind: "refused"; readonly status: number; readonly headers: Headers }
@@ -41,8 +41,8 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 
 /**
- * Requests an output from its upstream, and follows redirects. Each URL on the way must fulfil the URL rules. The body of
- * the answer is not read: the caller reads or cancels it. It never throws.
+ * Requests an output from its upstream, and follows redirects. The link and each URL to which it redirects must fulfil
+ * the URL rules. The body of the answer is not read: the caller reads or cancels it. It never throws.
  * @param headers further headers of every request, e.g. `Range`.
  * @param signal ends the request, and the reading of its answer.
  */
@@ -94,7 +94,7 @@ async function openInline(
   return { kind: "opened", response: new Response(readable, { headers }) };
 }
 
-/** Returns the bytes of a file in base64 or of a `data:` URL (RFC 2397). Null for any other text. */
+/** Returns the bytes of a file that is given in base64 or as a `data:` URL (RFC 2397). Null for any other text. */
 function bytesIn(text: string): Uint8Array | null {
   const [start = "", type] = /^data:([^,]{0,200}),/i.exec(text) ?? [];
   const content = text.slice(start.length);
@@ -107,8 +107,8 @@ function bytesIn(text: string): Uint8Array | null {
 }
 
 /**
- * Returns the result for an upstream's response. Only the status 200 means a whole output, and 206 a part of it if a
- * part was asked for (RFC 9110, sections 15.3.1 and 15.3.7).
+ * Returns the result for an upstream's response to the request for an output. Only the status 200 means the whole
+ * output, and 206 a part of it, if a part was asked for (RFC 9110, sections 15.3.1 and 15.3.7).
  */
 async function answered(response: Response, isPartAsked: boolean): Promise<OpenedSource> {
   const { status } = response;
@@ -123,14 +123,14 @@ function withoutOutput({ status, headers }: Pick<Response, "status" | "headers">
     : { kind: "refused", status, headers };
 }
 
-/** Drops the body of an answer, so that its connection is free. */
+/** Cancels the body of an answer that is not needed, so that its connection becomes free. */
 async function cancel({ body }: Response): Promise<void> {
   await body?.cancel().catch(() => undefined);
 }
 
 /**
- * Returns the number of bytes in the body of an answer, if the upstream states it. Null when it does not, and when the
- * runtime unpacks the body, whose length is then another.
+ * Returns the number of bytes in the body of an answer, if the upstream states it. Null when it does not. Null also for
+ * a compressed body, because the runtime decompresses it, which changes its length.
  */
 export function statedBytes({ headers }: Response): number | null {
   const stated = headers.get("Content-Length") ?? "";

@@ -5,8 +5,8 @@ import type { NoticeKind } from "../core/record/operator-notice.ts";
 import { toSeconds } from "../core/time.ts";
 
 /**
- * An event for the operator. It is either a notice about one task, or a fault that concerns more than one task. The
- * members of a fault besides `type` become the `data` of the message.
+ * An event for the operator: either a notice about one task, or a fault that concerns more than one task. For a fault,
+ * all members except `type` become the `data` of the message.
  */
 export type OperatorEvent =
   | ({ readonly type: NoticeKind } & Omit<OperatorNotice, "kind" | "version">)
@@ -24,9 +24,8 @@ export type OperatorEvent =
   | { readonly type: "events.silent"; readonly since: number; readonly minutes: number };
 
 /**
- * Reasons why the index lags. Either tasks are overdue, or the hourly counts are out of date. The counts are out of
- * date because a count failed, or because the time or the queries of a run of the cron trigger did not suffice for all
- * counts.
+ * Reasons for which the index lags: tasks are overdue, or the hourly counts are out of date. The counts are out of date
+ * when a count has failed, or when a run of the cron trigger had too little time or too few queries for all counts.
  */
 export const LAGGING_CAUSES = ["tasks_overdue", "count_failed", "count_slow"] as const;
 type LaggingCause = (typeof LAGGING_CAUSES)[number];
@@ -53,9 +52,9 @@ export function operatorBody(
 }
 
 /**
- * Returns a message for an incoming webhook of Slack (https://docs.slack.dev/messaging/) or a compatible chat. It
- * has the type and one line for each text and number, e.g. the task id and the host. Results, URLs and all other
- * contents of the task are left out, because many people may read the chat.
+ * Returns a message for an incoming webhook of Slack (https://docs.slack.dev/messaging/) or a compatible chat. It has
+ * the type of the event, and one line for each text and number in it, e.g. the task id and the host. Results, URLs and
+ * all other contents of the task are left out, because many people may read the chat.
  */
 function slackBody(event: OperatorEvent, { publicUrl: relay }: OperatorFormat): string {
   const facts =
@@ -69,7 +68,8 @@ function slackBody(event: OperatorEvent, { publicUrl: relay }: OperatorFormat): 
 }
 
 /**
- * Returns a text on one line with the characters escaped that have a meaning for Slack, e.g. those of `<!channel>`.
+ * Returns a text as one line in which the characters that have a meaning for Slack are escaped, e.g. those of
+ * `<!channel>`.
  */
 function escaped(value: string | number): string {
   const line = String(value).replaceAll(/\s+/g, " ");

@@ -1,7 +1,7 @@
 import { SECOND_MS } from "../core/time.ts";
 import { POLL_TIMEOUT_MS } from "../lib/timeout.ts";
 
-/** Largest number of large answers of providers that one isolate reads at the same time. */
+/** Largest number of answers of more than 1 MiB from providers that one isolate reads at the same time. */
 const SLOTS = 2;
 /**
  * Time in milliseconds after which a permission to read a large answer expires. It must expire, because a Durable
@@ -16,8 +16,9 @@ interface Lease {
 }
 
 /**
- * Permissions to read a large answer of a provider that are in use in this isolate. All Durable Objects in an
- * isolate share 128 MB, and an answer of 8 MiB takes several times its size as bytes, text and JSON.
+ * Permissions to read a large answer of a provider that are in use in this isolate. Their number is limited, because
+ * all Durable Objects in an isolate have 128 MB together, and an answer of 8 MiB takes several times its size as bytes,
+ * text and JSON.
  */
 const leases = new Set<Lease>();
 

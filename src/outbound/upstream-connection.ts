@@ -4,13 +4,14 @@ import { log } from "../lib/log.ts";
 import { type Connection, withCustomerKey } from "../providers/provider.ts";
 import { openKey } from "../security/sealed-key.ts";
 
-/** The part of a task that decides with which connection and key its upstream is called. */
+/** The fields of a task that decide with which connection and key its upstream is called. */
 export type UpstreamOwner = Pick<Poll, "taskId" | "connection" | "customerKey">;
 
 /**
  * Returns the connection with which the upstream of a task is called after the submission. It is the configured
- * connection; for a job that was submitted with a customer's key it has this key, which only this function opens. Null
- * when there is no such connection, and when the key cannot be opened. The log then has the line `key.unreadable`.
+ * connection. For a job that was submitted with a customer's key, the connection has this key, which is decrypted only
+ * here. Null when there is no such connection. Null also when the key cannot be decrypted; the line `key.unreadable` is
+ * then written to the log.
  */
 export async function connectionOf(
   { taskId, connection: name, customerKey }: UpstreamOwner,

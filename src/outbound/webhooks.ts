@@ -21,8 +21,8 @@ const OPERATOR_TIMEOUT_MS = 5_000;
 const DIGEST_CHARS = 16;
 
 /**
- * Function that sends a callback to the listeners of an account. Listeners are programs that receive the account's
- * callbacks over a WebSocket. It never throws: it returns a failure as a result, as `post` does.
+ * Function that sends a callback to the listeners of an account (programs that receive the account's callbacks over a
+ * WebSocket). It never throws: like `post`, it returns a failure as a result.
  */
 export type SendToListeners = (
   accountId: string,
@@ -54,7 +54,7 @@ export async function deliver(
   return { ...result, sentDigest: await headersDigest(request.headers) };
 }
 
-/** Data from which the request of an attempt is computed. */
+/** Data from which the request of an attempt of a callback is computed. */
 export type CallbackInput = Omit<Delivery, "provider">;
 
 /**
@@ -84,7 +84,7 @@ export async function callbackRequest(
 }
 
 /**
- * Returns a shortened SHA-256 of the headers of a request. It is stored with the attempt. It later shows whether
+ * Returns a shortened SHA-256 of the headers of a request. It is stored with the attempt, and later shows whether
  * headers that are computed again are the same as those that were sent.
  */
 export async function headersDigest(headers: PostRequest["headers"]): Promise<string> {
@@ -113,7 +113,10 @@ export function refundMessage({
   };
 }
 
-/** Returns the message by which the operator's own billing gives back what a completed task does not cost. */
+/**
+ * Returns the message by which the operator's own billing gives back the difference between the credits charged for a
+ * completed task and its final price.
+ */
 export function releaseMessage({
   taskId,
   accountId: account,
@@ -127,7 +130,8 @@ export function releaseMessage({
 
 /**
  * Asks the operator's own billing, at `SETTLEMENT_URL`, to give back credits.
- * @returns true when the billing answered with a 2xx status, which confirms that they are back.
+ * @returns true when the billing has answered with a status from 200 to 299, which confirms that the credits are given
+ * back.
  */
 export async function settle(
   { id, body }: SettlementMessage,
@@ -180,11 +184,11 @@ export async function sendOperatorEvent(
 interface SignedParts {
   readonly url: string;
   readonly body: string;
-  /** Value of `webhook-id`, by which a receiver recognises a repeated request. */
+  /** Value of the header `webhook-id`, by which a receiver recognises a repeated request. */
   readonly id: string;
   /** Time of the signature, in Unix milliseconds. */
   readonly signedAt: number;
-  /** Headers of the request besides the content type and the signature. */
+  /** Headers of the request, except the content type and those of the signature. */
   readonly headers: Readonly<Record<string, string>>;
   readonly keys: SigningKeys;
 }

@@ -3,18 +3,18 @@ import type { LinkLife, UpstreamProvider } from "./provider.ts";
 
 const NOT_DOCUMENTED = "not documented";
 /**
- * Time in milliseconds between two polls of one job that adapters use for providers which document no such time. The
- * documentation shows only a longer time as a limit of the provider.
+ * Time in milliseconds between two polls of one job at providers that document no such limit. The documentation of the
+ * relay shows only longer times as limits of the provider.
  */
 const USUAL_GAP_MS = SECOND_MS;
 
 /** The limits that a provider documents, in words. */
 export interface DocumentedLimits {
-  /** Time for which the links of a result work. */
+  /** Text that says how long the links of a result work. */
   readonly linkLife: string;
-  /** Time for which a job can be polled. */
+  /** Text that says how long a job can be polled. */
   readonly jobLife: string;
-  /** Number of polls that the provider permits, e.g. "one every 5 seconds of each job". */
+  /** Text that says how many polls the provider permits, e.g. "one every 5 seconds of each job". */
   readonly polls: string;
 }
 

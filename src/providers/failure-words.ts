@@ -3,15 +3,17 @@ import type { FailureCategory } from "../core/record/upstream.ts";
 /** The texts with which an upstream says that a job has failed. */
 export interface FailureTexts {
   readonly state: string;
-  /** Error code; empty when the upstream states none. In the same way, `text` is the error text. */
+  /** Error code; empty when the upstream states none. The same applies to `text`, the error text. */
   readonly code: string;
   readonly text: string;
 }
 
-/** A category of failures, and the function that tells whether the texts of a failure show this category. */
+/** A category of failures, and the function that tells whether the words of a failure show this category. */
 type Sign = readonly [FailureCategory, (words: string) => boolean];
 
-/** Patterns of the words with which upstreams say that they do not make or give out some content (moderation). */
+/**
+ * Patterns of the words with which upstreams say that moderation has refused to generate or to deliver some content.
+ */
 const MODERATION: readonly RegExp[] = [
   /sensitive|moderat|polic(y|ies).?violat|content.?polic|nsfw|safety|unsafe|inappropriate|prohibited|risk.?control|copyright|flagged/i,
   /(usage|community|content|safety|service|our|its).?(guideline|standard|polic|rules)|terms.?of.?(use|service)/i,
@@ -51,8 +53,8 @@ const OUT_OF_LIMITS: readonly RegExp[] = [
 ];
 
 /**
- * Patterns of the words with which upstreams say that they take no more jobs at the moment. The word "quota" is not among
- * them, because it can also stand for money that is used up.
+ * Patterns of the words with which upstreams say that they accept no more jobs at the moment. The word "quota" is not
+ * among them, because it can also stand for money that is used up.
  */
 const LIMITED: readonly RegExp[] = [
   /rate.?limit|too.?many|throttl|\b429\b|overload|\b(is|are|too|currently).?busy|server.?busy|at.?capacity|queue.?(is.?)?full|concurren(t|cy)/i,
@@ -80,8 +82,8 @@ const LINK = /\b(link|ur[il]|file)s?\b|链接|鏈接|連結|网址|網址|リン
 const LINKS = /https?:\/\/[!-~]+/gi;
 
 /**
- * Patterns of the words with which upstreams name a fault of a device or inside the upstream. Such texts often also
- * contain a word such as "invalid".
+ * Patterns of the words with which upstreams report a fault of a device or another fault inside the upstream. Such
+ * texts often also contain a word such as "invalid".
  */
 const INSIDE: readonly RegExp[] = [
   /\b(cuda|cudnn|cublas|nccl|rocm|vram|oom)\b|\bgpu.?(error|fault|memory)|out.?of.?memory|device.?side|illegal.?memory/i,
@@ -100,8 +102,8 @@ const KEY_REFUSED: readonly RegExp[] = [
 ];
 
 /**
- * Patterns of the words with which upstreams say that a request was not answered, because of its rate or because a
- * service is out of order.
+ * Patterns of the words with which upstreams say that they do not serve a request, because too many requests came or
+ * because a service is out of order.
  */
 const UNANSWERED: readonly RegExp[] = [
   /rate.?limit|too.?many.?(requests|calls)|throttl|\b(429|50[234])\b/i,
@@ -111,8 +113,8 @@ const UNANSWERED: readonly RegExp[] = [
 ];
 
 /**
- * Patterns of the words with which upstreams say that they refuse a key, often with a word such as "invalid" beside it: the key is the operator's, and not
- * a part of the input.
+ * Patterns of the words with which upstreams refuse a key. The same text often contains a word such as "invalid", which
+ * would look like a fault of the input; but the key is the operator's.
  */
 const WRONG_KEY: readonly RegExp[] = [
   /(invalid|incorrect|wrong|missing|expired|revoked).?(api.?|access.?|secret.?)(key|token)\b/i,
@@ -133,8 +135,8 @@ const INVALID: readonly RegExp[] = [
 ];
 
 /**
- * Categories that name the cause which has stopped a job, each with its sign. The signs are searched in the error code
- * first, then in the text, and then in the state.
+ * Categories that name the cause of a failure, each with the function that recognises it. They are searched in the
+ * error code first, then in the text, and then in the state.
  */
 const CAUSES: readonly Sign[] = [
   ["moderation", hasOne(MODERATION)],
@@ -147,7 +149,8 @@ const CAUSES: readonly Sign[] = [
 ];
 
 /**
- * Categories that name only where the fault lies, each with its sign. They are used when no sign of a cause is found.
+ * Categories that say only whose fault a failure is, each with the function that recognises it. They are used when no
+ * cause is found.
  */
 const FAULTS: readonly Sign[] = [
   ["provider", hasOne([...INSIDE, ...WRONG_KEY])],
@@ -171,16 +174,16 @@ export function isUnpaid({ code, text }: FailureTexts): boolean {
 }
 
 /**
- * Tells whether an error is about the API key of a request and not about a job. The error code decides or, when there
- * is none, the text.
+ * Tells whether an error is about the API key of a request and not about a job. The error code decides; when there is
+ * none, the text decides.
  */
 export function isAboutKey({ code, text }: Omit<FailureTexts, "state">): boolean {
   return hasOne(KEY_REFUSED)(code === "" ? wordsOfText(text) : wordsOfCode(code));
 }
 
 /**
- * Tells whether an error is about a request (its key, its rate or the service) and not about a job. The error code
- * decides or, when there is none, the text.
+ * Tells whether an error is about a request (its key, the number of requests, the service) and not about a job. The
+ * error code decides; when there is none, the text decides.
  */
 export function isAboutRequest({ code, text }: Omit<FailureTexts, "state">): boolean {
   return hasOne([...KEY_REFUSED, ...UNANSWERED])(
@@ -206,7 +209,7 @@ function wordsOfCode(code: string): string {
   return code.replace(/(?<=[a-z\d])(?=[A-Z])|[_.:/-]/g, " ");
 }
 
-/** Tells whether a sentence says that a link has expired. The upstream could then not read the input. */
+/** Tells whether a sentence says that a link has expired. In this case the upstream could not read the input. */
 function namesExpiredLink(words: string): boolean {
   return words
     .split(/[.;!?。；！？\n]/)

@@ -8,8 +8,8 @@ export interface UpstreamError {
   readonly code: string | null;
   readonly text: string | null;
   /**
-   * Category of the failure, if the adapter knows it from the code. When it is absent, the category is derived from
-   * state, code and text.
+   * Category of the failure, if the adapter knows it from the error code. When it is absent, the category is derived
+   * from the state, the code and the text.
    */
   readonly category?: FailureCategory;
   /**
@@ -17,11 +17,11 @@ export interface UpstreamError {
    * category implies. Absent when the upstream does not say it.
    */
   readonly isRetryable?: boolean;
-  /** Category of the failure when state, code and text show none. Absent means `provider`. */
+  /** Category of the failure when neither the state, the code nor the text shows one. Absent means `provider`. */
   readonly usualCategory?: FailureCategory;
 }
 
-/** The extent to which clients may read the text with which an upstream explains a failure. */
+/** Settings that decide how much of an upstream's text about a failure clients may read. */
 export interface ErrorText {
   /** True when clients read a generic message and not the upstream's own text (`ERROR_TEXT=generic`). */
   readonly isGeneric: boolean;
@@ -33,9 +33,9 @@ const GENERIC = "The upstream reported a failure.";
 const RETRYABLE: readonly FailureCategory[] = ["rate_limited", "timeout", "provider"];
 
 /**
- * Returns the failure as clients see it: the code is `upstream_error`, and the message is the provider's text or,
- * without a text, the provider's error code or job state. When clients may not read the provider's texts, the
- * message is a generic one. Ids of requests, which the message leaves out, are kept for the operator.
+ * Returns the failure as clients see it. The code is `upstream_error`, and the message is the provider's text or,
+ * without a text, the provider's error code or job state. When clients may not read the provider's texts, the message
+ * is a generic one. Ids of requests are removed from the message and stored for the operator.
  */
 export function failureOf(
   state: string,
@@ -66,7 +66,7 @@ function usualCategoryOf(error: UpstreamError | null): FailureCategory {
   return error?.usualCategory ?? "provider";
 }
 
-/** Returns the text of an error. Null when there is none, and when it consists only of links, which give no reason. */
+/** Returns the text of an error. Null when there is none, and when it consists only of links: these give no reason. */
 function textIn(text: string | null = null): string | null {
   return text === null || isOnlyLinks(text) ? null : text;
 }

@@ -2,16 +2,17 @@ import { type Observation, phaseIn } from "./observation.ts";
 import { unlinkedOutputIn } from "./unlinked-output.ts";
 import { withheldIn } from "./withheld-output.ts";
 
-/** An answer about a job, or a hook, which may contain the output itself. */
+/** An answer about a job, or a hook, which may itself contain the output of the job. */
 export interface GivenAnswer {
   readonly body: unknown;
-  /** URL at which a GET brings the same answer again. Null when there is none. */
+  /** URL at which a `GET` brings the same answer again. Null when there is no such URL. */
   readonly url: string | null;
 }
 
 /**
- * Returns a report on a job, completed by the output that the answers themselves contain when the report states success
- * without a link. When the answers say that a filter has withheld the output, the job has failed.
+ * Returns a report on a job to which the output inside the provider's answers is added, if the report states success
+ * without a link. If the answers say that a filter has withheld the output, the returned report states that the job has
+ * failed.
  * @param answers the answers from which the report was read, in their order.
  * @param baseUrl base URL of the connection.
  */
@@ -35,15 +36,19 @@ export function withOutputOf(
   return observation;
 }
 
-/** Returns the link to an output in an answer: the URL of the answer, with the place of the output as its fragment (RFC 6901 §6). */
+/**
+ * Returns the link to an output that lies inside an answer. The link is the URL of the answer, with a JSON Pointer to
+ * the output as its fragment (RFC 6901 §6). Null when the pointer or the URL is null, or when no such fragment can be
+ * written.
+ */
 function linkTo(pointer: string | null, url: string | null): string | null {
   if (pointer === null || url === null || !pointer.isWellFormed()) return null;
   return `${url}#${pointer.split("/").map(encodeURIComponent).join("/")}`;
 }
 
 /**
- * Returns the JSON Pointer to an output that lies within the answer behind a link. Null for a link to the output
- * itself.
+ * Returns the JSON Pointer in the fragment of a link, if the link leads to an output inside an answer. Null for a link
+ * that leads to the output itself.
  */
 export function inlinePointer({ hash }: URL): string | null {
   if (!hash.startsWith("#/")) return null;
@@ -55,8 +60,8 @@ export function inlinePointer({ hash }: URL): string | null {
 }
 
 /**
- * Returns a report in which links to the upstream's own host have no fragment that names a place in an answer. With
- * such a fragment, an upstream could make the relay fetch an answer with its key.
+ * Returns a report in which links to the upstream's own host have no JSON Pointer as a fragment. With such a fragment,
+ * an upstream could make the relay fetch an answer with its key.
  */
 export function withoutPlaces(observation: Observation, baseUrl: string): Observation {
   const own = URL.parse(baseUrl)?.origin;

@@ -2,134 +2,154 @@ import type { JsonObject } from "../core/json.ts";
 import { isJobId, isModelSegment } from "./submit.ts";
 
 /**
- * Description of the calls about jobs with which a provider's clients, e.g. its SDKs, do not submit: they read a job that
- * they have submitted, cancel it, take its output, and upload files before it. The headers that authenticate such a call
- * are those of polls.
+ * Description of the calls about jobs that clients of a provider, e.g. its SDKs, make in addition to submissions: they
+ * read a job that they have submitted, cancel it, fetch its output, and upload files for later jobs. Such a call is
+ * authenticated by the same headers as a poll.
  */
 export interface JobCallAdapter {
   /** Paths at which, according to the provider's documentation, a `GET` reads a job. */
   readonly read: readonly JobPath[];
   /**
    * Parameters in the query of a call that are passed on to the provider, by name, each with the values that are passed
-   * on. All other parameters are left out, so that calls of one meaning have one URL. Absent when no parameters are
-   * passed on.
+   * on. All other parameters are left out, so that two calls with the same meaning have the same URL. Absent when no
+   * parameters are passed on.
    */
   readonly query?: Readonly<Record<string, readonly string[]>>;
-  /** Description of the calls whose answer is a stream of the states of a job. Absent when there are none. */
+  /**
+   * Description of the calls to which the provider answers with a stream of the states of a job. Absent when there are
+   * none.
+   */
   readonly stream?: JobStream;
   /**
-   * JSON Pointers (RFC 6901) of the members of a provider's answers, to submissions and to reads of a job, that are
-   * links to calls about the job. The relay replaces these links by links to itself. Absent when the answers have no
-   * such links.
+   * JSON Pointers (RFC 6901) to links in a provider's answers, to submissions and to reads of a job, that lead to calls
+   * about the job. The relay replaces these links by links to itself. Absent when the answers have no such links.
    */
   readonly links?: readonly string[];
   /** The call that cancels a job. Absent when the provider documents none. */
   readonly cancel?: JobCancel;
-  /** The `GET` that the provider answers with an output of a job. Absent when there is none. */
+  /** The `GET` to which the provider answers with an output of a job. Absent when there is none. */
   readonly content?: JobContent;
   /**
-   * Exact paths at which a `POST` uploads a file for later jobs, with the query that is sent in place of the caller's. Absent
-   * when the provider takes none.
+   * Exact paths at which a `POST` uploads a file for later jobs. A path may contain a query, which is sent in place of
+   * the caller's query. Absent when the provider takes no uploads.
    */
   readonly uploads?: readonly `/${string}`[];
   /**
-   * Origin that takes the uploads, for connections with a base URL of the provider's. Absent when it is that of the base URL.
+   * Origin to which uploads are sent, for connections whose base URL is one of the provider's. Absent when uploads are
+   * sent to the base URL.
    */
   readonly uploadOrigin?: `https://${string}`;
   /**
-   * Returns the body of an error that the relay reports, in the provider's own form, which the provider's SDKs can
-   * read.
+   * Returns the body for an error of the relay itself, in the form of the provider's errors, which the provider's SDKs
+   * can read.
    */
   readonly errorBody: (status: number, message: string) => JsonObject;
 }
 
 /**
- * Description of the calls whose answer is a stream of server-sent events, each of which has the answer of a read in its
- * `data`.
+ * Description of the calls to which a provider answers with a stream of server-sent events. Each event has in its
+ * `data` what the answer to a read of the job has.
  */
 export interface JobStream {
-  /** Path of the read, one of `read`. */
+  /** Path at which a job is read without a stream: one of `JobCallAdapter.read`. */
   readonly of: JobPath;
-  /** What follows the path of the read in the path of such a call. */
+  /** Text that the path of a call for a stream has after the path at which the job is read. */
   readonly ending: `/${string}`;
-  /** Tells whether the stream ends after an answer, because the job has ended. */
+  /** Tells whether the stream ends after the event with this content, because the job has ended. */
   readonly isLast: (body: unknown) => boolean;
 }
 
 /**
- * Template of the path of a call about a job, below the base URL. `{id}` stands for one segment, or a part of one: the id
- * of the job. `{endpoint}` stands for one or more segments with which the endpoint of the job begins. Behind a question
- * mark follow parameters of the query: one may have `{id}` as its value, e.g. `/v1/get_result?id={id}`; the others are
- * always sent as they stand there.
+ * Template of the path of a call about a job, below the base URL. `{id}` stands for the id of the job, which is one
+ * segment or a part of one. `{endpoint}` stands for one or more segments with which the endpoint of the job begins.
+ * Parameters of the query may follow after a question mark. One of them may have `{id}` as its value, e.g.
+ * `/v1/get_result?id={id}`; the others are always sent as they are written here.
  */
 export type JobPath = `/${string}`;
 
-/** A provider's call that cancels a job, and how it answers. */
+/** A provider's call that cancels a job, and the answers to it. */
 export interface JobCancel {
   readonly method: ChangeMethod;
   readonly paths: readonly JobPath[];
   /**
-   * The answers to the call. With `read`, a path of `JobCallAdapter.read`, the provider answers with the job as it then
-   * is, whatever has become of the order.
+   * The answers to the call. With `read`, a path of `JobCallAdapter.read`, the provider answers with the present
+   * description of the job, whether it cancels the job or not.
    */
   readonly answer: CancelAnswers | { readonly read: JobPath };
 }
 
 /** The provider's answers to a call that cancels a job. */
 export interface CancelAnswers {
-  /** Returns the answer when the job is canceled, or the provider has taken the order. */
+  /**
+   * Returns the answer for the case that the job is canceled, or that the provider has accepted the order to cancel it.
+   */
   readonly done: (jobId: string) => CallAnswer;
-  /** The answer about a job that had ended before. Absent for an error with the status `refused`. */
+  /**
+   * Answer about a job that had ended before. Absent when the provider answers with an error that has the HTTP status
+   * `refused`.
+   */
   readonly ended?: CallAnswer;
-  /** HTTP status of the error about a job that the provider does not cancel, e.g. because it runs already. */
+  /** HTTP status of the error about a job that the provider does not cancel, e.g. because it is already running. */
   readonly refused: number;
 }
 
 export interface CallAnswer {
   readonly status: number;
-  /** JSON body; null for none. */
+  /** JSON body of the answer; null when it has none. */
   readonly body: JsonObject | null;
 }
 
-/** A provider's call that is answered with an output of a job. */
+/** A provider's call to which the answer is an output of a job. */
 export interface JobContent {
   readonly path: JobPath;
-  /** Parameter of the query with the number of the output, counted from 0. Absent where there is only the first. */
+  /**
+   * Name of the query parameter with the number of the output, counted from 0. Absent when only the first output can be
+   * fetched.
+   */
   readonly index?: string;
 }
 
 export type ChangeMethod = "POST" | "PUT" | "DELETE";
 export type CallMethod = "GET" | ChangeMethod;
 
-/** The call that a request makes which is no submission, as an adapter has recognised it. */
+/**
+ * The call about a job, or upload, that a request to the relay makes, as an adapter has recognised it. Submissions are
+ * not among these calls.
+ */
 export type JobCall = ReadCall | CancelCall | ContentCall | UploadCall;
 
 /** The job that a call names. */
 export interface NamedJob {
   readonly jobId: string;
-  /** Beginning of the endpoint of the job that the path names. Null for a path that names none. */
+  /** Beginning of the endpoint of the job as the path names it. Null for a path that names no endpoint. */
   readonly endpoint: string | null;
 }
 
 export interface ReadCall extends NamedJob {
-  /** `stream` for a call whose answer is the stream that the adapter describes. */
+  /**
+   * `stream` for a call to which the answer is a stream of states (`JobStream`), `read` for one to which it is the
+   * present state.
+   */
   readonly kind: "read" | "stream";
   /**
-   * Path and query with which the provider is called, relative to the base URL. The id is spelt as in polls, so that a
-   * read and a poll of one meaning have one URL.
+   * Path and query with which the provider is called, relative to the base URL. The id is written as in polls, so that
+   * a read and a poll of the same job have the same URL.
    */
   readonly target: string;
 }
 
 export interface CancelCall extends NamedJob {
   readonly kind: "cancel";
-  /** The answers; with `read`, the path of the call whose answer is that to the order, relative to the base URL. */
+  /**
+   * The answers to the call. With `read`, the answer is that to a read of the job at this path, relative to the base
+   * URL.
+   */
   readonly answer: CancelAnswers | { readonly read: string };
 }
 
 export interface ContentCall extends NamedJob {
   readonly kind: "content";
-  /** Path and query of the call, relative to the base URL. */
+  /** Path and query of the call to the provider, relative to the base URL. */
   readonly target: string;
   /** Number of the output among those of the job, counted from 1. */
   readonly number: number;
@@ -137,25 +157,28 @@ export interface ContentCall extends NamedJob {
 
 export interface UploadCall {
   readonly kind: "upload";
-  /** Path and query with which the provider is called, relative to the base URL or `uploadOrigin`. */
+  /** Path and query with which the provider is called for the upload, relative to the base URL or to `uploadOrigin`. */
   readonly target: string;
 }
 
-/** Pattern of a place in a template. */
+/** Pattern of a placeholder in the template of a path. */
 const PLACE = /\{(?:id|endpoint)\}/g;
-/** Place of the endpoint in a template, which fills a segment or several. */
+/** Placeholder for the endpoint of a job in the template of a path. It stands for one or more segments. */
 const ENDPOINT = "{endpoint}";
-/** Place of the id in a template, in a segment of the path or as a value of the query. */
+/**
+ * Placeholder for the id of a job in the template of a path. It stands for a segment or a part of one, or for a value
+ * in the query.
+ */
 const ID = "{id}";
-/** Pattern of a text in a path that can be the id of a job. */
+/** Pattern of a text in a path that may be the id of a job. */
 const ID_TEXT = /^[\w.~!$&'()*+,;=:@-]+$/;
-/** Largest length of a path that is looked at, in characters. */
+/** Largest length of the path of a request that is compared with templates, in characters. */
 const MAX_PATH_CHARS = 1_024;
 
 /**
- * Returns the call that a request makes. Null for a request that reads or cancels no job, takes no output and uploads
- * nothing, e.g. for a submission.
- * @param path path below the base URL, as the caller has spelt it, with a slash at the beginning and no percent signs.
+ * Returns the call about a job, or the upload, that a request makes. Null for any other request, e.g. a submission.
+ * @param path path below the base URL, as the caller has written it, with a slash at the beginning and no percent
+ * signs.
  * @param query query without the question mark; empty for none.
  */
 export function jobCallOf(
@@ -187,7 +210,7 @@ function cancelCall(
   return { kind: "cancel", ...found, answer: { read: filled(answer.read, found) } };
 }
 
-/** Tells whether a link leads to a call about a job, whatever its method. */
+/** Tells whether a link leads to a call about a job, with any HTTP method. */
 export function isJobLink(adapter: JobCallAdapter, path: string, query: string): boolean {
   const methods: readonly (CallMethod | undefined)[] = ["GET", adapter.cancel?.method];
   return methods.some((method) => {
@@ -196,7 +219,9 @@ export function isJobLink(adapter: JobCallAdapter, path: string, query: string):
   });
 }
 
-/** Returns the calls about jobs that the relay answers, e.g. `GET /v1/predictions/{id}`. */
+/**
+ * Returns the calls about jobs that the relay answers, as texts for the documentation, e.g. `GET /v1/predictions/{id}`.
+ */
 export function servedCalls(adapter: JobCallAdapter): readonly string[] {
   const { read, stream, cancel, content, uploads = [] } = adapter;
   return [
@@ -229,7 +254,7 @@ function readCall(
   return null;
 }
 
-/** Pattern of the number of an output in a query, counted from 0. */
+/** Pattern of the number of an output in a query, which counts from 0. */
 const INDEX = /^\d{1,2}$/;
 
 function contentCall(
@@ -264,8 +289,8 @@ function matched(template: JobPath, path: string, given: URLSearchParams): Named
 }
 
 /**
- * Returns the ids and the endpoint that the segments of a path have at their places in a template; an empty endpoint where
- * the template has no place for it. Null when the segments do not fit.
+ * Returns the id and the endpoint in a path, found by the placeholders of a template. The endpoint is empty when the
+ * template has no placeholder for it. Null when the path does not match the template.
  */
 function namedIn(form: readonly string[], segments: readonly string[]) {
   const at = form.indexOf(ENDPOINT);
@@ -285,7 +310,10 @@ function fits(place: string, segment: string): boolean {
   return place.includes(ID) ? ID_TEXT.test(idIn(place, segment) ?? "") : segment === place;
 }
 
-/** Returns the part of a segment that stands at the place of the id. Null when there is none. */
+/**
+ * Returns the part of a path segment that corresponds to the placeholder of the id in the template's segment. Null when
+ * the segment does not match.
+ */
 function idIn(place: string, segment: string): string | null {
   const at = place.indexOf(ID);
   if (at < 0) return null;
@@ -301,15 +329,15 @@ function splitAtQuery(target: string): readonly [path: string, query: string] {
   return at < 0 ? [target, ""] : [target.slice(0, at), target.slice(at + 1)];
 }
 
-/** Returns a template with what a call has named in its places. */
+/** Returns a template in which the id and the endpoint that a call has named replace the placeholders. */
 function filled(template: JobPath, { jobId, endpoint }: NamedJob): string {
   const id = encodeURIComponent(jobId);
   return template.replaceAll(PLACE, (place) => (place === ID ? id : (endpoint ?? "")));
 }
 
 /**
- * Returns path and query of a call at a template.
- * @param kept parameters of the query that the caller has given.
+ * Returns path and query of a call, made from a template and what the caller has named.
+ * @param kept parameters of the query that the caller has sent and that are passed on.
  */
 function targetOf(template: JobPath, found: NamedJob, kept: readonly string[]): string {
   const [path, own] = splitAtQuery(filled(template, found));
@@ -317,7 +345,10 @@ function targetOf(template: JobPath, found: NamedJob, kept: readonly string[]): 
   return query === "" ? path : `${path}?${query}`;
 }
 
-/** Returns the body of an error in the form that most upstreams use, for one whose own form is not known. */
+/**
+ * Returns the body of an error in the form that most upstreams use. It is for upstreams whose own form of errors is not
+ * known.
+ */
 export function usualErrorBody(_status: number, message: string): JsonObject {
   return { error: { message } };
 }

@@ -6,7 +6,7 @@ import { isHttpUrl } from "../core/url.ts";
  * absent.
  */
 
-/** Returns the value at a path in parsed JSON. Undefined when there is none. */
+/** Returns the value at a path (member names and list positions) in parsed JSON. Undefined when there is none. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   let found = value;
   for (const key of path) {
@@ -16,15 +16,15 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
   return found;
 }
 
-/** Returns the text at a path in parsed JSON. Null when it is absent or empty. */
+/** Returns the string at a path in parsed JSON. Null when it is absent or empty. */
 export function textAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
   return typeof found === "string" && found !== "" ? found : null;
 }
 
 /**
- * Returns the id at a path in parsed JSON; providers write ids as texts or as numbers. Null when it is absent, or a
- * number that is no integer. An integer beyond 2^53 is a text already (`parseJson`).
+ * Returns the id at a path in parsed JSON. Providers write ids as strings or as numbers; an integer beyond 2^53 has
+ * become a string when it was parsed (`parseJson`). Null when the id is absent, or a number that is no integer.
  */
 export function idAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
@@ -33,7 +33,7 @@ export function idAt(value: unknown, ...path: readonly (string | number)[]): str
 }
 
 /**
- * Returns the number at a path in parsed JSON, which may also be a text (`"5"`, `"5.1"`, `"5s"`). Null when it is
+ * Returns the number at a path in parsed JSON, where it may also be a string (`"5"`, `"5.1"`, `"5s"`). Null when it is
  * absent, or when parsing may have rounded it.
  */
 export function numberAt(value: unknown, ...path: readonly (string | number)[]): number | null {
@@ -49,8 +49,8 @@ function withoutSeconds(text: string): string {
 }
 
 /**
- * Returns the number that a value is: a number of JSON, or a text that is a plain decimal number (`"108900"`, `"-0.5"`).
- * Null for everything else, also for texts that JavaScript would convert (`""`, `"0x10"`, `"1e3"`).
+ * Returns the number that a value states: a number of JSON, or a string that is a plain decimal number (`"108900"`,
+ * `"-0.5"`). Null for everything else, also for strings that JavaScript would convert (`""`, `"0x10"`, `"1e3"`).
  */
 export function decimalOf(value: unknown): number | null {
   if (typeof value === "number") return value;
@@ -58,8 +58,8 @@ export function decimalOf(value: unknown): number | null {
 }
 
 /**
- * Returns the first value that `read` finds in an object under one of the names, because a provider may have several
- * names for the same thing. Null when there is none.
+ * Returns the first value that `read` finds in an object under one of several names. It is used because a provider may
+ * have several names for the same thing. Null when there is none.
  */
 export function firstAt<T>(
   value: unknown,
@@ -69,7 +69,9 @@ export function firstAt<T>(
   return names.map((name) => read(value, name)).find((found) => found !== null) ?? null;
 }
 
-/** Returns the percentage at a path in parsed JSON, which is a number or a text (`"50%"`). Null when it is absent. */
+/**
+ * Returns the percentage at a path in parsed JSON, where it is a number or a string (`"50%"`). Null when it is absent.
+ */
 export function percentAt(value: unknown, ...path: readonly (string | number)[]): number | null {
   const percent = /^(\d+(?:\.\d+)?)\s*%$/.exec(textAt(value, ...path)?.trim() ?? "")?.[1];
   return percent === undefined ? numberAt(value, ...path) : Number(percent);
@@ -85,8 +87,8 @@ export function integerAt(value: unknown, ...path: readonly (string | number)[])
 }
 
 /**
- * Returns the seed at a path in parsed JSON: a whole number as `integerAt` reads it, or the text of its digits where a
- * number cannot hold it. Null when it is absent.
+ * Returns the seed at a path in parsed JSON. It is a whole number as `integerAt` reads it, or the string of its digits
+ * if a JavaScript number cannot represent it exactly. Null when it is absent.
  */
 export function seedAt(
   value: unknown,
@@ -112,7 +114,7 @@ export function listAt(value: unknown, ...path: readonly (string | number)[]): r
   return Array.isArray(found) ? found : [found];
 }
 
-/** Returns only those values that are http(s) URLs. */
+/** Returns those of the values that are http(s) URLs. */
 export function urlsOf(values: readonly unknown[]): readonly string[] {
   return values.filter((value): value is string => typeof value === "string" && isHttpUrl(value));
 }
@@ -126,8 +128,8 @@ export function isoMsAt(value: unknown, ...path: readonly (string | number)[]): 
 }
 
 /**
- * Returns the time that a text states in ISO 8601, also with a space instead of the `T`, in Unix milliseconds. Null for
- * any other text.
+ * Returns the time that a text states in ISO 8601 (a space may replace the `T`), in Unix milliseconds. Null for any
+ * other text.
  * @param zone time zone of a time that states none: `Z` or an offset like `+08:00`. Null when it is not known; a time
  * without a zone then gives null.
  */
@@ -139,7 +141,7 @@ export function isoMsOf(text: string, zone: string | null): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** Pattern of a time: the day, the time of day, and the zone where it is stated. */
+/** Pattern of a time in ISO 8601, which captures the day, the time of day, and the zone if it is stated. */
 const ISO_TIME =
   /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/i;
 
@@ -152,7 +154,9 @@ function zoneOf(stated: string): string {
   return hours === undefined ? "Z" : `${hours}:${minutes}`;
 }
 
-/** Returns the value of a JSON text that stands inside other JSON. Undefined when the text is not JSON. */
+/**
+ * Returns the parsed value of a string at a path in JSON, if this string is itself JSON. Undefined when it is not JSON.
+ */
 export function jsonAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   return parseJson(textAt(value, ...path) ?? "");
 }

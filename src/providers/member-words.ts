@@ -1,13 +1,13 @@
 /**
- * The words in names of members, by which the outputs of a job are told from what stands beside them in an answer. Vendors
- * spell the same name in many ways: `coverImageURL`, `cover_image_url`.
+ * Words in the names of an answer's members by which the outputs of a job are distinguished from its other members.
+ * Vendors spell the same name in many ways: `coverImageURL`, `cover_image_url`.
  */
 
-/** Words with which vendors name a picture or clip that only shows what an output is like. */
+/** Words with which vendors name a picture or clip that only previews an output. */
 const PREVIEW =
   /^(?:image|img|photo|pic|video)?(?:cover|placeholder|poster|preview|thumb(?:nail)?)s?(?:frame|gif|image|img|link|photo|pic|uri|url|video)*s?$/;
 /**
- * Words in the name or kind of a member that is no output, because it repeats the request, is about the job or a
+ * Words in the name or the `kind` of a member that is no output, because it repeats the request, is about the job or a
  * person, or is a web page.
  */
 const NO_OUTPUT_WORDS: ReadonlySet<string> = new Set(
@@ -25,17 +25,26 @@ const NO_OUTPUT_WORDS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
-/** Tells whether a word in a name says that the member is a picture or clip which only shows what an output is like. */
+/**
+ * Tells whether a word in the name of a member means that the member is a picture or clip which only previews an
+ * output.
+ */
 export function isPreviewWord(word: string): boolean {
   return PREVIEW.test(word);
 }
 
-/** Tells whether a word in a name says that the member is no output: it repeats the request, or is about the job or a person. */
+/**
+ * Tells whether a word in the name of a member means that the member is no output: it repeats the request, or is about
+ * the job or a person.
+ */
 export function isNoOutputWord(word: string): boolean {
   return NO_OUTPUT_WORDS.has(word);
 }
 
-/** Returns the words of a name in lower case, e.g. `cover`, `image`, `url` of `coverImageURL` and of `cover_image_url`. */
+/**
+ * Returns the words of a name in lower case, e.g. `cover`, `image` and `url` for `coverImageURL` and for
+ * `cover_image_url`.
+ */
 export function wordsOf(name: string): readonly string[] {
   return (
     name

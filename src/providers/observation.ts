@@ -6,48 +6,50 @@ import { type Phase, phaseOf } from "./phase.ts";
 import { type Amounts, usageOf } from "./usage.ts";
 
 /**
- * An observation: a provider's report on a job in the relay's fields. Only the state keeps the provider's spelling.
+ * A provider's report on a job, in the form that is the same for all providers. Only the state is in the provider's own
+ * words.
  */
 export interface Observation {
   /** The provider's id of the job. Null when the report does not state it. */
   readonly jobId: string | null;
   /** The relay's task id, if the submit call contained it and the provider repeats it in the report. */
   readonly taskId?: string | null;
-  /** The hook URL of the submit call, if the provider repeats it in the report. */
+  /** The hook URL of the submission, if the provider repeats it in the report. */
   readonly hookUrl?: string | null;
   /** State of the job as the provider spells it. Null when the report does not state it. */
   readonly state: string | null;
   /**
    * Meaning of `state` for the relay (queued, processing, completed or failed); null when the meaning is not known.
-   * Absent when the meaning follows from the words for states that the relay knows of all providers (`phase.ts`).
+   * When it is absent, the meaning is looked up among the words that the relay knows from all providers (`phase.ts`).
    */
   readonly phase?: Phase | null;
   /** Links to the outputs, the main one first. */
   readonly urls: readonly string[];
   /**
-   * The links among `urls` that open only with the API key. They are used only if the relay gives clients links of its
-   * own. Absent when the adapter reads no such links.
+   * Those links of `urls` that can be opened only with the API key. They are used only if the relay gives clients links
+   * of its own. Absent when the adapter reads no such links.
    */
   readonly keyedUrls?: readonly string[];
   /**
-   * True when the links among `urls` that open without the key lead only to pictures that accompany a video, e.g. its
-   * last frame. Without the video they are no output. Absent when this is not so, or not known.
+   * True when those links of `urls` that can be opened without a key all lead to pictures that accompany a video, e.g.
+   * to its last frame. Without the video they are no output. Absent when this is not so, or not known.
    */
   readonly areOpenUrlsPictures?: boolean;
   /**
-   * Link at which the upstream serves the file of the job to the holder of the API key. The report alone does not prove
-   * that there is a file. If the link is one of `urls`, or `urls` has no output, the poll first asks at this link
-   * (`outbound/content-proof.ts`). Absent or null when nothing is to be asked.
+   * Link at which the upstream serves the job's file to the holder of the API key, if the report alone does not prove
+   * that there is a file. If the link is among `urls`, or if `urls` contains no output, the poll first asks at this
+   * link (`outbound/content-proof.ts`). Absent or null when nothing is to be asked.
    */
   readonly contentUrl?: string | null;
   /**
-   * Links with which the relay finds outputs that the report itself contains (`inline-output.ts`). Null for an output
-   * that the relay cannot find again. Absent when there are none, and when the report has links.
+   * Links to outputs that are inside the report itself (`inline-output.ts`): the URL of the report with a JSON Pointer
+   * as its fragment. Null stands for an output that the relay cannot find again. Absent when there are none, and when
+   * the report has links.
    */
   readonly inlineOutputs?: readonly (string | null)[];
   /**
-   * True when the output is no file but text, or the id of something made. Absent when the output is a file, or when
-   * this is not known.
+   * True when the output is not a file: it is text, or the id of something that the job has made. Absent when the
+   * output is a file, or when this is not known.
    */
   readonly isText?: boolean;
   readonly metadata: Metadata;
@@ -62,22 +64,24 @@ export interface Observation {
    */
   readonly usage?: Amounts | null;
   /**
-   * Model of the job, as the provider names it. Null or absent when the report does not state it, or when the adapter
-   * does not read it because a job is recognised by something else.
+   * Model of the job, as the provider names it. Null or absent when the report does not state it, and when the adapter
+   * does not read it because the provider's answers identify a job in another way.
    */
   readonly model?: string | null;
   /**
    * Time at which the job was submitted, by the provider's clock, in Unix milliseconds. Null or absent when the report
-   * does not state it, or when the adapter does not read it because a job is recognised by something else.
+   * does not state it, and when the adapter does not read it because the provider's answers identify a job in another
+   * way.
    */
   readonly submittedAt?: number | null;
 }
 
 /**
- * Metadata of the output, as the JSON of a task shows it. A field that the report does not state is null or absent.
+ * Metadata of the output, with the names that they have in the JSON of a task. A field that the report does not state
+ * is null or absent.
  */
 export interface Metadata {
-  /** Seed of the output. A seed that a number cannot represent exactly is a text of digits. */
+  /** Seed of the output. A seed that a JavaScript number cannot represent exactly is the string of its digits. */
   readonly seed?: number | string | null;
   /** Ratio of width to height, or a size in pixels, as the provider spells it. */
   readonly ratio?: string | null;
@@ -89,25 +93,25 @@ export interface Metadata {
 }
 
 /**
- * Latest completion time that is accepted from a provider's report, in Unix milliseconds. A later time counts as
- * not reported. Events that upstreams report have the same limit.
+ * Latest completion time that is accepted from a provider's report, in Unix milliseconds. A later time counts as not
+ * reported. The same limit applies to the times in events of `POST /v1/events`.
  */
 const MAX_TIME_MS = 99_999_999_999_000;
 
 /**
- * Error code of a task whose output the answer itself contains, so that the relay would have to keep the output, which
- * it does not.
+ * Value of `error.code` for a task whose output is inside the upstream's answer, in a relay that does not store
+ * outputs.
  */
 const NEEDS_STORE_CODE = "output_needs_store";
 /**
- * Failure of a task whose output the upstream's answer itself contains, in a relay that keeps no outputs. A callback
- * can only contain links.
+ * Failure of a task whose output is inside the upstream's answer, in a relay that does not store outputs. It cannot be
+ * delivered, because a callback contains only links.
  */
 const NEEDS_STORE = undeliverable(
   NEEDS_STORE_CODE,
   "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
 );
-/** Failure of a task whose output is contained in an answer that cannot be fetched again by a `GET`. */
+/** Failure of a task whose output is inside an answer that cannot be fetched again by a `GET`. */
 const NOT_FOUND_AGAIN = undeliverable(
   NEEDS_STORE_CODE,
   "The upstream has sent the output itself and no link to it, in an answer that the relay cannot ask for again to keep the output.",
@@ -127,16 +131,16 @@ function undeliverable(code: string, message: string): UpstreamFailure {
   return { status: "failed", error: { code, message }, failure };
 }
 
-/** Rules by which the relay makes from a provider's report on a job what clients get. */
+/** Rules that decide what clients get of a provider's report on a job. */
 export interface NewsRules extends ErrorText {
   /**
-   * True when the relay can give clients links of its own to an output that opens only with the API key. Absent means that
-   * it cannot; such an output then counts as none.
+   * True when the relay can give clients links of its own to an output that can be opened only with the API key. Absent
+   * means that it cannot; such an output is then ignored.
    */
   readonly areKeyedLinksServed?: boolean;
   /**
-   * True when the relay keeps outputs that an answer itself contains. Absent means that it does not; a task with such
-   * an output then fails.
+   * True when the relay stores outputs that are inside an answer. Absent means that it does not; a task with such an
+   * output then fails.
    */
   readonly areInlineOutputsKept?: boolean;
 }
@@ -169,7 +173,10 @@ export function phaseIn({ phase, state }: Pick<Observation, "phase" | "state">):
   return phase === undefined ? phaseOf(state) : phase;
 }
 
-/** Returns the end of a task whose job has succeeded: with its output, or failed because no output can be delivered. */
+/**
+ * Returns the end of a task whose job has succeeded. It is completed with the output; it fails if no output can be
+ * delivered.
+ */
 function successOf(observation: Observation, rules: NewsRules): UpstreamEnd {
   const { completedAt, inlineOutputs = [], isText, metadata } = observation;
   const urls = usableUrls(observation, rules);
@@ -188,8 +195,8 @@ function successOf(observation: Observation, rules: NewsRules): UpstreamEnd {
 }
 
 /**
- * Returns the links to the outputs that a callback may contain and, if the relay keeps outputs, the links with which it
- * finds outputs inside an answer.
+ * Returns the links that a callback may contain. If the relay stores outputs, these include the links by which it finds
+ * outputs inside an answer.
  */
 function usableUrls(
   observation: Observation,
@@ -202,8 +209,8 @@ function usableUrls(
 }
 
 /**
- * Returns the links to the outputs that open without the key. Returns none when they lead only to pictures that
- * accompany a video.
+ * Returns those links to outputs that can be opened without a key. Returns none when they all lead to pictures that
+ * only accompany a video.
  */
 export function openUrls({
   urls,
@@ -216,16 +223,16 @@ export function openUrls({
 }
 
 /**
- * Returns the links to the outputs of a job. Returns none when one of them is `contentUrl`, because only a request can
- * show whether there is a file at that link.
+ * Returns the links to the outputs of a job. Returns none when one of them is `contentUrl`, the link to a file that may
+ * not exist: only a request to it can show this.
  */
 export function provenUrls({ urls, contentUrl = null }: Observation): readonly string[] {
   return contentUrl !== null && urls.includes(contentUrl) ? [] : urls;
 }
 
 /**
- * Returns the progress in a report as a whole number from 0 to 100. Returns no field when the report states no
- * progress.
+ * Returns an object with the member `progress`: the progress that a report states, as a whole number from 0 to 100. The
+ * object is empty when the report states no progress.
  */
 export function progressIn({ progress = null }: Observation): { readonly progress?: number } {
   if (progress === null || Number.isNaN(progress)) return {};
@@ -237,7 +244,10 @@ function timeOf(ms: number | null): number | null {
   return ms === null || !(ms >= 0 && ms <= MAX_TIME_MS) ? null : Math.round(ms);
 }
 
-/** Returns ratio and resolution of the output. An upstream may state either of them as a size in pixels. */
+/**
+ * Returns the ratio and the resolution of the output. A provider may write a size in pixels into either field; each
+ * value is then derived from whichever of the two fields shows it.
+ */
 function frameOf({ ratio, resolution }: Metadata): Metadata {
   const [first, second] = [ratio ?? "", resolution ?? ""];
   return {

@@ -3,45 +3,45 @@ import { isHttpUrl } from "../core/url.ts";
 import { at } from "./json-fields.ts";
 import { isNoOutputWord, isPreviewWord, wordsOf } from "./member-words.ts";
 
-/** The parts of a provider's answer in which the outputs of a job are searched. */
+/** The parts of a provider's answer in which links to the outputs of a job are searched. */
 export interface OutputPlaces {
   /**
-   * Values at the places that the vendor documents for outputs, the main output first. They are links, or lists and
-   * objects that contain links. A value that is itself a link counts whatever the name of its member is.
+   * Values of the members that the vendor documents for outputs, the main output first. They are links, or lists and
+   * objects that contain links. A value that is itself a link counts as an output whatever the name of its member is.
    */
   readonly main: readonly unknown[];
   /**
-   * The part of the answer that is output, and not the job's envelope. Every further link in it counts too, in the order
-   * of the answer. Absent when all outputs stand in `main`.
+   * The part of the answer that describes only the output, and not the job. Every further link in it counts as an
+   * output too, in the order of the answer. Absent when all outputs are in `main`.
    */
   readonly part?: unknown;
   /**
-   * Tells whether a member is no output although its name does not say so, e.g. because the vendor's documents call it a
-   * preview.
-   * @param owner the object whose member it is.
+   * Tells whether a member is no output although its name does not show this, e.g. because the vendor's documents call
+   * it a preview.
+   * @param owner the object to which the member belongs.
    */
   readonly isLeftOut?: (name: string, owner: object) => boolean;
 }
 
-/** A text among the outputs of an answer. */
+/** A text that was found among the outputs in an answer. */
 export interface FoundText {
   readonly text: string;
-  /** Name of the member that contains the text, directly or in lists. Empty when there is none. */
+  /** Name of the member whose value is the text, or a list that contains the text. Empty when there is none. */
   readonly name: string;
   /**
-   * True when the text stands at a place that the vendor documents for outputs (`main`); false when it stands elsewhere
-   * in the output (`part`).
+   * True when the text was found in the members that the vendor documents for outputs (`main`); false when it was found
+   * elsewhere in the output (`part`).
    */
   readonly isMain: boolean;
 }
 
 /**
- * Function that tells whether a text is searched for.
- * @param isPlace true when the text itself is the value at a documented place, and not within an object there.
+ * Function that tells whether a text is among those that are searched.
+ * @param isPlace true when the text itself is the value of a documented member, and not a part of an object there.
  */
 export type IsWanted = (text: string, isPlace: boolean) => boolean;
 
-/** Largest depth of lists and objects within each other that is searched. */
+/** Largest depth of nested lists and objects that is searched. */
 const MAX_DEPTH = 16;
 /** Largest number of texts that are found. It is above the largest number of outputs of a task. */
 const MAX_FOUND = 2_000;
@@ -49,53 +49,54 @@ const MAX_FOUND = 2_000;
 const MAX_JSON_CHARS = 262_144;
 const MAX_NAME_CHARS = 64;
 /**
- * Pattern of the character directly before a link, at which a text that is a list of links is divided. What else
- * separates the links (`REST_OF_SEPARATOR`) is then at the end of the link before.
+ * Pattern of the last separator before a link in a text that is a list of links. The text is divided there. Further
+ * characters of the separator (`REST_OF_SEPARATOR`) are then at the end of the previous link.
  */
 const BETWEEN_LINKS = /[\s,;|](?=https?:\/\/)/i;
 const REST_OF_SEPARATOR = /[\s,;|]{1,4}$/;
 
 /**
- * Pattern of the names of pictures and clips that show a 3D model. They are no output when they are beside the model.
+ * Pattern of the names of pictures and clips that show a 3D model. They are no output when the same object contains the
+ * model.
  */
 const RENDER = /^render(?:ed|s)?(?: (?:image|img|photo|pic|picture|video)s?)(?: ur[il]s?)?$/;
-/** Words in names of members that are 3D models. */
+/** Pattern of the words in names of members that contain 3D models. */
 const MODEL = /^(?:fbx|glb|gltf|mesh|meshes|model|models|obj|ply|stl|usdz)$/;
 /**
- * Name of a member that is no output when its value is a text, but may contain the outputs when its value is an object
+ * Name of a member that is no output when its value is a string, but may contain outputs when its value is an object
  * (`{"status": {"files": …}}`).
  */
 const STATUS = "status";
-/** Words that, after `source` in the name of a member, show that the member is a file of the request. */
+/** Pattern of the words that, after `source` in the name of a member, show that the member is a file of the request. */
 const MEDIA = /^(?:audio|file|image|img|photo|picture|video)s?$/;
-/** Names that a link to the upstream's API, and not to an output, can have as a whole. */
+/** Names of members whose links lead to the upstream's API and not to an output. Only whole names count. */
 const API_LINKS: readonly string[] = ["api_url", "base_url", "get", "response_url", "self"];
 /**
- * Names of links to calls of the API. If one link in an object has such a name, all links in the object are such calls,
- * e.g. `{"get": …, "cancel": …}`.
+ * Names of links that lead to calls of the upstream's API. If one link in an object has such a name, all links in the
+ * object lead to such calls, e.g. in `{"get": …, "cancel": …}`.
  */
 const CALLS: readonly string[] = ["cancel", "get", "self", "status"];
-/** Members in which objects state what kind of file they are. */
+/** Names of the members in which objects state what their file is for. */
 const KINDS: readonly string[] = ["kind", "purpose", "role", "type"];
-/** Values of the member `rel` of a link (its relation to the answer) with which the link may lead to an output. */
+/** Values of the member `rel` of a link (its relation to the answer) for which the link may lead to an output. */
 const OUTPUT_RELATIONS =
   /^(?:audio|content|download|enclosure|file|image|media|output|result|video)s?$/;
 /**
- * Words in the kind of an object that show that the object is no output: a file for the upstream's own pages (ComfyUI),
- * or one of the request.
+ * Pattern of the words that, in the `type` or a similar member of an object, show that the object is no output: it is a
+ * temporary file of the upstream (ComfyUI), or a file of the request.
  */
 const NO_OUTPUT_KIND = /^(?:inputs?|prompts?|references?|requests?|temp|user)$/;
 /**
- * Name of a list of previews that is the output itself when the answer has no other output, e.g. of voices to choose
- * from.
+ * Name of a list of previews. Such a list is the output itself when the answer has no other output, e.g. for voices to
+ * choose from.
  */
 const PREVIEWS = "previews";
 
 /**
- * Returns the links to the outputs in an answer, each once: those in `main` first, and then all others in `part` in the
- * order of the answer. Some links are left out, by the names of their members and by the kinds that objects state
- * (`type`): covers, previews, thumbnails, what repeats the request, and links that lead to no file. A text that
- * contains JSON, or a list of links, is searched too.
+ * Returns the links to the outputs in an answer, each once: first those in `main`, then all others in `part`, in the
+ * order of the answer. Covers, previews, thumbnails, links that repeat the request and links that lead to no file are
+ * left out. They are recognised by the names of their members and by the `type` of their objects. A text that contains
+ * JSON, or a list of links, is searched too.
  */
 export function outputLinks(places: OutputPlaces): readonly string[] {
   const links = outputTexts(places, isLink).map(({ text }) => text);
@@ -103,8 +104,8 @@ export function outputLinks(places: OutputPlaces): readonly string[] {
 }
 
 /**
- * Returns the texts among the outputs of an answer that `isWanted` accepts, in the order of `outputLinks`. A text that
- * is in both `main` and `part` is returned twice.
+ * Returns those texts among the outputs of an answer that `isWanted` accepts, in the order of `outputLinks`. A text
+ * that is in both `main` and `part` is returned twice.
  */
 export function outputTexts(
   { main, part, isLeftOut = () => false }: OutputPlaces,
@@ -125,8 +126,8 @@ export function outputTexts(
 }
 
 /**
- * Tells whether an object states that it is no output: a preview, a temporary file, a part of the request, or a link
- * with a relation (`rel`) that does not lead to an output, e.g. `self`.
+ * Tells whether an object states, e.g. by its member `type`, that it is no output: a preview, a temporary file, a part
+ * of the request, or a link whose relation (`rel`) shows that it does not lead to an output, e.g. `self`.
  */
 export function isNoOutputByKind(value: unknown): boolean {
   const relation = at(value, "rel");
@@ -151,7 +152,7 @@ interface Search {
 }
 
 /**
- * Searches a value for wanted texts and adds them to the found ones.
+ * Searches a value for wanted texts and adds them to those found before.
  * @param name name of the member that has this value.
  */
 function collect(
@@ -181,7 +182,10 @@ function collectFromObject(object: object, depth: number, search: Search): void 
   }
 }
 
-/** Adds a text or, where the text is a list of links (as JSON, or with commas between the links), each link in it. */
+/**
+ * Adds a text to those found before. If the text is a list of links (as JSON, or with commas between the links), each
+ * link is added instead.
+ */
 function collectFromText(
   text: string,
   name: string,
@@ -201,7 +205,10 @@ function collectFromText(
   }
 }
 
-/** Tells whether the links in an object lead to calls of the API, because one of them has the name of such a call. */
+/**
+ * Tells whether the links in an object lead to calls of the upstream's API, because one of them has the name of such a
+ * call.
+ */
 function hasCalls(object: object): boolean {
   return CALLS.some((name) => {
     const link = at(object, name);
@@ -209,7 +216,7 @@ function hasCalls(object: object): boolean {
   });
 }
 
-/** Tells whether the name of a member says that it is no output. */
+/** Tells whether the name of a member shows that the member is no output. */
 function isNoOutputName(name: string, value: unknown): boolean {
   if (name.length > MAX_NAME_CHARS) return false;
   const words = wordsOf(name);

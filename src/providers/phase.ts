@@ -1,7 +1,7 @@
 export type Phase = "queued" | "processing" | "completed" | "failed";
 
 /**
- * The known states of jobs as providers spell them (in lower case, with `_` for a space), by their meaning for the
+ * Words for the states of jobs, as providers write them (in lower case, with `_` for a space), by their meaning for the
  * relay: queued, processing, completed or failed.
  */
 const STATES: Readonly<Record<Phase, string>> = {
@@ -30,7 +30,9 @@ export function phaseOf(state: string | null): Phase | null {
   return PHASES.get(spelling(state ?? "")) ?? null;
 }
 
-/** Returns the word for a state in the spelling in which states are compared. */
+/**
+ * Returns a word for a state in lower case and with `_` for a space, so that two spellings of the same word are equal.
+ */
 export function spelling(word: string): string {
   return word.toLowerCase().replaceAll(" ", "_");
 }

@@ -6,7 +6,10 @@ import type { Answer } from "./provider-answer.ts";
 import { type AnswerReader, isOfServer, type Reading } from "./provider.ts";
 import { withReason } from "./stated-reason.ts";
 
-/** HTTP statuses from 400 on that are always about the request, whatever the body says, and never about a job. */
+/**
+ * HTTP statuses from 400 on that always mean a problem with the request, whatever the body says, and never a failed
+ * job.
+ */
 const OF_REQUESTS: readonly number[] = [401, 403, 404, 407, 408, 425, 429];
 
 /**
@@ -34,8 +37,8 @@ function explained(reading: Reading, { body }: Answer, job: Job): Reading {
 }
 
 /**
- * Tells whether a report names this job, states no state, and contains an error that is not about the request. False
- * when a declaration reads the report, because the declaration itself says what an error means.
+ * Tells whether a report names this job, contains no state, and contains an error that is not about the request. False
+ * when the report is read by the rules of a declaration, because the declaration itself says what an error means.
  */
 function isErrorOf(job: Job, { jobId, state, phase, urls, error }: Observation): boolean {
   const isStateless = state === null && phase === undefined && urls.length === 0;
@@ -50,8 +53,8 @@ function canStateFailure({ status }: Answer): boolean {
 }
 
 /**
- * Tells whether an answer names this job, and says that the job has failed: some upstreams answer about a failed job
- * with an error status.
+ * Tells whether an answer names this job and says that it has failed. It is for answers with an error status, which
+ * some upstreams give about a failed job.
  */
 function isFailureOf(job: Job, reading: Reading): boolean {
   if (reading.kind !== "observed") return false;
@@ -61,8 +64,8 @@ function isFailureOf(job: Job, reading: Reading): boolean {
 }
 
 /**
- * Returns the refusal of a poll that the member `code` of a body states, e.g. 401 or 429. It is for providers whose
- * errors have the HTTP status 200. Null when the body states no refusal.
+ * Returns the refusal of a poll that the member `code` of a body states, e.g. 401 or 429. Some providers state errors
+ * in this way with the HTTP status 200. Null when the body states no refusal.
  */
 export function refusalIn(body: unknown): Reading | null {
   const code = numberAt(body, "code");
@@ -71,9 +74,9 @@ export function refusalIn(body: unknown): Reading | null {
 }
 
 /**
- * Returns the meaning of an answer's HTTP status, if it is the same for every provider. For any error status but 401,
- * 403 and 429 the result says that the answer was not understood, with the error code of the body as `word`. Null for a
- * status from 200 to 299, because the body must then be read.
+ * Returns the meaning of an answer's HTTP status, if it is the same for every provider. For an error status other than
+ * 401, 403 and 429 the result says that the answer was not understood, with the error code of the body as `word`. Null
+ * for a status from 200 to 299, because the body must then be read.
  */
 export function readingOfStatus({ status, body }: Pick<Answer, "status" | "body">): Reading | null {
   if (status === 401 || status === 403) return { kind: "unauthorized" };

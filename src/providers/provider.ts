@@ -9,15 +9,16 @@ import type { SimulatedProvider } from "./simulated-provider.ts";
 import type { HookParameters, SubmitAdapter } from "./submit.ts";
 
 /**
- * The origin that a hook proves when the connection is fully configured. `body-signed`: the provider wrote the body.
- * `request-signed`: the provider sent the request, but somebody else may have written the body. `capability-url`:
- * the sender knows the hook URL; nothing more is proved.
+ * What a hook proves about its origin when the connection is fully configured:
+ * - `body-signed`: the provider has written the body.
+ * - `request-signed`: the provider has sent the request, but somebody else may have written the body.
+ * - `capability-url`: the sender knows the hook URL; nothing more is proved.
  */
 export type Assurance = "body-signed" | "request-signed" | "capability-url";
 
 /**
- * A connection: credentials and a base URL for a provider, under a name. The default connection has the name of the
- * provider.
+ * A connection: the base URL of a provider and the credentials for it, under a name. The name of the default connection
+ * is that of the provider.
  */
 export interface Connection {
   readonly name: string;
@@ -25,25 +26,26 @@ export interface Connection {
   /** Base URL of requests: `https://host` with an optional path prefix, without a slash at the end. */
   readonly baseUrl: string;
   /**
-   * API key for the provider. Null means that the provider cannot be polled; empty, that it needs no key.
+   * API key for the provider. Null when there is none, so that the provider cannot be polled; empty when the provider
+   * needs no key.
    */
   readonly key: string | null;
   /**
-   * Secret with which the provider signs its hooks. Null when none is configured; a signature made with it is then
-   * not verified.
+   * Secret with which the provider signs its hooks. Null when none is configured; signatures made with such a secret
+   * are then not verified.
    */
   readonly webhookSecret: string | null;
-  /** The operator's user id at the provider, for hooks that contain it. Null when it is not configured. */
+  /** The operator's user id at the provider, which some providers write into hooks. Null when it is not configured. */
   readonly userId: string | null;
-  /** URL of the keys with which the provider signs its hooks. Null when the provider publishes no keys. */
+  /** URL at which the provider publishes the keys with which it signs its hooks. Null when it publishes none. */
   readonly jwksUrl: string | null;
   /** Polls per minute that the provider permits for the API key. Null when this is not known. */
   readonly pollsPerMinute: number | null;
 }
 
 /**
- * Returns a copy of a connection for calls with a customer's own key: it has this key, and lacks everything that
- * verifies the hooks of the operator's account.
+ * Returns a copy of a connection for calls with a customer's own key. It has this key, and nothing that verifies the
+ * hooks of the operator's account.
  */
 export function withCustomerKey(connection: Connection, key: string | null): Connection {
   return { ...connection, key, webhookSecret: null, userId: null, jwksUrl: null };
@@ -51,7 +53,7 @@ export function withCustomerKey(connection: Connection, key: string | null): Con
 
 /**
  * Tells whether the relay can ask a provider to cancel a job.
- * @param hasCustomerKey true when the call is made with a key of the customer, so that the connection needs none.
+ * @param hasCustomerKey true when the call is made with a key of the customer, so that the connection needs no key.
  */
 export function canCancel(
   { provider, key }: Connection,
@@ -73,42 +75,45 @@ export interface UpstreamProvider {
   /** Name of the provider, as in the field `provider` and in the path of hooks, e.g. `ark`. */
   readonly name: string;
   /**
-   * Names of the variables that configure the default connection, which has the provider's name. Absent for an upstream
-   * that a connection declares.
+   * Names of the variables that configure the default connection, whose name is that of the provider. Absent for an
+   * upstream that is described by a declaration.
    */
   readonly variables?: ProviderVariables;
   /**
    * Base URLs that a connection may have; the first one is the default. Credentials are sent only to the hosts of these
    * URLs, to those of `hostsOfCustomers`, and to those that the operator allows in `EXTRA_BASE_HOSTS`. Null for a
-   * provider that operators run themselves, because each connection then names its own host.
+   * provider that operators run themselves: each connection then names its own host.
    */
   readonly baseUrls: readonly [string, ...string[]] | null;
   /**
    * Pattern of further hosts that a connection may use. The provider assigns such a host to each of its customers.
    */
   readonly hostsOfCustomers?: HostPattern;
-  /** Base URLs of `baseUrls` from which the provider sends no hooks. */
+  /** Those base URLs of `baseUrls` from which the provider sends no hooks. Absent when there are none. */
   readonly hooklessBaseUrls?: readonly string[];
-  /** URL of the keys with which the provider signs its hooks, as a JWK set (RFC 7517). */
+  /**
+   * URL at which the provider publishes the keys with which it signs its hooks, as a JWK set (RFC 7517). Absent when it
+   * publishes none.
+   */
   readonly jwksUrl?: string;
-  /** Tells whether a text can be the secret of the provider's hooks. Absent when any text can be. */
+  /** Tells whether a text can be the secret with which the provider signs hooks. Absent when any text can be. */
   readonly isWebhookSecret?: (secret: string) => boolean;
   /** Reader of the provider's hooks; null when the provider sends none. */
   readonly hooks: HookAdapter | null;
   /**
-   * Time for which the links of a result work. `stated` means that every job states its own. Null means that the
-   * provider documents none.
+   * Time for which the links of a result work. `stated` means that the report on each job states the time. Null means
+   * that the provider documents none.
    */
   readonly linkLife: LinkLife | "stated" | null;
   /**
-   * Tells whether a link on the host of the connection opens only with the API key. Absent when all links of the provider
-   * open without it.
+   * Tells whether a link on the host of the connection can be opened only with the API key. Absent when all links of
+   * the provider can be opened without it.
    */
   readonly needsKey?: (link: URL) => boolean;
   readonly polls: PollAdapter;
   /**
-   * Names of the numbers that the provider states as the usage of a job, on which a price may depend. Absent when it
-   * states none.
+   * Names of the numbers that the provider states as the consumption or cost of a job, and on which a price may depend.
+   * Absent when it states none.
    */
   readonly usageNames?: readonly string[];
   /** Description of the calls that start jobs. Absent when the relay cannot submit jobs to the provider. */
@@ -116,17 +121,18 @@ export interface UpstreamProvider {
   /** Description of the call that cancels a job. Absent when the provider documents none. */
   readonly cancels?: CancelAdapter;
   /**
-   * Description of the calls with which clients read jobs that they have submitted through the relay. Absent when the
-   * relay cannot submit jobs to the provider.
+   * Description of the calls with which clients read and cancel jobs that they have submitted through the relay. Absent
+   * when the relay cannot submit jobs to the provider.
    */
   readonly jobCalls?: JobCallAdapter;
 }
 
-/** A provider with a default connection, whose variables are named. */
+/** A provider with a default connection, and the names of the variables that configure it. */
 export type NamedProvider = UpstreamProvider & { readonly variables: ProviderVariables };
 
 /**
- * Pattern of hosts that only the provider can assign. An API key that is sent to such a host reaches nobody else.
+ * Pattern of hosts whose names only the provider can assign to its customers, so that an API key sent to such a host
+ * reaches nobody but the provider.
  */
 export interface HostPattern {
   /** Text that describes the hosts, e.g. `https://{workspace}.{region}.example.com`. */
@@ -160,17 +166,17 @@ export interface HookAdapter extends HookParameters {
   readonly assurance: Assurance;
   /**
    * True when only some installations of the provider send hooks. Hooks are then expected only if the provider signs
-   * their bodies and the connection has what verifies the signatures.
+   * their bodies and the connection is configured to verify the signatures.
    */
   readonly isOptional?: true;
   /**
    * True when the provider signs hooks with the API key of the connection. Absent when it signs them with a webhook
-   * secret or with keys that it publishes, or not at all.
+   * secret or with keys that it publishes, and when it does not sign them.
    */
   readonly isSignedWithKey?: true;
   /**
-   * Returns the answer to a handshake: a request with which the provider tests the hook URL before it sends hooks.
-   * Null when `body` is no such request.
+   * Returns the answer to a handshake, i.e. to a request with which the provider tests the hook URL before it sends
+   * hooks. Null when `body` is no such request.
    */
   readonly preflight?: (body: unknown) => string | null;
   /** Checks the signature of a hook. The result is `unsigned` when the secret for the check is not configured. */
@@ -184,7 +190,7 @@ export interface HookAdapter extends HookParameters {
 }
 
 /**
- * The request with which a provider sends a hook. It is unchanged, because a signature may cover any part of it.
+ * The request with which a provider sends a hook. It is passed unchanged, because a signature may cover any part of it.
  */
 export interface Hook {
   /** Path of the hook request, e.g. `/hooks/vidu/…`. */
@@ -193,8 +199,8 @@ export interface Hook {
   readonly query: string;
   readonly headers: Headers;
   /**
-   * Reads the body. An adapter calls it only for a hook whose headers alone do not refuse it, because a body that never
-   * ends takes up to 30 seconds.
+   * Reads the body of the hook. An adapter calls it only if the headers alone do not show that the hook is refused,
+   * because waiting for a body that never ends takes up to 30 seconds.
    */
   readonly readBody: () => Promise<Uint8Array<ArrayBuffer>>;
 }
@@ -203,8 +209,8 @@ export interface HookContext {
   /** Time at which the hook arrived, in Unix milliseconds. */
   readonly now: number;
   /**
-   * Returns the Ed25519 keys that are published at `url`. Null when they cannot be fetched.
-   * @param isFresh true to fetch them again, because a key was not among the cached ones.
+   * Returns the Ed25519 keys that a provider publishes at `url`. Null when they cannot be fetched.
+   * @param isFresh true to fetch them again, because the needed key was not among the cached ones.
    */
   readonly publicKeys: (url: string, isFresh: boolean) => Promise<readonly CryptoKey[] | null>;
 }
@@ -213,13 +219,13 @@ export type Authenticity =
   /** Result for a hook whose body the provider has signed for this account. Such a hook can end its task. */
   | "signed"
   /**
-   * Result for a hook that does not end its task while the job can be polled: no signature proves that the provider
-   * wrote the hook for this account, or a poll finds better links.
+   * Result for a hook that does not end its task while the job can be polled. Either no signature proves that the
+   * provider wrote the hook for this account, or a poll finds better links.
    */
   | "unsigned"
   /** Result for a hook whose signature is missing or wrong. */
   | "refused"
-  /** Result while the keys that verify the signature cannot be fetched. */
+  /** Result for a hook while the keys that verify its signature cannot be fetched. */
   | "unavailable";
 
 /** Reader of the answers to one of the requests of a poll. */
@@ -230,8 +236,8 @@ export interface AnswerReader {
    */
   readonly read: (answer: Answer, job: Job, baseUrl: string) => Reading;
   /**
-   * True when `read` gets answers with every HTTP status, because each of them can report the failure of the job
-   * itself. Otherwise it gets only answers with a status from 200 to 299.
+   * True when `read` gets answers with every HTTP status, because any of them can report the failure of the job itself.
+   * When it is absent, `read` gets only answers with a status from 200 to 299.
    */
   readonly readsEveryStatus?: true;
 }
@@ -246,7 +252,8 @@ export interface PollAdapter extends AnswerReader {
   readonly perMinute?: number;
   /**
    * Time in milliseconds for which the provider remembers a job, by its documentation. The relay counts it from the
-   * creation of the task, because it does not know when the job was submitted. Null when this is not known.
+   * creation of the task, because it does not know when the job was submitted. Null when the documentation states no
+   * time.
    */
   readonly maxAgeMs: number | null;
   /**
@@ -255,21 +262,21 @@ export interface PollAdapter extends AnswerReader {
    */
   readonly endpoint: Endpoint | null;
   /**
-   * Header in which the provider takes its API key, and customers with a key of their own send it. Absent for a bearer
-   * token in `Authorization`.
+   * Header in which the provider expects its API key, and in which customers with a key of their own send it. Absent
+   * when the key is a bearer token in `Authorization`.
    */
   readonly keyHeader?: KeyHeader;
-  /** True for an upstream that takes no API key. Absent for all others. */
+  /** True for an upstream that needs no API key. Absent for all others. */
   readonly takesNoKey?: true;
   /** Returns the headers that authenticate a request at the time `now`, in Unix milliseconds. */
   readonly headers: (key: string, now: number) => Promise<Readonly<Record<string, string>>>;
-  /** Returns path and query of a request about a job, relative to the base URL. */
+  /** Returns path and query of a poll of a job, relative to the base URL. */
   readonly path: (job: Job) => string;
-  /** Returns the JSON body of a request about a job, which is then a POST. Absent for a provider that is asked by GET. */
+  /** Returns the JSON body of a poll of a job, which is then a POST. Absent for a provider that is polled by GET. */
   readonly body?: (job: Job) => JsonValue;
   /**
-   * True when the provider's answers repeat the task id or the hook URL of the submit call (`taskId` and `hookUrl`
-   * of the observation), and the id of a job is enough to poll it. A poll then shows to which task a job belongs.
+   * True when the provider's answers repeat the task id or the hook URL of the submission (`taskId` and `hookUrl` of
+   * the observation), and a job can be polled by its id alone. A poll then shows to which task a job belongs.
    */
   readonly namesTask?: true;
   /**
@@ -278,13 +285,13 @@ export interface PollAdapter extends AnswerReader {
    */
   readonly statesCreation?: true;
   /**
-   * Pattern of names that stand for a model in submit calls, e.g. ids of endpoints, while answers state the model
-   * itself. Absent when answers repeat the name.
+   * Pattern of those names of a model in submissions that answers do not repeat, e.g. ids of endpoints: answers then
+   * state the model itself. Absent when answers repeat every name.
    */
   readonly modelAliases?: RegExp;
 }
 
-/** A header in which a provider takes API keys. */
+/** A header in which a provider expects its API key. */
 export interface KeyHeader {
   readonly name: string;
   /**
@@ -294,8 +301,8 @@ export interface KeyHeader {
 }
 
 /**
- * A provider's rules for the field `endpoint` of the request that attaches a job to a task. The field contains the
- * part of the job's URL at the provider, e.g. the path of its model, that polls need besides the job's id.
+ * A provider's rules for the field `endpoint` of the request that attaches a job to a task. The field contains the part
+ * of the job's URL at the provider, e.g. the path of its model, that polls need in addition to the job's id.
  */
 export interface Endpoint {
   readonly isRequired: boolean;
@@ -306,7 +313,7 @@ export interface Endpoint {
 
 /**
  * The meaning of a provider's answer to a poll, as an adapter has read it: a report on the job, the need for one more
- * request, a refusal, or nothing that the adapter understands.
+ * request, a refusal, or the finding that the answer was not understood.
  */
 export type Reading =
   | { readonly kind: "observed"; readonly observation: Observation }
@@ -318,7 +325,7 @@ export type Reading =
   | { readonly kind: "unauthorized" }
   | { readonly kind: "limited" }
   /**
-   * Result for an answer that was not understood, with the state or code that it names. The job is polled again
+   * Result for an answer that was not understood, with the state or code in it as `word`. The job is polled again
    * later.
    */
   | { readonly kind: "unclear"; readonly word?: string | null };
@@ -333,22 +340,25 @@ export function readingOf(observation: Observation | null): Reading {
 }
 
 /**
- * Returns the result of reading an answer of a provider whose answers usually name the job. A report that names no job
- * counts as not understood when it may be about something other than a job.
+ * Returns the result of reading an answer of a provider whose answers usually name the job. The answer counts as not
+ * understood when it names no job and may be about something else, e.g. about a server.
  */
 export function provenReadingOf(observation: Observation | null): Reading {
   const isUnproven = observation?.jobId === null && isOfServer(observation);
   return readingOf(isUnproven ? null : observation);
 }
 
-/** Pattern of states that describe a server or its answer and not a job, e.g. `{"status": "ok"}` of a proxy. */
+/**
+ * Pattern of states that describe a server or its answer and not a job, e.g. the state in `{"status": "ok"}` of a
+ * proxy.
+ */
 const OF_SERVERS = /^(?:ok|success|ready|error|fail|failure)$/i;
 
 /**
- * Tells whether the state in a report may be that of a server in front of the upstream, or of the request, instead of a
- * job. This is so when the report has no link, and its state is one with which servers describe themselves, or its
- * error is about the API key. False when the adapter states the phase, e.g. for a declared upstream, whose operator has
- * declared what the words mean.
+ * Tells whether the state in a report may be that of a server in front of the upstream, or of the request, instead of
+ * that of a job. This is so when the report has no link, and either its state is a word with which servers describe
+ * themselves, or its error is about the API key. False when the adapter states the phase, as for a declared upstream:
+ * its operator has declared what the words mean.
  */
 export function isOfServer({ state, phase, urls, error }: Observation): boolean {
   if (phase !== undefined || urls.length > 0) return false;

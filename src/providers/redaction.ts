@@ -8,7 +8,7 @@ interface Redaction {
   readonly redact: (text: string) => string;
 }
 
-/** Kinds of texts that are removed from the texts of upstreams, in the order of the removal. */
+/** Kinds of texts that are removed from an upstream's text before clients may read it, in the order of the removal. */
 export const REDACTIONS: readonly Redaction[] = [
   { what: "user name and password of a URL", redact: inWords(withoutUserinfo) },
   { what: "query and fragment of a URL", redact: inWords(withoutQuery) },
@@ -47,11 +47,11 @@ export const REDACTIONS: readonly Redaction[] = [
 ];
 
 const MAX_BYTES = 1024;
-/** Largest number of characters of a text that are examined, to limit the work. The rest is cut off. */
+/** Largest number of characters of an upstream's text that are examined, to limit the work. The rest is cut off. */
 export const MAX_CHARS_READ = 8192;
 
 /**
- * Returns an upstream's text in a form that clients may read: without secrets, such as tokens and hook URLs, without
+ * Returns an upstream's text in a form that clients may read: without secrets (such as tokens and hook URLs), without
  * ids of requests, and at most 1 KB long.
  * @param secrets credentials of the connection.
  */
@@ -69,7 +69,7 @@ function firstBytes(text: string, max: number): string {
 }
 
 /**
- * Returns a function that replaces all matches of a pattern in a text by `replacement`.
+ * Returns a function that replaces each match of a pattern in a text by `replacement`.
  * @param pattern pattern with the flag `g`.
  */
 function replacing(pattern: RegExp, replacement: string): Redaction["redact"] {

@@ -23,7 +23,7 @@ import type { SimulatedProvider } from "./simulated-provider.ts";
 
 /**
  * Adapters of all upstream services. `npm run providers:new -- NAME --code` writes everything that a further adapter
- * needs; scripts/providers-new/edits.ts lists these files, and docs/adding-a-provider.md explains them.
+ * needs. scripts/providers-new/edits.ts lists the files that it changes, and docs/adding-a-provider.md explains them.
  */
 const ADAPTERS = [
   ark,
@@ -48,7 +48,7 @@ const ADAPTERS = [
 ] as const satisfies readonly NamedProvider[];
 
 /**
- * Name of a provider that signs its hooks. The tests need an entry for each of these names; without it they do not
+ * Name of a provider that signs its hooks. The tests must have an entry for each of these names, or they do not
  * compile.
  */
 export type SigningProvider = Extract<

@@ -15,14 +15,14 @@ export interface SimulatedProvider {
 
 export interface Simulation {
   readonly limits: PollLimits;
-  /** Returns the simulated job of a new task. For an unknown model the error says which models exist. */
+  /** Returns the simulated job of a new task. For an unknown model it returns an error text that lists the models. */
   readonly start: (model: string) => Result<StartedJob, string>;
-  /** Path of the call that starts a job, below the name of the connection; there is no other such path. */
+  /** Path of the call that starts a job, after the name of the connection in the URL. No other path starts a job. */
   readonly submitPath: string;
   /**
-   * Returns the job that a submission starts, with the answer to the submission. For an unknown model the error says
-   * which models exist.
-   * @param model member `model` of the body; null when the body has no such text.
+   * Returns the job that a submission starts, with the answer to the submission. For an unknown model it returns an
+   * error text that lists the models.
+   * @param model member `model` of the body; null when the body has no such string.
    */
   readonly submit: (model: string | null) => Result<SubmittedJob, string>;
   /**
@@ -39,6 +39,6 @@ export interface StartedJob {
 }
 
 export interface SubmittedJob extends StartedJob {
-  /** JSON text of the answer to the submission, which has the HTTP status 200. */
+  /** JSON text with which the relay answers the submission; the HTTP status of this answer is 200. */
   readonly answer: string;
 }

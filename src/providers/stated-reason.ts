@@ -3,8 +3,8 @@ import { type Observation, phaseIn } from "./observation.ts";
 import { phaseOf } from "./phase.ts";
 
 /**
- * Names of members in which upstreams state why a job has failed, the most exact first. They are compared without
- * capitals and `_`.
+ * Names of the members in which upstreams state why a job has failed, the most exact ones first. They are compared in
+ * lower case and without `_`.
  */
 const NAMES: readonly string[] = [
   "exceptionmessage",
@@ -26,22 +26,25 @@ const NAMES: readonly string[] = [
   "exception",
 ];
 /**
- * Pattern of the names of members that repeat the request, whose text comes from the caller and not from the upstream.
+ * Pattern of the names of members that repeat the request. Their texts come from the caller and not from the upstream.
  */
 const OF_REQUEST =
   /^(?:inputs?|requests?|params?|parameters?|prompts?|options|config|settings|arguments)$/;
 const MAX_DEPTH = 5;
 
-/** Names of members in which upstreams give what the program of a job has written. */
+/** Names of members in which upstreams give the log that the program of a job has written. */
 const LOG_NAMES: readonly string[] = ["logs", "log"];
-/** Words in a line of a log that tells of a failure, and words in a line that only warns. */
+/**
+ * Patterns of the words in a line of a log: those that report a failure (`TELLS_FAILURE`), and those that only warn
+ * (`WARNS`).
+ */
 const TELLS_FAILURE =
   /\b(?:error|exception|fail(?:ed|ure|s)?|violat(?:ed|es|ion)|rejected|refused|denied|invalid|unable to|cannot|could not)\b|[a-z](?:Error|Exception)\b/i;
 const WARNS = /\bwarn(?:ing)?\b|Warning\b|\bdeprecated\b|^\W*(?:info|debug)\b/i;
-/** Length in characters up to which a line of a log counts as a reason. */
+/** Largest length in characters of a line of a log that counts as a reason. */
 const MAX_LINE_CHARS = 500;
 
-/** Names of members in which upstreams state whether a retry helps, compared without capitals and `_`. */
+/** Names of the members in which upstreams state whether a retry helps, compared in lower case and without `_`. */
 const RETRY_NAMES: readonly string[] = [
   "retryable",
   "isretryable",
@@ -52,17 +55,17 @@ const RETRY_NAMES: readonly string[] = [
 ];
 
 /**
- * Returns the text in which a report says why its job has failed, for reports of any form. It is the first text under a
- * usual name, searched level by level; members that repeat the request are skipped. Words for states (`failed`,
- * `success`) and links give no reason. Null when there is no such text.
+ * Returns the text in which a report, of any form, says why its job has failed. It is the first text in a member with a
+ * usual name; outer members are searched before inner ones, and members that repeat the request are skipped. Words for
+ * states (`failed`, `success`) and links are no reason. Null when there is no such text.
  */
 export function reasonIn(report: unknown): string | null {
   return firstIn(report, NAMES, (value) => (isReason(value) ? value : null));
 }
 
 /**
- * Returns the last line of the log in a report on a failed job, if that line tells of a failure. Null for any other line, e.g.
- * one of progress.
+ * Returns the last line of the log in a report on a failed job, if that line reports a failure. Null for any other
+ * line, e.g. one about progress.
  */
 function failureInLog(report: unknown): string | null {
   return firstIn(report, LOG_NAMES, (log) => {
@@ -74,7 +77,10 @@ function failureInLog(report: unknown): string | null {
   });
 }
 
-/** Returns whether a retry helps, as a report states it under a usual name. Null when the report does not state it. */
+/**
+ * Returns whether a retry helps, if a report states it in a member with a usual name. Null when the report does not
+ * state it.
+ */
 function retryWordIn(report: unknown): boolean | null {
   return firstIn(report, RETRY_NAMES, (value) => {
     if (value === true || value === "true") return true;
@@ -83,8 +89,8 @@ function retryWordIn(report: unknown): boolean | null {
 }
 
 /**
- * Searches a report level by level for members with these names, in their order, and returns the first value that
- * `read` accepts. Null when there is none.
+ * Searches a report for members with these names and returns the first value that `read` accepts. Outer members are
+ * searched before inner ones, and the names in their order. Null when there is none.
  */
 function firstIn<T>(
   report: unknown,
@@ -119,9 +125,9 @@ function objectsIn(values: readonly unknown[]): readonly object[] {
 }
 
 /**
- * Returns the report on a failed job, completed by what the whole answer or hook states: a reason if the adapter has
- * read none, and whether a retry helps if the adapter has not read it. A log counts only when there is no other reason
- * and no code.
+ * Returns the report on a failed job to which is added what the whole answer or hook states: the reason if the adapter
+ * has found none, and whether a retry helps if the adapter has not found it. A log counts only when there is no other
+ * reason and no error code.
  */
 export function withReason(observation: Observation, report: unknown): Observation {
   if (phaseIn(observation) !== "failed") return observation;
@@ -134,7 +140,10 @@ export function withReason(observation: Observation, report: unknown): Observati
   return { ...observation, error: isRetryable === null ? read : { ...read, isRetryable } };
 }
 
-/** Returns the reason of a failure as the adapter has read it or, where it has read none, as the report states it elsewhere. */
+/**
+ * Returns the reason of a failure that the adapter has found or, if it has found none, the reason that the report
+ * states elsewhere.
+ */
 function completedReason(error: Observation["error"], report: unknown): string | null {
   const { code = null, text = null } = error ?? {};
   if (text !== null && !isOnlyLinks(text)) return text;

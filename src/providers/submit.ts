@@ -7,7 +7,8 @@ const MAX_JOB_ID_CHARS = 512;
 
 /**
  * Description of the calls with which jobs of a provider are submitted, and reader of the answers to them. Each such
- * call is a `POST`. The headers that authenticate it are those of polls, and `HookAdapter` names its fields for hooks.
+ * call is a `POST`. It is authenticated by the same headers as a poll. The names of its fields for hooks are in
+ * `HookAdapter`.
  */
 export interface SubmitAdapter {
   /**
@@ -17,27 +18,27 @@ export interface SubmitAdapter {
    */
   readonly target: (path: string) => SubmitTarget | null;
   /**
-   * Returns the class of an answer, with any HTTP status, that proves that the call has started no job. Null for an answer
-   * that does not prove this. The provider's own codes decide and, where it documents none, `refusalOfStatus`.
+   * Returns the class of an answer, with any HTTP status, which proves that the call has started no job. Null for any
+   * other answer. The provider's own error codes decide; if it documents none, `refusalOfStatus` decides.
    * @param body parsed JSON body; undefined when the body is not JSON.
    */
   readonly refusal: (status: number, body: unknown) => RefusalClass | null;
   /**
-   * Returns what an answer with an HTTP status from 200 to 299 says, unless `refusal` has found it to be a refusal.
+   * Returns the meaning of an answer with an HTTP status from 200 to 299 that is not a refusal (see `refusal`).
    * @param body parsed JSON body; undefined when the body is not JSON.
-   * @param path path of the call, for which `target` has returned a target.
+   * @param path path of the call, for which `target` has returned a description.
    * @param baseUrl base URL of the connection, for relative links.
    */
   readonly readAnswer: (body: unknown, path: string, baseUrl: string) => SubmitReading;
 }
 
 /**
- * Description of the call at one path of an upstream: the places of the model and the parameters in the request, and
- * the kind of the answer.
+ * Description of the submission at one path of an upstream: where the request states the model and the parameters, and
+ * what the answer contains.
  */
 export interface SubmitTarget {
   readonly model: ModelPlace;
-  /** Endpoint of the job (see `Endpoint`), as the path states it. Null when polls need no endpoint. */
+  /** Endpoint of the job (see `Endpoint`), as the path contains it. Null when polls need no endpoint. */
   readonly endpoint: string | null;
   /**
    * JSON Pointers of the parameters that become metadata of the output, by the names under which they are stored with
@@ -45,39 +46,40 @@ export interface SubmitTarget {
    */
   readonly parameters: Pointers;
   /**
-   * Content of the answer to an accepted call. `job`: the id of a job; 1 MiB is enough for the answer. `result`: the
-   * output itself; the upstream takes no hook URL at this path, and up to 8 MiB are read. `job-or-result`: as the
-   * caller asks for; the upstream takes a hook URL, and up to 8 MiB are read.
+   * Content of the answer to an accepted call:
+   * - `job`: the id of a job; 1 MiB is enough for the answer.
+   * - `result`: the output itself. The upstream accepts no hook URL at this path, and up to 8 MiB are read.
+   * - `job-or-result`: one of both, as the caller asks for. The upstream accepts a hook URL, and up to 8 MiB are read.
    */
   readonly answer: "job" | "result" | "job-or-result";
   /**
-   * True when the upstream takes multipart bodies at this path. They are passed on unread, so that their model is not
-   * known and no hook URL is set. Absent when it takes only JSON.
+   * True when the upstream accepts multipart bodies at this path. The relay passes them on without reading them, so
+   * that their model is not known and no hook URL is set. Absent when it accepts only JSON.
    */
   readonly takesMultipart?: true;
   /**
-   * Values of members, by JSON Pointer, with which the relay could not read the answer. A request with such a value is
-   * not sent.
+   * Values of members, by JSON Pointer, that would make the upstream give an answer which the relay cannot read. A
+   * request with such a value is not sent.
    */
   readonly unreadable?: Readonly<Record<string, readonly (string | boolean)[]>>;
   /**
-   * Values that members must have, by JSON Pointer, because the relay could not read the answer otherwise. A request
-   * without one of them is not sent.
+   * Values that members must have, by JSON Pointer, because the relay could not read the answer otherwise. A request in
+   * which a member has another value, or is missing, is not sent.
    */
   readonly required?: Readonly<Record<string, string | boolean>>;
   /**
-   * Members with which a call asks for the output itself in the answer, instead of a link to it. Absent when the
-   * upstream documents none. For calls whose answer is the result, such members are listed in `unreadable`.
+   * Members with which a call asks for the output itself in the answer, instead of for a link to it. Absent when the
+   * upstream documents none. Calls whose answer is the result list such members in `unreadable` instead.
    */
   readonly inline?: InlineMembers;
   /**
-   * Other places from which the upstream reads parameters. Absent when it reads them only from the members that are
-   * named after them.
+   * Other parts of the request from which the upstream takes parameters. Absent when it takes them only from the
+   * members that are named after them.
    */
   readonly hidden?: HiddenParameters;
   /**
-   * Names of the fields for hooks in this call, if they differ from those of the provider's `HookAdapter`. Absent when
-   * they do not differ, and when the provider sends no hooks.
+   * Names of the fields for hooks in this call, if they are not those of the provider's `HookAdapter`. Absent when they
+   * are, and when the provider sends no hooks.
    */
   readonly hookParameters?: HookParameters;
   /**
@@ -86,29 +88,30 @@ export interface SubmitTarget {
    */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * True when the body is a list with one object, in which all pointers and fields begin. Absent when the body is an
-   * object.
+   * True when the body is a list with one object. All pointers and field names of this description are then relative to
+   * that object. Absent when the body is an object.
    */
   readonly isListOfOne?: true;
   /**
-   * JSON Pointer of the id of the job in the call, for an upstream whose callers name their jobs. Absent when the answer
-   * names the job.
+   * JSON Pointer to the id of the job in the call, for an upstream whose callers choose the ids of their jobs. Absent
+   * when the answer states the id.
    */
   readonly jobId?: string;
 }
 
 /**
- * Where a call states the model: in its path, which gives the name, or in a member of its body. `otherwise` is the name
- * of the model when the member is missing and the upstream chooses the model; absent when the upstream demands the member.
+ * Where a call states the model. It is either in the path, and then the name is given here, or in a member of the body.
+ * `otherwise` is the name used when the member is missing and the upstream chooses the model; it is absent when the
+ * upstream demands the member.
  */
 export type ModelPlace =
   | { readonly name: string }
   | { readonly pointer: string; readonly otherwise?: string };
 
 /**
- * Members of a call, by JSON Pointer, that decide whether the answer contains the output itself. It does when a member
- * has one of its values in `asked`, and when a member does not have its value in `linked`. An absent list means that
- * there are none.
+ * Members of a call, by JSON Pointer, that decide whether the answer contains the output itself instead of a link. It
+ * contains the output when a member has one of its values in `asked`, and when a member does not have its value in
+ * `linked`. An absent list means that there are no such members.
  */
 export interface InlineMembers {
   readonly asked?: Readonly<Record<string, readonly (string | number | boolean)[]>>;
@@ -116,17 +119,20 @@ export interface InlineMembers {
 }
 
 /**
- * Fields of a submit call for hooks. `?name` stands for a query parameter, `a.b` for the field `b` of the object `a`, and
- * `a.b[]` for one that is a list.
+ * Names of the fields of a submission that are about hooks. `?name` stands for a query parameter, `a.b` for the field
+ * `b` of the object `a`, and `a.b[]` for such a field that is a list.
  */
 export interface HookParameters {
-  /** Field that contains the hook URL. */
+  /** Field of a submission that contains the hook URL. */
   readonly parameter: string;
-  /** Field that contains the relay's task id and is repeated in hooks. Null when there is no such field. */
+  /**
+   * Field of a submission that contains the relay's task id, which the provider repeats in hooks. Null when there is no
+   * such field.
+   */
   readonly idParameter: string | null;
   /**
-   * Field that contains the secret with which the provider then signs the hooks of the job. Absent when the secret is
-   * part of the account at the provider.
+   * Field of a submission that contains the secret with which the provider signs the hooks of this job. Absent when the
+   * secret belongs to the account at the provider.
    */
   readonly secretParameter?: string;
 }
@@ -135,30 +141,30 @@ export interface HookParameters {
 export type Pointers = Readonly<Record<string, string>>;
 
 /**
- * Places from which an upstream reads parameters besides the members that are named after them. Limits on the members
- * alone would not bind a caller who knows these places.
+ * Parts of a request from which an upstream takes parameters, besides the members that are named after them. The limits
+ * of an offer must cover these too, because a caller could otherwise evade them.
  */
 export interface HiddenParameters {
   /**
-   * Tells whether the JSON text of a request contains such a parameter within a text, even if its characters are
-   * escaped. It takes linear time. Null when the upstream reads no parameters from texts.
+   * Tells whether the JSON text of a request contains a parameter inside a string, also if its characters are escaped.
+   * It takes linear time. Null when the upstream reads no parameters from strings.
    */
   readonly isHiddenIn: ((json: string) => boolean) | null;
   /**
-   * JSON Pointers of members whose content can replace other parameters. It is not known in advance which parameters
+   * JSON Pointers to members whose content can replace other parameters. It is not known in advance which parameters
    * they contain.
    */
   readonly pointers: readonly string[];
 }
 
-/** The meaning of an answer with an HTTP status from 200 to 299 to a submission. */
+/** The meaning of an answer to a submission that has an HTTP status from 200 to 299. */
 export type SubmitReading =
   | { readonly kind: "job"; readonly job: Job }
-  /** Result for an answer that accepts the job which the call itself has named (`jobId` of the target). */
+  /** Result for an answer that accepts the job whose id the call itself has chosen (`jobId` of the target). */
   | { readonly kind: "named" }
   /** Result for an answer that is itself the end of the job. `job` is null when the answer names none. */
   | { readonly kind: "result"; readonly job: Job | null; readonly observation: Observation }
-  /** Result for an answer with neither the id of a job nor a result. The upstream may have started a job. */
+  /** Result for an answer that contains neither the id of a job nor a result. The upstream may have started a job. */
   | { readonly kind: "unclear" };
 
 /**
@@ -171,8 +177,7 @@ export function jobReadingOf(jobId: string | null, endpoint: string | null): Sub
 
 /**
  * Returns the meaning of an answer that is a report on the started job. A failed job is a result, and so is a completed
- * one with links. A completed job without links counts as a job that is still polled: polls find its links, or decide
- * that it has none.
+ * job with links. A completed job without links is polled further: polls find its links, or decide that it has none.
  * @param endpoint endpoint of the job; null when polls need none.
  */
 export function submitReadingOf(
@@ -184,7 +189,10 @@ export function submitReadingOf(
   return { kind: "result", job: reading.job, observation };
 }
 
-/** Returns the JSON Pointers of these members of the object at a pointer, by their names. `""` is the whole body. */
+/**
+ * Returns the JSON Pointers of the members with these names in one object of the body, by their names. The object is
+ * given by its own pointer; `""` is the whole body.
+ */
 export function membersAt(object: "" | `/${string}`, names: readonly string[]): Pointers {
   return Object.fromEntries(names.map((name) => [name, `${object}/${name}`]));
 }
@@ -206,8 +214,8 @@ export function isJobId(id: string | null): id is string {
 }
 
 /**
- * Tells whether a text can be a segment of a path that names a model: letters, digits and `_.-`, of which the first is
- * a letter or a digit.
+ * Tells whether a text can be a path segment that names a model: it consists of letters, digits and `_.-`, and begins
+ * with a letter or a digit.
  */
 export function isModelSegment(text: string): boolean {
   return /^[A-Za-z0-9][\w.-]*$/.test(text);

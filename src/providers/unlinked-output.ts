@@ -4,38 +4,41 @@ import { fromBase64 } from "../security/encoding.ts";
 import { isNoOutputWord, isPreviewWord, wordsOf } from "./member-words.ts";
 import { phaseOf } from "./phase.ts";
 
-/** The output of a finished job whose answer contains no link to it: files within the answer, or text. */
+/** The output of a finished job, if the answer contains no link to it: files inside the answer, or text. */
 export interface UnlinkedOutput {
   /**
    * JSON Pointers to the files in the answer (`data:` URLs or base64), each file once, in the order of the answer. Null
-   * for a file within a JSON text, which no pointer can reach.
+   * stands for a file inside a string of JSON, which no pointer can reach.
    */
   readonly files: readonly (string | null)[];
   /**
-   * True when the output is text or data (e.g. a transcription, the answer of a language model, verdicts or scores), or the
-   * id of something that the job has made, e.g. of a voice.
+   * True when the output is not a file: it is text or data (e.g. a transcription, the answer of a language model,
+   * verdicts or scores), or the id of something that the job has made, e.g. of a voice.
    */
   readonly isText: boolean;
 }
 
-/** A value in an answer that has no members: a text, a number, or an empty list or object. */
+/** A value in an answer that has no members of its own: a string, a number, or an empty list or object. */
 interface Leaf {
   readonly value: unknown;
   readonly pointer: string | null;
-  /** Words of the name of the member that has this value, or of the member whose list contains it. */
+  /** Words in the name of the member that has this value, or whose list contains it. */
   readonly words: readonly string[];
-  /** Object that has this value as a member. Null for a value in a list, and for an answer that is not an object. */
+  /**
+   * Object to which the member with this value belongs. Null for a value in a list, and for an answer that is not an
+   * object.
+   */
   readonly owner: object | null;
-  /** True when the value lies within a member whose name is one for the output of a job. */
+  /** True when the value is inside a member whose name is one for the output of a job. */
   readonly isOutput: boolean;
-  /** True when the value lies within an object of the output that contains only verdicts or scores. */
+  /** True when the value is inside an object of the output that contains only verdicts or scores. */
   readonly isVerdict: boolean;
 }
 
 const MAX_DEPTH = 12;
-/** Largest number of values of an answer that are examined. */
+/** Largest number of values in one answer that are examined to find the output. */
 const MAX_VALUES = 20_000;
-/** Smallest length in characters from which a text in base64 counts as a file without any further sign. */
+/** Smallest length in characters from which a string in base64 counts as a file without any other sign. */
 const MIN_FILE_CHARS = 256;
 /** Number of base64 characters that encode the first bytes of a file, by which its type is recognised. */
 const HEAD_CHARS = Math.ceil(TYPE_BYTES / 3) * 4;
@@ -43,42 +46,46 @@ const HEAD_CHARS = Math.ceil(TYPE_BYTES / 3) * 4;
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
 /**
- * Further words in the names of members whose text or data is no output, because it repeats the request or only
- * accompanies the result.
+ * Further words in the names of members whose text or data are no output, because they repeat the request or only
+ * accompany the result.
  */
 const FURTHER_WORDS = setOf(
   "options config settings properties original origin source usage metrics timings headers signature token hash md5 " +
     "sha256 encrypted thought reasoning",
 );
-/** Words at the end of the names of members that contain the output of a job, of whatever kind. */
+/** Words that show, at the end of a member's name, that the member contains the output of a job, of whatever kind. */
 const OUTPUT_WORDS = setOf("output outputs result results prediction predictions response");
-/** Words at the end of the names of members whose text is an output. */
+/** Words that show, at the end of a member's name, that the text in the member is an output. */
 const TEXT_WORDS = setOf(
   "text texts transcript transcripts transcription transcriptions caption captions lyric lyrics answer answers reply " +
     "content completion translation translations summary subtitle subtitles markdown",
 );
-/** Words at the end of the names of members that are no output even within the output of a job. */
+/** Words that show, at the end of a member's name, that the member is no output, even inside the output of a job. */
 const NOTE_WORDS = setOf(
   "id ids uuid status state type kind model version message msg time date at name format size ratio resolution seed " +
     "code progress action mode quality reason object extension mime path filename subfolder language languages " +
     "title titles tags detail details width height duration seconds fps frames bytes count total index cost price",
 );
-/** Words at the end of the names of members that contain files or links. */
+/** Words that show, at the end of a member's name, that the member contains files or links. */
 const FILE_WORDS = setOf(
   "image images video videos audio audios url urls uri uris link links file files media music song songs works " +
     "creations glb mesh outputs results",
 );
 /**
- * Words at the end of the names of members whose text is a file in base64 if another member of the same object says so.
+ * Words that show, at the end of a member's name, that the member is a file in base64 if another member of the same
+ * object says so.
  */
 const DATA_WORDS = setOf("data content value file body bytes image audio video blob payload");
-/** Words before `id` in the names of members with the id of something that a job has made for later calls. */
+/**
+ * Words which, before `id` in the name of a member, show that the member contains the id of something that a job has
+ * made for later calls.
+ */
 const MADE_WORDS = setOf("voice speaker template character avatar element persona cameo");
 /** Pattern of the beginning of a link, also of one that the relay cannot deliver, e.g. `s3://`. */
 const SCHEME = /^\s*[a-z][a-z\d+.-]{1,20}:\/\//i;
 const MEDIA_TYPES = setOf("image video audio file model");
 
-/** Finds the output in the answer about a finished job when the answer contains no link to it. */
+/** Returns the output in the answer about a finished job that contains no link to it. */
 export function unlinkedOutputIn(body: unknown): UnlinkedOutput {
   const files = new Map<unknown, string | null>();
   let isText = false;
@@ -123,8 +130,8 @@ function* leavesIn(body: unknown): Generator<Leaf> {
 }
 
 /**
- * Returns a value if it is a list or an object, or the list or object that it contains as JSON text. Null when it is
- * empty, and for any other value.
+ * Returns a value if it is a list or an object, or the list or object that it contains as a string of JSON. Null when
+ * the list or object is empty, and for any other value.
  */
 function insideOf(value: unknown): object | null {
   const found = typeof value === "string" && /^\s*[[{]/.test(value) ? parseJson(value) : value;
@@ -159,9 +166,9 @@ function membersOf(
 }
 
 /**
- * Tells whether an object contains only the verdicts of e.g. a moderator: flags and numbers, each under the name of
- * what is judged, as in `{"violence": true, "hate": false}`. A name with a word for a file, for a property of a file or
- * for the end of a job gives false, because the output is then elsewhere.
+ * Tells whether an object contains only verdicts, e.g. of a moderator: flags and numbers, each under the name of what
+ * is judged, as in `{"violence": true, "hate": false}`. False when a name contains a word for a file, for a property of
+ * a file or for the end of a job, because the output is then elsewhere.
  */
 function hasOnlyVerdicts(object: object): boolean {
   return Object.entries(object).every(([name, value]: [string, unknown]) => {
@@ -199,13 +206,15 @@ function isFile({ value, words, owner }: Leaf): boolean {
   return isLong || isNamed || isStatedBase64(words, owner) || hasSignature(value);
 }
 
-/** Tells whether a text can be base64. Of a long text only the beginning is looked at. */
+/** Tells whether a string can be base64. Of a long string only the beginning is examined. */
 function isBase64(text: string): boolean {
   if (/^(?:true|false|null|none)$/i.test(text)) return false;
   return /^[\w+/\r\n-]{4,}={0,2}$/.test(text.slice(0, MIN_FILE_CHARS).trimEnd());
 }
 
-/** Tells whether another member of the same object says that a text is a file, by a media type or the word `base64`. */
+/**
+ * Tells whether another member of the same object says that a string is a file, by a media type or the word `base64`.
+ */
 function isStatedBase64(words: readonly string[], owner: object | null): boolean {
   if (owner === null || !DATA_WORDS.has(lastOf(words))) return false;
   return Object.entries(owner).some(([name, value]) => {
@@ -218,7 +227,7 @@ function isStatedBase64(words: readonly string[], owner: object | null): boolean
   });
 }
 
-/** Tells whether a text in base64 begins with the first bytes of a file type that the relay knows. */
+/** Tells whether a string in base64 begins like a file of a type that the relay knows. */
 function hasSignature(text: string): boolean {
   const head = text.slice(0, HEAD_CHARS);
   try {
@@ -229,8 +238,8 @@ function hasSignature(text: string): boolean {
 }
 
 /**
- * Tells whether a value is a link, or an empty member that is meant for a link. Text in the same answer is then no
- * output: it may be a title, the prompt or a message, and the file may follow.
+ * Tells whether a value is a link, or an empty member that is meant for a link. Any text in the same answer is then no
+ * output: it may be a title, the prompt or a message, and the link to the file may come later.
  */
 function isPlaceOfLink({ value, words, isOutput }: Leaf): boolean {
   const isNamed = FILE_WORDS.has(lastOf(words));
@@ -249,8 +258,8 @@ function isTextOutput({ value, words, isOutput, isVerdict }: Leaf): boolean {
 }
 
 /**
- * Tells whether a text is the path of a drawing (https://www.w3.org/TR/SVG2/paths.html), e.g. the outline of a mask. It is an
- * output also beside an empty place for a picture, which some models fill only when asked to.
+ * Tells whether a string is the path of a drawing (https://www.w3.org/TR/SVG2/paths.html), e.g. the outline of a mask.
+ * It is an output even when a member for a picture is empty, because some models fill that member only on demand.
  */
 function isDrawing(value: unknown): boolean {
   if (typeof value !== "string") return false;
@@ -259,12 +268,12 @@ function isDrawing(value: unknown): boolean {
   );
 }
 
-/** Tells whether a text is a link, a path of a file or the state of a job, which are no output. */
+/** Tells whether a string is a link, the path of a file or the state of a job; none of these is an output. */
 function isNote(text: string): boolean {
   return SCHEME.test(text) || /^\S+\.\w{2,5}$/.test(text) || phaseOf(text) !== null;
 }
 
-/** Tells whether a value has no content, e.g. `""`, `[]` and, as JSON text, `"{}"`. */
+/** Tells whether a value has no content, e.g. `""`, `[]` or the string `"{}"`, which is JSON. */
 function isEmpty(value: unknown): boolean {
   if (typeof value === "string") return /^(?:|\{\s*\}|\[\s*\]|null)$/.test(value.trim());
   return value === null || (typeof value === "object" && Object.keys(value).length === 0);

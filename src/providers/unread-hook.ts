@@ -1,15 +1,15 @@
 import { phaseOf } from "./phase.ts";
 
-/** Pattern of the names of members in which upstreams state the state of a job, or the event that a hook reports. */
+/** Pattern of the names of members in which upstreams write the state of a job, or the event that a hook reports. */
 const STATE_NAMES = /^(?:task_?|job_?)?(?:state|status|event|event_?type|type)$/i;
 const MAX_DEPTH = 4;
-/** Words for events which say that a job is running, in addition to the words for states. */
+/** Pattern of the words for events which say that a job is running, besides the words for states. */
 const AT_WORK = /^(?:progress|update|updated)$/i;
 
 /**
- * Tells whether a hook in which the adapter has found no state says that the job waits or runs. It does when a member
- * that usually names the state or the event has a word for waiting or running, and no such member has a word for an
- * end.
+ * Tells whether a hook, in which the adapter has found no state, says that the job is waiting or running. It does when
+ * a member whose name is usual for the state or the event contains a word for waiting or running, and no such member
+ * contains a word for an end.
  */
 export function saysRunning(body: unknown): boolean {
   const said = wordsIn(body, MAX_DEPTH).map(hasEnded);

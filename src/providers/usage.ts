@@ -2,25 +2,25 @@ import type { Usage } from "../core/record/upstream.ts";
 import { at, decimalOf } from "./json-fields.ts";
 
 /**
- * Amounts that a provider states for a job, by their names. An amount that is not stated is null. `usageOf` decides
- * which amounts are stored. What a task costs by them: core/record/price-rule.ts.
+ * Amounts that a provider states as the consumption or cost of a job, by their names. An amount that is not stated is
+ * null. `usageOf` decides which amounts are stored; core/record/price-rule.ts decides what a task costs by them.
  */
 export type Amounts = Readonly<Record<string, number | null>>;
 
-/** Largest size of the stored amounts of a job, in bytes of JSON. */
+/** Largest size of the stored consumption or cost of a job, in bytes of JSON. */
 export const MAX_USAGE_BYTES = 1_024;
 const MAX_DEPTH = 3;
 /**
- * Pattern of the names of amounts that are stored: ASCII words with dots between them. Sentences and links do not
+ * Pattern of the names of those amounts that are stored: ASCII words with dots between them. Sentences and links do not
  * match.
  */
 const NAME = /^[a-z][\w-]*(?:\.[a-z][\w-]*)*$/i;
 const MAX_NAME_CHARS = 64;
 
 /**
- * Returns the numbers in the object at a path, by their names. A number in a nested object gets a name with dots,
- * e.g. `tool_usage.web_search`. A text that is a plain decimal number (`"108900"`) counts as that number; lists, other
- * texts and objects below the third level are left out.
+ * Returns the numbers in the object at a path, by their names. A number in a nested object gets a name with dots, e.g.
+ * `tool_usage.web_search`. A string that is a plain decimal number (`"108900"`) counts as that number. Lists, other
+ * strings and objects below the third level are left out.
  */
 export function amountsAt(value: unknown, ...path: readonly (string | number)[]): Amounts {
   return Object.fromEntries(numbersOf(at(value, ...path), MAX_DEPTH));
@@ -38,9 +38,9 @@ function numbersOf(value: unknown, depth: number): readonly (readonly [string, n
 }
 
 /**
- * Returns the amounts of a job that are stored: in their order, as many as fit in 1 KB of JSON. Numbers that
- * parsing may have rounded are left out, and so are amounts whose name is a sentence or a link. Returns no field
- * when no amount is left.
+ * Returns an object with the member `usage`: the amounts of a job that are stored, in their order, as many as fit into
+ * 1 KB of JSON. Numbers that parsing may have rounded are left out, and so are amounts whose name is a sentence or a
+ * link. The object is empty when no amount is left.
  */
 export function usageOf(amounts: Amounts | null): { readonly usage?: Usage } {
   const kept: [string, number][] = [];
@@ -58,7 +58,7 @@ function isExact(amount: number): boolean {
   return Math.abs(amount) <= Number.MAX_SAFE_INTEGER;
 }
 
-/** Tells whether a text can be the name of an amount that is stored. */
+/** Tells whether a text can be the name of a stored amount. */
 export function isUsageName(name: string): boolean {
   return name.length <= MAX_NAME_CHARS && NAME.test(name);
 }

@@ -3,14 +3,13 @@ import type { UpstreamError } from "./failure.ts";
 import { numberAt } from "./json-fields.ts";
 
 /**
- * Patterns of the names of members in which an upstream states how many outputs a filter has withheld (`COUNT`), and
- * for which reasons (`REASONS`). Names are compared in small letters without `_`.
+ * Pattern of the names of members in which an upstream states how many outputs a filter has withheld. `REASONS` is the
+ * same for the reasons. Names are compared in lower case and without `_`.
  */
 const COUNT = /(?:filtered|blocked|withheld|censored)count$/;
 const REASONS = /(?:filter|filtered|block|blocked|withheld|censored)reasons?$/;
 /**
- * Pattern of the name of a member that contains the reason why the generation of an output ended, e.g. `SAFETY` or
- * `content_filter`.
+ * Pattern of the name of a member that states why the generation of an output ended, e.g. `SAFETY` or `content_filter`.
  */
 const END = /^(?:finish|stop)reason$/;
 /** Pattern of the names of members that repeat the request. */
@@ -18,9 +17,9 @@ const OF_REQUEST = /^(?:inputs?|requests?|params?|parameters?|prompts?|options|c
 const MAX_DEPTH = 8;
 
 /**
- * Returns the error of a job that has ended as a success although a safety filter has withheld all its outputs. The
- * report then states the number of withheld outputs or the reasons (`raiMediaFilteredReasons` of Veo), and contains no
- * other output. Null for any other report.
+ * Returns the error of a job that the upstream reports as a success although a safety filter has withheld all its
+ * outputs. Such a report states the number of withheld outputs or the reasons (`raiMediaFilteredReasons` of Veo), and
+ * contains no output. Null for any other report.
  */
 export function withheldIn(report: unknown, depth = MAX_DEPTH): UpstreamError | null {
   if (typeof report !== "object" || report === null || depth === 0) return null;

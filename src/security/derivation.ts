@@ -1,12 +1,12 @@
 /**
- * Derivation of the keys and secrets that no variable configures. They are derived from `RELAY_SECRET` by
- * HKDF-SHA-256 (RFC 5869) without salt, with one label for each use. No two uses share a key, and no derived key
+ * Derivation of the keys and secrets that are not configured by a variable. They are derived from `RELAY_SECRET` by
+ * HKDF-SHA-256 (RFC 5869) without salt, with another label for each use. So no key has two uses, and no derived key
  * reveals `RELAY_SECRET`.
  */
 import { type Bytes, bytesOf, fromBase64, toBase64, toBase64Url } from "./encoding.ts";
 import { hmacKey, type HmacSecret, hmacSecret, type ImmediateHmacKey } from "./hmac.ts";
 
-/** Returns one Standard Webhooks secret for each relay secret, derived for the use that the label names. */
+/** Returns one Standard Webhooks secret for each relay secret. It is derived for the use that the label names. */
 export async function derivedSecrets(
   relaySecrets: readonly string[],
   label: string,
@@ -18,7 +18,7 @@ export async function derivedSecrets(
   );
 }
 
-/** Returns one HMAC-SHA-256 key for each relay secret, derived for the use that the label names. */
+/** Returns one HMAC-SHA-256 key for each relay secret. It is derived for the use that the label names. */
 export async function derivedHmacKeys(
   relaySecrets: readonly string[],
   label: string,
@@ -27,8 +27,8 @@ export async function derivedHmacKeys(
 }
 
 /**
- * Returns one HMAC-SHA-256 key for each relay secret, derived for the use that the label names. Synchronous code can
- * sign with these keys.
+ * Returns one HMAC-SHA-256 key for each relay secret, with which synchronous code can sign. It is derived for the use
+ * that the label names.
  */
 export async function derivedImmediateKeys(
   relaySecrets: readonly string[],
@@ -46,8 +46,9 @@ export async function derivedImmediateKeys(
 const SECRET_ID_BYTES = 9;
 
 /**
- * Returns one AES-256-GCM key for each relay secret, derived for the use that the label names. The keys of the returned
- * map are identifiers of the relay secrets, which are derived from the secrets and reveal nothing about the AES keys.
+ * Returns one AES-256-GCM key for each relay secret. It is derived for the use that the label names. The keys of the
+ * returned map are identifiers of the relay secrets; they are derived from the secrets and reveal nothing about the AES
+ * keys.
  */
 export async function derivedSealingKeys(
   relaySecrets: readonly string[],
@@ -68,7 +69,7 @@ export async function derivedSealingKeys(
 // An Ed25519 private key is any 32 bytes (RFC 8032 §5.1.5); the prefix is its PKCS #8 wrapping (RFC 8410 §7).
 const PKCS8_ED25519 = fromBase64("MC4CAQAwBQYDK2VwBCIEIA==");
 
-/** Returns one Ed25519 private key, as a JWK, for each relay secret. */
+/** Returns one Ed25519 private key, in the format JWK, for each relay secret. */
 export async function derivedJwks(relaySecrets: readonly string[]): Promise<readonly unknown[]> {
   return Promise.all(
     relaySecrets.map(async (secret) => {

@@ -1,7 +1,7 @@
 /**
- * Conversion between bytes and text, and SHA-256. `fromHex` and `fromBase64Url` are strict: they accept only one
- * spelling of the same bytes, apart from the case of hex digits, because they read signatures from others.
- * `macFromBase64` in hmac.ts is strict for the same reason.
+ * Conversion between bytes and text, and SHA-256. `fromHex` and `fromBase64Url` are strict, because they read
+ * signatures from others: they accept only one spelling of the same bytes, except that hex digits may be in upper or
+ * lower case. `macFromBase64` in hmac.ts is strict for the same reason.
  */
 import {
   base64ToUint8Array,
@@ -12,7 +12,7 @@ import {
   uint8ArrayToHex,
 } from "uint8array-extras";
 
-/** Bytes with a buffer of their own, as Web Crypto requires. */
+/** Bytes that have a buffer of their own, as Web Crypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Returns bytes as base64, with the standard alphabet and padding (RFC 4648 §4). */
@@ -26,8 +26,8 @@ export function toBase64Url(bytes: Uint8Array | ArrayBuffer): string {
 }
 
 /**
- * Returns the bytes that are written as base64 or base64url, with or without padding.
- * @throws DOMException for other characters.
+ * Returns the bytes that a text contains as base64 or base64url, with or without padding.
+ * @throws DOMException when the text has other characters.
  */
 export function fromBase64(text: string): Bytes {
   return base64ToUint8Array(text);
@@ -38,13 +38,19 @@ export function toHex(bytes: Uint8Array | ArrayBuffer): string {
   return uint8ArrayToHex(bytes);
 }
 
-/** Returns exactly `length` bytes that are written as hex, in upper or lower case. Null for any other text. */
+/**
+ * Returns the bytes that a text contains as hex, in upper or lower case, if they are exactly `length` bytes. Null for
+ * any other text.
+ */
 export function fromHex(text: string | undefined, length: number): Bytes | null {
   const isHex = text?.length === 2 * length && /^[\da-f]*$/i.test(text);
   return isHex ? hexToUint8Array(text) : null;
 }
 
-/** Returns exactly `length` bytes that are written as base64url without padding. Null for any other text. */
+/**
+ * Returns the bytes that a text contains as base64url without padding, if they are exactly `length` bytes. Null for any
+ * other text.
+ */
 export function fromBase64Url(text: string | null, length: number): Bytes | null {
   if (text === null || !/^[\w-]*$/.test(text) || text.length !== Math.ceil((4 * length) / 3))
     return null;

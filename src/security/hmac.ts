@@ -1,6 +1,6 @@
 /**
- * HMAC-SHA-256 secrets, and the only functions that compare signatures. Web Crypto compares in constant time. A
- * signature may be valid under any of several keys, so that a key can be replaced while the old one is still used.
+ * HMAC-SHA-256 secrets, and the only functions that compare signatures; Web Crypto compares in constant time. A
+ * signature may be valid under any of several keys, so that a key can be replaced while the old one is still in use.
  */
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -19,7 +19,7 @@ export interface HmacSecret {
  */
 export interface ImmediateHmacKey {
   readonly bytes: Bytes;
-  /** The HMAC key in the form that Web Crypto takes, for verifying. */
+  /** The HMAC key in the form that Web Crypto needs to verify signatures. */
   readonly key: CryptoKey;
 }
 
@@ -31,7 +31,7 @@ const MAX_SIGNATURES_READ = 16;
 
 /**
  * Imports a secret of Standard Webhooks.
- * @param text `whsec_` and base64.
+ * @param text the secret: `whsec_` followed by base64.
  * @throws DOMException when the base64 is not valid.
  */
 export async function hmacSecret(text: string): Promise<HmacSecret> {
@@ -39,7 +39,7 @@ export async function hmacSecret(text: string): Promise<HmacSecret> {
   return { text, key: await hmacKey(bytes) };
 }
 
-/** Tells whether a text is a secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. */
+/** Tells whether a text is a secret of Standard Webhooks, i.e. `whsec_` followed by the base64 of 24 to 64 bytes. */
 export function isHmacSecret(text: string): boolean {
   const base64 = /^whsec_((?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(
     text,
@@ -76,8 +76,8 @@ export function signImmediately(keys: readonly ImmediateHmacKey[], content: Byte
 }
 
 /**
- * Tells whether `mac` is a valid signature of `content` under one of the keys. Depending on the key, it is an HMAC
- * or an Ed25519 signature.
+ * Tells whether `mac` is a valid signature of `content` under one of the keys. It is an HMAC or an Ed25519 signature,
+ * depending on the key.
  */
 export async function verifyAny(
   keys: readonly CryptoKey[],
@@ -88,12 +88,12 @@ export async function verifyAny(
   return (await Promise.all(checks)).includes(true);
 }
 
-/** Function that returns the content that a signature covers. It is called only where a signature can be valid. */
+/** Function that returns the content that a signature covers. It is called only if a signature can be valid. */
 export type SignedContent = () => Promise<Bytes>;
 
 /**
- * Tells whether one of the first 16 signatures of a header is valid under one of `keys`. A null stands for a signature
- * that could not be decoded; it counts as one of the 16.
+ * Tells whether one of the first 16 signatures of a header is valid under one of `keys`. A signature that could not be
+ * decoded is given as null and counts as one of the 16.
  */
 export async function verifyAnyOf(
   keys: readonly CryptoKey[],
@@ -108,8 +108,8 @@ export async function verifyAnyOf(
 }
 
 /**
- * Tells whether one of the first 16 signatures of a header is valid with the UTF-8 of `secret` as the key. With an
- * empty secret none is valid.
+ * Tells whether one of the first 16 signatures of a header is valid under the key that is the UTF-8 of `secret`. With
+ * an empty secret none is valid.
  */
 export async function verifyWithText(
   secret: string,
@@ -121,7 +121,7 @@ export async function verifyWithText(
   return verifyAnyOf([await hmacKey(bytesOf(secret))], signatures, content);
 }
 
-/** Returns the bytes of an HMAC-SHA-256 that is written as base64 with padding. Null for any other text. */
+/** Returns the bytes of an HMAC-SHA-256 that a text contains as base64 with padding. Null for any other text. */
 export function macFromBase64(text: string | null | undefined): Bytes | null {
   return /^[A-Za-z\d+/]{43}=$/.test(text ?? "") ? fromBase64(text ?? "") : null;
 }

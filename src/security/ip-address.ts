@@ -1,19 +1,19 @@
 import ipaddr from "ipaddr.js";
 
 /**
- * IPv6 addresses that IANA has assigned to global unicast. This range is checked too, because ipaddr.js also treats
- * unassigned addresses as unicast.
+ * Range of IPv6 addresses that IANA has assigned to global unicast (public addresses). It is checked too, because
+ * ipaddr.js also treats unassigned addresses as unicast.
  */
 const UNICAST_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
-/** Number of bytes of an IPv6 address that name its network. */
+/** Number of bytes of an IPv6 address that identify its network. */
 const NETWORK_BYTES = 8;
 
-/** Tells whether the host of a URL, as WHATWG URL writes it, is an IP address. */
+/** Tells whether the host of a URL is an IP address. The host must be written as WHATWG URL writes it. */
 export function isIpHost(host: string): boolean {
   return host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host);
 }
 
-/** Tells whether an IP address, given as the host of a URL, is global unicast. */
+/** Tells whether an IP address is global unicast, i.e. a public address. It is given as the host of a URL. */
 export function isGlobalUnicast(host: string): boolean {
   const address = ipaddr.parse(host.replaceAll(/[[\]]/g, ""));
   if (address.range() !== "unicast") return false;
@@ -21,8 +21,8 @@ export function isGlobalUnicast(host: string): boolean {
 }
 
 /**
- * Returns the network by which the relay recognises the sender of requests: the whole IPv4 address, or the first 64
- * bits of the IPv6 address, because one sender usually has all addresses with the same 64 bits. Null when the text
+ * Returns the network by which the relay recognises the sender of requests. It is the whole IPv4 address, or the first
+ * 64 bits of the IPv6 address, because one sender usually has all addresses with the same 64 bits. Null when the text
  * is no IP address.
  */
 export function clientNetwork(address: string): string | null {

@@ -1,6 +1,6 @@
 /**
- * All keys of the relay, in one object per isolate. A key is either configured or derived. Each key has only one
- * use, so that a leaked callback secret cannot be used to forge hook URLs or refunds.
+ * All keys of the relay, in one object per isolate. A key is either configured or derived. Each key has only one use,
+ * so that e.g. a leaked callback secret cannot be used to forge hook URLs or refunds.
  */
 import * as z from "zod/mini";
 import type { Account } from "../core/record/task.ts";
@@ -16,7 +16,7 @@ import { type HmacSecret, hmacSecret, type ImmediateHmacKey } from "./hmac.ts";
 import type { SealingKeys } from "./sealed-key.ts";
 
 type Ed25519Jwk = z.infer<typeof Ed25519JwkSchema>;
-/** An Ed25519 private key as a JWK (RFC 8037). */
+/** Schema of an Ed25519 private key as a JWK (RFC 8037). */
 export const Ed25519JwkSchema = z.object({
   kty: z.literal("OKP"),
   crv: z.literal("Ed25519"),
@@ -25,15 +25,16 @@ export const Ed25519JwkSchema = z.object({
 });
 
 /**
- * The secrets and keys of the configuration with which the relay signs callbacks and verifies events, newest first.
- * Null means that they are derived from the relay secrets, i.e. the values of `RELAY_SECRET` (`relaySecrets`).
+ * The configured secrets and keys with which the relay signs callbacks and verifies events, newest first. A null member
+ * means that these are derived from the relay secrets, i.e. from the values of `RELAY_SECRET` (`relaySecrets`).
  */
 export interface Secrets {
   readonly relaySecrets: readonly string[];
-  /** Secrets that sign callbacks, as `whsec_…`. Null means that they are derived from the relay secrets. */
+  /** Configured secrets that sign callbacks, as `whsec_…`. Null when they are derived from the relay secrets. */
   readonly signingSecrets: readonly string[] | null;
   /**
-   * Secrets that verify events of upstreams, as `whsec_…`. Null means that they are derived from the relay secrets.
+   * Configured secrets that verify events of upstreams, as `whsec_…`. Null when they are derived from the relay
+   * secrets.
    */
   readonly eventsSecrets: readonly string[] | null;
   readonly signingKeys: readonly Ed25519Jwk[] | null;
@@ -47,23 +48,26 @@ export interface Keyring {
   readonly eventsSecrets: readonly HmacSecret[];
   /** Ed25519 keys that also sign callbacks, for receivers that verify with a public key. */
   readonly signingKeys: readonly SigningKey[];
-  /** Secrets that sign refunds for the operator's own billing. */
+  /** Secrets that sign the messages about refunds to the operator's own billing. */
   readonly settlementSecrets: readonly HmacSecret[];
-  /** Secrets that sign events for the operator. */
+  /** Secrets that sign the events that are sent to the operator. */
   readonly operatorSecrets: readonly HmacSecret[];
   /** Keys that sign the session cookies of the console. */
   readonly sessionKeys: readonly CryptoKey[];
-  /** Keys that sign the cursors of lists. */
+  /** Keys that sign the cursors in lists, i.e. the texts with which clients ask for the next page. */
   readonly cursorKeys: readonly CryptoKey[];
   /** Keys that make and check the tokens in hook URLs. */
   readonly hookKeys: readonly CryptoKey[];
   /** Keys that make and check the tokens of status links. */
   readonly statusKeys: readonly CryptoKey[];
-  /** Keys that make and check the tokens in links to outputs, which are made while a result is recorded. */
+  /**
+   * Keys that make and check the tokens in links to outputs. They are synchronous keys, because these links are made
+   * while a result is recorded.
+   */
   readonly outputKeys: readonly ImmediateHmacKey[];
   /** Keys that make and check the MACs in API keys that the relay generates for accounts. */
   readonly accountMacKeys: readonly CryptoKey[];
-  /** Keys that seal the keys of customers at upstreams, by the identifiers of the relay secrets. */
+  /** Keys that encrypt the keys of customers at upstreams, by the identifiers of the relay secrets. */
   readonly sealingKeys: SealingKeys;
 }
 
@@ -75,8 +79,8 @@ export interface SigningKey {
 }
 
 /**
- * Returns all keys of the relay: the configured ones imported, the others derived. Null when a configured key is
- * not a key pair.
+ * Returns all keys of the relay: configured keys are imported, the others are derived. Null when the two parts of a
+ * configured key do not form a key pair.
  */
 export async function keyringOf(secrets: Secrets): Promise<Keyring | null> {
   const jwks = secrets.signingKeys ?? (await derivedJwks(secrets.relaySecrets));
@@ -108,9 +112,8 @@ async function madeOf(secrets: Secrets, signingKeys: readonly SigningKey[]): Pro
 }
 
 /**
- * Returns the secrets that sign the callbacks of an account. By default these are the secrets of the present, the
- * next and the previous generation, so that a receiver can change to the new secret at any time before or after a
- * rotation.
+ * Returns the secrets that sign the callbacks of an account. By default these are the secrets of the present, the next
+ * and the previous generation, so that a receiver can change to the new secret at any time, before or after a rotation.
  */
 export async function accountSecrets(
   { relaySecrets }: Secrets,

@@ -1,10 +1,10 @@
 import { type Bytes, sha256, toHex } from "./encoding.ts";
 import type { OperatorKey, OperatorRole } from "./roles.ts";
 
-/** Number of hex digits of a key's SHA-256 that serve as the name of a key without a label. */
+/** Number of hex digits of a key's SHA-256 that are used as the name of a key without a label. */
 const NAME_DIGITS = 8;
 
-/** An operator key, prepared for comparison with the key of a request. */
+/** An operator key in the form in which the key of a request is compared with it. */
 export interface HashedKey {
   readonly digest: Bytes;
   readonly role: OperatorRole;
@@ -14,7 +14,7 @@ export interface HashedKey {
   readonly name: string;
 }
 
-/** Returns the operator keys with the SHA-256 in place of each key. */
+/** Returns the operator keys, each with its SHA-256 in place of the key itself. */
 export async function hashedKeysOf(keys: readonly OperatorKey[]): Promise<readonly HashedKey[]> {
   return Promise.all(
     keys.map(async ({ secret, role, label }) => {
@@ -25,7 +25,7 @@ export async function hashedKeysOf(keys: readonly OperatorKey[]): Promise<readon
 }
 
 /**
- * Returns the operator key that equals `given`. Null when none does. `given` is compared with every key, each time
+ * Returns the operator key that equals `given`. Null when there is none. `given` is compared with every key, each time
  * in constant time, so that the duration reveals nothing about the keys.
  */
 export async function findKey(

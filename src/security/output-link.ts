@@ -1,44 +1,45 @@
 /**
  * Links of the relay to outputs, i.e. to the files that a task has generated:
  * `{origin}/outputs/{task}/{n}/{token}.{ext}`. A token has the form `<expires>_<recorded>_<MAC>`; the MAC is an HMAC
- * over everything in the link behind `/outputs/`. A link therefore opens one output of one task until it expires, and
- * no output of a later task under the same id. The extension is taken from the upstream's link, before any byte of the
- * output is known. The media type of the answer does not depend on it, but on the first bytes of the output
- * (core/output-metadata/media-type.ts).
+ * over everything after `/outputs/` in the link. A link therefore gives access to one output of one task until it
+ * expires, and to no output of a later task with the same id. The extension is taken from the upstream's link, before
+ * any byte of the output is known. The media type of the answer does not depend on the extension but on the first bytes
+ * of the output (core/output-metadata/media-type.ts).
  */
 import { extensionOfType } from "../core/output-metadata/media-type.ts";
 import { parseUrl } from "../core/url.ts";
 import { type Bytes, bytesOf, fromBase64Url, toBase64Url } from "./encoding.ts";
 import { type ImmediateHmacKey, signImmediately, verifyAny } from "./hmac.ts";
 
-/** Path of all links to outputs. */
+/** Path with which all links to outputs begin. */
 export const OUTPUTS_PATH = "/outputs";
 
-/** Extensions that a link takes over from the upstream's own link. */
+/** File extensions that the relay's link takes over from the upstream's own link. */
 const EXTENSIONS: ReadonlySet<string> = new Set(
   [
     "mp4 webm mov mkv m4v mp3 wav ogg opus m4a aac flac",
     "png jpg jpeg webp gif avif svg glb gltf obj fbx usdz ply zip srt vtt",
   ].flatMap((line) => line.split(" ")),
 );
-/** Extension of a link to an output when the upstream's own link has none of `EXTENSIONS`. */
+/** Extension of the relay's link to an output when the upstream's own link has none of `EXTENSIONS`. */
 const OTHER_EXTENSION = "bin";
 
-/** Pattern of the number of an output in a link. */
+/** Pattern of the number of an output in a link, from 1. */
 const NUMBER = /^[1-9]\d{0,3}$/;
-/** Pattern of the last segment of a link. It captures the two times, the MAC and the extension. */
+/** Pattern of the last segment of a link to an output. It captures the two times, the MAC and the extension. */
 const FILE = /^(\d{1,11})_(\d{1,15})_([\w-]{43})\.([a-z\d]{1,5})$/;
 const MAC_BYTES = 32;
 
-/** An output of a task, as its link names it. */
+/** An output of a task, as a link of the relay names it. */
 export interface LinkedOutput {
   readonly taskId: string;
-  /** Number of the output: its place in `output.urls`, counted from 1. */
+  /** Number of the output: its position in `output.urls`, counted from 1. */
   readonly number: number;
-  /** Time from which the link is refused, in Unix seconds. */
+  /** Time from which the relay refuses the link, in Unix seconds. */
   readonly expiresAtS: number;
   /**
-   * Time at which the relay first stored the task, in Unix milliseconds. Two tasks with the same id differ in it.
+   * Time at which the relay first stored the task, in Unix milliseconds. It is different for two tasks with the same
+   * id.
    */
   readonly recordedAt: number;
   /** Extension of the file, without the dot. */
@@ -47,7 +48,7 @@ export interface LinkedOutput {
 
 /**
  * Returns the relay's link to an output, signed with the newest of `keys`.
- * @param origin origin of the link.
+ * @param origin origin with which the link begins.
  */
 export function outputLink(
   output: LinkedOutput,
@@ -60,7 +61,7 @@ export function outputLink(
   return `${origin}${OUTPUTS_PATH}/${taskId}/${number}/${file}`;
 }
 
-/** The three segments of a link's path behind `/outputs/`, as they were received. */
+/** The three segments that follow `/outputs/` in the path of a link, as they were received. */
 export interface OutputSegments {
   readonly taskId: string;
   readonly number: string;
@@ -69,8 +70,8 @@ export interface OutputSegments {
 }
 
 /**
- * Returns the output that a link names, if its MAC was made with one of `keys`. The MAC is compared in constant time. The
- * link may have expired. Null for any other link.
+ * Returns the output that a link names, if its MAC was made with one of `keys`, even if the link has expired. The MAC
+ * is compared in constant time. Null for any other link.
  */
 export async function readOutputLink(
   { taskId, number, file }: OutputSegments,
@@ -86,9 +87,9 @@ export async function readOutputLink(
 }
 
 /**
- * Returns the extension for the relay's link to an output, from the upstream's own link. It is the extension of a file
- * name in the path (the last segment first) or in a parameter, else one for the format or media type that a parameter
- * names, else `bin`.
+ * Returns the extension for the relay's link to an output, from the upstream's own link. The first of these that is
+ * found is used: the extension of a file name in the path (the last segment first), that of a file name in a parameter,
+ * the one for a format or media type that a parameter names, and finally `bin`.
  */
 export function extensionOf(source: string): string {
   const url = parseUrl(source);
@@ -100,8 +101,8 @@ export function extensionOf(source: string): string {
 }
 
 /**
- * Returns the extension of a file name if it is a known one, also when a size or style follows it (`a.png!small`). Null
- * when the name has no known extension.
+ * Returns the extension in a file name if it is a known one, also when a size or style follows it (`a.png!small`).
+ * Otherwise null.
  */
 function extensionIn(name: string): string | null {
   const parts = name.split(/[!@:~"';&]/);
@@ -109,7 +110,7 @@ function extensionIn(name: string): string | null {
   return extensions.find((each) => each !== null) ?? null;
 }
 
-/** Returns the extension for the format or media type that a parameter names. Null for any other value. */
+/** Returns the extension for the format or media type that is the value of a parameter. Null for any other value. */
 function formatIn(value: string): string | null {
   const text = value.trim().toLowerCase();
   return known(text) ?? known(extensionOfType(text, ""));

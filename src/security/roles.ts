@@ -9,23 +9,23 @@ export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
 /** An API key of the operator with its role and label, from an entry of `OPERATOR_KEYS`. */
 export interface OperatorKey {
-  /** The key itself, which its user sends as bearer token. */
+  /** The key itself, which its user sends as a bearer token. */
   readonly secret: string;
   readonly role: OperatorRole;
-  /** Label that names the key in logs and records. Null when the key has none. */
+  /** Label by which logs and records name the key. Null when the key has none. */
   readonly label: string | null;
 }
 
 /** Role of an account's API key, chosen when the key is created. */
 export type AccountRole = "read" | "full";
 
-/** The roles that have a permission: roles of operator keys, and roles of accounts' keys. */
+/** The roles that have one permission: some roles of operator keys, and some roles of accounts' keys. */
 interface Holders {
   readonly operators: readonly OperatorRole[];
   readonly accounts: readonly AccountRole[];
 }
 
-/** Every permission with the roles that have it. A request with a key of another role gets 403 `forbidden`. */
+/** Every permission with the roles that have it. A request whose key has another role gets 403 `forbidden`. */
 export const PERMISSIONS = {
   /** Permission to read statistics, metrics and the details of `/healthz`. */
   statistics: { operators: ["read", "metrics", "operate", "all"], accounts: [] },
@@ -38,9 +38,11 @@ export const PERMISSIONS = {
   read: { operators: ["read", "operate", "all"], accounts: ["read", "full"] },
   /** Permission to read the entries of an account's ledger, such as grants, charges and refunds of credits. */
   ledger: { operators: ["operate", "all"], accounts: ["read", "full"] },
-  /** Permission to report events. A sender that signs its events has this permission too. */
+  /** Permission to report events. A sender that signs its events, and so has no key, has this permission too. */
   report: { operators: ["operate", "all"], accounts: [] },
-  /** Permission to register, wake and reindex tasks, and to attach providers' jobs to them. */
+  /**
+   * Permission to register tasks, to wake them, to write their index rows again, and to attach providers' jobs to them.
+   */
   operate: { operators: ["operate", "all"], accounts: [] },
   /** Permission to submit jobs through the relay. An account may submit only what `OFFERS` lists. */
   submit: { operators: ["operate", "all"], accounts: ["full"] },
@@ -78,7 +80,10 @@ export function mayOperator(role: OperatorRole, permission: Permission): boolean
   return holdersOf(permission).operators.includes(role);
 }
 
-/** Tells whether a key of an account with this role has the permission, for this account only. */
+/**
+ * Tells whether a key of an account with this role has the permission. A key has its permissions only for its own
+ * account.
+ */
 export function mayAccount(role: AccountRole, permission: Permission): boolean {
   return holdersOf(permission).accounts.includes(role);
 }

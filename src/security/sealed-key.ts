@@ -1,31 +1,31 @@
 /**
- * Sealing of the keys that customers have at upstreams: AES-256-GCM with a key that is derived from `RELAY_SECRET` for
- * this use alone. A sealed key can be opened only for the task and the connection for which it was sealed. It is stored
- * with an identifier of the relay secret that sealed it, so that this secret is found even after the order of the relay
- * secrets has changed.
+ * Encryption of the keys that customers have at upstreams, by AES-256-GCM with a key that is derived from
+ * `RELAY_SECRET` for this use alone. An encrypted ("sealed") key can be decrypted only for the task and the connection
+ * for which it was encrypted. It is stored with an identifier of the relay secret that was used, so that this secret is
+ * found even after the order of the relay secrets has changed.
  */
 import type { SealedKey } from "../core/record/customer-key.ts";
 import { type Bytes, bytesOf, fromBase64Url, fromBase64, toBase64Url } from "./encoding.ts";
 
 /**
- * Keys that seal the keys of customers, by the identifiers of their relay secrets. The first is the newest, which
- * seals; the others only open.
+ * Keys that encrypt the keys of customers, by the identifiers of their relay secrets. The first one, the newest,
+ * encrypts and decrypts; the others only decrypt.
  */
 export type SealingKeys = ReadonlyMap<string, CryptoKey>;
 
-/** The task and the connection for which a key is sealed. */
+/** The task and the connection for which a customer's key is encrypted. */
 export interface KeyPlace {
   readonly taskId: string;
   readonly connection: string;
 }
 
-/** Length of the nonce that NIST SP 800-38D recommends for random nonces of GCM. */
+/** Length of the nonce in bytes, which NIST SP 800-38D recommends for random nonces of GCM. */
 const NONCE_BYTES = 12;
 const CIPHERTEXT = /^[\w-]+$/;
 
 /**
- * Seals a customer's key with the newest of `keys`.
- * @throws Error when there is no key to seal with.
+ * Encrypts a customer's key with the newest of `keys`.
+ * @throws Error when there is no key to encrypt with.
  */
 export async function sealKey(key: string, place: KeyPlace, keys: SealingKeys): Promise<SealedKey> {
   const [newest] = keys;
@@ -37,8 +37,8 @@ export async function sealKey(key: string, place: KeyPlace, keys: SealingKeys): 
 }
 
 /**
- * Opens a customer's key. Null when the secret that has sealed it is not among `keys`, when it was sealed for another task
- * or connection, and when it was changed.
+ * Decrypts a customer's key. Null when the secret with which it was encrypted is not among `keys`, when it was
+ * encrypted for another task or connection, and when it was changed.
  */
 export async function openKey(
   { sealedWith, nonce: nonceText, ciphertext }: SealedKey,

@@ -1,23 +1,25 @@
 /**
- * Signatures of Standard Webhooks. The relay signs callbacks and events for the operator, and verifies the
- * signatures of events from upstreams. Callbacks are signed for outbound/webhooks.ts, events verified for
- * api/http/auth.ts; the hooks of a provider are verified by its adapter, which api/hooks/receive-hook.ts calls. A
- * signature proves who wrote a body. Its timestamp proves that the message is not an old copy.
+ * Signatures of Standard Webhooks. The relay signs callbacks (outbound/webhooks.ts) and events for the operator, and
+ * verifies the signatures of events from upstreams (api/http/auth.ts). The hooks of a provider are verified by its
+ * adapter, which api/hooks/receive-hook.ts calls. A signature proves who has written a body. Its timestamp proves that
+ * the message is not an old copy.
  */
 import { toSeconds } from "../core/time.ts";
 import { type Bytes, bytesOf, toBase64 } from "./encoding.ts";
 import { type HmacSecret, macFromBase64, verifyAnyOf } from "./hmac.ts";
 import type { Keyring } from "./keyring.ts";
 
-/** The message that Standard Webhooks signs (https://www.standardwebhooks.com): id, timestamp and raw body. */
+/**
+ * The parts of a message that Standard Webhooks signs (https://www.standardwebhooks.com): id, timestamp and raw body.
+ */
 export interface SignedMessage {
   readonly id: string;
-  /** Time of the signature in Unix seconds, as it is written in the header. */
+  /** Time of the signature in Unix seconds, as the header contains it. */
   readonly timestamp: string;
   readonly body: string | Bytes;
 }
 
-/** Largest difference in seconds between the time of a signature and the time of its check. */
+/** Largest difference in seconds between the time at which a signature was made and the time at which it is checked. */
 export const TOLERANCE_S = 300;
 
 /** Returns the three headers of Standard Webhooks: id, timestamp and signature. */
@@ -46,9 +48,9 @@ export async function sign(
 }
 
 /**
- * Tells whether the headers have a `v1` signature of a body that is valid under one of the secrets and was made
- * within 300 s before or after `now` (Unix milliseconds). The signatures are compared in constant time.
- * @param readBody reads the body. It is called only when the headers have a time and a signature that can be valid.
+ * Tells whether the headers have a `v1` signature of a body that is valid under one of the secrets and was made within
+ * 300 s before or after `now` (Unix milliseconds). The signatures are compared in constant time.
+ * @param readBody reads the body. It is called only when the headers contain a time and a signature that can be valid.
  */
 export async function verify(
   headers: Headers,

@@ -5,8 +5,8 @@ import { accountSecrets, type Keyring, type Secrets } from "./keyring.ts";
 export interface SignerName {
   readonly scheme: "v1" | "v1a";
   /**
-   * Age of the secret: `current`, `next` (the secret after the next rotation) or `previous`. Of Ed25519 keys and of
-   * the relay's own secrets, the first is `current` and all others are `previous`.
+   * Age of the secret: `current`, `next` (the secret after the next rotation) or `previous`. Among Ed25519 keys, and
+   * among the relay's own secrets, the first is `current` and all others are `previous`.
    */
   readonly age: "current" | "next" | "previous";
   /**
@@ -16,14 +16,14 @@ export interface SignerName {
   readonly generation?: number;
   /**
    * Position, in the list of relay secrets, of the relay secret from which this secret is derived. Absent for the
-   * newest, which has position 1.
+   * newest one, at position 1.
    */
   readonly relay_secret?: number;
   /** Key id of an Ed25519 key, as in `/.well-known/jwks.json`. */
   readonly kid?: string;
 }
 
-/** A secret or key that signs callbacks, with its name. */
+/** A secret or key that signs callbacks, together with its name. */
 export interface Signer {
   readonly name: SignerName;
   /** Key that verifies the signatures of this signer. */
@@ -31,10 +31,10 @@ export interface Signer {
 }
 
 /**
- * Returns the secrets and keys that sign the callbacks of a task, each with its name. They have the same order as
- * their signatures in the header.
- * @param present present generation of the account's secret; it may be higher than the one that is stored with the
- * task. Null when it is not known, or when the task has no account.
+ * Returns the secrets and keys that sign the callbacks of a task, each with its name, in the order of their signatures
+ * in the header.
+ * @param present present generation of the account's secret, which may be higher than the one that is stored with the
+ * task. Null when it is not known, and when the task has no account.
  */
 export async function signersOf(
   account: Account | null,

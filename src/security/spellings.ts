@@ -6,15 +6,17 @@ import { bytesOf, toBase64 } from "./encoding.ts";
 
 /** Character that replaces a secret in a text. */
 const HIDDEN = "…";
-/** Largest number of times that the escapes in a text are undone, because escaped text may have been escaped again. */
+/**
+ * Largest number of times that the escapes in a text are undone, because text with escapes may have been escaped again.
+ */
 const MAX_DEPTH = 4;
-/** Smallest number of base64 digits of a secret that are searched for in a text. */
+/** Smallest number of base64 digits by which a secret is searched for in a text. Fewer digits are not searched. */
 const MIN_BASE64_CHARS = 8;
 
 /**
  * Pattern of one escaped character. It captures the code of the character, in hex or in decimal digits, or its name in
- * HTML. A backslash before punctuation is an escape of its own, and stands for no character. An escape that was escaped
- * again has more backslashes, `%25` or `&amp;`.
+ * HTML. A backslash before punctuation matches too, and stands for no character. The pattern also matches an escape
+ * that was escaped again: with more backslashes, `%25` or `&amp;`.
  */
 const ESCAPE =
   /\\{1,8}(?:u([\da-f]{4})|u\{0{0,4}([\da-f]{1,4})\}|x([\da-f]{2})|(?=[^\w\s\\]))|%(?:25){0,8}([\da-f]{2})|&(?:amp;){0,8}(?:#x0{0,6}([\da-f]{1,4})|#0{0,6}(\d{1,5})|(amp|quot|apos|lt|gt|sol|plus|equals|colon))(?:;|(?![\da-z]))/gi;
@@ -52,10 +54,7 @@ export function hideSecrets(text: string, secrets: readonly string[]): string {
 /** Start and end of a part of a text, as character positions. */
 type Range = readonly [start: number, end: number];
 
-/**
- * Returns a text and its further readings: the text after its escapes are undone once, twice and so on, at most four
- * times.
- */
+/** Returns a text, and the texts that result from undoing its escapes once, twice and so on, at most four times. */
 export function readingsOf(text: string): readonly string[] {
   const readings = [text];
   let last = text;
@@ -79,8 +78,8 @@ function unescaped(text: string): string {
 }
 
 /**
- * Returns the character for which a match of `ESCAPE` stands. The empty text is returned for a match of backslashes
- * alone, which stands for no character.
+ * Returns the character for which a match of `ESCAPE` stands. It is the empty text for a match that has only
+ * backslashes, which stands for no character.
  */
 function characterOf(match: RegExpExecArray): string {
   const hex = match[1] ?? match[2] ?? match[3] ?? match[4] ?? match[5];
@@ -90,7 +89,7 @@ function characterOf(match: RegExpExecArray): string {
   return NAMED.get(name.toLowerCase()) ?? "";
 }
 
-/** Returns the parts of a text in which one of the secrets stands, unchanged or in base64. */
+/** Returns the parts of a text that contain one of the secrets, unchanged or in base64. */
 function rangesIn(reading: string, secrets: readonly string[]): readonly Range[] {
   // base64url has other characters for two of the 64 digits.
   const standard = reading.replaceAll("-", "+").replaceAll("_", "/");
@@ -112,9 +111,9 @@ function rangesOf(needle: string, text: string): readonly Range[] {
 }
 
 /**
- * Returns the base64 digits that occur in the base64 of every text that contains a secret, one result for each of the
- * three positions that the secret can have in a group of three bytes. Digits that also depend on the neighbouring bytes
- * are left out.
+ * Returns the base64 digits that are the same in the base64 of every text with this secret. There is one result for
+ * each of the three positions that the secret can have in a group of three bytes. Digits that also depend on the
+ * neighbouring bytes are left out.
  */
 function base64Of(secret: string): readonly string[] {
   return [0, 1, 2].flatMap((before) => {
@@ -127,8 +126,8 @@ function base64Of(secret: string): readonly string[] {
 }
 
 /**
- * Returns, for each character of a text after its escapes are undone once, the position at which it begins in the text
- * itself.
+ * Returns, for each character of a text after its escapes are undone once, the position at which the character begins
+ * in the original text.
  */
 function placesIn(text: string): readonly number[] {
   const places: number[] = [];

@@ -1,27 +1,30 @@
 /**
- * Tokens of status links. With such a link a browser reads one task without a key. A token has the form
- * `st_<created>_<expires>_<recorded>_<MAC>`; the MAC is an HMAC over the id of the task and the three times. A
- * token therefore opens one task until it expires, and no later task under the same id. api/tasks/status-url.ts makes
- * them, api/tasks/status-token-reading.ts reads a task by one.
+ * Tokens of status links. With such a link a browser reads one task without an API key. A token has the form
+ * `st_<created>_<expires>_<recorded>_<MAC>`; the MAC is an HMAC over the id of the task and the three times. A token
+ * therefore gives access to one task until it expires, and not to a later task with the same id.
+ * api/tasks/status-url.ts makes the tokens, and api/tasks/status-token-reading.ts reads a task by a token.
  */
 import { type Bytes, bytesOf, fromBase64Url, toBase64Url } from "./encoding.ts";
 import { signWithNewest, verifyAny } from "./hmac.ts";
 
-/** First characters of every status token. */
+/** Characters with which every status token begins. */
 export const STATUS_TOKEN_PREFIX = "st_";
-/** Pattern of a token. It captures the times as one text, which the MAC covers, each single time, and the MAC. */
+/**
+ * Pattern of a status token. It captures all times as one text, which the MAC covers, then each single time, and the
+ * MAC.
+ */
 const TOKEN = /^st_((\d{1,11})_(\d{1,11})_(\d{1,15}))_([\w-]{43})$/;
 const MAC_BYTES = 32;
 
 /** The times that a status token contains. */
 export interface StatusTimes {
-  /** Time at which the task was created, as its JSON states it (`created_at`), in Unix seconds. */
+  /** Creation time of the task as its JSON states it (`created_at`), in Unix seconds. */
   readonly createdAtS: number;
-  /** Time from which the token is refused, in Unix seconds. */
+  /** Time from which the relay refuses the token, in Unix seconds. */
   readonly expiresAtS: number;
   /**
-   * Time at which the relay first stored the task, in Unix milliseconds. Two tasks with the same id that were
-   * created in the same second differ in it.
+   * Time at which the relay first stored the task, in Unix milliseconds. It distinguishes two tasks with the same id
+   * that were created in the same second.
    */
   readonly recordedAt: number;
 }
@@ -38,8 +41,8 @@ export async function statusToken(
 }
 
 /**
- * Returns the times in a status token whose MAC is valid for this task. The MAC is compared in constant time. The
- * token may have expired. Null when the MAC was made with none of `keys`.
+ * Returns the times in a status token whose MAC is valid for this task, even if the token has expired. The MAC is
+ * compared in constant time. Null when the MAC was made with none of `keys`.
  */
 export async function timesOfStatusToken(
   token: string,

@@ -1,6 +1,6 @@
 /**
- * The rules for URLs that clients write. With them the relay sends no requests to private networks, to the machine
- * on which it runs, or to itself.
+ * The rules for URLs that clients write. They make sure that the relay sends no requests to private networks, to the
+ * machine on which it runs, or to itself.
  */
 import { failure, type Result, success } from "../core/result.ts";
 import { LISTEN_URL, parseUrl } from "../core/url.ts";
@@ -9,9 +9,9 @@ import { isGlobalUnicast, isIpHost } from "./ip-address.ts";
 const MAX_CHARS = 2048;
 
 /**
- * Domains without public hosts. Most of them are defined by RFC 6761, RFC 6762 (appendix G) and RFC 7686, and
- * `internal` by ICANN. `/etc/hosts` often uses `localdomain` for the machine itself. `arpa` serves the DNS and
- * contains `home.arpa` (RFC 8375).
+ * Pattern of domains that have no public hosts. Most of them are defined by RFC 6761, RFC 6762 (appendix G) and RFC
+ * 7686, and `internal` by ICANN. `/etc/hosts` often uses `localdomain` for the machine itself. `arpa` serves the DNS
+ * and contains `home.arpa` (RFC 8375).
  */
 const PRIVATE_ZONE =
   /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|private|corp|home|lan|onion|arpa)$/;
@@ -24,26 +24,25 @@ const USERINFO = /^https?:[/\\]*[^/\\?#]*@/i;
 const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
- * Reason why a URL with an IP address is refused. It is the end of a message that begins with the name of a field
+ * Reason why a URL with an IP address is refused. The text is the end of a message that begins with the name of a field
  * or variable.
  */
 export const IP_REFUSAL =
   "must use a host name: Cloudflare Workers cannot call IP addresses (error 1003); elsewhere ALLOW_IP_CALLBACKS allows them";
 
 /**
- * Reason why a URL with a user name or password is refused; `fetch` would drop or refuse these. It is the end of a
+ * Reason why a URL with a user name or password is refused: `fetch` would drop them or fail. The text is the end of a
  * message that begins with the name of a field or variable.
  */
 export const CREDENTIALS_REFUSAL = "must not contain a user name or password";
 
 /**
- * Reason why the special URL `listen:` is refused. With this URL, callbacks go to the listeners of an account
- * (programs that receive callbacks over a WebSocket). It is the end of a message that begins with the name of a
- * field.
+ * Reason why the special URL `listen:` is refused. With this URL, callbacks go to the listeners of an account (programs
+ * that receive callbacks over a WebSocket). The text is the end of a message that begins with the name of a field.
  */
 export const LISTEN_REFUSAL = "may be listen: only with LISTEN=true, for a task with an account";
 
-/** The kinds of URLs that this deployment accepts from clients. */
+/** Settings that decide which URLs this deployment accepts from clients. */
 export interface UrlRules {
   /** True when `http:` and hosts of this machine are allowed too, for development. */
   readonly allowLocal: boolean;
@@ -56,27 +55,27 @@ export interface UrlRules {
   readonly ownOrigin: string;
   /**
    * Origin of the relay's links to outputs, e.g. "https://outputs.example.com". A URL that leads to it is refused too.
-   * Absent or null means that these links have no other origin.
+   * Absent or null when these links begin with the origin of the relay itself.
    */
   readonly outputsOrigin?: string | null;
-  /** Largest length of a URL in characters. Absent means 2048. */
+  /** Largest length of a URL in characters; 2048 when absent. */
   readonly maxChars?: number;
   /**
    * True when the special URL `listen:` is allowed too. With this URL, callbacks go to the listeners of an account
-   * (programs that receive callbacks over a WebSocket). Absent means not allowed.
+   * (programs that receive callbacks over a WebSocket). When absent, the URL is not allowed.
    */
   readonly allowListen?: boolean;
 }
 
 /**
- * Returns the parsed URL when the relay may send a request to a URL that a client wrote, otherwise the reason of
- * the refusal. The reason continues a message that begins with "callback_url", and never quotes the URL. Never
+ * Returns the parsed URL if the relay may send a request to this URL, which a client wrote; otherwise the reason of the
+ * refusal. The reason continues a message that begins with "callback_url", and never quotes the URL. The function never
  * throws.
  *
  * The URL is judged as the parser of WHATWG URL reads it, because `fetch` uses the same parser: `https://0x7f.1` is
- * 127.0.0.1. An IP address needs `allowIp`, and must be global unicast by the IANA special-purpose address
- * registries. An address of this machine needs only `allowLocal`. A host name that resolves to a private address is
- * accepted, because only the network can refuse it.
+ * 127.0.0.1. An IP address is accepted only with `allowIp`, and must be global unicast by the IANA special-purpose
+ * address registries. An address of this machine needs only `allowLocal`. A host name that resolves to a private
+ * address is accepted, because only the network can refuse it.
  */
 export function checkCallbackUrl(text: string, rules: UrlRules): Result<URL, string> {
   const url = parseUrl(text);
@@ -97,7 +96,7 @@ function textObjection(text: string, url: URL, { maxChars = MAX_CHARS }: UrlRule
 }
 
 /**
- * Tells whether a URL contains a user name or a password. The text is examined too, because an empty user name
+ * Tells whether a URL contains a user name or a password. The original text is examined too, because an empty user name
  * (`https://@host`) is missing in the parsed `url`.
  */
 export function hasCredentials(text: string, url: URL): boolean {
@@ -117,7 +116,7 @@ function targetObjection(url: URL, rules: UrlRules): string | null {
   return isIpHost(host) ? ipObjection(host, rules) : nameObjection(host);
 }
 
-/** Tells whether the host of a URL is this machine, on which a developer's receivers and upstreams run. */
+/** Tells whether the host of a URL is this machine, on which the receivers and upstreams of a developer run. */
 export function isLoopback(url: URL): boolean {
   return LOOPBACK.test(hostOf(url));
 }
@@ -128,8 +127,8 @@ export function isIpLiteral(url: URL): boolean {
 }
 
 /**
- * Returns the host of a URL without the dot at the end of a fully qualified name. With and without the dot the host
- * is the same.
+ * Returns the host of a URL without the dot that may end a fully qualified name. The host is the same with and without
+ * this dot.
  */
 function hostOf(url: URL): string {
   return url.hostname.replace(/\.$/, "");
@@ -150,9 +149,9 @@ const parsedOwn = originParser();
 const parsedOutputs = originParser();
 
 /**
- * Returns a parser of origins that remembers the latest one, because a relay has few of them and each URL is compared
- * with one. An absent origin is not parsed, because in workerd a failing `URL.parse` takes eight times as long as one
- * that succeeds.
+ * Returns a function that parses origins and remembers the latest one: a relay has few origins, and each URL is
+ * compared with one. An absent origin is not parsed, because in workerd an `URL.parse` that fails takes eight times as
+ * long as one that succeeds.
  */
 function originParser(): (text: string | null | undefined) => URL | null {
   let latest: { readonly text: string; readonly url: URL | null } = { text: "", url: null };

@@ -11,14 +11,13 @@ import type { Duty } from "./duty.ts";
 import type { PollStep } from "./poll.ts";
 
 /**
- * Returns the poll of a job that only a hook has named, for a task to which no job is attached. It is made at the
- * task's deadline, and only if the provider's answers show for which task a job was submitted (events/kept-jobs.ts).
- * While the outcome of the task's submission is unknown, it is made as soon as a hook names a job, and again until the
- * task fails.
+ * Returns the poll of a job that only a hook has named, for a task to which no job is attached. Such a poll is made
+ * only if the provider's answers show for which task a job was submitted (events/kept-jobs.ts). Normally it is made
+ * once, at the task's deadline. While the outcome of the task's submission is unknown, it is made as soon as a hook
+ * names a job, and is repeated until the task fails.
  *
- * Null when no hook has named such a job, and while the upstream may still answer the submission. Null also when the
- * relay is paused until the last time for this poll, because nothing is polled during a pause; the task then fails
- * without it.
+ * Null when no hook has named a job, while the upstream may still answer the submission, and when a pause of the relay
+ * lasts beyond the time of the last such poll: nothing is polled during a pause, so the task fails without this poll.
  */
 export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isOpen(record) || isSending(record.submission)) return null;
@@ -42,11 +41,11 @@ export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
 }
 
 /**
- * Returns a job to poll for a task to which no job was attached, together with its connection. It is the job that the
- * latest stored hook names. Null when no stored hook names a job. Null also when the provider's answers do not show
- * for which task a job was submitted, because a forged hook could then bring the result of another task's job. For a
- * hook at the URL of a submission, which only the upstream knows, it is enough that the answer states the model and
- * the creation of the job.
+ * Returns the job to poll for a task to which no job was attached, together with its connection: the job that the
+ * latest stored hook names. If the hook came to the hook URL of a submission, which only the upstream knows, the
+ * provider's answers must at least state the model and the creation time of a job. For any other hook they must show
+ * for which task a job was submitted, because a forged hook could otherwise bring the result of another task's job.
+ * Null when the answers do not show this, and when no stored hook names a job.
  */
 function keptJobToAsk(task: OpenTask, policy: Policy): AttachedJob | null {
   if (task.upstream?.job !== null) return null;
@@ -58,7 +57,7 @@ function keptJobToAsk(task: OpenTask, policy: Policy): AttachedJob | null {
   return id === undefined ? null : { connection, job: { id, endpoint } };
 }
 
-/** Tells whether an answer to a poll can show that a job belongs to the task. */
+/** Tells whether the provider's answer to a poll could show that a job belongs to this task. */
 function isProvable({ submission }: OpenTask, limits: PollLimits | null): boolean {
   if (limits === null) return false;
   return limits.isTaskNamed || (submission !== null && limits.isCreationStated);

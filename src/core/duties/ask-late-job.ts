@@ -16,10 +16,10 @@ import type { PollStep } from "./poll.ts";
 const CLEARANCE_MS = MAX_CALLBACK_TIMEOUT_MS + SECOND_MS;
 
 /**
- * Returns the poll of the job of a task that has failed at its deadline. It is made because the operator gets a
- * notice if the job has succeeded after all (events/late-results.ts). The times are planned in polls/late-poll.ts.
- * Null when no poll is planned. Null also when a refund or an attempt of the callback is planned so soon that the
- * poll could delay it.
+ * Returns the poll of the job of a task that has failed at its deadline. It is made so that the operator can get a
+ * notice if the job has succeeded after all (events/late-results.ts). The times are planned in polls/late-poll.ts. Null
+ * when no poll is planned, and when a refund or an attempt of the callback is planned so soon that the poll could delay
+ * it.
  */
 export function askLateJob(record: TaskRecord, policy: Policy): Duty<PollStep> | null {
   if (!isTerminal(record) || record.upstream?.job == null) return null;

@@ -28,9 +28,9 @@ export interface SendStep {
 }
 
 /**
- * Returns the next step to deliver the callback of a task. There are two steps for each attempt: its start is
- * stored, and then it is sent. The wait before an attempt is planned in plans/callback-attempt-plan.ts. Null when
- * no attempt is planned or running.
+ * Returns the next step to deliver the callback of a task. Each attempt takes two steps: the first stores that the
+ * attempt has started, and the second sends it. The wait before an attempt is planned in
+ * plans/callback-attempt-plan.ts. Null when no attempt is planned or running.
  */
 export function deliver(record: TaskRecord, policy: Policy): Duty<EventStep | SendStep> | null {
   if (!isTerminal(record) || record.callback === null) return null;

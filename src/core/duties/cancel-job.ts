@@ -10,11 +10,14 @@ export interface Cancel {
   /** Name of the connection to the provider. */
   readonly connection: string;
   readonly job: Job;
-  /** Key of the customer with which the job was submitted, sealed. Null for the key of the connection. */
+  /**
+   * Key of the customer with which the job was submitted, encrypted. Null when it was submitted with the key of the
+   * connection.
+   */
   readonly customerKey: SealedKey | null;
   /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;
-  /** True when an earlier call of this cancellation was not answered, and may have canceled the job. */
+  /** True when an earlier call of this cancellation got no answer. That call may have canceled the job. */
   readonly isRepeat: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { Duty } from "./duty.ts";
 export interface Charge {
   readonly taskId: string;
   readonly accountId: string;
-  /** Reference of the charge. The ledger books a reference only once, also when the order is repeated. */
+  /** Reference of the charge. The ledger books each reference only once, even if the order is repeated. */
   readonly chargeId: string;
   readonly amount: number;
   /** Name of the API key with which the task was registered; null when the record does not state it. */
@@ -19,8 +19,8 @@ export interface ChargeStep {
 }
 
 /**
- * Returns the order to charge the price of a new task. The order is repeated until the ledger answers; the waits
- * are planned by `planRetry` in record/credits.ts. Null when no charge is unanswered.
+ * Returns the order to charge the price of a new task. The order is repeated until the ledger answers; the waits are
+ * planned by `planRetry` in record/credits.ts. Null when there is no charge that the ledger still has to answer.
  */
 export function charge(record: TaskRecord): Duty<ChargeStep> | null {
   if (record.status !== "charging" || !isCharging(record.credits)) return null;

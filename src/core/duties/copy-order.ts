@@ -7,8 +7,8 @@ import type { Duty } from "./duty.ts";
 import { mayDelayClient } from "./operator-notice-send.ts";
 
 /**
- * The outputs of a task that the relay keeps, in the form in which the object that copies them (objects/output) knows
- * them.
+ * The outputs of one task that the relay copies, as they are described to the Durable Object that makes the copies
+ * (objects/output).
  */
 export interface KeptOutputs {
   readonly taskId: string;
@@ -28,7 +28,7 @@ export interface CopyOrder extends KeptOutputs, Provable {
   readonly origin: string;
   /** Name of the connection to the provider; null when the task names none. */
   readonly connection: string | null;
-  /** Key of the customer with which the job was submitted, sealed; null when there is none. */
+  /** Key of the customer with which the job was submitted, encrypted. Null when there is no such key. */
   readonly customerKey: SealedKey | null;
 }
 
@@ -44,10 +44,10 @@ export interface CopyStep {
 const CLEARANCE_MS = 2_500;
 
 /**
- * Returns the order to copy the outputs of a task, which is repeated until the object that copies them has taken it.
- * The first order does not come from this duty: it is sent beside the first attempt of the callback (`firstOrderOf`).
- * Returns null when no copy is to be ordered, and when an attempt of the callback is planned so soon that the order could
- * delay it.
+ * Returns the order to copy the outputs of a task. It is repeated until the object that copies outputs has accepted it.
+ * The first order does not come from this duty: it is sent at the same time as the first attempt of the callback
+ * (`firstOrderOf`). Null when no copy is to be ordered, and when an attempt of the callback is planned so soon that the
+ * order could delay it.
  */
 export function orderCopies(record: TaskRecord, policy: Policy): Duty<CopyStep> | null {
   if (!isTerminal(record)) return null;
@@ -67,7 +67,7 @@ export function firstOrderOf(before: TaskRecord | null, after: TaskRecord): Copy
   return outputs === null || outputs.order === null ? null : orderOf(after, outputs);
 }
 
-/** Returns the outputs to delete before a task is erased. Null when the relay has kept none. */
+/** Returns the outputs whose copies are deleted before the task is erased. Null when the relay has made no copies. */
 export function outputsToDelete(record: TaskRecord): KeptOutputs | null {
   if (!isTerminal(record) || record.outputs === null) return null;
   const copied = record.outputs.list.filter(({ state }) => state.kind !== "streamed");
@@ -75,8 +75,8 @@ export function outputsToDelete(record: TaskRecord): KeptOutputs | null {
 }
 
 /**
- * Returns the order to copy those outputs of a task whose copies have not ended. The object that copies them gets it with
- * the request to delete one output too, because the first order may not have come yet.
+ * Returns the order to copy those outputs of a task whose copies have not ended. The request to delete one output
+ * contains this order too, because the first order may not have reached the object that makes the copies.
  */
 export function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {
   return {

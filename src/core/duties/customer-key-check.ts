@@ -4,9 +4,9 @@ import { isOpen, type TaskRecord } from "../record/task.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
 /**
- * Returns the step that records whether the relay still has the secret to open the customer's key of a task
- * (events/customer-key-events.ts). Only a deployment with other relay secrets changes this, so the step is due when the
- * task next wakes. Null when the record already states it correctly.
+ * Returns the step that records whether the relay still has the secret to decrypt the customer's key of a task
+ * (events/customer-key-events.ts). Only a deployment with other relay secrets changes this, so the step is done when
+ * the task wakes next for any reason. Null when the record already states it correctly.
  */
 export function noteCustomerKey(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record)) return null;

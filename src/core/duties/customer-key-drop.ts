@@ -5,9 +5,9 @@ import { isTerminal, type TaskRecord } from "../record/task.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
 /**
- * Returns the step that removes the key of its customer from a task that has failed at its deadline, some time after the
- * last poll of its job. The key of any other task is removed by the change that settles the task. Null while it is not known
- * until when the key is needed, and when there is none.
+ * Returns the step that removes the customer's key from a task that has failed at its deadline, some time after the
+ * last poll of its job. For any other task, the change that settles the task removes the key. Null when the task has no
+ * such key, and while it is not known until when the key is needed.
  */
 export function forgetCustomerKey(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isTerminal(record) || sealedKeyOf(record) === null) return null;

@@ -2,8 +2,8 @@ import { isSettled, isTerminal, type TaskRecord } from "../record/task.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
 /**
- * Returns the erasure of a task at the end of its retention. Null while the task is open, and while its refund, the
- * release of credits or an attempt of its callback is still to be made.
+ * Returns the step that erases a task at the end of its retention. Null while the task is open, and while its refund,
+ * the release of its credits or an attempt of its callback has still to be made.
  */
 export function expire(record: TaskRecord): Duty<EventStep> | null {
   if (!isTerminal(record) || !isSettled(record)) return null;

@@ -17,20 +17,23 @@ import type { Duty } from "./duty.ts";
 export interface IndexRowStep {
   readonly kind: "writeIndexRow";
   readonly row: IndexRow;
-  /** True when an earlier write of this version of the row was planned, which may have succeeded. */
+  /** True when a write of this version of the row was planned before. That write may have succeeded. */
   readonly isRepeat: boolean;
 }
 
 /**
- * Time in milliseconds before a planned attempt of the callback within which no write to the index starts,
- * so that the write, whose timeout is shorter, does not delay the attempt.
+ * Time in milliseconds before a planned attempt of the callback in which no write to the index is started. It is longer
+ * than the timeout of such a write, so that a write never delays the attempt.
  */
 const CLEARANCE_MS = 2_500;
 
 /**
- * Returns the next write of a task's index row. Null when no write is planned: the relay has no index, the price of
- * the task is not charged yet, the index has the present version of the task's record, the row would have expired
- * by the time of the write, or an attempt of the callback comes first.
+ * Returns the next write of a task's index row. Null when no write is planned:
+ * - the relay has no index,
+ * - the price of the task is not charged yet,
+ * - the index has the present version of the task's record,
+ * - the row would have expired by the time of the write, or
+ * - an attempt of the callback comes first.
  */
 export function writeIndexRow(record: TaskRecord, policy: Policy): Duty<IndexRowStep> | null {
   if (!policy.isIndexed || record.status === "charging") return null;

@@ -17,13 +17,14 @@ export interface OperatorNotice {
   readonly host: string | null;
   readonly kind: NoticeKind;
   /**
-   * Identifies the message together with its kind. It is the version that the task's record had at the reported
-   * event. For an event that changes nothing that readers see, it is the time of the event in Unix milliseconds.
+   * Number that identifies the message, together with the kind of the message. It is the version of the task's record
+   * at the reported event. If the event changes nothing that readers see, it is the time of the event in Unix
+   * milliseconds.
    */
   readonly version: number;
   /**
-   * Members of this kind of message besides the task, e.g. the output of a late success. Null when this kind has
-   * none.
+   * Members of this kind of message in addition to the task, e.g. the output of a job that has succeeded after its task
+   * had failed. Null when this kind has none.
    */
   readonly details: JsonObject | null;
   /** JSON text of the task as the operator may read it. */
@@ -67,11 +68,11 @@ export function sendNotice(record: TaskRecord, policy: Policy): Duty<NoticeStep>
 }
 
 /**
- * Tells whether a call could still run when the next refund or attempt of the callback is due, and so delay it. It is
- * meant for calls that no client waits for, e.g. an operator notice. An overdue call counts as starting no earlier than
- * `policy.readyAt`. Without this, an overdue call could start right after an attempt or another call, or when an alarm
- * continues the work after a crash or a fault. The call also counts as starting no earlier than the last change of the
- * task, which is about its `version`: after the clock was put back, `policy.readyAt` can be earlier than that.
+ * Tells whether a call for which no client waits, e.g. an operator notice, could still be running when the next refund
+ * or attempt of the callback is due, and so delay it. An overdue call counts as starting no earlier than
+ * `policy.readyAt`, because it may start right after an attempt or another call, or when an alarm continues the work
+ * after a crash. It also counts as starting no earlier than the last change of the task (approximately its `version`),
+ * because `policy.readyAt` can be earlier than that after the clock was put back.
  * @param plannedAt time for which the call is planned, in Unix milliseconds.
  * @param clearanceMs longest time that the call may take, in milliseconds.
  */

@@ -18,20 +18,26 @@ export interface Poll {
   /** Time at which the task was created, in Unix milliseconds. */
   readonly createdAt: number;
   /**
-   * True when the poll is made before other polls of its connection if there are too many: when a hook has just claimed
-   * the end of the job, and when the task ends after this poll.
+   * True when the poll is made before other polls of its connection if not all can be made now because of a limit. This
+   * is the case when a hook has just claimed the end of the job, and when the task ends after this poll.
    */
   readonly isUrgent: boolean;
   readonly purpose: PollPurpose;
-  /** Key of the customer with which the upstream is asked, sealed. Null for the key of the connection. */
+  /**
+   * Key of the customer with which the upstream is asked, encrypted. Null when it is asked with the key of the
+   * connection.
+   */
   readonly customerKey: SealedKey | null;
   /**
-   * Submission to which the job must belong, for the poll of a job that only a hook has named: the answer must state
-   * the submission's model, and that the job was created no earlier than `startedAt`, in Unix milliseconds. Null for
-   * any other poll, and for a task whose job the relay has not submitted.
+   * Data of a submission, by which the poll of a job that only a hook has named can show that the job was started by
+   * this submission: the answer must state the submission's model, and that the job was created no earlier than
+   * `startedAt`, in Unix milliseconds. Null for any other poll, and for a task whose job the relay has not submitted.
    */
   readonly submitted: (Pick<Submission, "id" | "startedAt"> & { readonly model: string }) | null;
-  /** Digests of the links that the job got as input (see `Submission`). Absent when none are known. */
+  /**
+   * Digests of the links that the job got as input, by which they are recognised if the upstream repeats them among the
+   * outputs. Absent when none are known.
+   */
   readonly inputLinks?: readonly string[];
 }
 

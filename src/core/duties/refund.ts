@@ -6,13 +6,17 @@ import type { Duty } from "./duty.ts";
 export interface Refund {
   readonly taskId: string;
   readonly accountId: string;
-  /** Reference of the charge in the ledger. Null when not the ledger but the operator's own billing refunds. */
+  /**
+   * Reference of the charge in the ledger. Null when the refund is made by the operator's own billing and not by the
+   * ledger.
+   */
   readonly chargeId: string | null;
   readonly amount: number;
   /** Reason of the refund: `error.code` of the failed task, or `submit_refused`. */
   readonly reason: string;
   /**
-   * Id of the submission that was refused, whose task is erased after the refund; null for the refund of a failed task.
+   * Id of the refused submission whose credits are refunded; its task is erased after the refund. Null for the refund
+   * of a failed task.
    */
   readonly submissionId: string | null;
 }
@@ -26,10 +30,10 @@ export interface RefundStep {
 const REFUSED_REASON = "submit_refused";
 
 /**
- * Returns the order to refund the credits of a failed task, or of one whose submission was refused. It is repeated until
- * the refund is confirmed; the waits are planned by `planRetry` in record/credits.ts. Until then the callback of the failure
- * is held (events/finish.ts); the confirmation starts it (events/charge-refund-end.ts). The Durable Object of the account
- * books the refund (objects/account/ledger-book.ts). Null when no refund is open.
+ * Returns the order to refund the credits of a task that has failed or whose submission was refused. It is repeated
+ * until the refund is confirmed; the waits are planned by `planRetry` in record/credits.ts. Until the confirmation, the
+ * callback of a failed task is not sent (events/charge-refund-end.ts). The Durable Object of the account books the
+ * refund (objects/account/ledger-book.ts). Null when no refund is open.
  */
 export function refund(record: TaskRecord): Duty<RefundStep> | null {
   if (isOpen(record) || record.credits?.state.kind !== "refunding") return null;

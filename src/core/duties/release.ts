@@ -5,15 +5,18 @@ import type { Usage } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 import { mayDelayClient } from "./operator-notice-send.ts";
 
-/** An order to give back what a completed task costs less than was charged for it. */
+/** An order to give back the difference between the credits charged for a completed task and its final price. */
 export interface Release {
   readonly taskId: string;
   readonly accountId: string;
-  /** Reference of the charge in the ledger. Null when not the ledger but the operator's own billing gives back. */
+  /**
+   * Reference of the charge in the ledger. Null when the credits are given back by the operator's own billing and not
+   * by the ledger.
+   */
   readonly chargeId: string | null;
   /** Credits to give back, more than 0. */
   readonly amount: number;
-  /** Credits that the task costs. */
+  /** Final price of the task in credits. */
   readonly final: number;
   /** Consumption or cost of the job as the upstream has stated it; null when it has stated none. */
   readonly usage: Usage | null;
@@ -27,16 +30,16 @@ export interface ReleaseStep {
 /** Time in milliseconds that must lie between a release by the ledger and a planned attempt of the callback. */
 const LEDGER_CLEARANCE_MS = 2_500;
 /**
- * Time in milliseconds that must lie between a release by the operator's own billing, which may take as long as a
- * receiver of callbacks, and a planned attempt of the callback.
+ * Time in milliseconds that must lie between a release by the operator's own billing and a planned attempt of the
+ * callback. The operator's billing may take as long to answer as a receiver of callbacks.
  */
 const BILLING_CLEARANCE_MS = MAX_CALLBACK_TIMEOUT_MS + 500;
 
 /**
- * Returns the order to give back what a completed task costs less than was charged. It is repeated until it is
- * confirmed; the waits are planned by `planRetry` in record/credits.ts. The Durable Object of the account books the release
- * (objects/account/ledger-book.ts). Null when no release is open, and when an attempt of the callback is planned so soon
- * that the call could delay it.
+ * Returns the order to give back the difference between the credits charged for a completed task and its final price.
+ * It is repeated until it is confirmed; the waits are planned by `planRetry` in record/credits.ts. The Durable Object
+ * of the account books this release (objects/account/ledger-book.ts). Null when no release is open, and when an attempt
+ * of the callback is planned so soon that the call could delay it.
  */
 export function release(record: TaskRecord, policy: Policy): Duty<ReleaseStep> | null {
   if (!isTerminal(record) || record.credits === null) return null;

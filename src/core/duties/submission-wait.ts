@@ -5,12 +5,12 @@ import { askKeptJob } from "./ask-kept-job.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
 /**
- * Returns the step that ends the wait for the outcome of a submission. While the call waits for the upstream's answer,
- * this is the step that makes the outcome count as unknown when the time for the answer is over; where nothing can show
- * a job, the task then fails at once (events/submission-end.ts). While the outcome is unknown, it is the step that
- * makes the task fail when no job has become known for `SUBMIT_UNKNOWN_MINUTES`. Null for a task whose submission has
- * another state, and while a poll of a job that a hook has named is planned. The last such poll is due when the task is
- * about to fail, or later when the limit of the connection defers it, and the task does not fail before the poll.
+ * Returns the step that ends the wait for the outcome of a submission. While the upstream may still answer the call, it
+ * is the step that makes the outcome unknown when the time for the answer is over. If nothing can then show whether
+ * there is a job, the task fails at once (events/submission-end.ts). While the outcome is unknown, it is the step that
+ * makes the task fail when no job has become known for `SUBMIT_UNKNOWN_MINUTES`. Null for a submission in any other
+ * state, and while a poll of a job that a hook has named is planned: the task does not fail before this poll, even if
+ * the limit of the connection defers it.
  */
 export function endSubmissionWait(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || record.submission === null) return null;

@@ -48,12 +48,11 @@ export function endAttempt(
 
 /**
  * Returns the effect of an order to send the callback of a finished task again, optionally to another URL. An order
- * with an `Idempotency-Key` that the task remembers starts nothing. It is rejected when it names another URL than
- * the first order with this key, or when only one of the two orders names a URL, because the caller would believe
- * that the callback was sent as the later order says. An order is also rejected while the task is open, while its
- * refund is not confirmed, and while an attempt is running or planned. There is one exception: when a planned
- * attempt waits because the relay is paused, the order is accepted, and the waiting attempt goes to the ordered
- * URL. No further series of attempts starts then.
+ * that repeats the `Idempotency-Key` of an earlier order starts nothing. It is rejected when the two orders name
+ * different URLs, or when only one of them names a URL, because the caller would believe that the callback was sent as
+ * the later order says. An order is also rejected while the task is open, while its refund is not confirmed, and while
+ * an attempt is running or planned. There is one exception: when a planned attempt waits because the relay is paused,
+ * the order is accepted, and the waiting attempt goes to the ordered URL. No further attempts are started in this case.
  */
 export function redeliver(
   record: TaskRecord | null,
@@ -85,8 +84,8 @@ function repeatedRedelivery(
 }
 
 /**
- * Returns the effect of an order for a redelivery on an attempt that waits because the relay is paused. Null when
- * no attempt waits for this reason.
+ * Returns the effect of an order for a redelivery while an attempt waits because the relay is paused: the waiting
+ * attempt is used for the redelivery. Null when no attempt waits for this reason.
  */
 function joinPaused(
   record: TerminalTask,
@@ -118,8 +117,8 @@ function changeCallback(
 }
 
 /**
- * Returns the task with a changed callback. The retention, at whose end the task is erased, starts again with every
- * change of the callback.
+ * Returns the task with a changed callback. With every change of the callback, the time until the task is erased (its
+ * retention) starts again.
  */
 function withCallback(
   record: TerminalTask,

@@ -12,7 +12,10 @@ import {
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { sameJob } from "../record/upstream.ts";
 
-/** State of a cancellation after each kind of answer that is not a confirmation. */
+/**
+ * New state of a cancellation, by the kind of the upstream's answer, for the answers that do not confirm the
+ * cancellation.
+ */
 const STATES: Readonly<Record<Exclude<UnconfirmedCancel["kind"], "unanswered">, AnsweredKind>> = {
   accepted: "accepted",
   ended: "ended",
@@ -22,9 +25,8 @@ const STATES: Readonly<Record<Exclude<UnconfirmedCancel["kind"], "unanswered">, 
 
 /**
  * Returns the effect of the upstream's answer to a cancellation. A confirmation fails the task. After any other answer
- * the task goes on, and its job is polled at once, because the answer may hide that the job has ended or is canceled.
- * Without an answer the call is repeated, at most twice. An answer about another job than the attached one changes
- * nothing.
+ * the task goes on, and its job is polled at once, because the job may have ended or been canceled nevertheless. If no
+ * answer came, the call is repeated, at most twice. An answer about another job than the attached one changes nothing.
  */
 export function endCancel(
   record: TaskRecord | null,
@@ -56,8 +58,8 @@ function afterAnswer(
 }
 
 /**
- * Returns the task with a changed cancellation. The version of the task rises, unless the call is only repeated, which
- * readers do not see.
+ * Returns the task with a changed cancellation. The version of the task rises, unless only the call to the upstream is
+ * repeated, which readers do not see.
  */
 function withCancellation(record: OpenTask, cancellation: Cancellation, now: number): OpenTask {
   const isShown = askingOf(cancellation) === null;

@@ -76,9 +76,9 @@ function chargedOf(credits: ChargingCredits): Credits {
 }
 
 /**
- * Returns the effect of the answer to a refund. After a confirmed refund the attempts of the callback start;
- * otherwise the next try of the refund is planned. The refund of a refused submission ends in the erasure of its task,
- * whose id may be used again at once, so an answer about another submission changes nothing.
+ * Returns the effect of the answer to a refund. After a confirmed refund the attempts of the callback start; otherwise
+ * the next try of the refund is planned. After the refund of a refused submission, the task is erased, and its id may
+ * be used again at once; therefore an answer about another submission than the present one changes nothing.
  */
 export function endRefund(
   record: TaskRecord | null,
@@ -110,8 +110,9 @@ export function endRefund(
 }
 
 /**
- * Returns the effect of the answer to a release, i.e. to the return of what a completed task costs less than was charged.
- * Without a confirmation the next try is planned.
+ * Returns the effect of the answer to a release, i.e. to the order to give back the difference between the credits
+ * charged for a completed task and its final price. If the answer does not confirm the release, the next try is
+ * planned.
  */
 export function endRelease(
   record: TaskRecord | null,
@@ -150,9 +151,10 @@ function endReturn(
 }
 
 /**
- * Returns the task with the notice that its refund or release is delayed, if its next try is the first one later than 5
- * minutes (`REFUND_DELAYED_MS`) after the end of the task. So one late refund or release causes one notice.
- * @param record the task before the try.
+ * Returns the task with a notice to the operator that its refund or release is delayed. The notice is added only when
+ * the next try is the first one planned for later than 5 minutes (`REFUND_DELAYED_MS`) after the end of the task, so
+ * that a delayed refund or release causes one notice. Otherwise the task is returned unchanged.
+ * @param record the task before the try that has just ended.
  */
 function withDelayNotice(
   next: TerminalTask,

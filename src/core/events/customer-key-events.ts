@@ -6,9 +6,9 @@ import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 
 /**
- * Returns the effect of a check of the customer's key of a task. The key of a task that has ended is dropped when it
- * is needed no more. The key of an open task may have become unreadable, because the relay no longer has the secret
- * with which it is sealed, or readable again.
+ * Returns the effect of a check of the customer's key of a task. The key of an ended task is removed when the task no
+ * longer needs it. The key of an open task may have become unreadable, because the relay no longer has the secret with
+ * which the key is encrypted, or may have become readable again.
  */
 export function checkCustomerKey(record: TaskRecord | null, policy: Policy, now: number): Decision {
   if (record === null) return unchanged(record);
@@ -18,9 +18,9 @@ export function checkCustomerKey(record: TaskRecord | null, policy: Policy, now:
 }
 
 /**
- * Returns the effect of a check whether the relay has the secret to open the customer's key of an open task. When the
- * secret is gone, the operator gets a notice: without the key the job cannot be polled, and the task waits for its
- * hook.
+ * Returns the effect of a check whether the relay has the secret to decrypt the customer's key of an open task. When
+ * the secret is missing, the operator gets a notice: without the key the job cannot be polled, and the task waits for
+ * its hook.
  */
 function checkReadability(record: OpenTask, policy: Policy, now: number): Decision {
   const { submission } = record;
@@ -36,7 +36,9 @@ function checkReadability(record: OpenTask, policy: Policy, now: number): Decisi
   return changed({ ...known, notices: withNotice(known.notices, notice) });
 }
 
-/** Returns the record without the key of its customer, if the task needs it no more; otherwise the same record. */
+/**
+ * Returns the record without the key of its customer if the task no longer needs the key; otherwise the same record.
+ */
 export function withoutUnneededKey(record: TaskRecord, policy: Policy, now: number): TaskRecord {
   const { submission } = record;
   if (submission === null || sealedKeyOf(record) === null) return record;

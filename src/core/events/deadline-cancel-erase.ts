@@ -56,8 +56,8 @@ export function cancelSubmitted(record: TaskRecord | null, policy: Policy, now: 
 }
 
 /**
- * Returns the effect of an order to cancel a task if the task is open and its submission is not under way; otherwise
- * the rejection of the order.
+ * Returns the effect of an order to cancel a task, or the rejection of the order: it is rejected when the task is not
+ * open, and while the upstream may still answer the submission.
  */
 function whileOpen(record: TaskRecord | null, order: (task: OpenTask) => Decision): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;
@@ -67,8 +67,8 @@ function whileOpen(record: TaskRecord | null, order: (task: OpenTask) => Decisio
 }
 
 /**
- * Returns the effect of an order to cancel for which the upstream is asked first. The order changes nothing when the
- * upstream is already being asked, because of an earlier order or of the deadline.
+ * Returns the effect of an order to cancel for which the upstream is asked to cancel the job. The order changes nothing
+ * when the upstream is already being asked, because of an earlier order or because the task has reached its deadline.
  */
 function ask(record: OpenTask, now: number): Decision {
   const { cancellation: known } = record;
@@ -79,15 +79,18 @@ function ask(record: OpenTask, now: number): Decision {
   return changed({ ...record, version, cancellation: startCancellation(now) });
 }
 
-/** Returns the task after an order to cancel has failed it at once, without asking the upstream or asking it again. */
+/**
+ * Returns the task after an order to cancel has failed it at once: the upstream is not asked to cancel the job, or not
+ * asked again.
+ */
 function failAtOnce(record: OpenTask, policy: Policy, now: number) {
   const cancellation = record.cancellation ?? unsentCancellation(now);
   return finishCanceled({ ...record, cancellation }, policy, now);
 }
 
 /**
- * Returns the erasure of a task that has ended. It is rejected while the task's refund, the release of credits or an
- * attempt of its callback is still to be made.
+ * Returns the erasure of a task that has ended. The erasure is rejected while the task's refund, the release of its
+ * credits or an attempt of its callback has still to be made.
  */
 export function erase(record: TaskRecord | null): Decision {
   if (record === null || record.status === "charging") return UNKNOWN_TASK;

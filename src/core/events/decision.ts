@@ -4,8 +4,8 @@ import type { TaskRecord } from "../record/task.ts";
 export type Decision =
   | { readonly kind: "changed"; readonly record: TaskRecord; readonly note?: Note }
   /**
-   * Effect of an event that changes nothing, because the relay knows its content already, or because it is about
-   * something that has ended.
+   * Effect of an event that changes nothing, because what it reports is known already, or because it is about something
+   * that has ended.
    */
   | { readonly kind: "unchanged"; readonly record: TaskRecord | null; readonly note?: Note }
   /** Effect of an event that erases the task. `record` is the task before it is erased. */

@@ -41,14 +41,14 @@ export type CallEndedEvent =
   | NoticeEndedEvent;
 
 /**
- * An event about the outputs of a task: the answer to the order to copy them, the end of some copies, or the order of the
- * operator to delete one.
+ * An event about the outputs of a task: the answer to an order to copy them, a report that some copies have ended, or
+ * the operator's order to delete an output.
  */
 export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent | DeleteOutputEvent;
 
 /**
- * An event about the submission of a task: the end of the submission, the time at which the task fails because the
- * outcome stayed unknown, or a check of the customer's key with which the job was submitted.
+ * An event about the submission of a task: the end of the submission, the moment at which the task fails because the
+ * outcome is still unknown, or a check of the customer's key with which the job was submitted.
  */
 export type SubmissionEvent =
   | SubmitEndedEvent
@@ -56,8 +56,8 @@ export type SubmissionEvent =
   | { readonly type: "customer_key_checked" };
 
 /**
- * Field of the three events that a request to the API causes with a key or a signature: to register a task, to
- * report its start or result, and to attach a job.
+ * Field of the events that are caused by authenticated requests to the API: to register a task, to report its start or
+ * result, and to attach a job. Such a request has an API key or a signature.
  */
 interface Requested {
   /** Name of the API key of the request; null when the request is signed instead. */
@@ -76,8 +76,8 @@ export interface RegisterEvent extends Requested {
   /** Time until the deadline, in milliseconds. Null when the configured default applies. */
   readonly deadlineMs: number | null;
   /**
-   * Account of the task. Null when the task has no account. Null also when the ledger still has to charge the
-   * price, because the ledger's answer contains the account.
+   * Account of the task. Null when the task has no account, and when the ledger still has to charge the price: then the
+   * ledger's answer states the account.
    */
   readonly account: Account | null;
   /** Reference under which the ledger charges the price. Null when the ledger charges nothing for this task. */
@@ -87,15 +87,15 @@ export interface RegisterEvent extends Requested {
    */
   readonly submission?: SubmissionStart;
   /**
-   * True when an offer of the operator states the price, which may be another when the submission is repeated. Absent
-   * when the caller has named the price, or none.
+   * True when the price comes from an offer of the operator, whose price may be different when the submission is
+   * repeated. Absent when the caller has stated the price, or none.
    */
   readonly isPriceOffered?: true;
 }
 
 /**
- * Event of the end of a submission: the Worker that has sent the call reports the upstream's answer, or the time for
- * the answer is over.
+ * Event of the end of a submission. Either the Worker that has sent the call reports the upstream's answer, or the time
+ * that the upstream has for its answer is over.
  */
 export interface SubmitEndedEvent {
   readonly type: "submit_ended";
@@ -115,7 +115,7 @@ export type SubmitOutcome =
   | ({
       readonly kind: "accepted";
       readonly job: Job;
-      /** True when the upstream has got the task's hook URL and can reach it. */
+      /** True when the upstream has got the task's hook URL and can reach it, so that a hook is expected. */
       readonly isHookExpected: boolean;
     } & Answered)
   | ({ readonly kind: "result"; readonly job: Job | null; readonly news: UpstreamEnd } & Answered)
@@ -160,7 +160,7 @@ export interface AttachEvent extends Requested {
   readonly type: "attach";
   readonly connection: string;
   readonly job: Job;
-  /** True when the upstream can reach the task's hook URL, and its hooks are expected to come. */
+  /** True when the upstream can reach the task's hook URL, so that a hook is expected. */
   readonly isHookExpected: boolean;
 }
 
@@ -171,18 +171,17 @@ export interface HookEvent {
   /** Id of the job that the hook names. Null when the hook names no job. */
   readonly jobId: string | null;
   /**
-   * What the hook says about the job. A hook that is not understood (`unread`) has `no_output` here, which nobody
-   * reads.
+   * What the hook says about the job. For a hook that is not understood (`unread`), it is `no_output` and is not used.
    */
   readonly news: UpstreamNews;
   /**
-   * Why the hook is not understood. It counts as a claim that the job has ended, which a poll verifies. Absent for a hook
-   * that is understood.
+   * Reason why the hook is not understood. Such a hook counts as a claim that the job has ended, which a poll verifies.
+   * Absent for a hook that is understood.
    */
   readonly unread?: UnreadHook;
   /**
-   * Id of the submission to whose URL the hook came. Absent for a hook URL that a registration has returned to its
-   * caller.
+   * Id of the submission whose hook URL has received this hook. Absent when the hook came to a hook URL that a
+   * registration has returned to its caller.
    */
   readonly submissionId?: string;
   /** True when the provider has signed the hook and the signature is valid. */
@@ -265,15 +264,15 @@ export type PollAnswer =
       readonly progress?: number;
     }
   /**
-   * Answer of a provider that refuses the poll because there were too many. `retryAfterMs` is the wait that the
+   * Answer of a provider that refuses the poll because it got too many requests. `retryAfterMs` is the wait that the
    * provider names, in milliseconds; null when it names none.
    */
   | { readonly kind: "limited"; readonly retryAfterMs: number | null }
   /** Answer of a provider that refuses the API key of the connection. */
   | { readonly kind: "unauthorized" }
   /**
-   * Answer that was not understood. `statusCode` is its HTTP status. `word` is the name of a job state that the
-   * relay does not know, cut to 32 characters; null when the answer names no state.
+   * Answer that was not understood. `statusCode` is its HTTP status. `word` is the name of a job state in it that the
+   * relay does not know, cut to 32 characters; null when there is none.
    */
   | { readonly kind: "unclear"; readonly statusCode: number; readonly word: string | null }
   /**
@@ -309,7 +308,7 @@ export type CancelAnswer =
   | { readonly kind: "canceled"; readonly statusCode: number | null }
   | UnconfirmedCancel;
 
-/** Answer to a cancellation that is no confirmation. */
+/** Answer of the upstream that does not confirm a cancellation. */
 export interface UnconfirmedCancel {
   readonly kind: "accepted" | "ended" | "refused" | "unclear" | "unanswered";
   readonly statusCode: number | null;
@@ -319,18 +318,21 @@ export interface RefundEndedEvent {
   readonly type: "refund_ended";
   /** True when the refund is confirmed. False when it was refused, and when no answer came in time. */
   readonly isRefunded: boolean;
-  /** The submission that was refused; null for the refund of a failed task. */
+  /** Id of the refused submission whose credits are refunded; null for the refund of a failed task. */
   readonly submissionId: string | null;
 }
 
-/** Event of the end of a call that gives back what a completed task costs less than was charged. */
+/**
+ * Event of the end of a call that gives back the difference between the credits charged for a completed task and its
+ * final price.
+ */
 export interface ReleaseEndedEvent {
   readonly type: "release_ended";
   /** True when the release is confirmed. False when it was refused, and when no answer came in time. */
   readonly isReleased: boolean;
 }
 
-/** Event that plans another write of the index row, because the index may lack it. */
+/** Event that plans another write of the task's index row, because the row may be missing in the index. */
 export interface RewriteIndexRowEvent {
   readonly type: "rewrite_index_row";
   /**
@@ -342,11 +344,11 @@ export interface RewriteIndexRowEvent {
 
 export interface IndexRowEndedEvent {
   readonly type: "index_row_ended";
-  /** True when an earlier write of this version of the row was planned, which may have succeeded. */
+  /** True when a write of this version of the row was planned before. That write may have succeeded. */
   readonly isRepeat: boolean;
   /** Version of the task's record from which the written row was derived. */
   readonly version: number;
-  /** True when the index has stored the row. False when it has failed to, and when no answer came in time. */
+  /** True when the index has stored the row. False when the index has failed, and when no answer came in time. */
   readonly isWritten: boolean;
 }
 
@@ -369,7 +371,7 @@ export interface CopiesOrderedEvent {
    */
   readonly recordedAt: number;
   /**
-   * True when the object that copies the outputs of the task has taken the order. False when it has not, and when no
+   * True when the object that copies the outputs of the task has accepted the order. False when it has not, and when no
    * answer came in time.
    */
   readonly isTaken: boolean;
@@ -388,7 +390,7 @@ export interface CopiesEndedEvent {
 
 export interface DeleteOutputEvent {
   readonly type: "delete_output";
-  /** Number of the output: its place in `output.urls`, counted from 1. */
+  /** Number of the output: its position in `output.urls`, counted from 1. */
   readonly number: number;
 }
 

@@ -23,9 +23,9 @@ import {
 } from "../record/upstream.ts";
 
 /**
- * Returns the record of a task that ends now. The body of its callback is written here and never changes. The
- * automatic attempts of the callback start, unless credits have to be refunded first: then they start after the
- * refund. They do not wait for the release of credits that a completed task does not cost.
+ * Returns the record of a task that ends now. The body of its callback is written here and never changes. The automatic
+ * attempts of the callback start at once, unless the credits of the task have to be refunded: then they start after the
+ * refund. They do not wait until a completed task has got back the credits above its final price.
  */
 export function finish(
   task: OpenTask,
@@ -59,8 +59,8 @@ export function finish(
 }
 
 /**
- * Returns a result in which the relay's own links replace those of the upstream, and the data about these outputs that
- * the record stores.
+ * Returns a result in which links of the relay replace the upstream's links to the outputs, together with the data
+ * about these outputs that are stored in the record.
  */
 function withLinks(task: OpenTask, result: UpstreamResult & Provable, policy: Policy, now: number) {
   if (result.status !== "completed" || policy.outputs === null) {
@@ -71,8 +71,8 @@ function withLinks(task: OpenTask, result: UpstreamResult & Provable, policy: Po
 }
 
 /**
- * Returns the times of a task's job, which are stored with the result so that readers can see them. Null when the
- * task had no job.
+ * Returns the times of a task's job (attached, last hook, last poll), which are stored with the result for readers.
+ * Null when the task had no job.
  */
 function upstreamTimesOf({ tracking }: OpenTask, { askedAt }: Policy): UpstreamTimes | null {
   if (tracking.poll === null) return null;
@@ -140,7 +140,10 @@ function finishTooLarge(task: OpenTask, policy: Policy, now: number): TerminalTa
   return finish(task, { status: "failed", error }, failure, policy, now);
 }
 
-/** Tells whether news that a job has ended shows that the upstream has canceled it because the relay asked for that. */
+/**
+ * Tells whether the reported end of a job shows that the upstream has canceled the job because the relay had asked for
+ * it.
+ */
 function confirmsCancellation({ cancellation }: OpenTask, news: UpstreamEnd): boolean {
   return cancellation !== null && news.status === "failed" && news.failure.category === "canceled";
 }
@@ -174,8 +177,8 @@ export function finishAtDeadline(task: OpenTask, policy: Policy, now: number): T
 }
 
 /**
- * Returns the record of a task that fails because no answer and no hook has named the job of its submission, and either
- * the time to wait for this is over or none can come any more.
+ * Returns the record of a task that fails because its job never became known: neither the upstream's answer to the
+ * submission nor a hook has named it, and the time to wait is over or no hook can come any more.
  */
 export function finishUnknownSubmission(task: OpenTask, policy: Policy, now: number): TerminalTask {
   const error = {
@@ -187,8 +190,8 @@ export function finishUnknownSubmission(task: OpenTask, policy: Policy, now: num
 }
 
 /**
- * Returns the record of a task that fails because its upstream has refused the submission, after the outcome counted as
- * unknown.
+ * Returns the record of a task that fails because its upstream has refused the submission. The refusal came late, when
+ * the outcome of the submission counted as unknown already.
  */
 export function finishRefused(
   task: OpenTask,

@@ -13,10 +13,10 @@ export interface HookReport {
 }
 
 /**
- * Returns the report of a task after an event. There is a report when a hook or a poll has ended the task, if a
- * hook was expected or has come. There is also a report when a hook comes after the end of the task. Null when
- * there is nothing to report, and for a job that was submitted with a customer's key: its hooks come, or do not come,
- * from the customer's account at the upstream, and say nothing about the connection.
+ * Returns the report of a task about its hook after an event. There is a report when a hook or a poll has ended the
+ * task, if a hook was expected or has come, and when a hook comes after the end of the task. Null when there is nothing
+ * to report. Null also for a job that was submitted with a customer's key: its hooks are configured in the customer's
+ * account at the upstream, and so show nothing about the connection.
  * @param before the task before the event.
  * @param after the task after the event.
  */
@@ -34,8 +34,8 @@ export function hookReportOf(
 }
 
 /**
- * Tells whether an event is a hook, or a poll that found that the job has ended. Other events that end a task cause
- * no report, e.g. the deadline of a task whose job is still running, because the hook of that job may still come.
+ * Tells whether an event is a hook, or a poll that found that the job has ended. Other events that end a task cause no
+ * hook report. After the deadline of a task, for example, the job still runs and its hook may still come.
  */
 function saysEnd(event: TaskEvent): boolean {
   if (event.type === "hook") return true;
@@ -45,8 +45,7 @@ function saysEnd(event: TaskEvent): boolean {
 }
 
 /**
- * Tells whether a hook about the job has come until the end of the job. Null when no hook was expected and none has
- * come.
+ * Tells whether a hook about the job has come by the end of the job. Null when no hook was expected and none has come.
  */
 function hasHookCome({ upstream, tracking }: OpenTask, { type }: TaskEvent): boolean | null {
   const { poll: plan } = tracking;
@@ -55,7 +54,7 @@ function hasHookCome({ upstream, tracking }: OpenTask, { type }: TaskEvent): boo
   return hasCome || plan.hookWaitMs !== null ? hasCome : null;
 }
 
-/** Returns true when an event is a hook of this connection. Null when it is not. */
+/** Returns true when an event is a hook that came to the hook URL of this connection. Null for any other event. */
 function isOwnHook(event: TaskEvent, connection: string): true | null {
   return event.type === "hook" && event.connection === connection ? true : null;
 }

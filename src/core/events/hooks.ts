@@ -43,7 +43,7 @@ import {
   type UpstreamNews,
 } from "../record/upstream.ts";
 
-/** Attaches the upstream job, and applies the hooks about this job that arrived before. */
+/** Attaches the job that the caller of the API names, and applies the hooks about this job that arrived before. */
 export function attach(
   record: TaskRecord | null,
   { connection, job, isHookExpected, keyName }: AttachEvent,
@@ -63,7 +63,7 @@ export function attach(
   return changed(attachWithHooks(known, { connection, job }, isHookExpected, policy, now));
 }
 
-/** Attaches a job, plans its polls, and removes the hooks that were stored until a job is attached. */
+/** Attaches a job, plans its polls, and removes the hooks that were stored while no job was attached. */
 export function attachJob(
   record: OpenTask,
   upstream: AttachedJob,
@@ -94,10 +94,10 @@ export function attachWithHooks(
 }
 
 /**
- * Attaches the job that a signed hook names to a task without an attached job, because the answer to the submit
- * call may have been lost, and nobody could then attach the job. Returns the same record when a job is attached
- * already, when the hook is unsigned or names no job, or when the job cannot be polled: by its id alone or, for a job
- * that the relay has submitted, with the endpoint of the submission.
+ * Attaches the job that a signed hook names to a task without an attached job, because the upstream's answer to the
+ * submission may have been lost, and nobody could then attach the job. Returns the same record when a job is attached
+ * already, when the hook is unsigned or names no job, and when the job could not be polled: neither by its id alone
+ * nor, for a job that the relay has submitted, with the endpoint of the submission.
  */
 function withProvenJob(
   task: OpenTask,
@@ -118,9 +118,8 @@ function withProvenJob(
 }
 
 /**
- * Applies the hooks about a job that arrived before it was attached to the task. They count as unverified: one
- * that claims the end of the job ends the task only where its provider cannot be polled, and otherwise causes
- * a poll.
+ * Applies the hooks about a job that arrived before it was attached to the task. They count as unverified: a hook that
+ * claims the end of the job ends the task if its provider cannot be polled; otherwise it causes a poll.
  */
 function withHooks(
   hooks: readonly KeptHook[],
@@ -136,12 +135,12 @@ function withHooks(
 }
 
 /**
- * Handles a provider hook. A hook that claims the end of the job ends the task when its provider cannot be polled,
- * or when it is signed and does not claim success without output. Otherwise the job is polled at once, or the hook
- * is kept until a job is attached. The first hook that says that the job is running sets a new time for the next
- * poll; one that says that it is queued changes nothing once a job is attached. A hook that is not understood counts as
- * one that claims the end of the job, but never ends the task itself. No hook is refused as a conflict: a hook that
- * arrives after the end of the task does not change the result of the task.
+ * Handles a hook of a provider. A hook that claims the end of the job ends the task when its provider cannot be polled.
+ * It also ends the task when it is signed, unless it claims success without output. Otherwise the job is polled at
+ * once, or the hook is stored until a job is attached. The first hook that says that the job is running sets a new time
+ * for the next poll; one that says that the job is queued changes nothing once a job is attached. A hook that is not
+ * understood is handled as one that claims the end of the job, but never ends the task itself. A hook that arrives
+ * after the end of the task does not change its result, and is accepted nevertheless.
  */
 export function applyHook(
   record: TaskRecord | null,
@@ -182,7 +181,7 @@ function applyToOpen(record: OpenTask, event: HookEvent, policy: Policy, now: nu
 
 /**
  * Returns the effect of a hook that is not understood when the job cannot be polled to find out what the hook means:
- * the record gets the reason.
+ * the reason why it is not understood is stored in the record.
  */
 function refuseUnread(record: OpenTask, reason: UnreadHook, now: number): Decision {
   const tracking = noteRefusedHook(record.tracking, reason, now);
@@ -193,8 +192,8 @@ function refuseUnread(record: OpenTask, reason: UnreadHook, now: number): Decisi
 
 /**
  * Tells whether a hook is about this task and its present submission. It is not when it came to the hook URL of another
- * connection or submission: then it is about an earlier task with this id, or came to a URL that others than the
- * upstream have seen.
+ * connection or of another submission: the hook is then about an earlier task with the same id, or its URL is known to
+ * others than the upstream.
  */
 function isHookOf(record: TaskRecord, event: HookEvent): record is CreatedTask {
   if (record.status === "charging" || record.upstream === null) return false;
@@ -203,16 +202,16 @@ function isHookOf(record: TaskRecord, event: HookEvent): record is CreatedTask {
 }
 
 /**
- * Returns a hook, marked as unsigned when its job was submitted with a customer's key: the customer's account at the
- * upstream signs with a secret that the relay does not know.
+ * Returns the hook. If its job was submitted with a customer's key, the hook is marked as unsigned, because the
+ * customer's account at the upstream signs with a secret that the relay does not know.
  */
 function trustedHook(record: CreatedTask, hook: HookEvent): HookEvent {
   return hasCustomerKey(record) ? { ...hook, isSigned: false } : hook;
 }
 
 /**
- * Applies to a task the state of the job that a hook reports. Returns the same record when the hook repeats
- * what is known, because each write to the storage costs money.
+ * Applies to a task the state of the job that a hook reports. Returns the same record when the hook reports nothing
+ * new, because each write to the storage costs money.
  */
 function withNews(
   task: OpenTask,
@@ -246,10 +245,13 @@ function withPlan(task: OpenTask, change: (plan: PollPlan) => PollPlan): OpenTas
 }
 
 /**
- * Stores a hook with a task that has no job yet, until a job is attached. If none is attached, the job that the hook
+ * Stores a hook in a task that has no job yet, until a job is attached. If none is attached, the job that the hook
  * names is polled before the task ends (duties/ask-kept-job.ts). The same record is returned when the hook is not
- * stored: because it is stored already, is too large, or comes after the last time at which the jobs named by stored
- * hooks are polled; or because it says that a job is in progress and its task cannot be polled.
+ * stored:
+ * - The same hook is stored already.
+ * - The hook is too large.
+ * - The hook comes after the last time at which jobs named by stored hooks are polled.
+ * - The hook only says that the job is in progress, and the task cannot be polled.
  */
 function withKeptHook(
   task: OpenTask,
@@ -268,16 +270,16 @@ function keptHookOf({ jobId, news, unread }: HookEvent): KeptHook {
 }
 
 /**
- * Tells whether the job that a hook names now can still be polled: before the deadline or, where it is not known yet
- * whether the submission has started a job, before the task fails for that reason.
+ * Tells whether the job that a hook names now can still be polled. It can until the deadline. While it is not known
+ * whether the submission has started a job, it can until the task fails for that reason.
  */
 function canAskLater({ submission, deadlineAt }: OpenTask, now: number): boolean {
   return isSending(submission) || now < (unknownOutcomeOf(submission)?.failsAt ?? deadlineAt);
 }
 
 /**
- * Returns the task after a hook was stored: when the outcome of the task's submission is unknown, the job that the hook
- * names is polled at once, because the answer may show that the submission has started it.
+ * Returns the task after a hook was stored. If the outcome of the task's submission is unknown, the job that the hook
+ * names is polled at once, because the answer may show that the submission has started this job.
  */
 function askedForKept(before: OpenTask, kept: OpenTask, now: number): OpenTask {
   const unknown = unknownOutcomeOf(kept.submission);
@@ -287,8 +289,8 @@ function askedForKept(before: OpenTask, kept: OpenTask, now: number): OpenTask {
 }
 
 /**
- * Returns the effect of a hook on the task in one word, for the log: `kept` when it is stored until a job is attached,
- * `nudged` when it causes a poll. Undefined when it says only that the job is queued or running.
+ * Returns the effect of a hook on the task in one word, for the log: `kept` when the hook is stored until a job is
+ * attached, `nudged` when it causes a poll. Undefined when the hook says only that the job is queued or running.
  */
 function noteOf({ tracking }: OpenTask, { status }: UpstreamNews): Note | undefined {
   if (status === "queued" || status === "processing") return undefined;

@@ -8,10 +8,10 @@ import { failedRow, outdatedSince, rowExpiresAt, writtenRow } from "../plans/ind
 import type { TaskRecord } from "../record/task.ts";
 
 /**
- * Handles the end of a write of the index row. A success usually changes nothing in the record: the task's object
- * remembers it, and the next change of the task stores it. If an earlier write of the row has failed, or may have
- * succeeded unnoticed, the written version is stored at once, so that a restarted object does not repeat the write. Of
- * several failures only the first is stored.
+ * Handles the end of a write of the index row. A success usually changes nothing in the record: the task's Durable
+ * Object remembers it in memory, and the next change of the task stores it. But if an earlier write of the row has
+ * failed, or may have succeeded without the relay knowing, the written version is stored at once, so that a restarted
+ * object does not repeat the write. Of several failures only the first is stored.
  */
 export function endIndexRow(
   record: TaskRecord | null,

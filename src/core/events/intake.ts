@@ -82,8 +82,9 @@ export function register(
 }
 
 /**
- * Returns the effect of a registration under the id of an existing task. A repeated registration joins a charge that is
- * in progress, but a repeated submission does not, because only one of the two callers may send the call.
+ * Returns the effect of a registration under the id of an existing task. While the charge of the task is in progress, a
+ * repeated registration waits for the same charge. A repeated submission is rejected instead, because only one of the
+ * two callers may send the call to the upstream.
  */
 function repeatRegistration(record: TaskRecord, event: RegisterEvent): Decision {
   const isSame = sameRegistration(record, event);
@@ -190,7 +191,7 @@ function sameRegistration({ model, registration, submission }: TaskRecord, event
 
 /**
  * Returns the members of a registration that are compared with those of another one.
- * @param paid the registration whose price is used.
+ * @param paid the registration from which the price is taken.
  */
 function comparable(
   { callbackUrl, provider, parameters, metadata, deadlineAt, accountId }: Registration,

@@ -8,12 +8,12 @@ import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/t
 import { keptJobIds, withoutKeptJob } from "../record/tracking.ts";
 
 /**
- * Returns the effect of a poll of a job that only a hook has named. It is made at the deadline, or earlier when the
- * outcome of the task's submission is unknown. An answer that names the task attaches the job; it then counts like the
- * answer to the final poll of an attached job. If the provider refuses the poll by a rate limit, the deadline is
- * extended, at most once. After any other answer the stored hooks about this job are removed. While the outcome of the
- * task's submission is unknown, the job is polled again instead, until the task fails. An answer about a job that no
- * stored hook names is that to a poll of an earlier task with the same id.
+ * Returns the effect of a poll of a job that only a hook has named. Such a poll is made at the deadline, or earlier
+ * when the outcome of the task's submission is unknown. If the answer names the task, the job is attached, and the
+ * answer counts like that to the final poll of an attached job. If the provider refuses the poll by a rate limit, the
+ * deadline is extended, at most once. After any other answer the stored hooks about this job are removed; but while the
+ * outcome of the task's submission is unknown, the job is polled again instead, until the task fails. An answer about a
+ * job that no stored hook names is ignored, because it is about an earlier task with the same id.
  */
 export function endKeptJobPoll(
   record: TaskRecord | null,
@@ -39,7 +39,7 @@ export function endKeptJobPoll(
 
 /**
  * Tells whether a poll was made because the outcome of the submission was unknown, and the outcome has become known
- * during the poll. An answer without news to such a poll decides nothing, except at the deadline.
+ * during the poll. If the answer to such a poll brings no news, it has no effect, except at the deadline.
  */
 function isOutdated({ submission, deadlineAt }: OpenTask, { askedAt }: PollEndedEvent): boolean {
   return unknownOutcomeOf(submission) === null && askedAt < deadlineAt;

@@ -8,8 +8,8 @@ import type { TaskRecord, TerminalTask } from "../record/task.ts";
 import { isAbout, sameJob } from "../record/upstream.ts";
 
 /**
- * Tells whether a reported status means success (with or without output) for a task that has failed at its deadline
- * already. The task stays failed.
+ * Tells whether a report says that the job has succeeded (with or without output) although its task has failed at its
+ * deadline already. The task stays failed.
  */
 export function isLateSuccess(
   record: TaskRecord | null,

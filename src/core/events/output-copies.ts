@@ -37,8 +37,8 @@ export function endCopyOrder(
 }
 
 /**
- * Returns the effect of a report that copies of a task's outputs have ended. The first report about each copy counts.
- * The operator gets a notice about outputs that could not be copied.
+ * Returns the effect of a report that copies of a task's outputs have ended. For each copy only the first report
+ * counts. The operator gets a notice about outputs that could not be copied.
  */
 export function endCopies(
   record: TaskRecord | null,
@@ -60,8 +60,8 @@ export function endCopies(
 }
 
 /**
- * Returns the effect of the operator's order to delete an output: its link is refused from then on. When no output is
- * left to copy, no further order to copy is sent.
+ * Returns the effect of the operator's order to delete an output: from then on the relay refuses its link to this
+ * output. When no output is left to copy, no further order to copy is sent.
  */
 export function deleteOutput(
   record: TaskRecord | null,

@@ -16,16 +16,19 @@ import {
 } from "../record/task.ts";
 import { sameJob, type UpstreamEnd, type UpstreamNews } from "../record/upstream.ts";
 
-/** Largest random addition to the wait that a provider names, as a fraction of the wait. */
+/** Largest random addition to the wait that a provider demands, as a fraction of this wait. */
 const RETRY_JITTER = 0.2;
-/** Members `statusCode` and `word` of a stored answer that was understood: both are null. */
+/**
+ * Members `statusCode` and `word` of the stored kind of an answer to a poll. They are null because the answer was
+ * understood.
+ */
 const UNWORDED = { statusCode: null, word: null };
 
 /**
- * Returns the effect of the answer to a poll. News that the job has ended end the task. At the deadline, the
- * deadline is extended once when the upstream is still at work; otherwise the job is canceled where it can be, and the
- * task fails. An answer of the same kind as the previous one changes nothing, so that a poll without news costs no
- * write of the record.
+ * Returns the effect of the answer to a poll. An answer that says that the job has ended ends the task. At the
+ * deadline, the deadline is extended once if the upstream is still at work; otherwise the job is canceled if possible,
+ * and the task fails. An answer of the same kind as the previous one changes nothing, so that a poll without news costs
+ * no write of the record.
  */
 export function endPoll(
   record: TaskRecord | null,
@@ -50,8 +53,8 @@ export function endPoll(
 }
 
 /**
- * Returns the effect of the final poll of a task that has brought no result: the deadline is extended once, then the
- * upstream is asked to cancel the job, then the task fails.
+ * Returns the effect of the final poll of a task if it has brought no result. The first time the deadline is extended;
+ * the next time the upstream is asked to cancel the job; after that the task fails.
  * @param before the task before the answer.
  * @param task the task with the answer stored.
  */
@@ -72,8 +75,8 @@ function atDeadline(
 }
 
 /**
- * Returns the plan of the polls of the job that was polled. Null when the event says that the poll was not sent, or
- * when another job is attached to the task now.
+ * Returns the plan of polls of the polled job. Null when the event says that the poll was not sent. Null also when
+ * another job has been attached to the task since.
  */
 function planFor({ job, answer }: PollEndedEvent, { upstream, tracking }: OpenTask) {
   const isMade = answer.kind !== "deferred";
@@ -91,19 +94,18 @@ function isEnd(news: UpstreamNews, { answer }: PollPlan, askedAt: number): news 
 }
 
 /**
- * Tells whether the deadline is extended. The deadline is extended in any of three cases: the answer states the job's
- * status, the provider refused the poll by a rate limit, or a hook has claimed the end of the job since this poll was
- * sent.
+ * Tells whether the deadline is extended. It is when the answer to the final poll states the job's status, when the
+ * provider refused this poll by a rate limit, and when a hook has claimed the end of the job since this poll was sent.
  */
 function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent): boolean {
   return answer.kind === "news" || answer.kind === "limited" || isHintedSince(poll, askedAt);
 }
 
 /**
- * Returns the task with what is new in the answer to a poll: its kind, if the previous answer was of another kind;
- * the time from which no poll was answered; and the wait that the provider demands. Returns the same record when
- * nothing is new. The version of the record rises only for what readers see: a new status of the task, the beginning or
- * end of refusals of the customer's key and, for the operator, of answers that are not understood.
+ * Returns the task with what is new in the answer to a poll: its kind, if the previous answer was of another kind; the
+ * time since when no poll was answered; and the wait that the provider demands. Returns the same record when nothing is
+ * new. The version of the record rises only when something changes that readers see: the status of the task, whether
+ * the upstream refuses the customer's key and, for the operator, whether the answers are understood.
  */
 function withAnswer(
   task: OpenTask,
@@ -128,10 +130,9 @@ function withAnswer(
 }
 
 /**
- * Returns the plan of polls after an answer. It gets the kind of the answer, if it differs from the stored kind,
- * and the time before which the provider allows no poll. This time is stored even when the next regular poll comes
- * later, because a hook or the deadline may cause an earlier poll. Returns the same plan when the answer brings
- * neither.
+ * Returns the plan of polls after an answer, with the kind of the answer, if it differs from the stored kind, and the
+ * time before which the provider allows no poll. This time is stored even when the next regular poll comes later,
+ * because a hook or the deadline may cause an earlier poll. Returns the same plan when neither has changed.
  * @param known kind of the answer; null when the stored kind must stay.
  */
 function planAfter(
@@ -151,8 +152,8 @@ function planAfter(
 }
 
 /**
- * Returns the plan with the time from which no poll was answered. Only the first poll without an answer sets this
- * time; an answered poll removes it.
+ * Returns the plan with the time since when no poll was answered. Only the first poll without an answer sets this time;
+ * an answered poll removes it.
  */
 function withSilence(plan: PollPlan, isUnanswered: boolean, now: number): PollPlan {
   const unansweredSince = isUnanswered ? (plan.unansweredSince ?? now) : null;
@@ -168,17 +169,17 @@ function isKeyRefused({ answer }: PollPlan): boolean {
 }
 
 /**
- * Tells whether the stored kind "success without output" stays after another answer. It stays for ten minutes,
- * unless the new answer states the status of the job. If an answer that only refuses the poll (rate limit) replaced
- * the kind, the ten minutes would begin again or, after the deadline, the task would end too soon.
+ * Tells whether the stored kind "success without output" stays after another answer to a poll. It stays for ten
+ * minutes, unless the new answer states the status of the job. If an answer that only refuses the poll (rate limit)
+ * replaced the stored kind, the ten minutes would begin again or, after the deadline, the task would end too soon.
  */
 function isNoOutputKept({ answer: last }: PollPlan, { kind }: PollAnswer, now: number): boolean {
   return last?.kind === "no_output" && kind !== "news" && now < finalNoOutputPollAt(last);
 }
 
 /**
- * Returns the kind and time of an answer to a poll as the plan of polls stores them. Null when the provider did not
- * answer, and when the answer ends the task; the stored kind then stays.
+ * Returns the kind and time of an answer to a poll in the form in which the plan of polls stores them. Null when the
+ * stored kind is to stay: when the provider did not answer, and when the answer ends the task.
  */
 function answerOf(answer: PollAnswer, since: number): UpstreamAnswer | null {
   const name = answer.kind === "news" ? answer.news.status : answer.kind;
@@ -189,16 +190,16 @@ function answerOf(answer: PollAnswer, since: number): UpstreamAnswer | null {
 }
 
 /**
- * Returns the time at which a provider that has refused a poll by a rate limit, or cannot answer it for a while, allows
- * the next one, plus a random part. The random part is needed because the provider names the same time to many tasks.
- * 0 when the provider names no time.
+ * Returns the time at which a provider allows the next poll, plus a random part, if the provider has refused a poll by
+ * a rate limit or cannot answer for a while. The random part is needed because the provider names the same time to many
+ * tasks. 0 when the provider names no time.
  */
 function retryAt(answer: PollAnswer, { jitter }: Policy, now: number): number {
   const waitMs = waitNamedIn(answer);
   return waitMs === null ? 0 : now + Math.round(waitMs * (1 + RETRY_JITTER * jitter));
 }
 
-/** Returns the wait that an answer to a poll names, in milliseconds. Null when it names none. */
+/** Returns the wait that the provider demands in its answer to a poll, in milliseconds. Null when it demands none. */
 export function waitNamedIn(answer: PollAnswer): number | null {
   return answer.kind === "limited" || answer.kind === "unanswered"
     ? (answer.retryAfterMs ?? null)
@@ -206,8 +207,8 @@ export function waitNamedIn(answer: PollAnswer): number | null {
 }
 
 /**
- * Returns the task with an extended deadline: `now` plus a quarter of the time from the task's creation to its
- * previous deadline.
+ * Returns the task with an extended deadline. The new deadline is `now` plus a quarter of the time from the task's
+ * creation to its previous deadline.
  */
 export function extendDeadline(task: OpenTask, now: number): OpenTask {
   const deadlineAt = now + Math.round((task.deadlineAt - task.createdAt) * DEADLINE_EXTENSION);

@@ -4,8 +4,8 @@ import { isOpen, type TaskRecord } from "../record/task.ts";
 import { noteRefusedHook } from "../record/tracking.ts";
 
 /**
- * Returns the effect of a refused hook: the record of an open task gets the reason, so that the operator can read
- * it. The version of the record does not rise, because the index row does not contain refused hooks.
+ * Returns the effect of a hook that was refused: the reason is stored in the record of an open task, so that the
+ * operator can read it. The version of the record does not rise, because the index row does not contain refused hooks.
  */
 export function refuseHook(
   record: TaskRecord | null,

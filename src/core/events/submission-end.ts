@@ -23,12 +23,12 @@ import {
 } from "../record/task.ts";
 import { keptJobIds } from "../record/tracking.ts";
 
-/** A record of a task that the relay submits itself. */
+/** The record of a task whose job the relay submits itself. */
 type Submitted<T extends TaskRecord> = T & { readonly submission: Submission };
 
 /**
- * Returns the effect of the end of a submission. An answer that comes after the outcome counted as unknown still
- * attaches the job, or proves that there is no job. The answer to the submission of an earlier task with the same id is
+ * Returns the effect of the end of a submission. An answer that comes when the outcome counts as unknown already still
+ * attaches the job, or shows that there is none. The answer to the submission of an earlier task with the same id is
  * rejected.
  */
 export function endSubmission(
@@ -59,7 +59,7 @@ export function endSubmission(
 }
 
 /**
- * Returns the effect on a task whose submission has had an unknown outcome for too long, without any job becoming
+ * Returns the effect of the moment when the outcome of a submission has been unknown for too long and no job has become
  * known: the task fails.
  */
 export function endLostSubmission(
@@ -74,8 +74,8 @@ export function endLostSubmission(
 }
 
 /**
- * Returns the task after the outcome of its submission has become unknown. When nothing can show any more whether there
- * is a job, the task fails at once.
+ * Returns the task after the outcome of its submission has become unknown. The task fails at once when nothing (no hook
+ * and no poll) can show any more whether there is a job.
  */
 function loseSight(
   task: Submitted<OpenTask>,
@@ -93,7 +93,7 @@ function loseSight(
     : { ...unknown, version: nextVersion(task, now) };
 }
 
-/** Tells whether the upstream's answer has shown already that it has accepted the submission. */
+/** Tells whether an answer of the upstream has shown already that the upstream has accepted the submission. */
 function isAnswered({ state }: Submission): boolean {
   return state.kind === "accepted" && state.answeredAt !== null;
 }
@@ -103,8 +103,8 @@ function isSubmitted<T extends TaskRecord>(record: T): record is Submitted<T> {
 }
 
 /**
- * Returns the effect on a task whose price is still being charged when its call will not be sent: the price is given
- * back as soon as it is charged.
+ * Returns the effect of the news that the call of a submission will not be sent, on a task whose price is still being
+ * charged: the price is given back as soon as it is charged.
  */
 function dropUnsent(record: Submitted<ChargingTask>, { kind }: SubmitOutcome): Decision {
   const isKnown = record.submission.state.kind === "unsent";
@@ -114,8 +114,9 @@ function dropUnsent(record: Submitted<ChargingTask>, { kind }: SubmitOutcome): D
 }
 
 /**
- * Returns the task after the upstream has accepted its submission. An answer that is itself the result of the job ends
- * the task; any other attaches the job, whatever a hook has attached before.
+ * Returns the task after the upstream has accepted its submission. If the upstream's answer is itself the result of the
+ * job, it ends the task. Otherwise the job that the answer names is attached, in place of any job that a hook has
+ * attached before.
  */
 function accept(
   task: Submitted<OpenTask>,
@@ -140,17 +141,17 @@ function accept(
 }
 
 /**
- * Tells whether the job that the answer to the submission names is attached to the task already: by a hook, or at the
- * registration.
+ * Tells whether the job that the upstream's answer to the submission names is attached to the task already: by a hook,
+ * or at the registration.
  */
 function isKnownJob({ upstream }: OpenTask, job: { readonly id: string }): boolean {
   return upstream?.job?.id === job.id;
 }
 
 /**
- * Returns the effect of an answer that shows that there is no job. The caller of the submission gets this answer, so
- * the task is erased once its price is back. When the outcome counted as unknown before, the caller knows the task,
- * so the task fails instead.
+ * Returns the effect of an answer of the upstream which shows that the submission has started no job. The caller of the
+ * submission gets this answer, and the task is erased as soon as its price is given back. If the outcome counted as
+ * unknown before, the caller has been told of the task; then the task fails instead.
  */
 function refuse(
   task: Submitted<OpenTask>,
@@ -176,8 +177,8 @@ function refuse(
 }
 
 /**
- * Returns the effect of taking back a submission that has started no job: the task is erased. A task with a price is
- * first hidden from readers until its price is given back.
+ * Returns the effect of withdrawing a submission that has started no job: the task is erased. If the task has a price,
+ * it is first hidden from readers, and erased when the price has been given back.
  */
 function withdraw(task: Submitted<OpenTask>, now: number): Decision {
   const { tracking: _, notices: __, ...base } = task;

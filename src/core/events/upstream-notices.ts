@@ -5,14 +5,14 @@ import type { OpenTask } from "../record/task.ts";
 import { HOUR_MS } from "../time.ts";
 
 /**
- * Time in milliseconds after which the operator gets a notice if no answer to the polls of a task was understood.
+ * Time in milliseconds. If no answer to the polls of a task was understood for this time, the operator gets a notice.
  */
 const UNCLEAR_MS = HOUR_MS;
 
 /**
- * Returns the task with an operator notice about its polls, if one is needed. `upstream.unclear` is needed after an
- * hour of answers that were not understood. `upstream.no_output` is needed at the second answer that reports
- * success without output. Each kind is added at most once to a task.
+ * Returns the task with an operator notice about its polls, if one is needed. `upstream.unclear` is sent after an hour
+ * of answers that were not understood, `upstream.no_output` after the second answer that reports success without
+ * output. Each kind is added at most once to a task.
  * @param before the task before the answer.
  * @param after the task with the answer stored.
  */

@@ -1,17 +1,21 @@
 /**
- * Media types of files by their first bytes. The relay serves files that strangers have made from an origin that may
- * also be that of its console, so neither the upstream's `Content-Type` nor the name of a file decides its type. Only
- * formats that run no code in a browser have a type here; HTML, SVG and everything else are `OTHER_TYPE`. The signatures
- * are those of the WHATWG MIME Sniffing Standard (https://mimesniff.spec.whatwg.org/#matching-a-mime-type-pattern) and, for
- * the brands of ISO media files, of https://mp4ra.org/registered-types/brands.
+ * Recognition of media types by the first bytes of a file. The relay serves files that strangers have made, from an
+ * origin that may also be that of its console. Therefore neither the upstream's `Content-Type` nor the name of a file
+ * decides its type. Only formats that run no code in a browser have a type here; HTML, SVG and everything else are
+ * `OTHER_TYPE`. The signatures are those of the WHATWG MIME Sniffing Standard
+ * (https://mimesniff.spec.whatwg.org/#matching-a-mime-type-pattern) and, for the brands of ISO media files, of
+ * https://mp4ra.org/registered-types/brands.
  */
 
-/** Number of bytes at the beginning of a file that decide its media type. */
+/** Number of bytes that are read at the beginning of a file to find its media type. */
 export const TYPE_BYTES = 64;
-/** Media type of a file whose first bytes are not known. */
+/** Media type of a file whose format is not recognised by its first bytes. */
 export const OTHER_TYPE = "application/octet-stream";
 
-/** Image types that browsers show and that run no code. Videos and audio are shown too, of every type. */
+/**
+ * Image types that browsers may show in the page, because they run no code. Videos and audio files of every type may be
+ * shown too.
+ */
 const SHOWN_IMAGES: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",
@@ -20,7 +24,10 @@ const SHOWN_IMAGES: ReadonlySet<string> = new Set([
   "image/avif",
 ]);
 
-/** Extensions of the files of each media type that has a signature here, the usual one first. */
+/**
+ * File extensions of each media type that is recognised by a signature in this file. For each type the usual extension
+ * comes first.
+ */
 const EXTENSIONS: ReadonlyMap<string, readonly string[]> = new Map(
   [
     "image/png png",
@@ -53,21 +60,22 @@ const EXTENSIONS: ReadonlyMap<string, readonly string[]> = new Map(
 
 /**
  * Returns the extension of a file of this media type.
- * @param named extension that the file has had, which stays where it is one of the type or the type has none.
+ * @param named extension that the file had before. It is returned if it is one of this media type, or if the media type
+ * has no extension here.
  */
 export function extensionOfType(mediaType: string, named: string): string {
   const [usual = named, ...others] = EXTENSIONS.get(mediaType) ?? [];
   return others.includes(named) ? named : usual;
 }
 
-/** Tells whether browsers may show a file of this media type in place, instead of saving it. */
+/** Tells whether a browser may show a file of this media type in the page instead of saving it. */
 export function isShownInline(mediaType: string): boolean {
   return /^(?:video|audio)\//.test(mediaType) || SHOWN_IMAGES.has(mediaType);
 }
 
 /**
  * Returns the media type of a file.
- * @param start first bytes of the file, at least `TYPE_BYTES` or all.
+ * @param start first bytes of the file: at least `TYPE_BYTES`, or the whole file.
  */
 export function mediaTypeOf(start: Uint8Array): string {
   const text = latin1(start.subarray(0, TYPE_BYTES));
@@ -75,11 +83,14 @@ export function mediaTypeOf(start: Uint8Array): string {
   return known?.type ?? isoMediaType(text) ?? (isMpegFrame(start) ? "audio/mpeg" : OTHER_TYPE);
 }
 
-/** Signature of a file format: texts at certain places of the first bytes, with one character for each byte. */
+/**
+ * Signature of a file format: texts that stand at certain positions of the first bytes of a file. Each character of a
+ * text stands for one byte.
+ */
 interface Signature {
-  /** Texts that the file must contain, each with its place in bytes from the beginning of the file. */
+  /** Texts that the file must contain, each with its position in bytes from the beginning of the file. */
   readonly texts: readonly (readonly [place: number, text: string])[];
-  /** Text that the first bytes must contain at any place. */
+  /** Text that must occur anywhere among the first bytes. */
   readonly anywhere?: string;
   readonly type: string;
 }
@@ -122,7 +133,7 @@ function hasSignature(start: string, { texts, anywhere = "" }: Signature): boole
 
 const QUICKTIME_BOXES = ["moov", "mdat", "wide"];
 const AVIF_BRANDS: readonly string[] = ["avif", "avis"];
-/** Brands of images in ISO media files. Browsers show such images only if they are AVIF too. */
+/** Brands of ISO media files that contain images. Browsers show such an image only if AVIF is among its brands too. */
 const IMAGE_BRANDS = ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "mif2", "msf1"];
 
 /** Returns the type of an ISO media file (MP4, QuickTime, AVIF …) by its brands. Null for any other file. */
@@ -139,7 +150,9 @@ function isoMediaType(start: string): string | null {
   return major === "M4A " || major === "M4B " ? "audio/mp4" : "video/mp4";
 }
 
-/** Returns the compatible brands of an ISO media file, as far as they lie in the box `ftyp` and in the first bytes. */
+/**
+ * Returns those compatible brands of an ISO media file that its box `ftyp` states and that are within the first bytes.
+ */
 function compatibleBrands(start: string): readonly string[] {
   // A box that is longer than 255 bytes has more brands than the first bytes of the file.
   const isLong = !start.startsWith("\0\0\0");
@@ -156,7 +169,7 @@ function isMpegFrame([sync = 0, version = 0, rates = 0xff]: Uint8Array): boolean
   return isLayer3 && (rates & 0xf0) !== 0xf0 && (rates & 0x0c) !== 0x0c;
 }
 
-/** Returns a text in which each byte is one character (Latin-1). */
+/** Returns bytes as a text in which each byte is one character (Latin-1). */
 function latin1(bytes: Uint8Array): string {
   return String.fromCharCode(...bytes);
 }

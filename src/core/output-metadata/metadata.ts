@@ -7,7 +7,7 @@ interface Field {
   /** Names that this parameter has in the submit calls of the providers, the preferred name first. */
   readonly names: readonly string[];
   /**
-   * Returns the value of the field for a value of the parameter. Null when the field cannot be derived, e.g.
+   * Returns the value of the metadata field for a value of the parameter. Null when the field cannot be derived, e.g.
    * because the parameter leaves the choice to the upstream (`adaptive`, -1).
    */
   readonly read: (value: JsonValue) => JsonValue;
@@ -31,8 +31,8 @@ const FIELDS: readonly Field[] = [
 ];
 
 /**
- * Members of the JSON body of a submit call that may contain the parameters of the job, e.g. `input` for
- * `input.seed`.
+ * Members of the JSON body of a submit call in which the parameters of the job may be nested, e.g. `input` when the
+ * seed is `input.seed`.
  */
 const PLACES = ["input", "settings", "options", "parameters"] as const;
 const TRUE: readonly JsonValue[] = [true, "on"];
@@ -60,7 +60,7 @@ function member(place: JsonValue | undefined, name: string): JsonValue {
 }
 
 /**
- * Returns a number, or a text such as `"5"` or `"5s"`, rounded to a whole number. Null when the number is less than
+ * Returns the whole number nearest to a number or to a text such as `"5"` or `"5s"`. Null when the number is less than
  * `min`, and for any other value.
  */
 function whole(value: JsonValue, min: number): JsonValue {
@@ -70,7 +70,10 @@ function whole(value: JsonValue, min: number): JsonValue {
   return Number.isSafeInteger(Math.round(number)) ? Math.round(number) : null;
 }
 
-/** Returns the seed of a parameter. A seed that a number cannot represent exactly is the text of its digits. */
+/**
+ * Returns the seed from the value of a parameter. A seed that a JavaScript number cannot represent exactly is returned
+ * as the string of its digits.
+ */
 function seedOf(value: JsonValue): JsonValue {
   return isLongInteger(value) ? value : whole(value, 0);
 }

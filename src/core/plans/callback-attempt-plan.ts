@@ -9,15 +9,15 @@ import {
 import { withAttempt } from "./outcome-counts.ts";
 
 /**
- * Wait in milliseconds after an interrupted attempt of a callback, if it is the first interrupted attempt of its
- * series. An attempt is interrupted when the relay crashes before the answer arrives. The wait begins when the
- * relay finds the interruption.
+ * Wait in milliseconds after the first interrupted attempt among those of one series (the automatic attempts of a
+ * callback, or those of one redelivery). An attempt is interrupted when the relay crashes before the receiver's answer
+ * arrives. The wait begins when the relay finds the interruption.
  */
 const WAIT_AFTER_INTERRUPTION_MS = 5 * SECOND_MS;
 
 /**
  * Returns the callback of a task that has just ended. Its automatic attempts (series 1) do not start before
- * `startAutomatic` is called. The caller calls it at once or, when credits are to be refunded, after the refund.
+ * `startAutomatic` is called, which happens at once or, when credits are to be refunded, after the refund.
  */
 export function automaticSeries(url: string): Callback {
   return {
@@ -33,17 +33,17 @@ export function automaticSeries(url: string): Callback {
 }
 
 /**
- * Returns a callback in the state `held` with its automatic attempts started: the first attempt runs now, or is
- * planned after the first wait of the configured schedule. The caller makes sure that no refund has to come first.
- * A callback in another state is returned unchanged.
+ * Returns a callback in the state `held` with its automatic attempts started: the first attempt is due now, or after
+ * the first wait of the configured schedule. The caller makes sure that no refund has to come first. A callback in
+ * another state is returned unchanged.
  */
 export function startAutomatic(callback: Callback, policy: Policy, now: number): Callback {
   return callback.state.kind === "held" ? begin(callback, policy, now) : callback;
 }
 
 /**
- * Returns the callback of a redelivery: another series of attempts begins. The caller makes sure that no attempt of
- * the earlier series is planned or running.
+ * Returns the callback of a redelivery, for which a new series of attempts begins. The caller makes sure that no
+ * attempt of an earlier series is planned or running.
  * @param previous the callback so far; null when the task never had a URL.
  */
 export function redeliverySeries(
@@ -61,8 +61,8 @@ export function redeliverySeries(
 
 /**
  * Returns a callback after a redelivery was ordered while its next attempt waits because the relay is paused. No
- * further series of attempts starts. Instead, the attempt that waits goes to `url`. Returns the same callback when
- * `url` is its URL already and the order has no `Idempotency-Key` to remember.
+ * further series of attempts starts; the waiting attempt goes to `url` instead. Returns the same callback when `url` is
+ * its URL already and the order has no `Idempotency-Key` to remember.
  */
 export function joinedRedelivery(
   callback: Callback,
@@ -74,8 +74,8 @@ export function joinedRedelivery(
 }
 
 /**
- * Returns the callback with the URL to which each past attempt went stored in that attempt. Without this, past
- * attempts would be shown with the new URL after the URL of the callback changes to `url`.
+ * Returns the callback prepared for a change of its URL to `url`: past attempts that went to the old URL are stored
+ * with this URL. Without this, they would be shown with the new URL.
  */
 function withPastUrls(callback: Callback, url: string): Callback {
   const { attempts, url: previous } = callback;
@@ -93,8 +93,8 @@ export function openDueAttempt(callback: Callback, policy: Policy, now: number):
 }
 
 /**
- * Returns the callback with the result of the running attempt and, after a failure, with a plan for the next
- * attempt. Null when attempt `number` is not the running one.
+ * Returns the callback with the result of the running attempt and, after a failure, with a plan for the next attempt.
+ * Null when the attempt with the number `number` is not running.
  */
 export function closeAttempt(
   callback: Callback,
@@ -132,8 +132,8 @@ export function closeAttempt(
 }
 
 /**
- * Returns how many attempts the present series of a callback may have, including the attempts already made. The
- * present series is the automatic one, or that of the latest redelivery.
+ * Returns how many attempts the present series of a callback may have, including the attempts already made. The present
+ * series consists of the automatic attempts or, after a redelivery, of those of the latest redelivery.
  */
 export function totalAttempts({ series }: Callback, policy: Policy): number {
   return series.ordered ?? policy.scheduleMs.length;
@@ -156,8 +156,8 @@ function openAttempt(callback: Callback, plannedAt: number, now: number): Callba
 }
 
 /**
- * Returns the callback with a plan for the next attempt after an attempt has failed; the kind of failure does not
- * matter. When the series has no attempt left, the callback has failed.
+ * Returns the callback with a plan for the next attempt after an attempt has failed, for whatever reason. When no
+ * further attempt is allowed in the series, the callback has failed.
  * @param callback the callback with the failed attempt as the last of its attempts.
  */
 function afterFailure(callback: Callback, ended: Attempt, policy: Policy): Callback {
@@ -170,10 +170,10 @@ function afterFailure(callback: Callback, ended: Attempt, policy: Policy): Callb
 }
 
 /**
- * Returns the wait after a failed attempt in milliseconds. After the first interrupted attempt of a series the wait
- * is short, and no wait of the schedule is used up. After every other attempt, also a further interrupted one, the
- * next wait of the schedule is used. Repeated crashes therefore do not use up all attempts within seconds. The
- * record has all attempts of the series, because a series is shorter than `MAX_ATTEMPTS_KEPT`.
+ * Returns the wait after a failed attempt, in milliseconds. After the first interrupted attempt of a series the wait is
+ * short and none of the schedule is used up. After every other attempt, also a further interrupted one, the next wait
+ * of the schedule is used, so that repeated crashes do not use up all attempts within seconds. The record has all
+ * attempts of the series, because a series is shorter than `MAX_ATTEMPTS_KEPT`.
  */
 function waitAfterFailureMs(
   { series, attempts }: Callback,

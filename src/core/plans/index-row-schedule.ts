@@ -10,46 +10,49 @@ import {
 } from "../record/task.ts";
 
 /**
- * Delay in milliseconds from the creation of a task to the first write of its row in the index, while the task
- * is open. A task that ends sooner, its callback included, is written only once.
+ * Delay in milliseconds from the creation of a task to the first write of its row to the index, while the task is open.
+ * If the task and its callback end within this delay, the row is written only once.
  */
 const FIRST_ROW_DELAY_MS = 30 * SECOND_MS;
-/** Delay in milliseconds from the first change that the index row of an open task lacks to the write of the row. */
+/**
+ * Delay in milliseconds to the next write of the index row of an open task, from the first change that the row in the
+ * index does not show yet.
+ */
 const NEXT_ROW_DELAY_MS = 45 * SECOND_MS;
 /**
- * Delay in milliseconds from the end of a task to the write of the end to the index, while its callback is
- * still being sent or its credits are being refunded; a callback that succeeds at once saves this write.
+ * Delay in milliseconds from the end of a task to the write of its row to the index, while its callback is still being
+ * sent or its credits are being refunded. If the callback succeeds within this delay, one write is saved.
  */
 const SENDING_DELAY_MS = 5 * SECOND_MS;
 const FIRST_RETRY_MS = 5 * SECOND_MS;
 /**
- * Factor between the times of two successive writes to the index after a failure, each counted from the
- * moment at which the row became outdated: 5 s, 20 s, 80 s …
+ * Factor by which the age of an outdated index row grows from one repetition of a failed write to the next: 5 s, 20 s,
+ * 80 s …
  */
 const GROWTH = 4;
 const MAX_RETRY_MS = 7 * DAY_MS;
 
 /**
  * Returns the state of an index row that became outdated at `now`, i.e. that no longer shows the present state of its
- * task. The field `outdatedAt` holds this time. The first write follows after a delay (`firstWriteAt`), further ones at
- * the times that `nextWriteAfter` computes until a write succeeds.
+ * task. The field `outdatedAt` is set to this time. The first write follows after a delay (`firstWriteAt`). After a
+ * failure the write is repeated at the times that `nextWriteAfter` computes.
  */
 export function outdatedSince(indexRow: IndexRowState, now: number): IndexRowState {
   return { ...indexRow, outdatedAt: now, hasFailed: false };
 }
 
 /**
- * Returns the newest version of the task's record that the index has, as far as the record and this instance of
- * the task's object know; 0 when they know of none.
+ * Returns the newest version of the task's record that is known to be in the index, from the stored record or from the
+ * memory of this instance of the task's object; 0 when none is known.
  */
 export function indexedVersion({ indexRow }: TaskRecord, policy: Policy): number {
   return Math.max(indexRow.version, policy.indexedVersion);
 }
 
 /**
- * Returns the changed record with the version that the index has, and with the time at which the row became
- * outdated. That time stays while the first write after it is still ahead or has failed. Otherwise the write
- * may have succeeded, and the waits between its repetitions count from the new change.
+ * Returns the changed record with the version that the index has, and with the time at which the row became outdated.
+ * An earlier such time is not replaced while the first write after it has not been made or has failed. Otherwise the
+ * write may have succeeded, and the waits between repeated writes are counted from the new change.
  */
 export function noteIndexRow(
   before: TaskRecord | null,
@@ -67,12 +70,12 @@ export function noteIndexRow(
   return { ...after, indexRow: isMissing ? known : outdatedSince(known, now) };
 }
 
-/** Returns the state of an index row that has the present version of the task's record. */
+/** Returns the state of an index row that shows the given version, which is the present one of the task's record. */
 export function writtenRow(version: number): IndexRowState {
   return { ...NO_INDEX_ROW, version };
 }
 
-/** Tells whether the index certainly lacks the row: its first write is still ahead, or has failed. */
+/** Tells whether the index certainly has no row of the task: its first write has not been made yet, or has failed. */
 function isRowMissing(record: TaskRecord | null, policy: Policy, now: number): boolean {
   if (record === null || record.status === "charging") return false;
   if (indexedVersion(record, policy) === record.version) return false;
@@ -85,9 +88,9 @@ export function failedRow(indexRow: IndexRowState): IndexRowState {
 }
 
 /**
- * Returns the time of the first write of an outdated row to the index, in Unix milliseconds. The write of an
- * open task is counted from the first change that the row lacks, so that a later change does not put it off:
- * to set an alarm later is billed as a written row. The write of a task that has ended is counted from its
+ * Returns the time of the first write of an outdated row to the index, in Unix milliseconds. For an open task, the
+ * delay is counted from the first change that the row does not show. A later change does not postpone the write,
+ * because each change of an alarm is billed as a written row. For a task that has ended, the delay is counted from its
  * last change.
  */
 export function firstWriteAt(record: CreatedTask, policy: Policy): number {
@@ -97,18 +100,18 @@ export function firstWriteAt(record: CreatedTask, policy: Policy): number {
   return firstMissingAt(record) + delayMs;
 }
 
-/** Returns the time of the first change that the index row lacks, in Unix milliseconds. */
+/** Returns the time of the first change that the row in the index does not show yet, in Unix milliseconds. */
 function firstMissingAt({ indexRow: { outdatedAt }, version }: CreatedTask): number {
   // An order to write the row again may be later than the change.
   return outdatedAt === null ? version : Math.min(outdatedAt, version);
 }
 
 /**
- * Returns the time of the first planned write of an outdated row to the index that is later than `triedAt`, in
- * Unix milliseconds. The grid of these times begins when the row becomes outdated, and goes on 5, 20, 80 … seconds
- * after that moment: it grows by a factor of four, but no wait is longer than 7 days. The first write is later than
- * the beginning of the grid, by the delay of `firstWriteAt`. All times follow from the stored task,
- * so that a failed write need not be stored.
+ * Returns the next time at which an outdated row is to be written to the index after a failure: the first of a fixed
+ * list of times that is later than `triedAt`, in Unix milliseconds. The list has the moment at which the row became
+ * outdated, and then 5, 20, 80 … seconds after it: the age of the row grows by a factor of four, but no wait is longer
+ * than 7 days. The very first write is made later than the first time of the list, by the delay of `firstWriteAt`. All
+ * times follow from the stored task, so that a failed write need not be stored.
  */
 export function nextWriteAfter({ indexRow, version }: TaskRecord, triedAt: number): number {
   const since = indexRow.outdatedAt ?? version;
@@ -119,9 +122,9 @@ export function nextWriteAfter({ indexRow, version }: TaskRecord, triedAt: numbe
 }
 
 /**
- * Returns the time at which the row of a task is deleted from the index, in Unix milliseconds; `Infinity`
- * while the task is open or an attempt of its callback or a refund is left to make. The row of a task whose
- * callback failed stays as long as the task itself.
+ * Returns the time at which the row of a task is deleted from the index, in Unix milliseconds. The row of a task whose
+ * callback has failed is stored as long as the task itself. `Infinity` while the task is open, and while an attempt of
+ * its callback or a refund has still to be made.
  */
 export function rowExpiresAt(record: CreatedTask, { indexRetentionMs }: Policy): number {
   if (!isTerminal(record) || !isSettled(record)) return Infinity;

@@ -23,16 +23,16 @@ export function isTimedOut(record: TaskRecord | null): record is TerminalTask {
   return LATE_CODES.includes(errorCodeOf(record.body));
 }
 
-/** Tells whether the relay has learned after the failure of a task that the job of the task has succeeded. */
+/** Tells whether the relay has learned that the job of a failed task has succeeded after all. */
 export function isLateResultKnown({ late }: TerminalTask): boolean {
   return late !== null && late.resultAt !== null;
 }
 
 /**
- * Returns the record of a failed task whose job has succeeded after all. The task stays failed, and the operator
- * gets a notice with the output. The notice leaves out the output when the record would be too large with it. The
- * version of the record rises only when the upstream reports a consumption or cost, because the operator can then
- * read these in the task.
+ * Returns the record of a failed task whose job has succeeded after all. The task stays failed, and the operator gets a
+ * notice with the output. The output is left out of the notice if it would make the record too large. The version of
+ * the record rises only when the upstream reports a consumption or cost, because the operator can then read these in
+ * the task.
  */
 export function withLateResult(
   task: TerminalTask,

@@ -2,8 +2,8 @@ import { type Attempt, type Callback, MAX_ATTEMPTS_KEPT } from "../record/callba
 import { type OutcomeCounts, OUTCOMES } from "../record/outcome.ts";
 
 /**
- * Returns how many attempts of a callback ended with each outcome. Attempts that the record has dropped are counted
- * too.
+ * Returns how many attempts of a callback ended with each outcome, including attempts that are no longer stored in the
+ * record.
  */
 export function outcomesOf({ attempts, droppedOutcomes }: Callback): OutcomeCounts {
   return plus(droppedOutcomes, attempts);
@@ -11,7 +11,7 @@ export function outcomesOf({ attempts, droppedOutcomes }: Callback): OutcomeCoun
 
 /**
  * Returns the callback with one more ended attempt. When there are more than `MAX_ATTEMPTS_KEPT`, the oldest one is
- * dropped and only counted.
+ * removed; only its outcome is still counted.
  */
 export function withAttempt(callback: Callback, ended: Attempt): Callback {
   const all = [...callback.attempts, ended];

@@ -4,10 +4,10 @@ import { isTerminal, type TaskRecord } from "../record/task.ts";
 /** Largest size that the platform allows for one key and its value in a Durable Object, in bytes ("2 MB"). */
 const PLATFORM_LIMIT_BYTES = 2_000_000;
 /**
- * Part of the platform's limit that stays free when a task ends. It is for data that is stored later without being
- * measured, at most about 220 KB: 20 attempts with excerpts of 1 KiB in two-byte characters (46 KB), headers of the
- * answers (6 KB), earlier callback URLs (80 KB), another callback URL (4 KB), 16 orders of redeliveries with their
- * keys and callback URLs (70 KB), notices, and the usage of a late success. The rest is for fields of later
+ * Number of bytes of the platform's limit that stay free when a task ends. They are for data that are stored later
+ * without being measured, at most about 220 KB: 20 attempts with excerpts of 1 KiB in two-byte characters (46 KB),
+ * headers of the answers (6 KB), earlier callback URLs (80 KB), another callback URL (4 KB), 16 orders of redeliveries
+ * with their keys and callback URLs (70 KB), notices, and the usage of a late success. The rest is for fields of later
  * releases.
  */
 const RESERVE_BYTES = 250_000;
@@ -15,16 +15,19 @@ const RESERVE_BYTES = 250_000;
 export const MAX_ENDED_BYTES = PLATFORM_LIMIT_BYTES - RESERVE_BYTES;
 /**
  * Largest size of the record of a task at its registration, in bytes. This leaves 750 KB for the result. Until the
- * result comes, the 8 hooks that are stored while no job is attached (64 KB) have more than enough room.
+ * result comes, the same space is more than enough for the 8 hooks that are stored while no job is attached (64 KB).
  */
 export const MAX_REGISTERED_BYTES = 1_000_000;
 
-/** Tells whether the record of a task is small enough to be stored after a registration or a result. */
+/** Tells whether the record of a task that was just registered or has just ended is small enough to be stored. */
 export function isStorable(record: TaskRecord): boolean {
   return storedBytes(record) <= maxBytesOf(record);
 }
 
-/** Returns the largest size that the record of a task may have after a registration or a result, in bytes. */
+/**
+ * Returns the largest size that the record of a task may have, in bytes: an open task must leave room for its result,
+ * an ended task for what is stored later.
+ */
 export function maxBytesOf(record: TaskRecord): number {
   return isTerminal(record) ? MAX_ENDED_BYTES : MAX_REGISTERED_BYTES;
 }

@@ -1,8 +1,8 @@
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
 
 /**
- * The numbers that decide at which times a job is polled. All these times follow from the numbers alone, so a poll
- * without news leaves nothing to store.
+ * The numbers from which all times at which a job is polled are computed. Because nothing else is needed for that, a
+ * poll without news leaves nothing to store.
  */
 export interface Cadence {
   /** Time at which the job was attached, in Unix milliseconds. */
@@ -14,7 +14,7 @@ export interface Cadence {
   readonly hookWaitMs: number | null;
   /** Wait between two polls as a fraction of the job's age (`POLL_LATENESS`). */
   readonly lateness: number;
-  /** Minimum time between two polls, in milliseconds. */
+  /** Shortest time between two polls, in milliseconds. */
   readonly gapMs: number;
   /**
    * Number from 0 to 1, derived from the task's id. It shifts the polls of a task a little, so that tasks of the
@@ -36,20 +36,23 @@ const STEADY_AGE_MS = 150 * SECOND_MS;
 /** Age of a job in milliseconds from which the wait between two polls grows again. */
 const LATE_AGE_MS = 10 * MINUTE_MS;
 /**
- * Fraction of the job's age that counts for the wait from `LATE_AGE_MS` on: a quarter. At that age a quarter is
- * just `STEADY_AGE_MS`, so the wait begins to grow again without a step.
+ * Fraction of the job's age that counts for the wait from `LATE_AGE_MS` on: a quarter. At that age a quarter is equal
+ * to `STEADY_AGE_MS`, so that the wait does not jump when it begins to grow again.
  */
 const LATE_GROWTH = STEADY_AGE_MS / LATE_AGE_MS;
 const LONGEST_WAIT_MS = 30 * MINUTE_MS;
-/** Largest fraction by which the jitter makes the age at the first poll, or a wait, shorter or longer. */
+/**
+ * Largest relative change by the random part of the job's age at the first poll, and of each wait: 0.05 means up to 5 %
+ * shorter or longer.
+ */
 const JITTER = 0.05;
 
 /**
- * Returns the time of the first regular poll later than `after`, in Unix milliseconds. The first poll of a job is
- * made at the age of 4 s or, when polls wait for a hook, at the age `hookWaitMs`, because the hook is late then.
- * Each later wait is the job's age times `lateness`. Between the ages of 150 s and 10 minutes the wait stays the
- * same. From 10 minutes on, only a quarter of the age counts, and the wait grows up to 30 minutes. A wait is never
- * shorter than `gapMs`, nor than 2 s (one minute when polls wait for a hook).
+ * Returns the time of the first regular poll later than `after`, in Unix milliseconds. The first poll of a job is made
+ * at the age of 4 s or, when polls wait for a hook, at the age `hookWaitMs`, from which the hook counts as late. Each
+ * later wait is the job's age times `lateness`. Between the ages of 150 s and 10 minutes the wait stays the same. From
+ * 10 minutes on, only a quarter of the age counts, and the wait grows up to 30 minutes. A wait is never shorter than
+ * `gapMs`, and never shorter than 2 s (one minute when polls wait for a hook).
  */
 export function nextPollTime(cadence: Cadence, after: number): number {
   const { attachedAt, gapMs } = cadence;
@@ -70,8 +73,8 @@ function firstAgeMs({ hookWaitMs }: Cadence): number {
 }
 
 /**
- * Returns the wait after a poll of a job that is `ageMs` old, in milliseconds. The wait is never shorter for an
- * older job.
+ * Returns the wait after a poll of a job that is `ageMs` old, in milliseconds. The wait never becomes shorter as the
+ * job becomes older.
  */
 function waitAfterMs(cadence: Cadence, ageMs: number): number {
   const { hookWaitMs, lateness, gapMs } = cadence;
@@ -81,12 +84,15 @@ function waitAfterMs(cadence: Cadence, ageMs: number): number {
   return Math.max(Math.round(plannedMs), leastMs, gapMs);
 }
 
-/** Tells whether polls wait for a hook before they begin. */
+/** Tells whether the first poll of a job waits for a hook. */
 function isHooked(hookWaitMs: number | null): hookWaitMs is number {
   return hookWaitMs !== null && hookWaitMs > 0;
 }
 
-/** Returns the factor by which the jitter changes the age at the first poll and every wait, e.g. 0.95. */
+/**
+ * Returns the factor by which the job's age at the first poll and every wait are multiplied to spread the polls of
+ * tasks, e.g. 0.95.
+ */
 function factorOf({ jitter }: Cadence): number {
   return 1 + JITTER * (2 * jitter - 1);
 }

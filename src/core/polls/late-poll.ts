@@ -11,26 +11,26 @@ import { canPoll } from "./next-poll.ts";
  */
 const POLL_WAITS_MS = [HOUR_MS, DAY_MS];
 /**
- * Times, in milliseconds after an unverified hook has claimed the success of a job whose task has failed, at which this
- * job is polled.
+ * Times of polls of a failed task's job, in milliseconds after an unverified hook that has claimed the success of this
+ * job.
  */
 const HINT_WAITS_MS = [0, 2 * MINUTE_MS];
 /**
- * Time in milliseconds for which, after an unverified hook has caused polls of a failed task's job, no further such
- * hook causes polls.
+ * Time in milliseconds for which further unverified hooks cause no polls of a failed task's job, after one of them has
+ * caused polls.
  */
 const HINT_PAUSE_MS = HOUR_MS;
 
 /**
  * Time in milliseconds after which a planned poll counts as made. Without this limit, a task's object that was
- * restarted would repeat a poll from long ago before other work of the task, e.g. its erasure.
+ * restarted would make an old poll again before other work of the task, e.g. its erasure.
  */
 const MADE_AFTER_MS = DAY_MS;
 
 /**
- * Returns the time of the next poll of the job of a task that has failed at its deadline. It is later than
- * `policy.polledAt`. The job is polled an hour and a day after the failure, and after an unverified hook that
- * claims success. Null when no further poll is planned.
+ * Returns the time of the next poll of the job of a task that has failed at its deadline, in Unix milliseconds. Such a
+ * job is polled an hour and a day after the failure, and after an unverified hook that claims success. The returned
+ * time is later than `policy.polledAt`, up to which planned polls have been made. Null when no further poll is planned.
  */
 export function latePollAt(task: TerminalTask, policy: Policy): number | null {
   const times = plannedTimes(task);
@@ -41,7 +41,7 @@ export function latePollAt(task: TerminalTask, policy: Policy): number | null {
 }
 
 /**
- * Returns the time for which the last poll of the job of a task that has failed at its deadline is planned, whether it has
+ * Returns the time of the last planned poll of the job of a task that has failed at its deadline, whether this poll has
  * been made or not. Null when no poll is planned.
  */
 export function lastLatePollAt(task: TerminalTask, policy: Policy): number | null {
@@ -64,15 +64,15 @@ function plannedTimes(task: TerminalTask): readonly number[] {
   ];
 }
 
-/** Tells whether a poll of a failed task's job that is planned for a certain time can still be made at this time. */
+/** Tells whether a poll of a failed task's job can still be made at the time for which it is planned. */
 function isInTime(task: TerminalTask, policy: Policy, plannedAt: number): boolean {
   return plannedAt < task.expiresAt && canPoll(task, policy, plannedAt);
 }
 
 /**
- * Returns the record of a failed task after an unverified hook that claims the success of its job: the job is
- * polled now and two minutes later. Within an hour of the last such hook the same record is returned, so that a
- * sender who knows the hook URL can cause only a few polls.
+ * Returns the record of a failed task after an unverified hook that claims the success of its job: the job is polled
+ * now and two minutes later. If such a hook has caused polls within the last hour, the same record is returned, so that
+ * a sender who knows the hook URL can cause only a few polls.
  */
 export function withLateHint(task: TerminalTask, { polledAt }: Policy, now: number): TerminalTask {
   const { hintAt, resultAt } = task.late ?? NOTHING_LATE;

@@ -14,13 +14,16 @@ import { type Cadence, nextPollTime } from "./cadence.ts";
 // (late-poll.ts). The poll is made by duties/poll.ts, where the connection has room for it
 // (objects/connection/poll-slots.ts).
 
-/** Wait in milliseconds from the first hook which says that the job is running to the next regular poll. */
+/** Wait in milliseconds before the next regular poll, from the first hook which says that the job is running. */
 const MOVE_MS = 2 * MINUTE_MS;
-/** Wait in milliseconds between the polls that an unverified hook causes by claiming the end of the job. */
+/** Wait in milliseconds between the polls of a job after an unverified hook has claimed the end of the job. */
 const HINT_WAIT_MS = 15 * SECOND_MS;
-/** Time in milliseconds for which an unverified hook that claims the end of the job causes polls. */
+/** Time in milliseconds for which the job is polled more often after an unverified hook has claimed its end. */
 const HINT_AGE_MS = 2 * MINUTE_MS;
-/** Time in milliseconds for which polls after the answer to a cancellation are made before those of other tasks. */
+/**
+ * Time in milliseconds after the upstream's answer to a cancellation in which polls of the job are made before those of
+ * other tasks.
+ */
 const CANCEL_AGE_MS = 2 * MINUTE_MS;
 /**
  * Waits in milliseconds from the first answer that reports success without output to each of the polls that follow
@@ -28,7 +31,8 @@ const CANCEL_AGE_MS = 2 * MINUTE_MS;
  */
 const NO_OUTPUT_WAITS_MS = [15, 30, 60, 120, 300, 600].map((seconds) => seconds * SECOND_MS);
 /**
- * Longest time in milliseconds by which a task outlasts its deadline because the output of a success is awaited.
+ * Longest time in milliseconds by which the end of a task can be later than its deadline, because the upstream has
+ * reported success and the output is still awaited.
  */
 const MAX_OVERTIME_MS = 6 * HOUR_MS;
 const LAST_NO_OUTPUT_WAIT_MS = Math.max(...NO_OUTPUT_WAITS_MS);
@@ -136,9 +140,9 @@ export function planPolls(
 }
 
 /**
- * Returns the tracking (plan of polls and stored hooks) of a task that becomes open at `now`. Without an attached
- * job no poll is planned. Only simulated jobs of the sandbox are attached already at this time, so no hook is
- * expected.
+ * Returns the state of the search for the result (plan of polls, stored hooks) of a task that becomes open at `now`.
+ * Without an attached job no poll is planned. Only simulated jobs of the sandbox are attached already at this time, so
+ * no hook is expected.
  */
 export function trackingOf(upstream: Upstream | null, now: number): Tracking {
   const poll = upstream?.job == null ? null : planPolls(false, null, now);
@@ -146,9 +150,9 @@ export function trackingOf(upstream: Upstream | null, now: number): Tracking {
 }
 
 /**
- * Returns the planned time of the next poll. It is the first one after `policy.polledAt`; all polls planned up to
- * that time have been made. An object that was restarted cannot know whether an earlier instance put off a planned
- * poll because the provider had named a wait. It therefore polls also at the end of that wait.
+ * Returns the planned time of the next poll. It is the first one after `policy.polledAt`, up to which all planned polls
+ * have been made. After a restart, the task's object cannot know whether a planned poll was postponed before because
+ * the provider had demanded a wait. It therefore polls also at the end of that wait.
  */
 function plannedPollAt(task: OpenTask, plan: PollPlan, policy: Policy): number {
   const { polledAt, askedAt, pollEndedAt } = policy;
@@ -187,9 +191,10 @@ export function isUrgent(task: OpenTask, plan: PollPlan, at: number): boolean {
 }
 
 /**
- * Returns the time of the final poll of a task. A task that has no result then ends. The time is the deadline. It is
- * later while the upstream is asked to cancel the job of a task that has reached its deadline. For an upstream that has
- * reported success without output it may be later too, at the end of the ten minutes in which the output is awaited.
+ * Returns the time of the final poll of a task, after which a task without a result ends. It is the deadline, or a
+ * later time in two cases: while the upstream is asked to cancel the job of a task that has reached its deadline, and
+ * when the upstream has reported success without output, until the end of the ten minutes in which the output is
+ * awaited.
  */
 export function finalPollAt({ deadlineAt, tracking, cancellation }: OpenTask): number {
   const { poll: plan } = tracking;
@@ -221,9 +226,9 @@ export function hear(plan: PollPlan, now: number): PollPlan {
 }
 
 /**
- * Returns the plan of polls after an unverified hook that claims the end of the job (a hint). The upstream is
- * polled at once, and again every 15 s until the hook is two minutes old. Another such hook within 15 s changes
- * nothing, so that a sender who knows the hook URL causes at most four polls a minute.
+ * Returns the plan of polls after an unverified hook that claims the end of the job (a hint). The upstream is polled at
+ * once, and again every 15 s until the hook is two minutes old. A further such hook within 15 s changes nothing, so
+ * that a sender who knows the hook URL causes at most four polls a minute.
  */
 export function hint(
   plan: PollPlan,
@@ -252,8 +257,8 @@ function plannedAfter({ postponedTo, answer }: PollPlan, cadence: Cadence, time:
 }
 
 /**
- * Returns the time of the first poll after `time` that the unverified hook `known` causes. Infinity when it causes
- * none.
+ * Returns the time of the first poll later than `time` that the unverified hook `known` causes, in Unix milliseconds.
+ * Infinity when it causes none.
  */
 function hintAfter(known: Hint | null, time: number): number {
   if (known === null) return Infinity;

@@ -3,9 +3,9 @@ import { hasCustomerKey, isReadable, sealedKeyOf } from "../record/customer-key.
 import type { TaskRecord } from "../record/task.ts";
 
 /**
- * Returns the limits of the polls of a task's job. Null when the job cannot be polled, because there is no key for it: the
- * connection has none or, for a job that was submitted with a key of the customer, this key is dropped or cannot be
- * opened any more. Such a job is never polled with the key of the connection.
+ * Returns the limits of the polls of a task's job. Null when there is no key to poll it: the connection has none or,
+ * for a job that was submitted with a key of the customer, this key has been removed or cannot be decrypted any more.
+ * Such a job is never polled with the key of the connection.
  */
 export function limitsOf(
   task: Pick<TaskRecord, "upstream" | "submission">,

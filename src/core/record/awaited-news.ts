@@ -4,8 +4,8 @@ import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "./task.ts";
 import { keptJobIds } from "./tracking.ts";
 
 /**
- * What may still show whether a submission of unknown outcome has started a job: a hook of the upstream, or an answer about
- * a job that is known already.
+ * The thing that may still show whether a submission of unknown outcome has started a job: a hook of the upstream, or
+ * an answer about a job that is known already.
  */
 export type AwaitedNews = (typeof AWAITED_NEWS)[number];
 
@@ -13,9 +13,9 @@ export const AWAITED_NEWS = ["hook", "job"] as const;
 
 /**
  * Returns what may still show whether the submission of a task has started a job. Null when nothing can show it, so
- * that waiting would be in vain: no hook can come, and neither the registration nor a hook has named a job. An id that
- * the caller has chosen for the job in the call itself does not count as a known job, because the upstream's answer
- * about this id would not prove that the job is that of the task.
+ * that waiting would be in vain: no hook can come, and neither the registration nor a hook has named a job. If the
+ * caller has chosen the id of the job in the call itself, this does not count as a known job, because an answer about
+ * this id would not prove that the job is that of the task.
  */
 export function awaitedNews({
   submission,
@@ -28,8 +28,8 @@ export function awaitedNews({
 }
 
 /**
- * Returns what an open task whose submission has an unknown outcome waits for, and the time at which the task fails if
- * that does not come, in Unix milliseconds. Null for any other task.
+ * Returns what an open task whose submission has an unknown outcome waits for, and the time in Unix milliseconds at
+ * which the task fails otherwise. Null for any other task.
  */
 export function unknownWaitOf(
   record: TaskRecord,
@@ -40,7 +40,7 @@ export function unknownWaitOf(
   return unknown && news && { news, until: unknown.failsAt };
 }
 
-/** Tells whether a task has failed because nothing has shown whether its submission has started a job. */
+/** Tells whether a task has failed because it stayed unknown whether its submission has started a job. */
 export function hasUnknownEnd(record: TaskRecord): boolean {
   if (!isTerminal(record) || record.status !== "failed") return false;
   return errorCodeOf(record.body) === SUBMIT_UNKNOWN_CODE;

@@ -3,7 +3,7 @@ import { DAY_MS, SECOND_MS, toSeconds } from "../time.ts";
 import { type Outputs, sourceUrls } from "./outputs.ts";
 import type { UpstreamResult } from "./upstream.ts";
 
-/** The fields of a task that stand in its callback body besides the result. */
+/** The fields of a task that its callback body contains in addition to the result. */
 export interface Identity {
   readonly id: string;
   readonly model: string;
@@ -24,8 +24,8 @@ const METADATA_FIELDS = [
 ] as const;
 
 /**
- * Longest time in milliseconds by which the stated end of a job may lie in the future, because clocks differ and some
- * have the wrong time zone.
+ * Longest time in milliseconds by which the end of a job, as the upstream states it, may be in the future. Clocks
+ * differ, and some have the wrong time zone.
  */
 const MAX_AHEAD_MS = DAY_MS;
 
@@ -47,8 +47,8 @@ export function callbackBody(task: Identity, result: UpstreamResult, now: number
 }
 
 /**
- * Returns the end of a job in Unix milliseconds: the stated time, or `now` when none is stated or when it is more than
- * a day in the future.
+ * Returns the time at which a job ended, in Unix milliseconds. It is the stated time, or `now` if none is stated or if
+ * the stated time is more than a day in the future.
  */
 function endOf(stated: number | null, now: number): number {
   return stated === null || stated > now + MAX_AHEAD_MS ? now : stated;
@@ -78,7 +78,10 @@ export function sourcesOf({ body, outputs }: Omit<Ended, keyof Identity>): reado
   return sourceUrls(output?.urls ?? [], outputs);
 }
 
-/** Returns the compared members of a callback body, with the upstream's own links in place of those of the relay. */
+/**
+ * Returns those members of a callback body by which results are compared, with the upstream's own links in place of the
+ * relay's.
+ */
 function withSources(task: Ended): JsonObject {
   const members = withoutTime(task.body);
   const { output } = members;
@@ -102,7 +105,7 @@ export function completedAtOf(body: string): number | null {
 }
 
 /**
- * Returns metadata as JSON text: first the fields of the documented format, then all others. The text is built
+ * Returns output metadata as JSON text: first the fields of the documented format, then all others. The text is built
  * member by member, because JSON.stringify would put keys that look like integers first.
  */
 function metadataText(metadata: JsonObject): string {

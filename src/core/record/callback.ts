@@ -4,8 +4,8 @@ import type { KeyedRedeliveries } from "./redelivery-keys.ts";
 import type { OutcomeCounts } from "./outcome.ts";
 
 /**
- * Largest number of ended attempts of a callback that a record stores. The oldest attempt is dropped when another
- * one ends; its number is not used again.
+ * Largest number of ended attempts of a callback that a record stores. When another one ends, the oldest is removed
+ * from the record; its number is not used again.
  */
 export const MAX_ATTEMPTS_KEPT = 20;
 
@@ -14,7 +14,7 @@ export interface Callback {
   readonly url: string;
   /** Attempts that have ended, oldest first. */
   readonly attempts: readonly Attempt[];
-  /** Numbers of attempts, by outcome, that were dropped from `attempts` because there were too many. */
+  /** Numbers of those attempts, by outcome, that were removed from `attempts` because there were too many. */
   readonly droppedOutcomes: OutcomeCounts;
   readonly lastNumber: number;
   readonly series: Series;
@@ -45,7 +45,7 @@ export interface Series {
 }
 
 export type CallbackState =
-  /** State of a callback whose first attempt waits, because the credits of the failed task are refunded first. */
+  /** State of a callback whose first attempt is not made before the credits of the failed task have been refunded. */
   | { readonly kind: "held" }
   | { readonly kind: "due"; readonly nextAttemptAt: number }
   | ({ readonly kind: "in_flight"; readonly number: number } & AttemptTimes)
@@ -70,24 +70,24 @@ export interface Attempt extends AttemptTimes {
   readonly statusCode: number | null;
   readonly responseExcerpt: string | null;
   /**
-   * Code of the error that Cloudflare returned instead of an answer of the receiver, e.g. 1003. Null when there was
-   * no such error.
+   * Code of the error (e.g. 1003) that Cloudflare has answered in place of the receiver. Null when there was no such
+   * error.
    */
   readonly cloudflareError: number | null;
   /**
-   * Reason why a listener was unreachable. A listener is a program that receives callbacks over a WebSocket and
-   * passes them on. Null for every other attempt; for an attempt over HTTP `causeOf` derives the reason from the
-   * HTTP status.
+   * Reason why a listener was unreachable. A listener is a program that receives callbacks over a WebSocket and passes
+   * them on. Null for every other attempt; for one over HTTP, `causeOf` derives the reason from the HTTP status.
    */
   readonly cause: UnreachableCause | null;
   /**
-   * Headers of the receiver's answer. Null when there was no answer, or when the answer had none of these headers.
+   * Some headers of the receiver's answer (`AnswerHeaders`). Null when there was no answer, or when it had none of
+   * these headers.
    */
   readonly answer: AnswerHeaders | null;
   /**
-   * Shortened SHA-256 of the headers that were sent. The relay can compute the request again to show it to a reader; an
-   * equal hash proves that the computed request has the same headers. Null when nothing was sent, or when a crash
-   * interrupted the attempt.
+   * Shortened SHA-256 of the headers that were sent. When the relay computes the request again to show it to a reader,
+   * an equal hash proves that the computed headers are those that were sent. Null when nothing was sent, and when a
+   * crash interrupted the attempt.
    */
   readonly sentDigest: string | null;
   /**
@@ -117,9 +117,9 @@ export interface AnswerHeaders {
 }
 
 /**
- * Returns the result of an attempt that no receiver has answered.
- * @param cause why a listener (a program that receives callbacks over a WebSocket) was unreachable. Null for
- * attempts over HTTP, because a failed `fetch` does not state the reason.
+ * Returns the result of an attempt to which no receiver has answered.
+ * @param cause why a listener (a program that receives callbacks over a WebSocket) was unreachable. Null for attempts
+ * over HTTP, because a failed `fetch` does not state the reason.
  */
 export function unansweredAttempt(
   outcome: Outcome,

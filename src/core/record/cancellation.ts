@@ -5,26 +5,29 @@ import { hasCustomerKey, isReadable, sealedKeyOf } from "./customer-key.ts";
 import type { Submission } from "./submission.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** Largest number of calls with which one cancellation asks the upstream. */
+/** Largest number of calls to the upstream for one cancellation. */
 const MAX_TRIES = 3;
 const FIRST_WAIT_MS = 5 * SECOND_MS;
 const MAX_WAIT_MS = 10 * SECOND_MS;
 /**
- * Time in milliseconds for which the upstream is asked to cancel the job of a task that has reached its deadline. The
- * task then fails.
+ * Time in milliseconds for which the upstream is asked to cancel the job of a task that has reached its deadline. After
+ * this time the task fails.
  */
 const DEADLINE_TIME_MS = 30 * SECOND_MS;
 /** Value of `error.code` for a task that was canceled. */
 export const CANCELED_CODE = "canceled";
 
-/** The latest order to cancel a task, and what has become of its job at the upstream. Times are Unix milliseconds. */
+/** The latest order to cancel a task, and its effect on the task's job at the upstream. Times are Unix milliseconds. */
 export interface Cancellation {
-  /** `order` for an order of a person, `deadline` when the task has reached its deadline without a result. */
+  /**
+   * Reason of the cancellation: `order` when a person has ordered it, `deadline` when the task has reached its deadline
+   * without a result.
+   */
   readonly reason: CancelReason;
   readonly requestedAt: number;
   /**
    * Time at which the task fails without a result, because it has reached its deadline. Null for an order before the
-   * deadline, after which the task goes on until its own end.
+   * deadline: such an order does not make the task fail at a certain time.
    */
   readonly endsAt: number | null;
   readonly state: CancelState;
@@ -34,40 +37,50 @@ export type CancelReason = (typeof CANCEL_REASONS)[number];
 export const CANCEL_REASONS = ["order", "deadline"] as const;
 
 export type CancelState =
-  /** State while the upstream is asked; the call is made at `retryAt`. `tries` counts the calls without an answer. */
+  /**
+   * State while the upstream is asked to cancel the job. The next call is made at `retryAt`; `tries` is the number of
+   * calls that got no answer.
+   */
   | { readonly kind: "asking"; readonly retryAt: number; readonly tries: number }
   | AnsweredCancel
   /** State after the upstream has confirmed that the job is canceled. */
   | { readonly kind: "confirmed" }
   /**
-   * State of an order for which the upstream was not asked: no job was known, the job cannot be canceled, or the order
-   * was to fail the task at once. A job that runs goes on.
+   * State of an order for which the upstream was not asked, because no job was known, the job cannot be canceled, or
+   * the order was to fail the task at once. If the job is running, it goes on.
    */
   | { readonly kind: "not_sent" };
 
-/** State after the upstream has answered without a confirmation, or has not answered the last call. */
+/** State after the upstream has answered without confirming the cancellation, or has not answered the last call. */
 export interface AnsweredCancel {
   /**
+   * Kind of the upstream's answer to a cancellation:
    * - `accepted`: the upstream has taken the order. The job may stop, or end first.
    * - `ended`: the job has ended already, so its result counts.
    * - `refused`: the upstream does not cancel the job.
    * - `unknown`: the answer was not understood, or none has come.
    */
   readonly kind: AnsweredKind;
-  /** Time from which the job is polled because of the answer. */
+  /** Time from which the job is polled to see the effect of the cancellation. */
   readonly answeredAt: number;
-  /** HTTP status of the answer. Null when none came, and when no call was made because the upstream cancels no job in this state. */
+  /**
+   * HTTP status of the upstream's answer. Null when no answer came, and when no call was made because the upstream
+   * cancels no job in this state.
+   */
   readonly statusCode: number | null;
 }
 
 export type AnsweredKind = (typeof ANSWERED_KINDS)[number];
 export const ANSWERED_KINDS = ["accepted", "ended", "refused", "unknown"] as const;
 
-/** Waits in milliseconds from the answer to a cancellation to the polls that show what has become of the job. */
+/**
+ * Times of the polls that show what has become of a job after the upstream's answer to a cancellation, in milliseconds
+ * after this answer.
+ */
 const POLL_WAITS_MS = [0, 1, 3, 10, 30, 60, 120].map((seconds) => seconds * SECOND_MS);
 /**
- * Waits in milliseconds from a refusal of the upstream to cancel to the polls of the job. One poll is enough to find
- * a result, because the job itself goes on.
+ * Times of the polls of a job after the upstream has refused to cancel it, in milliseconds after this answer. One poll
+ * is enough to find a result that exists already, because the job itself goes on.
  */
 const POLL_WAITS_AFTER_REFUSAL_MS = [0];
 
@@ -82,7 +95,10 @@ export function canCancelJob(
   return policy.isCancelable({ connection, job }, hasCustomerKey(task));
 }
 
-/** Tells whether the key of a customer with which a job was submitted can be opened. True when there is no such key. */
+/**
+ * Tells whether the customer's key with which a job was submitted can be decrypted. True when no customer's key was
+ * used.
+ */
 function isKeyReadable(task: { readonly submission: Submission | null }, policy: Policy): boolean {
   if (!hasCustomerKey(task)) return true;
   const key = sealedKeyOf(task);
@@ -101,7 +117,8 @@ export function unsentCancellation(now: number): Cancellation {
 
 /**
  * Returns the cancellation of a task that has reached its deadline: an earlier order to cancel if its outcome is still
- * open, otherwise a new cancellation. The task fails at its `endsAt`, unless a result comes before.
+ * open, otherwise a new cancellation. The task fails at the time `endsAt` of this cancellation, unless a result comes
+ * before.
  */
 export function deadlineCancellation(known: Cancellation | null, now: number): Cancellation {
   const endsAt = now + DEADLINE_TIME_MS;
@@ -114,19 +131,22 @@ function askingSince(now: number): CancelState {
 }
 
 /**
- * Returns the cancellation after another job was attached to its task: a cancellation in progress asks for the new job,
- * and any other is forgotten.
+ * Returns the cancellation of a task after another job was attached to it: a cancellation in progress goes on for the
+ * new job, and any other is removed.
  */
 export function cancellationOfNewJob(known: Cancellation | null, now: number): Cancellation | null {
   return known === null || askingOf(known) === null ? null : { ...known, state: askingSince(now) };
 }
 
-/** Tells whether the upstream may still confirm the cancellation: it is being asked, or has taken the order. */
+/** Tells whether the upstream may still confirm the cancellation: it is being asked, or has accepted the order. */
 function isPending({ state }: Cancellation): boolean {
   return state.kind === "asking" || state.kind === "accepted";
 }
 
-/** Returns the plan of the next call to the upstream. Null when no further call is made. */
+/**
+ * Returns when the next call of a cancellation to the upstream is made, and how many calls had no answer. Null when no
+ * further call is made.
+ */
 export function askingOf({
   state,
 }: Cancellation): Extract<CancelState, { readonly kind: "asking" }> | null {
@@ -152,8 +172,9 @@ export function withoutAnswer(
 }
 
 /**
- * Returns the cancellation after an answer of the upstream that is not a confirmation. After a refusal or an unknown
- * outcome at the deadline there is nothing left to wait for, so the task fails after one more poll.
+ * Returns the cancellation after an answer of the upstream that does not confirm it. If the task has reached its
+ * deadline and the answer is a refusal or was not understood, there is nothing left to wait for, so the task fails
+ * after one more poll.
  * @param pollFrom time from which the job is polled because of the answer, in Unix milliseconds.
  */
 export function withAnswer(
@@ -175,8 +196,8 @@ export function confirmed(known: Cancellation): Cancellation {
 }
 
 /**
- * Returns the time of the first poll after `time` that is made because the upstream has answered to a cancellation, in
- * Unix milliseconds. Infinity when there is none.
+ * Returns the time of the first poll after `time` that is made to see the effect of a cancellation which the upstream
+ * has answered, in Unix milliseconds. Infinity when there is none.
  */
 export function cancelPollAfter(known: Cancellation | null, time: number): number {
   if (known === null || !isAnswered(known.state)) return Infinity;

@@ -1,4 +1,4 @@
-/** Numbers of the hooks and of the polls that have changed a task. */
+/** Two numbers that a task counts: the hooks and the polls that have changed it. */
 export interface Counts {
   readonly hooks: number;
   readonly polls: number;

@@ -5,16 +5,19 @@ import type { FinalPrice } from "./price-rule.ts";
 /** The credits that were charged for a task, and whether they, or a part of them, were given back. */
 export interface Credits {
   readonly accountId: string;
-  /** Number of credits that are charged, more than 0: the price or, with a rule for the price, the most it can be. */
+  /**
+   * Number of credits that are charged, more than 0: the price or, if a rule decides the price at the end, the most it
+   * can be.
+   */
   readonly amount: number;
   /**
-   * Reference of the charge in the ledger; a task that uses the id of an erased task has another reference. Null
-   * when not the ledger but the operator's own billing charges and refunds the task.
+   * Reference of the charge in the ledger; it is not used again for a later task with the same id. Null when the
+   * operator's own billing, and not the ledger, charges and refunds the task.
    */
   readonly chargeId: string | null;
   /**
-   * Final price of the completed task by the rule for its price (record/price-rule.ts). Null until it is completed, and
-   * for a price without a rule.
+   * Final price of the completed task by the rule for its price (record/price-rule.ts). Null until the task is
+   * completed, and for a price without a rule.
    */
   readonly final: FinalPrice | null;
   readonly state: CreditsState;
@@ -22,13 +25,16 @@ export interface Credits {
 
 export type CreditsState =
   | { readonly kind: "charged" }
-  /** State of the credits of a completed task while the part above its final price is given back. */
+  /** State of the credits of a completed task while those above its final price are given back. */
   | ({ readonly kind: "releasing" } & Retry)
   | { readonly kind: "released"; readonly at: number }
   | ({ readonly kind: "refunding" } & Retry)
   | { readonly kind: "refunded"; readonly at: number };
 
-/** Credits of a task that readers do not see: those of an unanswered charge, or those of a refused submission. */
+/**
+ * Credits of a task that readers do not see, because the ledger has not answered its charge yet, or because its
+ * submission was refused and the credits are being refunded.
+ */
 export type HiddenCredits = ChargingCredits | ReturnedCredits;
 
 /** Credits of a task whose charge the ledger has not answered yet. */
@@ -37,7 +43,7 @@ export interface ChargingCredits extends Omit<Credits, "chargeId" | "final" | "s
   readonly state: { readonly kind: "charging" } & Retry;
 }
 
-/** Credits that are refunded because the submission was refused. The task is erased when they are back. */
+/** Credits that are refunded because the submission of the task was refused. The task is erased after the refund. */
 export interface ReturnedCredits extends Omit<Credits, "final" | "state"> {
   readonly state: { readonly kind: "refunding" } & Retry;
 }

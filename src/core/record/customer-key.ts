@@ -5,28 +5,31 @@ import type { Policy } from "../policy.ts";
  * stored record does not reveal it.
  */
 export interface SealedKey {
-  /** Identifier of the relay secret with which the key is sealed. It does not reveal the secret. */
+  /** Identifier of the relay secret with which the customer's key is encrypted. It does not reveal the secret. */
   readonly sealedWith: string;
-  /** Random number (nonce) of the encryption of a customer's key, in base64url. */
+  /** Random number (nonce) with which a customer's key was encrypted, in base64url. */
   readonly nonce: string;
   /** The encrypted key with its authentication tag, in base64url. */
   readonly ciphertext: string;
 }
 
-/** The key of a customer with which the job of a task was submitted, in place of the key of the connection. */
+/**
+ * State of the customer's own key at the upstream with which the job of a task was submitted, in place of the key of
+ * the connection.
+ */
 export type CustomerKey =
   | ({
       readonly kind: "sealed";
       /**
-       * Time at which the relay found that it has no secret to open the key any more, in Unix milliseconds. Null while
-       * it has the secret.
+       * Time at which the relay found that it no longer has the secret to decrypt the key, in Unix milliseconds. Null
+       * while it has the secret.
        */
       readonly unreadableSince: number | null;
     } & SealedKey)
-  /** State of a customer's key that the task no longer needs. The key is not stored any more. */
+  /** State after a customer's key was removed because the task no longer needs it. */
   | { readonly kind: "dropped" };
 
-/** The part of a record that states with whose key its job was submitted. */
+/** The part of a task's record that states whether its job was submitted with a customer's key. */
 interface Keyed {
   readonly submission: { readonly customerKey: CustomerKey | null } | null;
 }
@@ -37,8 +40,8 @@ export function hasCustomerKey({ submission }: Keyed): boolean {
 }
 
 /**
- * Returns the sealed key of the customer of a task. Null when the task never had one, and when it is not stored any
- * more.
+ * Returns the encrypted key of the customer of a task. Null when the task never had such a key, and when the key is not
+ * stored any more.
  */
 export function sealedKeyOf({ submission }: Keyed): SealedKey | null {
   const key = submission?.customerKey ?? null;
@@ -48,15 +51,15 @@ export function sealedKeyOf({ submission }: Keyed): SealedKey | null {
 }
 
 /**
- * Returns the time from which the relay has no secret to open the customer's key of a task. Null while it has the secret,
- * and for a task that stores no such key.
+ * Returns the time since when the relay has no secret to decrypt the customer's key of a task. Null while it has the
+ * secret, and for a task that stores no such key.
  */
 export function keyUnreadableSince({ submission }: Keyed): number | null {
   const key = submission?.customerKey ?? null;
   return key?.kind === "sealed" ? key.unreadableSince : null;
 }
 
-/** Tells whether the relay has the secret with which a customer's key is sealed. */
+/** Tells whether the relay has the secret with which a customer's key was encrypted. */
 export function isReadable({ sealedWith }: SealedKey, { sealingIds }: Policy): boolean {
   return sealingIds.has(sealedWith);
 }

@@ -1,16 +1,19 @@
 import type { Submission } from "./submission.ts";
 import type { UpstreamNews } from "./upstream.ts";
 
-/** Largest number of links of a submitted call that are recognised in its result. */
+/**
+ * Largest number of links in the call of a submission that are remembered, to recognise them when the upstream repeats
+ * them in the result.
+ */
 export const MAX_INPUT_LINKS = 64;
 
-/** Multipliers and start values of the two halves of `linkDigest`. */
+/** The two multipliers with which `linkDigest` computes its two 32-bit hashes of a link. */
 const PRIMES = [0x9e3779b1, 0x85ebca77] as const;
 const STARTS = [0x811c9dc5, 0x27d4eb2f] as const;
 
 /**
- * Returns a short digest of a link (64 bits in at most 14 characters), by which a link of a submitted call is
- * recognised when the upstream repeats it. It is not cryptographic.
+ * Returns a short digest of a link (64 bits in at most 14 characters), by which a link in the call of a submission is
+ * recognised when the upstream repeats it among the outputs. The digest is not cryptographic.
  */
 export function linkDigest(link: string): string {
   let [first, second]: [number, number] = [STARTS[0], STARTS[1]];
@@ -25,14 +28,14 @@ export function linkDigest(link: string): string {
 }
 
 /**
- * Returns the digests of the links that the job of a submission got as input, as the member `inputLinks`. Returns an
- * object without members when none are known.
+ * Returns an object with the member `inputLinks`: the digests of the links that the job of a submission got as input.
+ * The object is empty when none are known.
  */
 export function inputOf(submission: Submission | null): Pick<Submission, "inputLinks"> {
   return submission?.inputLinks === undefined ? {} : { inputLinks: submission.inputLinks };
 }
 
-/** Tells whether the job got this link as input, in the call that the relay has submitted. */
+/** Tells whether the job got this link as input in the call that the relay has sent. */
 export function isInputLink(
   link: string,
   { inputLinks = [] }: Pick<Submission, "inputLinks">,
@@ -41,8 +44,8 @@ export function isInputLink(
 }
 
 /**
- * Returns news of a job without the links that the job got as input, because some upstreams repeat these among the
- * outputs. A success that has no other link becomes a success without output.
+ * Returns a report about a job without the links that the job got as input, because some upstreams repeat these among
+ * the outputs. A success that has no other link becomes a success without output.
  */
 export function withoutInputLinks<News extends UpstreamNews>(
   news: News,

@@ -1,7 +1,7 @@
 /**
- * Names of the API keys that were used for a task. The name of a key is its label or, without a label, the first
- * digits of its SHA-256. The names are stored for the log; the ledger also gets the name of the key of the
- * registration. A name is null when there was no such request for the task, or when the request had no key.
+ * Names of the API keys that were used for a task. The name of a key is its label or, without a label, the first digits
+ * of its SHA-256. The names are stored for the log; the ledger also gets the name of the key with which the task was
+ * registered. A name is null when there was no such request for the task, and when the request had no key.
  */
 export interface KeyNames {
   /** Name of the key with which the task was registered. */
@@ -9,8 +9,8 @@ export interface KeyNames {
   /** Name of the key with which the job of the upstream was attached. */
   readonly attachedBy: string | null;
   /**
-   * Name of the key with which the latest event was reported. Null also for an event that was signed and had no
-   * key.
+   * Name of the key with which the latest event was reported. Null also when that event was authenticated by a
+   * signature and not by a key.
    */
   readonly reportedBy: string | null;
 }

@@ -9,13 +9,14 @@ import { planRetry, type Retry } from "./credits.ts";
 export interface Notice extends Retry {
   readonly kind: NoticeKind;
   /**
-   * Identifies the notice together with its kind. It is the version that the task's record had at the reported
-   * event. For an event that changes nothing that readers see, it is the time of the event in Unix milliseconds.
+   * Number that identifies the notice, together with the kind of the notice. It is the version of the task's record at
+   * the reported event. If the event changes nothing that readers see, it is the time of the event in Unix
+   * milliseconds.
    */
   readonly version: number;
   /**
-   * Members of this kind of message besides the task, e.g. the output of a late success. Null when this kind has
-   * none.
+   * Members of this kind of message in addition to the task, e.g. the output of a job that has succeeded after its task
+   * had failed. Null when this kind has none.
    */
   readonly details: JsonObject | null;
 }
@@ -34,8 +35,8 @@ export const NOTICE_KINDS = [
 ] as const;
 
 /**
- * Largest number of tries to send an operator notice, spread over about 20 minutes. The notice is dropped after the
- * last try. `GET /v1/tasks/{id}` still shows what has happened to the task.
+ * Largest number of tries to send an operator notice, which take about 20 minutes. The notice is removed after the last
+ * try. `GET /v1/tasks/{id}` still shows what has happened to the task.
  */
 const MAX_TRIES = 10;
 const MAX_KEPT = 9;

@@ -14,29 +14,29 @@ export const OUTCOMES = [
   "interrupted",
 ] as const;
 
-/**
- * Numbers of ended attempts, by outcome, in the order of `OUTCOMES`. An outcome that no attempt had is left out.
- */
+/** Numbers of ended attempts, by outcome, in the order of `OUTCOMES`. Outcomes with the number 0 are left out. */
 export type OutcomeCounts = Readonly<Partial<Record<Outcome, number>>>;
 
 /**
- * HTTP statuses that Cloudflare returns for a host that it could not reach
+ * HTTP statuses with which Cloudflare answers for a host that it could not reach
  * (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/).
  */
 const DEAD_HOST_STATUSES: readonly number[] = [520, 521, 522, 523, 525, 526, 530];
 const ORIGIN_TIMEOUT_STATUS = 524;
-/** HTTP statuses with which Cloudflare returns its own errors; the body then contains the code of the error. */
+/**
+ * HTTP statuses that Cloudflare uses for its own errors. The body of the answer then contains Cloudflare's error code.
+ */
 const CODED_STATUSES: readonly number[] = [403, 409, 530];
 /**
  * Cloudflare's error codes for a host that no request can reach, because of wrong DNS records or IP addresses, or
- * because a tunnel or a Worker does not exist. Other codes, e.g. 1020, come from the receiver's own firewall
+ * because a tunnel or a Worker does not exist. Other codes, e.g. 1020, come from the firewall of the receiver itself
  * (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-1xxx-errors/).
  */
 const DEAD_HOST_CODES: readonly number[] = [1000, 1001, 1002, 1003, 1004, 1016, 1033, 1042];
 
 /**
- * Returns the error code of an answer that came from Cloudflare instead of the receiver, e.g. 1003. Null when the
- * answer has no such code.
+ * Returns Cloudflare's error code (e.g. 1003) from an answer that came from Cloudflare instead of the receiver. Null
+ * when the answer has no such code.
  */
 export function cloudflareErrorOf(status: number, body: string | null): number | null {
   if (!CODED_STATUSES.includes(status)) return null;
@@ -46,8 +46,8 @@ export function cloudflareErrorOf(status: number, body: string | null): number |
 
 /**
  * Returns the outcome of an attempt that was answered. It follows from the HTTP status and, if Cloudflare answered
- * instead of the receiver, from Cloudflare's error code. The body of the receiver's answer has no influence. Every
- * outcome except `delivered` is followed by the next attempt of the plan, also after the statuses 410 and 429
+ * instead of the receiver, from Cloudflare's error code; the body of the receiver's own answer has no influence. Every
+ * outcome except `delivered` is followed by the next planned attempt, also after the statuses 410 and 429
  * (callback-attempt-plan.ts).
  * @param cloudflareError code that `cloudflareErrorOf` found in the answer; null for none.
  */
@@ -73,16 +73,16 @@ interface Answered {
   readonly statusCode: number | null;
   readonly cloudflareError: number | null;
   /**
-   * Reason why a listener was unreachable. A listener is a program that receives callbacks over a WebSocket and
-   * passes them on. Null when the receiver was called over HTTP.
+   * Reason why a listener was unreachable. A listener is a program that receives callbacks over a WebSocket and passes
+   * them on. Null when the callback was sent over HTTP.
    */
   readonly cause: UnreachableCause | null;
 }
 
 /**
- * Returns why the receiver of an attempt was unreachable: the stored cause for a listener (a program that receives
- * callbacks over a WebSocket), else what follows from the HTTP status and Cloudflare's error code. Null when the
- * outcome is not `unreachable`.
+ * Returns why the receiver of an attempt was unreachable. For a listener (a program that receives callbacks over a
+ * WebSocket) it is the stored cause; for a receiver over HTTP it follows from the HTTP status and Cloudflare's error
+ * code. Null when the outcome is not `unreachable`.
  */
 export function causeOf({
   outcome,

@@ -4,23 +4,26 @@ import type { Retry } from "./credits.ts";
 import { proofOf, type Provable } from "./upstream.ts";
 
 /**
- * Outputs of a task (files that it has generated) for which `output.urls` contains links of the relay. It is decided
- * when the result is recorded which outputs get such links, so that the callback body never changes afterwards.
+ * The outputs of a task (files that it has generated) to which `output.urls` has links of the relay. Which outputs get
+ * such links is decided when the result is recorded, so that the callback body never changes afterwards.
  */
 export interface Outputs extends Provable {
-  /** Time from which the relay refuses its links to these outputs, in Unix milliseconds; a multiple of 1,000. */
+  /** Time from which the relay refuses its own links to these outputs, in Unix milliseconds; a multiple of 1,000. */
   readonly expiresAt: number;
-  /** The outputs in the order of their numbers. Outputs that keep the upstream's own link are not among them. */
+  /**
+   * The outputs with links of the relay, in the order of their numbers. Outputs that keep the upstream's own link are
+   * left out.
+   */
   readonly list: readonly Output[];
   /**
-   * Plan of the next order to copy the outputs. Null when no output is copied. Null also when the object that copies
-   * them (objects/output) has accepted an order, because this object then reports the end of each copy.
+   * Plan of the next order to copy the outputs. Null when no output is copied, and when the object that copies outputs
+   * (objects/output) has accepted an order: it then reports the end of each copy.
    */
   readonly order: Retry | null;
 }
 
 export interface Output {
-  /** Number of the output: its place in `output.urls`, counted from 1. */
+  /** Number of the output: its position in `output.urls`, counted from 1. */
   readonly number: number;
   /** The upstream's own link to the output. */
   readonly source: string;
@@ -28,18 +31,22 @@ export interface Output {
 }
 
 /**
- * State of the relay's copy of an output: being made (`copying`), available (`kept`), or given up (`lost`). An output
- * that is `streamed` is not copied: the relay passes on what the upstream sends for its link, which opens only with a
- * key. An output that the operator has `deleted` has no copy, and its link is refused.
+ * State of the relay's copy of an output:
+ * - `copying`: the copy is being made.
+ * - `kept`: the copy is available.
+ * - `lost`: the copy could not be made and was given up.
+ * - `streamed`: the output is not copied, because the upstream's link to it needs a key; for each request the relay
+ *   fetches the output from the upstream and passes it on.
+ * - `deleted`: the operator has deleted the copy, and the relay's link is refused.
  */
 export type OutputState = { readonly kind: "copying" | "streamed" | "deleted" } | EndedCopy;
 
-/** How the copy of an output has ended: it is available, or it was given up for a reason. */
+/** How the copy of an output has ended: it is available, or it was given up for a stated reason. */
 export type EndedCopy =
   | {
       readonly kind: "kept";
       readonly bytes: number;
-      /** Media type by the first bytes of the output (core/output-metadata/media-type.ts). */
+      /** Media type of the output, found by its first bytes (core/output-metadata/media-type.ts). */
       readonly mediaType: string;
     }
   | { readonly kind: "lost"; readonly reason: LossReason };
@@ -51,8 +58,8 @@ export type LossReason = (typeof LOSS_REASONS)[number];
  * - `too_large`: it has more than `MAX_OUTPUT_MB`.
  * - `empty`: it has no bytes.
  * - `refused`: the upstream answered with a status of refusal, e.g. because its link was dead.
- * - `unreachable`: the upstream did not answer, or broke off, or was too slow, or answered with a success that is not the
- *   output (202), at every try.
+ * - `unreachable`: at every try the upstream did not answer, broke off, was too slow, or answered with a success that
+ *   is not the output (202).
  * - `blocked`: its link led to a URL from which the relay must not fetch.
  * - `not_stored`: the relay could not store it.
  */
@@ -65,12 +72,12 @@ export const LOSS_REASONS = [
   "not_stored",
 ] as const;
 
-/** Largest number of outputs of a task for which the relay has links of its own. */
+/** Largest number of outputs of a task to which the relay makes links of its own. */
 const MAX_LINKED_OUTPUTS = 32;
 
 /**
- * Time in milliseconds after which the order to copy the outputs of a task is repeated. The first order leaves as soon as
- * the result is stored, and most copies have ended by then.
+ * Time in milliseconds after which the order to copy the outputs of a task is repeated. The first order is sent as soon
+ * as the result is stored, and most copies have ended before the repetition.
  */
 const REPEAT_ORDER_MS = MINUTE_MS;
 
@@ -115,14 +122,14 @@ export function linkOutputs(
 
 /**
  * Returns the upstream's own links to the outputs of a result, in the order of the outputs.
- * @param urls links in the callback body, of the relay or of the upstream.
+ * @param urls links in the callback body, each either the relay's or the upstream's own.
  */
 export function sourceUrls(urls: readonly string[], outputs: Outputs | null): readonly string[] {
   const sources = new Map(outputs?.list.map(({ number, source }) => [number, source]));
   return urls.map((url, index) => sources.get(index + 1) ?? url);
 }
 
-/** Tells whether the relay may still fetch outputs of a task with a key, to copy them or to pass them on. */
+/** Tells whether the relay may still have to use a key to fetch outputs of a task, to copy them or to pass them on. */
 export function areFetchedWithKey({ list, isUnproven }: Outputs): boolean {
   if (isUnproven === true) return false;
   return list.some(({ state }) => state.kind === "copying" || state.kind === "streamed");

@@ -7,8 +7,8 @@ import type { UpstreamNews } from "./upstream.ts";
  */
 export interface PollPlan {
   /**
-   * Time at which the job was attached to the task, by the registration, a call or a hook. The age of the job is
-   * counted from this time, and decides when the job is polled.
+   * Time at which the job was attached to the task: by the registration, by a request of the operator, or by a hook.
+   * The times of polls are computed from the age of the job, which is counted from this time.
    */
   readonly attachedAt: number;
   /**
@@ -19,17 +19,17 @@ export interface PollPlan {
   /** Time to which a hook has postponed the next poll. Null when no hook has postponed it. */
   readonly postponedTo: number | null;
   /**
-   * Time before which the provider allows no poll, from its header `Retry-After`; 0 when the provider has set no
-   * such time.
+   * Time before which the provider allows no poll, from its header `Retry-After`; 0 when the provider has named no such
+   * time.
    */
   readonly notBefore: number;
-  /** True when a hook has said that the job runs. Only the first such hook postpones the next poll. */
+  /** True when a hook has said that the job is running. Only the first such hook postpones the next poll. */
   readonly hasHeardRunning: boolean;
   /** Latest unverified hook that claimed the end of the job; null when there was none. */
   readonly hint: Hint | null;
   /** Kind of the upstream's latest answer to a poll. Null when no poll was answered yet. */
   readonly answer: UpstreamAnswer | null;
-  /** Time from which no poll was answered, in Unix milliseconds. Null when the latest poll was answered. */
+  /** Time since when no poll was answered, in Unix milliseconds. Null when the latest poll was answered. */
   readonly unansweredSince: number | null;
 }
 
@@ -39,18 +39,18 @@ export interface Hint {
 }
 
 /**
- * Kind of the upstream's latest answers to polls. It is stored only when an answer is of another kind than the
- * answer before it.
+ * Kind of the upstream's latest answers to polls. It is stored only when an answer is of another kind than the previous
+ * one.
  */
 export interface UpstreamAnswer {
   readonly kind: (typeof ANSWER_KINDS)[number];
-  /** Time of the first answer of this kind since another kind was stored, in Unix milliseconds. */
+  /** Time of the first of the latest answers that are all of this kind, in Unix milliseconds. */
   readonly since: number;
   /** HTTP status of the first answer that was not understood (kind `unclear`). Null for other kinds. */
   readonly statusCode: number | null;
   /**
-   * Name of a job state that the relay does not know, from the first answer that was not understood (kind
-   * `unclear`). Null when that answer names no state, and for other kinds.
+   * Name of a job state that the relay does not know, from the first answer that was not understood (kind `unclear`).
+   * Null when that answer names no state. Null also for any other kind of answer.
    */
   readonly word: string | null;
 }

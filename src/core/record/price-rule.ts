@@ -10,20 +10,27 @@ import type { Usage } from "./upstream.ts";
 export interface Price {
   /** Credits that are charged at the registration; the task never costs more. */
   readonly credits: number;
-  /** Rule for what a completed task costs. Null when it costs all credits that were charged. */
+  /** Rule that decides what a completed task costs. Null when it costs all credits that were charged. */
   readonly rule: PriceRule | null;
 }
 
 /**
- * Rule for what a completed task costs, by a number that is known only at its end. The task costs this number × the rate
- * ÷ `units`, rounded up once, but at least `min` and at most the credits that were charged.
+ * Rule for what a completed task costs, by a number that is known only at its end, e.g. the tokens that its job has
+ * used. The task costs this number × the rate ÷ `units`, rounded up once, but at least `min` and at most the credits
+ * that were charged.
  */
 export interface PriceRule {
-  /** Place of the number: the usage that the upstream states, or a field of the output metadata. */
+  /**
+   * Source of the number on which the price depends: the usage that the upstream states, or a field of the output
+   * metadata.
+   */
   readonly by: "usage" | "field";
-  /** Name of the number in the usage or in the output metadata, e.g. `completion_tokens` or `duration`. */
+  /**
+   * Name of the number on which the price depends, in the usage or in the output metadata, e.g. `completion_tokens` or
+   * `duration`.
+   */
   readonly name: string;
-  /** Number of units for which the rate is the price, more than 0, e.g. 1,000 for a rate per 1,000 tokens. */
+  /** Number of units to which the rate applies, more than 0: 1,000 when the rate is the price of 1,000 tokens. */
   readonly units: number;
   readonly rate: Rate;
   /** Fewest credits that the task costs, from 0 to the credits that were charged. */
@@ -32,7 +39,7 @@ export interface PriceRule {
 
 /**
  * Credits, more than 0, for each `units` (`PriceRule`) of the number on which a price depends, e.g. for each 1,000
- * tokens. A rate is one number for all outputs, or one number for each `resolution` of the output metadata.
+ * tokens. It is one number for all outputs, or an object with one number for each `resolution` of the output metadata.
  */
 export type Rate = number | Readonly<Record<string, number>>;
 
@@ -43,8 +50,8 @@ export const PRICED_FIELDS = ["duration"] as const;
 export interface FinalPrice {
   readonly credits: number;
   /**
-   * Source of the number by which the price was decided: the stated usage, or a field of the output metadata. It is the hold,
-   * i.e. all credits that were charged, when that number was not known.
+   * Source of the number by which the price was decided: the usage that the upstream states, or a field of the output
+   * metadata. When that number was not known, it is the hold, i.e. the task costs all credits that were charged.
    */
   readonly basis: PriceBasis;
 }
@@ -53,8 +60,8 @@ export type PriceBasis = (typeof PRICE_BASES)[number];
 export const PRICE_BASES = ["usage", "field", "hold"] as const;
 
 /**
- * Reason for which the price of a completed task is not known:
- * - `absent`: the result does not have the number of the rule.
+ * Reason why the price of a completed task is not known:
+ * - `absent`: the result does not contain the number on which the price depends.
  * - `not_positive`: the number is zero, negative or not finite.
  * - `no_rate`: the rule has no rate for the resolution of the output.
  */
@@ -66,18 +73,20 @@ export interface PricedResult {
   readonly metadata: JsonObject;
 }
 
-/** The final price of a completed task, and what the operator has to know about it. */
+/** The final price of a completed task, and what the operator is told if something about it is unusual. */
 export interface PriceDecision {
   readonly final: FinalPrice;
   /** Reason why the price is not known; null when it is known. */
   readonly unknown: UnknownPrice | null;
-  /** Number of credits by which the price by the rule exceeds the charged credits; 0 when it does not. */
+  /**
+   * Number of credits by which the price that follows from the rule is higher than the charge; 0 when it is not higher.
+   */
   readonly missing: number;
 }
 
 /**
  * Returns what a completed task costs by its rule. It is never more than the `hold`, the credits that were charged for
- * it. When the number of the rule is not known, the hold is kept.
+ * the task. When the number on which the price depends is not known, the task costs the whole hold.
  */
 export function decidePrice(hold: number, rule: PriceRule, result: PricedResult): PriceDecision {
   const { by, units, min } = rule;
@@ -97,14 +106,17 @@ function unknownPrice(hold: number, unknown: UnknownPrice): PriceDecision {
   return { final: { credits: hold, basis: "hold" }, unknown, missing: 0 };
 }
 
-/** Returns the number on which the price depends by the rule. Null when the result does not contain it as a number. */
+/**
+ * Returns the number on which the price depends by the rule, e.g. the used tokens. Null when the result does not
+ * contain it, or not as a number.
+ */
 function amountOf({ by, name }: PriceRule, { usage, metadata }: PricedResult): number | null {
   const amounts = by === "usage" ? (usage ?? {}) : metadata;
   const amount = Object.hasOwn(amounts, name) ? amounts[name] : null;
   return typeof amount === "number" ? amount : null;
 }
 
-/** Returns the rate that the rule has for the resolution of the output. Null when it has none. */
+/** Returns the rate that the rule has for the resolution of the output. Null when the rule has none. */
 function rateOf({ rate }: PriceRule, { metadata: { resolution } }: PricedResult): number | null {
   if (typeof rate === "number") return rate;
   const isListed = typeof resolution === "string" && Object.hasOwn(rate, resolution);

@@ -341,8 +341,8 @@ const TerminalTask = z.looseObject({
 });
 
 /**
- * Schema of the stored record. It is compiled when the isolate starts, because the task's object checks a record before
- * each write.
+ * Schema of a stored task record. It is compiled when the isolate starts, because the task's object checks the record
+ * before each write.
  */
 export const StoredRecord = compiled(
   z.discriminatedUnion("status", [ChargingTask, OpenTask, TerminalTask]),
@@ -358,8 +358,8 @@ export const CallbackBody = compiled(
 );
 
 /**
- * Text that was last found to be a valid callback body. It is remembered, because the record of a task is written
- * several times with the same body.
+ * Body of the callback that was last found to be valid. It is remembered, because the record of a task is written
+ * several times with the same body, which is then not checked again.
  */
 let latestBody = "";
 
@@ -372,7 +372,7 @@ function isBody(text: string): boolean {
 }
 
 /**
- * Returns the stored record of a task in the present form.
+ * Returns the stored record of a task in the present format.
  * @throws when this release cannot read the record. The task is then neither changed nor worked on, so that a later
  * release finds it unchanged.
  */
@@ -385,7 +385,7 @@ export function parseRecord(value: unknown): TaskRecord {
 
 /**
  * Checks that this release can read a record.
- * @throws when it cannot.
+ * @throws when this release cannot read it.
  */
 export function requireReadable(record: TaskRecord): void {
   if (!z.validate(StoredRecord, record)) parseRecord(record);

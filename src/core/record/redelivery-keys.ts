@@ -1,5 +1,6 @@
 /**
- * Number of redeliveries with an `Idempotency-Key` that a task remembers for each caller. Older ones are forgotten.
+ * Largest number of redeliveries with an `Idempotency-Key` that a task remembers for each caller. Older ones are
+ * forgotten.
  */
 const MAX_KEYED_REDELIVERIES = 8;
 
@@ -10,13 +11,14 @@ export type Orderer = "operator" | "owner";
 export interface RedeliveryOrder {
   readonly attempts: number;
   /**
-   * URL to which this and later attempts go instead of the present URL of the callback. Null keeps the present URL.
+   * URL to which this and later attempts go instead of the present URL of the callback. Null means that the present URL
+   * stays.
    */
   readonly callbackUrl: string | null;
   readonly orderedBy: Orderer;
   /**
-   * `Idempotency-Key` of the order. An order that one caller repeats under the same key starts no further attempts.
-   * Two callers may use the same key for different orders.
+   * `Idempotency-Key` of the order. If the same caller repeats the order with this key, no further attempts start. Two
+   * different callers may use the same key for different orders.
    */
   readonly idempotencyKey: string | null;
   /** Name of the API key that orders the redelivery. */
@@ -31,8 +33,8 @@ export interface KeyedRedelivery {
 }
 
 /**
- * The latest redeliveries with an `Idempotency-Key` of each caller, oldest first, at most `MAX_KEYED_REDELIVERIES`
- * each. By them a callback recognises a repeated order.
+ * The latest redeliveries with an `Idempotency-Key`, at most `MAX_KEYED_REDELIVERIES` for each caller, oldest first. A
+ * repeated order is recognised by them.
  */
 export type KeyedRedeliveries = Readonly<Record<Orderer, readonly KeyedRedelivery[]>>;
 

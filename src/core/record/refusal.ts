@@ -12,28 +12,37 @@ import type { Failure } from "./upstream.ts";
 export const REFUSAL_CLASSES = ["busy", "rate", "funds", "key", "final"] as const;
 export type RefusalClass = (typeof REFUSAL_CLASSES)[number];
 
-/** Values of `error.code` for a task whose submission was refused because of the balance or the key at the upstream. */
+/**
+ * Value of `error.code` for a task whose submission was refused because the account at the upstream has too little
+ * money.
+ */
 const UPSTREAM_FUNDS_CODE = "upstream_funds";
 const UPSTREAM_KEY_CODE = "upstream_key";
 
-/** Text for an account whose submission was refused because of the operator's balance or key at the upstream. */
+/**
+ * Error message for an account whose submission was refused because of the operator's balance or key at the upstream.
+ */
 export const NOT_SERVED =
   "The service takes no jobs of this kind at the moment. Nothing was started.";
 
-/** The error and the failure of a task that fails because its submission was refused. */
+/** The members `error` and `failure` of a task that fails because its submission was refused. */
 export interface RefusedEnd {
   readonly error: { readonly code: string; readonly message: string };
   readonly failure: Failure;
 }
 
-/** Tells whether a refusal is about the account at the upstream, and not about the call. */
+/**
+ * Tells whether an upstream has refused a call because of the account that calls it (no money, no valid key) and not
+ * because of the call itself.
+ */
 export function isAboutAccount(refusal: RefusalClass): refusal is "funds" | "key" {
   return refusal === "funds" || refusal === "key";
 }
 
 /**
- * Returns how a task fails whose submission was refused. A refusal because of the balance or the key is no fault of the
- * input, and its message says nothing about either: the owner of the task may be another than that of the key.
+ * Returns the error and the failure of a task whose submission was refused. A refusal because of the balance or the key
+ * at the upstream is no fault of the input. The error message then names neither, because the task and that balance or
+ * key may belong to different people.
  */
 export function endOfRefusal(refusal: RefusalClass, statusCode: number): RefusedEnd {
   const message = `The upstream refused the submission with HTTP status ${statusCode}.`;

@@ -5,8 +5,8 @@ import type { CustomerKey, SealedKey } from "./customer-key.ts";
 import type { RefusalClass } from "./refusal.ts";
 
 /**
- * Time in milliseconds between the end of the time that the upstream has for its answer and the moment from which the
- * outcome of a submission counts as unknown. The Worker that has sent the call needs it to bring the answer.
+ * Time in milliseconds from the end of the time that the upstream has for its answer to the moment at which the outcome
+ * of a submission counts as unknown. The Worker that has sent the call needs this time to pass the answer on.
  */
 const ANSWER_MARGIN_MS = 10 * SECOND_MS;
 const FIRST_WAIT_MS = 5 * SECOND_MS;
@@ -14,30 +14,35 @@ const MAX_WAIT_MS = 5 * MINUTE_MS;
 
 /** The submission of a task: the one call with which the relay starts the task's job. Times are Unix milliseconds. */
 export interface Submission {
-  /** Random id. It tells the answers and hooks of this submission from those of an earlier task with the same id. */
+  /**
+   * Random id of the submission. It tells the answers and hooks of this submission from those of an earlier task with
+   * the same id.
+   */
   readonly id: string;
-  /** Time from which the call may be sent: the creation of the task or, with a price, the end of its charge. */
+  /**
+   * Time from which the call may be sent: the creation of the task or, if the task has a price, the end of its charge.
+   */
   readonly startedAt: number;
   /**
-   * SHA-256 of path, query and body of the call, and of the customer's key if it has one, by which a repetition under the
-   * same `Idempotency-Key` or id is recognised.
+   * SHA-256 of the path, query and body of the call, and of the customer's key if the call has one. A repetition of the
+   * call under the same `Idempotency-Key` or id is recognised by it.
    */
   readonly requestDigest: string;
-  /** Endpoint of the job (see `Job`), as the path of the call states it. Null when polls need no endpoint. */
+  /** Endpoint of the job (see `Job`), as the path of the call contains it. Null when polls need no endpoint. */
   readonly endpoint: string | null;
   /** True when the account of the task has submitted the job itself, with a key of its own. */
   readonly isByOwner: boolean;
   readonly state: SubmissionState;
   /**
-   * Answer of the upstream to the submission, which a client that repeats its call gets. Null until the answer is
-   * known. A large answer is removed when the task is settled, so that this is null again (`isLastingAnswer`).
+   * Answer of the upstream to the submission. A client that repeats its call gets this answer. Null until the answer is
+   * known. A large answer is removed when the task is settled (`isLastingAnswer`); the value is then null again.
    */
   readonly answer: SubmissionAnswer | null;
   /** Key of the customer with which the job is submitted and polled. Null when the key of the connection is used. */
   readonly customerKey: CustomerKey | null;
   /**
-   * Digests of the links in the call, at most 64 (`input-links.ts`). A link that the upstream repeats among the outputs
-   * is recognised by them as input. Absent when the call has no links, or was not read.
+   * Digests of the links in the call, at most 64 (`input-links.ts`). By them a link that the upstream repeats among the
+   * outputs is recognised as input. Absent when the call has no links, or was not searched for links.
    */
   readonly inputLinks?: readonly string[];
   /**
@@ -48,14 +53,14 @@ export interface Submission {
 }
 
 export type SubmissionState =
-  /** State while the upstream has not answered the submission. From `endsAt` on its outcome counts as unknown. */
+  /** State while the upstream has not answered the submission yet. From `endsAt` on, the outcome counts as unknown. */
   | { readonly kind: "sending"; readonly endsAt: number }
   /** State of a call that will not be sent, while the price of its task is still being charged. */
   | { readonly kind: "unsent" }
   | UnknownOutcome
   /**
-   * State of a submission whose job is known. `answeredAt` and `statusCode` are null when the job is known from a hook,
-   * a report or a request to attach it, and not from the upstream's answer to the call.
+   * State of a submission whose job is known. `answeredAt` and `statusCode` describe the upstream's answer to the call.
+   * They are null when the job is known in another way: from a hook, a report or a request to attach it.
    */
   | {
       readonly kind: "accepted";
@@ -66,16 +71,19 @@ export type SubmissionState =
 /** State of a submission of which it is not known whether the upstream has accepted it. */
 export interface UnknownOutcome {
   readonly kind: "unknown";
-  /** Time of an answer that states neither a job nor a refusal. Null when there was no answer. */
+  /** Time of the upstream's answer, which stated neither a job nor a refusal. Null when there was no answer. */
   readonly answeredAt: number | null;
   readonly statusCode: number | null;
   /** Time at which the task fails unless its job has become known. */
   readonly failsAt: number;
   /** Time of the next poll of the job that a hook has named. Null when no such poll is planned. */
   readonly askAt: number | null;
-  /** Number of polls of the job that a hook has named, since the latest hook. */
+  /** Number of polls of the job that a hook has named, counted since the latest hook. */
   readonly tries: number;
-  /** Class of an answer that has refused the submission after all. Absent while no answer has. */
+  /**
+   * Class of the answer with which the upstream has refused the submission after all. Absent while there is no such
+   * answer.
+   */
   readonly refusal?: RefusalClass;
 }
 
@@ -86,14 +94,14 @@ export interface SubmissionAnswer {
   readonly body: string;
 }
 
-/** Identity of a submission that begins with the registration of its task. */
+/** The fields that identify a submission which begins with the registration of its task. */
 export interface SubmissionStart extends Pick<
   Submission,
   "id" | "requestDigest" | "endpoint" | "inputLinks" | "isHookless"
 > {
   /** True when the account of the task submits the job itself. Absent for a submission of the operator. */
   readonly isByOwner?: boolean;
-  /** Key of the customer, sealed. Absent when the key of the connection is used. */
+  /** Key of the customer, encrypted. Absent when the key of the connection is used. */
   readonly customerKey?: SealedKey;
 }
 
@@ -102,7 +110,7 @@ export const SUBMIT_UNKNOWN_CODE = "submit_unknown";
 
 /**
  * Largest body of an upstream's answer to a submission that is stored as long as the task, in bytes of UTF-8. A larger
- * one is stored until the task is settled.
+ * body is stored only until the task is settled.
  */
 const MAX_LASTING_BYTES = 2_048;
 
@@ -138,7 +146,7 @@ export function startSubmission(start: SubmissionStart, policy: Policy, now: num
   return { ...identity, ...times, answer: null, customerKey: key, ...input, ...hooks };
 }
 
-/** Returns the submission of a task whose price is charged now, so that its call may be sent from `now` on. */
+/** Returns the submission of a task whose price has just been charged, so that its call may be sent from `now` on. */
 export function restartSubmission(submission: Submission, policy: Policy, now: number): Submission {
   return { ...submission, startedAt: now, state: sendingFrom(now, policy) };
 }
@@ -149,8 +157,8 @@ function sendingFrom(now: number, { submitTimeoutMs }: Policy): SubmissionState 
 }
 
 /**
- * Returns the submission after its outcome has become unknown: no answer came, or one that states neither a job nor a
- * refusal.
+ * Returns the submission after its outcome has become unknown, because no answer came, or one that states neither a job
+ * nor a refusal.
  * @param hasNamedJob true when a hook has named a job already, which is then polled at once.
  * @param waitMs time for which the task waits for news of the job, in milliseconds.
  */
@@ -173,22 +181,25 @@ export function withUnknownOutcome(
 }
 
 /**
- * Returns a submission in the state accepted, after something else than the upstream's answer (e.g. a hook) has shown
- * that the upstream has accepted it. Returns null for a task without a submission.
+ * Returns the submission in the state `accepted`, after a hook or another source than the upstream's answer has shown
+ * that the upstream has accepted the submission. Null for a task without a submission.
  */
 export function withJobKnown(submission: Submission | null): Submission | null {
   if (submission === null || submission.state.kind === "accepted") return submission;
   return { ...submission, state: { kind: "accepted", answeredAt: null, statusCode: null } };
 }
 
-/** Returns the outcome of a submission that is not known; null for any other submission and for none. */
+/**
+ * Returns the state of a submission whose outcome is unknown. Null when the outcome is known or still awaited, and when
+ * there is no submission.
+ */
 export function unknownOutcomeOf(submission: Submission | null): UnknownOutcome | null {
   return submission?.state.kind === "unknown" ? submission.state : null;
 }
 
 /**
- * Returns the class of the refusal because of which a task has failed. Null when no answer has refused its submission; a
- * submission that was refused at once has no task.
+ * Returns the class of the refusal because of which a task has failed. Null when the upstream has not refused the
+ * task's submission. (A submission that is refused at once leaves no task.)
  */
 export function refusalOf(submission: Submission | null): RefusalClass | null {
   return unknownOutcomeOf(submission)?.refusal ?? null;
@@ -199,7 +210,10 @@ export function isSending(submission: Submission | null): boolean {
   return submission?.state.kind === "sending";
 }
 
-/** Returns the time from which a submission in progress has an unknown outcome; null for any other submission. */
+/**
+ * Returns the time from which the outcome of a submission in progress counts as unknown, in Unix milliseconds. Null
+ * when no submission is in progress.
+ */
 export function sendingEndsAt(submission: Submission | null): number | null {
   return submission?.state.kind === "sending" ? submission.state.endsAt : null;
 }
@@ -213,8 +227,8 @@ export function askedSoon(unknown: UnknownOutcome, now: number): UnknownOutcome 
 
 /**
  * Returns the unknown outcome of a submission after a poll has not shown that the job belongs to the task. Another poll
- * of the job is planned, the last one for the time when the task is about to fail, because the answer may have been
- * lost or the poll may have come too early.
+ * of the job is planned, because the answer may have been lost or the poll may have come too early. The last such poll
+ * is planned for the time when the task is about to fail.
  * @param waitMs time for which the provider allows no poll, in milliseconds; 0 for none.
  */
 export function askedLater(unknown: UnknownOutcome, waitMs: number, now: number): UnknownOutcome {

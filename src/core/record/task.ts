@@ -17,7 +17,7 @@ import type { Failure, Upstream, UpstreamTimes, Usage } from "./upstream.ts";
 /**
  * The record of one task, stored as one value under one key of the task's Durable Object. Times (`…At`) are Unix
  * milliseconds; the API uses seconds. Every later release must be able to read a stored record. It may only add
- * members; a new number `v` of the format needs code that still reads the previous format.
+ * members. If it changes the number `v` of the format, it needs code that still reads the previous format.
  */
 export type TaskRecord = ChargingTask | CreatedTask;
 
@@ -25,8 +25,8 @@ export type TaskRecord = ChargingTask | CreatedTask;
 export type CreatedTask = OpenTask | TerminalTask;
 
 /**
- * A task that readers do not see, because its price is being charged, or is being returned before the task is erased:
- * the upstream has refused its submission.
+ * A task that readers do not see. Either its price is being charged, or the upstream has refused its submission and the
+ * price is being returned before the task is erased.
  */
 export interface ChargingTask extends TaskBase {
   readonly status: "charging";
@@ -45,7 +45,7 @@ export interface OpenTask extends TaskBase {
   /** Deadline in Unix milliseconds. A task without a result at this time fails with `upstream_timeout`. */
   readonly deadlineAt: number;
   readonly tracking: Tracking;
-  /** Notices (messages to the operator) that have not arrived yet. */
+  /** Operator notices (messages to the operator) about this task that the operator's receiver has not accepted yet. */
   readonly notices: readonly Notice[];
 }
 
@@ -57,18 +57,21 @@ export interface TerminalTask extends TaskBase {
    * begins with the members of this body.
    */
   readonly body: string;
-  /** Outputs for which the body has links of the relay. Null when it has none. */
+  /** The outputs to which the body has links of the relay. Null when there are none. */
   readonly outputs: Outputs | null;
   readonly failure: Failure | null;
   readonly credits: Credits | null;
   readonly callback: Callback | null;
   /** Time at which the relay accepted the result, in Unix milliseconds. */
   readonly finishedAt: number;
-  /** Times of the task's job before the end of the task. Null when the task had no job. */
+  /**
+   * Times of the task's job (attached, last hook, last poll) from before the end of the task. Null when the task had no
+   * job.
+   */
   readonly upstreamTimes: UpstreamTimes | null;
   /**
-   * Way in which the result was found: by a hook, by a poll, or by an event that was sent to `POST /v1/events`. Null
-   * when the relay ended the task itself (deadline, cancellation).
+   * How the result was found: by a hook, by a poll, or by an event that was sent to `POST /v1/events`. Null when the
+   * relay ended the task itself (deadline, cancellation).
    */
   readonly found: Finding | null;
   /**
@@ -76,9 +79,9 @@ export interface TerminalTask extends TaskBase {
    * none.
    */
   readonly usage: Usage | null;
-  /** Notices (messages to the operator) that have not arrived yet. */
+  /** Operator notices (messages to the operator) about this task that the operator's receiver has not accepted yet. */
   readonly notices: readonly Notice[];
-  /** What became known about the job after the task had failed at its deadline. Null when nothing did. */
+  /** What the relay learned about the job after the task had failed at its deadline. Null when it learned nothing. */
   readonly late: LateJob | null;
   /**
    * End of the retention in Unix milliseconds. The task is erased at this time, unless a refund or an attempt of
@@ -90,8 +93,8 @@ export interface TerminalTask extends TaskBase {
 export interface TaskBase {
   readonly v: 2;
   /**
-   * Version of the task's record: a number that rises with every change that readers can see. It goes on rising
-   * when the id of an erased task is used for another task.
+   * Version of the task's record: a number that rises with every change that readers can see. It never falls, even when
+   * the id of an erased task is used for another task.
    */
   readonly version: number;
   readonly id: string;
@@ -104,8 +107,8 @@ export interface TaskBase {
   readonly upstream: Upstream | null;
   readonly createdAt: number;
   /**
-   * Time at which the record was created, by the clock of the task's object. Unlike `createdAt`, it is never taken
-   * from a report. Every task under the same id has another value, so status links can tell these tasks apart.
+   * Time at which the record was created, by the clock of the task's object. Unlike `createdAt`, it is never taken from
+   * a report. Two tasks with the same id always have different values, by which status links tell these tasks apart.
    */
   readonly recordedAt: number;
   readonly indexRow: IndexRowState;
@@ -115,7 +118,7 @@ export interface TaskBase {
   readonly origin: string;
   /**
    * Registration of the task, stored to tell whether another registration under the same id repeats it or conflicts
-   * with it. Null when the task was created by an event and not by a registration.
+   * with it. Null when the task was not registered but created by an event.
    */
   readonly registration: Registration | null;
   /** The call with which the relay started the job. Null when the relay has not submitted the job. */
@@ -125,8 +128,8 @@ export interface TaskBase {
 }
 
 /**
- * Fields that `POST /v1/tasks` has sent for a task, besides its id and model; null for each field that was not
- * sent. They are stored to tell whether another registration under the same id repeats this one or conflicts with
+ * Fields of the request `POST /v1/tasks` that registered a task, except its id and model; null for each field that was
+ * not sent. They are stored to tell whether another registration under the same id repeats this one or conflicts with
  * it.
  */
 export interface Registration {
@@ -135,13 +138,13 @@ export interface Registration {
   readonly provider: string | null;
   /** Parameters that were submitted to the upstream; null when the operator sent none. */
   readonly parameters: JsonObject | null;
-  /** Labels that the operator has chosen, shown in `GET`; null when there are none. */
+  /** Labels that the operator has chosen for the task, shown by `GET /v1/tasks/{id}`; null when there are none. */
   readonly metadata: JsonObject | null;
   readonly deadlineAt: number | null;
   readonly accountId: string | null;
   /**
-   * Credits that are charged for the task, only with an account; null when the task costs nothing. With a rule for the
-   * price it is the most that the task can cost.
+   * Credits that are charged for the task, which must then have an account. If a rule decides the price at the end, it
+   * is the most that the task can cost. Null when the task costs nothing.
    */
   readonly credits: number | null;
   /** Rule for what the completed task costs. Absent when it costs all credits that were charged. */
@@ -149,8 +152,8 @@ export interface Registration {
 }
 
 /**
- * The account that owns a task. The generation is a number that a rotation of the account's callback secret raises.
- * It is stored with the task, because callbacks can then be signed without a call to the account's object.
+ * The account that owns a task. The generation is a number that rises when the account's callback secret is rotated. It
+ * is stored in the task, because callbacks can then be signed without a call to the account's object.
  */
 export interface Account {
   readonly id: string;
@@ -179,8 +182,8 @@ export function canRedeliver({ credits, callback }: TerminalTask): boolean {
 }
 
 /**
- * Returns the version of a record that follows `previous`: one more than the previous version or the time `now` in
- * Unix milliseconds, whichever is larger.
+ * Returns the version for the record that replaces `previous`: the previous version plus one, or the time `now` in Unix
+ * milliseconds if that is larger.
  */
 export function nextVersion(previous: TaskRecord | null, now: number): number {
   return Math.max((previous?.version ?? 0) + 1, now);

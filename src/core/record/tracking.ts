@@ -36,8 +36,8 @@ export interface RefusedHook {
 export type HookRefusal = (typeof HOOK_REFUSALS)[number];
 
 /**
- * Reasons why a hook about the job of a task is not understood: the relay does not know its form, or does not know the
- * word with which it names the state.
+ * Reasons why a hook about the job of a task is not understood: the relay does not know its format, or does not know
+ * the word with which it names the state of the job.
  */
 export type UnreadHook = (typeof UNREAD_HOOKS)[number];
 
@@ -65,15 +65,14 @@ export interface KeptHook {
 const MAX_KEPT = 8;
 const MAX_KEPT_BYTES = 8192;
 /**
- * Largest number of refused hooks that are stored for each reason. It is small, because each of them costs a write
- * to the storage.
+ * Largest number of refused hooks that a task stores for each reason of refusal. It is small, because each stored hook
+ * costs a write to the storage.
  */
 const MAX_REFUSED = 3;
 
 /**
- * Returns the tracking of a task with one more hook, stored until a job is attached. A hook that is not stored
- * causes no loss, because the job is polled after it has been attached. Null when the hook would take more than 8
- * KiB.
+ * Returns the tracking of a task with one more hook, which is stored until a job is attached. Null when the hook would
+ * take more than 8 KiB. A hook that is not stored causes no loss, because the job is polled after it has been attached.
  */
 export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
   if (storedBytes(hook) > MAX_KEPT_BYTES) return null;
@@ -84,8 +83,8 @@ export function keepHook(tracking: Tracking, hook: KeptHook): Tracking | null {
 }
 
 /**
- * Returns the tracking of a task with one more refused hook. Nothing changes when three hooks refused for the same
- * reason are stored already.
+ * Returns the tracking of a task with one more refused hook. It stays the same when three hooks refused for this reason
+ * are stored already.
  */
 export function noteRefusedHook(tracking: Tracking, reason: HookRefusal, now: number): Tracking {
   const { refusedHooks } = tracking;
@@ -94,8 +93,8 @@ export function noteRefusedHook(tracking: Tracking, reason: HookRefusal, now: nu
 }
 
 /**
- * Returns the ids of the jobs that the stored hooks name, each id once, in the order of its oldest stored hook.
- * Hooks are stored only while no job is attached to the task.
+ * Returns the ids of the jobs that the stored hooks name. Each id occurs once, at the position of the oldest stored
+ * hook that names it. Hooks are stored only while no job is attached to the task.
  */
 export function keptJobIds({ keptHooks }: Tracking): readonly string[] {
   return [...new Set(keptHooks.flatMap(({ jobId }) => jobId ?? []))];

@@ -11,11 +11,12 @@ export interface Upstream {
 /** The upstream of a task whose job is known. */
 export type AttachedJob = Upstream & { readonly job: Job };
 
-/** A job, by the identifiers that the upstream returned when the job was submitted. */
+/** A job, as the upstream identified it when the job was submitted. */
 export interface Job {
   readonly id: string;
   /**
-   * Endpoint of the job, which some providers (e.g. fal) need for a poll besides the id. Null for other providers.
+   * Endpoint of the job, which some providers (e.g. fal) need for a poll in addition to the id. Null for other
+   * providers.
    */
   readonly endpoint: string | null;
 }
@@ -25,9 +26,9 @@ export function sameJob(a: Job | null, b: Job): boolean {
 }
 
 /**
- * Tells whether a hook or an answer to a poll that names `jobId` is about `job`. One that names no job counts as
- * being about `job`, because the URL of the hook or poll belongs to this task alone. The padding of base64 (`=`) at
- * the end of an id is not compared, because some upstreams write it only sometimes.
+ * Tells whether a hook or an answer to a poll is about `job`, by the job's id that it names, `jobId`. If it names no
+ * job (null), it counts as being about `job`, because the URL of the hook or poll belongs to this task alone. The
+ * padding of base64 (`=`) at the end of an id is not compared, because some upstreams do not always write it.
  */
 export function isAbout(job: Job, jobId: string | null): boolean {
   return jobId === null || withoutPadding(jobId) === withoutPadding(job.id);
@@ -69,9 +70,7 @@ export type UpstreamResult =
  */
 export type Usage = Readonly<Record<string, number>>;
 
-/**
- * News of a job: its state as a hook or the answer to a poll reports it, with the result when the job has ended.
- */
+/** News of a job: the state that a hook or the answer to a poll reports, with the result when the job has ended. */
 export type UpstreamNews =
   | { readonly status: "queued" | "processing" }
   /** Report of a job that has succeeded, but without any output. */
@@ -79,27 +78,34 @@ export type UpstreamNews =
   | (Extract<UpstreamResult, { readonly status: "completed" }> & Used)
   | (UpstreamFailure & Used);
 
-/** Usage that a report of the end of a job contains in addition to the result. */
+/** Usage that a report about the end of a job contains in addition to the result. */
 export interface Used {
   /** Consumption or cost of the job. Absent when the upstream reports none. */
   readonly usage?: Usage;
 }
 
-/** Mark of a result, or of links, that may come from somebody other than the upstream. */
+/**
+ * Mark of a result, or of links, that may come from somebody other than the upstream, and are therefore not trusted
+ * with a key.
+ */
 export interface Provable {
   /**
-   * True when neither an answer nor a signature of the upstream shows that the result is its own: an event reports it, or
-   * an unsigned hook. Its links are never fetched with a key. Absent when the result is the upstream's own.
+   * True when nothing proves that the result is the upstream's own: neither an answer of the upstream nor a valid
+   * signature contains it, but an event or an unsigned hook. Links of such a result are never fetched with a key.
+   * Absent when the result is the upstream's own.
    */
   readonly isUnproven?: true;
 }
 
-/** Returns a result with the mark that it may come from somebody other than the upstream. */
+/** Returns a result marked as one that may come from somebody other than the upstream. */
 export function asUnproven<T extends object>(result: T): T & Provable {
   return { ...result, isUnproven: true };
 }
 
-/** Returns only the mark of a result that says whether it may come from somebody other than the upstream. */
+/**
+ * Returns an object that has only the mark of a result (`Provable`), which says that the result may come from somebody
+ * other than the upstream.
+ */
 export function proofOf({ isUnproven }: Provable): Provable {
   return isUnproven === true ? { isUnproven } : {};
 }
@@ -117,7 +123,7 @@ export interface UpstreamFailure {
 }
 
 /**
- * Member `failure` of a failed task in the answer of `GET /v1/tasks/{id}`: the kind of the failure, and whether a
+ * Member `failure` of a failed task in the answer of `GET /v1/tasks/{id}`: the category of the failure, and whether a
  * new submission of the same task may succeed.
  */
 export interface Failure {
@@ -142,15 +148,15 @@ export const FAILURE_CATEGORIES = [
   "provider",
 ] as const;
 
-/** Times of a task's job, from before the end of the task, in Unix milliseconds. */
+/** Times of a task's job, recorded before the end of the task, in Unix milliseconds. */
 export interface UpstreamTimes {
   /** Time at which the job was attached. */
   readonly attachedAt: number;
   /** Time of the latest hook that claimed the end of the job and caused polls. Null when no such hook came. */
   readonly hookAt: number | null;
   /**
-   * Time of the latest poll. Null when there was none, or when the task's Durable Object was restarted after the
-   * poll, because the object has this time only in memory.
+   * Time of the latest poll. Null when there was none. Null also when the task's Durable Object was restarted after the
+   * poll, because this time is only in memory.
    */
   readonly askedAt: number | null;
 }

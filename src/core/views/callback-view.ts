@@ -79,10 +79,7 @@ function answerView(answer: AnswerHeaders | null) {
   };
 }
 
-/**
- * Returns the start of an attempt, how late it started after its planned time, and how long after the end of the
- * task.
- */
+/** Returns the start of an attempt, its delay after the planned time, and its delay after the end of the task. */
 function timesView({ dueAt, startedAt }: Pick<Attempt, "dueAt" | "startedAt">, finishedAt: number) {
   return {
     started_at: toSeconds(startedAt),

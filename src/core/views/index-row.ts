@@ -35,21 +35,23 @@ export interface IndexRow {
   readonly status: "pending" | "processing" | "completed" | "failed";
   /** Category of the failure. Null when the task has not failed, and when the category is not known. */
   readonly category: FailureCategory | null;
-  /** State of the submission; null when the relay has not submitted the job. */
+  /** State of the submission. Null when the relay has not submitted the job. */
   readonly submission: "sending" | "accepted" | "unknown" | null;
-  /** Class of the refusal because of which the task has failed. Null when no answer has refused its submission. */
+  /**
+   * Class of the refusal because of which the task has failed. Null when the upstream has not refused its submission.
+   */
   readonly refusal: RefusalClass | null;
-  /** Number of outputs of the task that the relay has copied and not deleted. */
+  /** Number of outputs of the task of which the relay has a copy (copied and not deleted). */
   readonly keptOutputs: number;
-  /** Size in bytes of all outputs of the task that the relay has copied and not deleted. */
+  /** Size in bytes of all outputs of the task of which the relay has a copy (copied and not deleted). */
   readonly keptBytes: number;
-  /** Number of outputs of the task whose copies the relay has given up. */
+  /** Number of outputs of the task that the relay could not copy and has given up. */
   readonly lostOutputs: number;
   /** Status of the callback; null when the task has no `callback_url`. */
   readonly callback: "waiting" | "sending" | "delivered" | "failed" | null;
   /** Number of attempts of the callback that have started. */
   readonly attempts: number;
-  /** Numbers of ended attempts of the callback, by outcome. */
+  /** Numbers of the callback's attempts that have ended, by their outcome. */
   readonly outcomes: OutcomeCounts;
   readonly lastOutcome: string | null;
   readonly lastStatusCode: number | null;
@@ -61,20 +63,23 @@ export interface IndexRow {
   /** Time at which the relay accepted the result, in Unix milliseconds. Null while the task is open. */
   readonly finishedAt: number | null;
   /**
-   * Way in which the relay learned the result: from a hook, from a poll, or from an event that was sent to `POST
-   * /v1/events`. Null when there is no result yet, and when the way is not known.
+   * How the relay learned the result: from a hook, from a poll, or from an event that was sent to `POST /v1/events`.
+   * Null when there is no result yet, and when this is not known.
    */
   readonly foundBy: FoundBy | null;
   /**
-   * Time from the end of the job to the acceptance of the result by the relay, in milliseconds. The upstream states
-   * when the job ended. Null when this is not known.
+   * Time from the end of the job, as the upstream states it, to the acceptance of the result by the relay, in
+   * milliseconds. Null when one of these times is not known.
    */
   readonly foundLateMs: number | null;
   /** 1 when the credits of the task were refunded, else 0. */
   readonly refunded: number;
-  /** Number of credits charged for the task that are neither earned, released nor refunded yet. */
+  /**
+   * Number of credits charged for the task that are neither earned, released nor refunded yet. Earned credits are those
+   * that the completed task costs; released credits are those that it does not cost.
+   */
   readonly creditsHeld: number;
-  /** Credits that the completed task costs. */
+  /** Credits that the completed task costs; 0 for any other task. */
   readonly creditsEarned: number;
   /** Credits that were given back because the completed task costs less than was charged. */
   readonly creditsReleased: number;
@@ -88,19 +93,19 @@ export interface IndexRow {
   readonly firstAttemptMs: number | null;
   /**
    * Time from the result to the end of the last automatic attempt of the callback, in milliseconds. Attempts of
-   * redeliveries do not count. 0 for a task without a callback. Null while the task is not settled, and when the
-   * time is not known.
+   * redeliveries do not count. 0 for a task without a callback. Null while the task is not settled, and when the time
+   * is not known.
    */
   readonly settledMs: number | null;
   /**
-   * Time at which the next change of the task is expected at the latest, in Unix milliseconds: the deadline, the
+   * Time at which the next change of the task is expected at the latest, in Unix milliseconds. It is the deadline, the
    * next try of the refund, the next attempt of the callback, the end of the running attempt, or the next try of the
-   * release. Null when the task has ended and no attempt, refund or release is left to make.
+   * release. Null when the task has ended and none of these is left.
    */
   readonly dueAt: number | null;
   /**
-   * Time at which the row is to be deleted from the index, in Unix milliseconds. Null while the task is not
-   * settled: it is open, or an attempt of its callback or a refund is left to make.
+   * Time at which the row is to be deleted from the index, in Unix milliseconds. Null while the task is not settled,
+   * i.e. while it is open, or while an attempt of its callback or a refund has still to be made.
    */
   readonly expiresAt: number | null;
 }
@@ -189,7 +194,7 @@ function terminalColumns(record: TerminalTask, policy: Policy): StatusColumns {
 
 /**
  * Returns how many of the charged credits of a task are still held, were earned, were released, and were refunded.
- * @param isCompleted true when the task has completed, so that it costs the credits that are not given back.
+ * @param isCompleted true when the task has completed; the credits that are not given back are then earned.
  */
 function creditColumns(isCompleted: boolean, credits: Credits | null) {
   const { amount = 0, state = null } = credits ?? {};

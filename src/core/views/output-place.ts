@@ -3,7 +3,7 @@ import type { OutputState } from "../record/outputs.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 import { proofOf, type Provable } from "../record/upstream.ts";
 
-/** Place from which an output with a link of the relay is fetched while the relay has no copy of it. */
+/** What is needed to fetch an output with a link of the relay from its upstream, while the relay has no copy of it. */
 export interface OutputPlace extends Provable {
   readonly taskId: string;
   /** The upstream's own link to the output. */
@@ -15,14 +15,18 @@ export interface OutputPlace extends Provable {
   readonly origin: string;
   /** Name of the connection to the provider; null when the task names none. */
   readonly connection: string | null;
-  /** Key of the customer with which the job was submitted, sealed; null when there is none, or none any more. */
+  /**
+   * Key of the customer with which the job was submitted, encrypted. Null when the job was not submitted with such a
+   * key, and when the key is no longer stored.
+   */
   readonly customerKey: SealedKey | null;
 }
 
 /**
- * Returns where an output of a task can be fetched. Null when the task has no such output with a link of the relay.
- * @param recordedAt creation time of the task's record as the link states it, which differs between tasks with the same
- * id.
+ * Returns from where an output of a task can be fetched. Null when the task has no such output with a link of the
+ * relay.
+ * @param recordedAt creation time of the task's record as the relay's link states it, which differs between tasks with
+ * the same id.
  */
 export function outputPlaceOf(
   record: TaskRecord | null,

@@ -1,5 +1,5 @@
 /**
- * Kind of an authenticated reader of a task. Only the operator sees the upstream, and the headers and bodies of
+ * Kind of a reader of a task who has an API key. Only the operator sees the upstream, and the headers and bodies of
  * receivers' answers. Every other caller with a key is an `account`.
  */
 export type Reader = "operator" | "account";

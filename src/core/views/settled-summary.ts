@@ -3,15 +3,15 @@ import { type Credits, releasedOf } from "../record/credits.ts";
 import type { TerminalTask } from "../record/task.ts";
 
 /**
- * Summary of a settled task for the log. A task is settled when it has ended, and no attempt of its callback and no
- * refund is left to make. The summary contains no payloads, URLs or texts of other services.
+ * Summary of a settled task for the log. A task is settled when it has ended, and neither an attempt of its callback
+ * nor a refund has still to be made. The summary contains no payloads, no URLs and no texts of other services.
  */
 export type SettledSummary = Readonly<Record<string, string | number | null>>;
 
 /**
  * Returns the summary of a settled task for the log. Durations are in milliseconds: `open_ms` is the time from the
- * creation to the result, `settling_ms` that from the result to the last change. A member is null when it does not
- * apply, e.g. `account` for a task without an account.
+ * creation to the result, `settling_ms` that from the result to the last change. A member that does not apply is null,
+ * e.g. `account` for a task without an account.
  * @param now time of the last change, in Unix milliseconds.
  */
 export function settledSummary(task: TerminalTask, now: number): SettledSummary {

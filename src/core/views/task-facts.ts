@@ -21,7 +21,7 @@ export interface TaskFacts {
   readonly statedDeadlineAt: number | null;
   readonly finishedAt: number | null;
   readonly refundedAt: number | null;
-  /** Time at which it was confirmed that the credits above the final price were given back. */
+  /** Time at which it was confirmed that the credits above the final price have been given back. */
   readonly releasedAt: number | null;
   /**
    * Times of the provider's job. Null while the task is open, when it had no job, and for a reader of an account,
@@ -31,8 +31,8 @@ export interface TaskFacts {
   /** Submission of the task. Null when the relay has not submitted its job. */
   readonly submission: SubmissionFacts | null;
   /**
-   * Effect of an order of this reader to cancel the task: `ask` when the upstream is asked to cancel the job, `fail` when
-   * the task fails at once. Null when the reader cannot cancel it.
+   * Effect of a request of this reader to cancel the task: `ask` when the upstream is asked to cancel the job, `fail`
+   * when the task fails at once. Null when this reader cannot cancel the task.
    */
   readonly cancelEffect: "ask" | "fail" | null;
   /** Callback of the task. Null while the task is open, and when it has no `callback_url`. */
@@ -43,7 +43,10 @@ export interface TaskFacts {
 export interface SubmissionFacts {
   readonly state: "sending" | "accepted" | "unknown";
   readonly startedAt: number;
-  /** Time of the upstream's answer. Null while there is none, and when something else has shown the outcome. */
+  /**
+   * Time of the upstream's answer to the submission. Null while there is none, and when the outcome became known in
+   * another way, e.g. by a hook.
+   */
   readonly answeredAt: number | null;
   readonly statusCode: number | null;
   /**
@@ -51,7 +54,10 @@ export interface SubmissionFacts {
    * when it waits for neither.
    */
   readonly waitsUntil: number | null;
-  /** What may still show whether a submission of unknown outcome has started a job. Null for any other submission. */
+  /**
+   * The thing that may still show whether a submission of unknown outcome has started a job. Null for any other
+   * submission.
+   */
   readonly waitsFor: AwaitedNews | null;
 }
 
@@ -62,13 +68,13 @@ export interface CallbackFacts {
   };
   /** Present URL of the callback, to which the next attempt goes if there is one. */
   readonly url: string;
-  /** The stored attempts, oldest first, and the attempt that is running. */
+  /** The attempts that are stored, oldest first, and last the attempt that is running, if there is one. */
   readonly attempts: readonly AttemptFacts[];
   /** Time for which the next attempt is planned. Null when none is planned. */
   readonly nextAttemptAt: number | null;
   /**
-   * The present series of attempts (the automatic ones, or those of one redelivery). `total` is the number of
-   * attempts that the series may have, `started` how many of them have started.
+   * The present series of attempts: the automatic ones, or those of one redelivery. `total` is the number of attempts
+   * that the series may have, `started` the number of those that have started.
    */
   readonly series: { readonly number: number; readonly total: number; readonly started: number };
 }
@@ -79,7 +85,7 @@ export interface AttemptFacts extends Pick<
   "number" | "series" | "dueAt" | "startedAt" | "sentDigest"
 > {
   readonly url: string;
-  /** Duration of the attempt in milliseconds. Null while the attempt is running; `outcome` is then null too. */
+  /** Duration of the attempt in milliseconds. Null while the attempt is running; its `outcome` is then null too. */
   readonly durationMs: number | null;
   readonly outcome: Outcome | null;
 }

@@ -23,12 +23,12 @@ import type { TaskReader } from "./reader.ts";
 import { trackingView } from "./tracking-view.ts";
 
 /**
- * Returns the task as JSON text, as `GET /v1/tasks/{id}` shows it. For a task that has ended, the text begins with
- * the members of its callback body, byte for byte. Lists show index rows instead (views/index-row.ts).
+ * Returns the task as JSON text, as `GET /v1/tasks/{id}` shows it. For a task that has ended, the text begins with the
+ * members of its callback body, byte for byte. Lists show index rows instead (views/index-row.ts).
  * @param progress progress of the job of an open task in percent; null when it is not known.
  * @param policy settings, and what the task's object remembers of its polls. They are needed to show what the task
- * waits for, why and until when. Null leaves out everything that can change while the version of the stored record
- * stays the same.
+ * waits for, why and until when. With null, everything is left out that can change while the version of the stored
+ * record stays the same.
  */
 export function taskView(
   record: TaskRecord,
@@ -52,8 +52,9 @@ export function taskView(
 }
 
 /**
- * Returns the task as JSON text, as its status link (a URL with a token) shows it: the members of the callback
- * body, or for an open task its id, status, model and time of creation; and the status of the callback.
+ * Returns the task as JSON text, as its status link (a URL with a token) shows it. For an ended task these are the
+ * members of the callback body, for an open task its id, status, model and time of creation. The status of the callback
+ * is added.
  */
 function reducedView(record: TaskRecord, callback: { readonly status: string } | null): string {
   const shown = callback && { status: callback.status };
@@ -108,8 +109,8 @@ function failureView({ category, retryable, requestIds }: Failure, reader: TaskR
 }
 
 /**
- * Returns the state of the relay's copy of each output, in the order of `output.urls`. For an output that keeps the
- * upstream's own link, it does not state until when the link works.
+ * Returns the state of the relay's copy of each output, in the order of `output.urls`. It also states until when the
+ * relay's link works, but not for an output that keeps the upstream's own link.
  */
 function outputsView(record: TerminalTask, { list, expiresAt }: Outputs) {
   const byNumber = new Map(list.map(({ number, state }) => [number, state]));
@@ -146,9 +147,10 @@ function openView(
 }
 
 /**
- * Returns the submission as readers see it. Neither the upstream's answer, which the caller has got, nor a key is
- * shown. When the upstream refuses a customer's own key, the customer is shown this too, because only the customer
- * can replace the key. The class of a refusal is the operator's: it says what the operator owes the upstream.
+ * Returns the submission as readers see it. It contains neither the upstream's answer, which the caller has got
+ * already, nor a key. When the upstream refuses a customer's own key, the customer is shown this too, because only the
+ * customer can replace the key. Only the operator sees the class of a refusal, because it may reveal that the
+ * operator's account at the upstream has no money.
  */
 function submissionView(record: TaskRecord, reader: TaskReader) {
   const { submission } = record;
@@ -176,7 +178,7 @@ function customerKeyView(record: TaskRecord) {
   };
 }
 
-/** Returns the latest order to cancel the task, and what has become of it at the upstream. */
+/** Returns the latest order to cancel the task, and its effect at the upstream, as readers see them. */
 function cancelView(cancellation: Cancellation | null) {
   if (cancellation === null) return null;
   const { reason, requestedAt, state } = cancellation;

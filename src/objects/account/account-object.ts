@@ -12,8 +12,8 @@ import { KeyTable, type StoredKey } from "./key-table.ts";
 import { type CreditAnswer, LedgerBook } from "./ledger-book.ts";
 
 /**
- * Methods that the platform may call again after a lost connection to the account's object, because a second call
- * changes nothing more.
+ * Methods that the platform may call again when the connection to the account's object was lost, because a repeated
+ * call changes nothing more.
  */
 const REPEATABLE = [
   "charge",
@@ -32,28 +32,28 @@ export interface AccountState extends Profile {
 }
 
 /**
- * Durable Object with what accounts own: credits and API keys (binding `ACCOUNTS`). Its objects are of four kinds,
- * which differ by their names (`objects/object-names.ts`). They share one class, because the platform cannot move
- * an object to another class, and what these objects store must never be lost. An account id has no colon, so it
+ * Durable Object with what accounts own: credits and API keys (binding `ACCOUNTS`). There are four kinds of such
+ * objects, which differ by their names (`objects/object-names.ts`). They are of one class, because the platform cannot
+ * move an object to another class, and what these objects store must never be lost. An account id has no colon, so it
  * never equals a name of another kind.
  *
- * - `<account id>`, one per account: stores `profile`, `fold_at` and the table `entries`. Called by task objects,
- *   once to charge a task with a price and once to refund or release it, and by the routes of credits.
- * - `account-keys:<account id>`, one per account: stores `profile` and the table `api_keys`. Called for an API key,
- *   by each isolate at most once a minute, and by the routes of keys and secrets.
- * - `keys:<digit>`, 16 in all: stores claims to keys by their SHA-256. Called for a key that the relay has not
- *   generated, by each isolate at most once a minute, and for each key that is added or removed.
+ * - `<account id>`, one per account: stores `profile`, `fold_at` and the table `entries`. Called by task objects, once
+ *   to charge a task with a price and once to refund or release it, and by the routes of credits.
+ * - `account-keys:<account id>`, one per account: stores `profile` and the table `api_keys`. Called for an API key, by
+ *   each isolate at most once a minute, and by the routes of keys and secrets.
+ * - `keys:<digit>`, 16 in all: stores by their SHA-256 which account owns which API key. Called for a key that the
+ *   relay has not generated, by each isolate at most once a minute, and for each key that is added or removed.
  * - `index:`, one per deployment: stores `jurisdiction`, and has nothing to do with the index of tasks. Called once by
  *   each isolate.
  *
- * The index also has the id of each account, for lists, and of the account of each task (index-db/schema.ts).
+ * The index also stores the id of each account, for lists, and the account of each task (index-db/schema.ts).
  *
- * `profile` is in account-profile.ts, `entries` the ledger (entry-table.ts), and `api_keys` the list of
- * API keys (key-table.ts); claims to keys are in key-claims.ts. The object named after the account handles its
- * calls one after the other. It therefore only books credits: requests are authenticated without it, and so are
- * tasks without a price registered. Both objects of an account store nothing until the account is created. Until
- * then, their other methods answer null, false or `unknown_account`. Methods contain no `await` where possible, so
- * that no other call can change the balance between the reading and the writing of one.
+ * `profile` is described in account-profile.ts, the ledger `entries` in entry-table.ts, the list of API keys `api_keys`
+ * in key-table.ts, and the owners of keys in key-claims.ts. The object named after the account handles its calls one
+ * after the other. It therefore only books credits: requests are authenticated without it, and tasks without a price
+ * are registered without it. Both objects of an account store nothing until the account is created. Until then, their
+ * other methods answer null, false or `unknown_account`. Methods contain no `await` where possible, so that no other
+ * call can change the balance while one call reads and then writes it.
  */
 export class AccountObject extends DurableObject<WithStartup> {
   static {
@@ -68,7 +68,7 @@ export class AccountObject extends DurableObject<WithStartup> {
   // Object `<account id>`: books the credits of an account.
 
   /**
-   * Creates the ledger of an account, unless it exists.
+   * Creates the ledger of an account, unless it exists already.
    * @returns the account, and whether it is new.
    */
   create(): { readonly isNew: boolean; readonly account: AccountState } {
@@ -86,10 +86,9 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Charges the price of a task. A repeated call with the same reference charges nothing more; see
-   * `LedgerBook.charge`.
+   * Charges the price of a task. A repeated call with the same reference charges nothing more; see `LedgerBook.charge`.
    * @param notAfter time after which the charge is not booked, in Unix milliseconds.
-   * @param bookedBy name of the API key that registered the task; null when none did.
+   * @param bookedBy name of the API key with which the task was registered; null when there was none.
    */
   charge(
     order: Booking,
@@ -102,14 +101,16 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Refunds the charge of a task, once. This works even after the deletion of the account; see `LedgerBook.refund`.
+   * Refunds the charge of a task. A repeated call refunds nothing more. It works even after the deletion of the
+   * account; see `LedgerBook.refund`.
    */
   refund(reference: string, taskId: string): boolean {
     return this.#profile.exists() && this.#ledger.refund(reference, taskId);
   }
 
   /**
-   * Gives back a part of the charge of a task, once, even after the deletion of the account; see `LedgerBook.release`.
+   * Gives back a part of the charge of a task, because the task costs less. A repeated call gives back nothing more. It
+   * works even after the deletion of the account; see `LedgerBook.release`.
    */
   release(order: Booking, taskId: string): boolean {
     return this.#profile.exists() && this.#ledger.release(order, taskId);
@@ -117,7 +118,7 @@ export class AccountObject extends DurableObject<WithStartup> {
 
   /**
    * Books a grant of credits. Null when the account does not exist or was deleted.
-   * @param bookedBy name of the API key that orders the grant; null when none does.
+   * @param bookedBy name of the API key that orders the grant; null when there is none.
    */
   grant(order: Booking, bookedBy: string | null = null): CreditAnswer | null {
     return this.#profile.active() === null ? null : this.#ledger.grant(order, bookedBy);
@@ -133,25 +134,25 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Returns the tasks of charges that were booked after `time` and of which nothing was given back since; see
-   * `EntryTable.recentlyCharged`. Null when there is no such account.
+   * Returns the ids of tasks whose charges were booked after `time` and of whose credits nothing was given back since;
+   * see `EntryTable.recentlyCharged`. Null when there is no such account.
    */
   recentlyCharged(time: number, limit: number): string[] | null {
     return this.#profile.exists() ? this.#ledger.recentlyCharged(time, limit) : null;
   }
 
   /**
-   * Stores the latest generation of the account's callback secret, a number that each rotation of the secret
-   * raises. The answer to a charge contains it, so that the task can store it.
+   * Stores the latest generation of the account's callback secret (a number that each rotation of the secret raises) in
+   * the object of the ledger. The answer to a charge contains it, so that the task can store it.
    */
   noteGeneration(generation: number): void {
     this.#profile.noteGeneration(generation);
   }
 
   /**
-   * Marks the account as deleted. From then on, charges, grants and adjustments are refused; refunds and
-   * releases are still booked.
-   * @param foldAt time from which one entry with the total replaces all ledger entries, in Unix milliseconds.
+   * Marks the account as deleted. From then on, charges, grants and adjustments are refused; refunds and releases are
+   * still booked.
+   * @param foldAt time from which one entry with the balance replaces all ledger entries, in Unix milliseconds.
    */
   deleteLedger(foldAt: number): void {
     const isActive = this.#profile.active() !== null;
@@ -161,7 +162,7 @@ export class AccountObject extends DurableObject<WithStartup> {
 
   // Object `account-keys:<account>`: the profile of an account and the list of its API keys.
 
-  /** Stores the profile of an account unless there is one. */
+  /** Stores the profile of an account unless one is stored already. */
   createProfile({ generation, createdAt }: Profile): void {
     this.#profile.create({ generation, createdAt, deletedAt: null });
   }
@@ -171,9 +172,9 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Rotates the account's callback secret, which raises its generation by one.
-   * @param seen the generation that the caller knows. Nothing changes when another one is stored. Null rotates in
-   * any case.
+   * Rotates the account's callback secret: its generation, a number, rises by one.
+   * @param seen the generation that the caller knows. Nothing changes when another one is stored. Null rotates in any
+   * case.
    * @returns the profile, changed or not; null when the account does not exist or was deleted.
    */
   rotateSecret(seen: number | null): Profile | null {
@@ -182,7 +183,7 @@ export class AccountObject extends DurableObject<WithStartup> {
 
   /**
    * Adds an API key to the list of the account.
-   * @returns the stored key; it is an older one when the list has a key with the same hash already. Null when the
+   * @returns the stored key. It is an older one when the list has a key with the same hash already. Null when the
    * account does not exist or was deleted.
    */
   addListedKey(key: StoredKey): StoredKey | null {
@@ -202,8 +203,8 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Returns the role of an API key of the account, and stores the day of its use; see `KeyTable.use`. Null when the
-   * account has no such key, or was deleted.
+   * Returns the role of an API key of the account, and stores on which day the key was used; see `KeyTable.use`. Null
+   * when the account has no such key, or was deleted.
    */
   useListedKey(sha256: string, today: number): AccountRole | null {
     return this.#profile.active() === null ? null : this.#keys.use(sha256, today);
@@ -226,26 +227,26 @@ export class AccountObject extends DurableObject<WithStartup> {
 
   /**
    * Makes an account the owner of an API key, unless the key has an owner already.
-   * @returns the stored claim.
+   * @returns the stored owner, and the role of the key.
    */
   claimKeyHash(sha256: string, claim: KeyClaim): KeyClaim {
     return this.#claims.claim(sha256, claim);
   }
 
-  /** Returns the owner of an API key, and stores the day of the use; see `KeyClaims.use`. */
+  /** Returns the owner of an API key, and stores on which day the key was used; see `KeyClaims.use`. */
   useKeyHash(sha256: string, today: number): KeyUse | null {
     return this.#claims.use(sha256, today);
   }
 
   /**
-   * Ends the claim of an account to an API key, which then has no owner. Nothing changes when another account owns
+   * Removes an account as the owner of an API key, which then has no owner. Nothing changes when another account owns
    * the key.
    */
   releaseKeyHash(sha256: string, accountId: string): void {
     this.#claims.release(sha256, accountId);
   }
 
-  /** Ends all claims of an account to API keys that this object stores. Afterwards these keys have no owner. */
+  /** Removes an account as the owner of all its API keys that this object stores. These keys then have no owner. */
   releaseKeyHashes(accountId: string): void {
     this.#claims.releaseAll(accountId);
   }
@@ -254,9 +255,9 @@ export class AccountObject extends DurableObject<WithStartup> {
 
   /**
    * Stores the jurisdiction in which the deployment creates its objects, unless one is stored already. The first
-   * request stores it, and nothing changes it later, because the relay would not find the existing tasks in another
-   * jurisdiction.
-   * @returns the stored jurisdiction, which is the given or an earlier one.
+   * request stores it, and nothing changes it later: in another jurisdiction the relay would not find the existing
+   * tasks.
+   * @returns the stored jurisdiction: the given one or an earlier one.
    */
   claimJurisdiction(jurisdiction: string): string {
     const { kv } = this.ctx.storage;
@@ -265,7 +266,10 @@ export class AccountObject extends DurableObject<WithStartup> {
     return noted ?? jurisdiction;
   }
 
-  /** Handles the alarm of a ledger, which replaces old entries by their total. Objects of other kinds set none. */
+  /**
+   * Handles the alarm of a ledger: replaces old entries by one with the balance after them. Objects of this class
+   * without a ledger set no alarm.
+   */
   override alarm(): void {
     if (this.#profile.exists()) this.#ledger.compact(refundableMs(this.#retentionMs()));
   }

@@ -14,9 +14,9 @@ const PROFILE_KEY = "profile";
 
 /**
  * Profile of an account. It is stored under the key `profile` in two Durable Objects. The object
- * `account-keys:<account>` is asked for it when a task or an API key of the account is added, and when its secrets
- * are read. The object that books the account's credits has a copy, which may lack the latest rotation of the
- * callback secret.
+ * `account-keys:<account>` has the valid one, which is read when a task or an API key of the account is added, and when
+ * its secrets are read. The object that books the account's credits has a copy, which may lack the latest rotation of
+ * the callback secret.
  */
 export class AccountProfile {
   readonly #kv: SyncKvStorage;
@@ -62,8 +62,8 @@ export class AccountProfile {
   }
 
   /**
-   * Stores a new generation of the callback secret in the copy of the profile that the ledger's object has. Nothing
-   * changes when the generation is not higher than the stored one.
+   * Stores a new generation of the callback secret in the copy of the profile in the ledger's object. Nothing changes
+   * when the generation is not higher than the stored one.
    */
   noteGeneration(generation: number): void {
     const profile = this.read();
@@ -73,7 +73,7 @@ export class AccountProfile {
   }
 
   /**
-   * Marks the account as deleted. A repeated call keeps the time of the first one.
+   * Marks the account as deleted. A repeated call does not change the time of the deletion.
    * @returns the profile of the account; null when the account does not exist.
    */
   delete(now: number): Profile | null {

@@ -1,8 +1,8 @@
 import type { Entry, EntryKind } from "../../core/ledger.ts";
 
 /**
- * Data of a ledger entry that do not affect the balance: the task of a charge, a refund or a release, the reason of
- * an adjustment, and the key that ordered the entry. A field that is absent is stored as null.
+ * Data of a ledger entry that do not affect the balance: the task of a charge, a refund or a release, the reason of an
+ * adjustment, and the name of the API key that ordered the entry. A field that is absent is stored as null.
  */
 export interface Annotation {
   readonly taskId?: string | null;
@@ -18,15 +18,15 @@ export interface StoredEntry extends Entry {
   /** Reason of an adjustment; null for other entries. */
   readonly reason: string | null;
   /**
-   * Name of the API key that ordered a grant or an adjustment, or that registered the task of a charge. Null for
-   * other entries.
+   * Name of the API key that ordered a grant or an adjustment, or that registered the task of a charge. Null when there
+   * was no such key, and for other entries.
    */
   readonly bookedBy: string | null;
   /** Time at which the entry was booked, in Unix milliseconds. */
   readonly createdAt: number;
 }
 
-/** Row of the table `entries`, which holds the ledger. */
+/** Row of the table `entries`, in which the ledger is stored. */
 type Row = Record<"kind" | "reference", string> &
   Record<"seq" | "amount" | "balance" | "created_at", number> &
   Record<"task_id" | "reason" | "booked_by", string | null> & { kind: EntryKind };
@@ -52,9 +52,9 @@ const FIND = "SELECT * FROM entries WHERE kind = ? AND reference = ?";
 const PAGE = "SELECT * FROM entries WHERE seq < ? ORDER BY seq DESC LIMIT ?";
 const GRANTS = "SELECT * FROM entries WHERE seq < ? AND kind = 'grant' ORDER BY seq DESC LIMIT ?";
 /**
- * Query for the ids of at most `?2` tasks whose charges were booked after the time `?1` and of which nothing was given
- * back since (by a refund or a release), newest first. It reads the ledger from the newest entry back to the first
- * entry that is too old.
+ * SQL query for the ids of at most `?2` tasks, newest charge first, whose charges were booked after the time `?1` and
+ * of whose credits nothing was given back since (by a refund or a release). It reads the ledger from the newest entry
+ * back to the first entry that is too old.
  */
 const RECENTLY_CHARGED = `
   SELECT task_id AS taskId FROM entries AS charges NOT INDEXED
@@ -66,8 +66,8 @@ const RECENTLY_CHARGED = `
     )
   ORDER BY seq DESC LIMIT ?2`;
 /**
- * Query for the last entry that was booked before the time `?1`. It searches only the oldest `?2` entries, which
- * limits the work of one call.
+ * SQL query for the last ledger entry that was booked before the time `?1`. It searches only the oldest `?2` entries,
+ * which limits the work of one call.
  */
 const LAST_OLD = `
   SELECT * FROM (SELECT * FROM entries ORDER BY seq LIMIT ?2)
@@ -98,7 +98,7 @@ export class EntryTable {
     this.#sql.exec(SCHEMA);
   }
 
-  /** Returns the balance of the account, as the newest entry states it; 0 without entries. */
+  /** Returns the balance of the account in credits, as the newest entry states it; 0 when there are no entries. */
   balance(): number {
     const [newest] = this.#sql.exec<{ balance: number }>(BALANCE);
     return newest?.balance ?? 0;
@@ -118,15 +118,15 @@ export class EntryTable {
 
   /**
    * Returns at most `limit` ledger entries with numbers below `before`, newest first. With `grant` as `kind` only
-   * grants are returned; with null all entries are.
+   * grants are returned; with null entries of all kinds.
    */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
     return this.#read(kind === null ? PAGE : GRANTS, before, limit);
   }
 
   /**
-   * Returns the ids of the tasks of charges that were booked after `time` and of which nothing was given back since (by
-   * a refund or a release), newest first.
+   * Returns the ids of at most `limit` tasks, newest charge first, whose charges were booked after `time` and of whose
+   * credits nothing was given back since (by a refund or a release).
    * @param time in Unix milliseconds.
    */
   recentlyCharged(time: number, limit: number): string[] {

@@ -6,11 +6,11 @@ export interface KeyClaim {
   readonly role: AccountRole;
 }
 
-/** The account and the role of the API key that a request uses. */
+/** The account that owns the API key of a request, and the role of the key. */
 export interface KeyUse extends KeyClaim {
   /**
    * True when the key is used for the first time on this day (UTC). The caller then stores the use in the account's
-   * list of keys, which costs one write per key and day.
+   * list of keys, so that this costs one write per key and day.
    */
   readonly isFirstOfDay: boolean;
 }
@@ -24,11 +24,11 @@ interface StoredClaim extends KeyClaim {
 }
 
 /**
- * Claims of accounts to API keys, stored under the hash of each key. They are spread over 16 objects by the first
- * digit of the hash, so that requests with invented keys create no further objects. A request with an unknown key
- * writes nothing. The claims decide which account owns an imported key, i.e. a key that the operator has chosen. A
- * key that the relay has generated contains a MAC that proves its owner. Only if the secret of that MAC is no
- * longer configured, the claims decide about this key too (api/http/key-owner.ts).
+ * Stores which account owns which API key, under the hash of each key (a claim of the account to the key). The claims
+ * are spread over 16 objects by the first digit of the hash, so that requests with invented keys create no further
+ * objects. A request with an unknown key writes nothing. The claims decide which account owns an imported key, i.e. one
+ * that the operator has chosen. A key that the relay has generated contains a MAC that proves its owner; the claims
+ * decide about it only if the secret of that MAC is no longer configured (api/http/key-owner.ts).
  */
 export class KeyClaims {
   readonly #kv: SyncKvStorage;
@@ -39,7 +39,7 @@ export class KeyClaims {
 
   /**
    * Makes an account the owner of an API key, unless the key has an owner already.
-   * @returns the stored claim.
+   * @returns the stored owner, and the role of the key.
    */
   claim(sha256: string, { accountId, role }: KeyClaim): KeyClaim {
     const known = this.#read(sha256);
@@ -49,8 +49,8 @@ export class KeyClaims {
   }
 
   /**
-   * Returns the owner of an API key, and stores the day of the use. The day is written at most once a day, because
-   * every write costs money. Null for an unknown or revoked key.
+   * Returns the owner of an API key, and stores on which day the key was used. The day is written at most once a day,
+   * because every write costs money. Null for an unknown or revoked key.
    * @param today days since 1970-01-01 UTC.
    */
   use(sha256: string, today: number): KeyUse | null {
@@ -61,14 +61,17 @@ export class KeyClaims {
     return { accountId: claim.accountId, role: claim.role, isFirstOfDay };
   }
 
-  /** Removes the entry that names the owner of an API key (its claim), if the given account owns the key. */
+  /**
+   * Removes the entry which states that this account owns this API key. Nothing changes when another account owns the
+   * key.
+   */
   release(sha256: string, accountId: string): void {
     if (this.#read(sha256)?.accountId === accountId) this.#kv.delete(sha256);
   }
 
   /**
-   * Removes all entries of this object that name an account as the owner of an API key (its claims), including those
-   * for keys that the account's list of keys lacks.
+   * Removes all entries of this object which state that the account owns an API key, including those for keys that are
+   * missing in the account's list of keys.
    */
   releaseAll(accountId: string): void {
     const claims = Array.from(this.#kv.list<StoredClaim>());

@@ -1,6 +1,6 @@
 import type { AccountRole } from "../../security/roles.ts";
 
-/** API key of an account as it is stored. Only the SHA-256 of the key is stored, not the key itself. */
+/** API key of an account as it is stored: by its SHA-256 and not by the key itself. */
 export interface StoredKey {
   readonly id: string;
   /** SHA-256 of the key, in lower-case hex. */
@@ -16,8 +16,8 @@ export interface StoredKey {
 }
 
 /**
- * Type `T` in the form that SQL queries accept as the type of their rows. They demand an index signature, which an
- * interface lacks; a mapped type with the same properties has it.
+ * The type `T`, with the same properties, as a mapped type. SQL queries accept as the type of their rows only a type
+ * with an index signature; a mapped type counts as one, an interface does not.
  */
 type SqlRow<T> = { [K in keyof T]: T[K] };
 
@@ -57,8 +57,8 @@ export class KeyTable {
   }
 
   /**
-   * Adds an API key to the account's list. If the list has a key with the same hash already, that key stays and
-   * only gets the role of `key`.
+   * Adds an API key to the account's list. If the list has a key with the same hash already, that entry stays and only
+   * gets the role of `key`.
    * @returns the stored key, which is the new or the older one.
    */
   add(key: StoredKey): StoredKey {
@@ -88,8 +88,8 @@ export class KeyTable {
   }
 
   /**
-   * Returns the role of an API key, and stores the day of the use, at most once a day. Null for a key that is not
-   * in the list.
+   * Returns the role of an API key, and stores on which day the key was used, at most once a day. Null for a key that
+   * is not in the list.
    * @param today days since 1970-01-01 UTC.
    */
   use(sha256: string, today: number): AccountRole | null {

@@ -17,8 +17,8 @@ import { type Annotation, EntryTable, type StoredEntry } from "./entry-table.ts"
 import { RefusedCharges } from "./refused-charges.ts";
 
 /**
- * Answer of the ledger to a grant or an adjustment. `booked` means now, `repeated` means that it was booked
- * earlier. The other kinds are refusals.
+ * Answer of the ledger to a grant or an adjustment. `booked` means that it was booked now, `repeated` that it had been
+ * booked before. Any other answer is a refusal.
  */
 export type CreditAnswer =
   | { readonly kind: "booked" | "repeated"; readonly balance: number }
@@ -52,11 +52,11 @@ export class LedgerBook {
 
   /**
    * Charges the price of a task. A repeated call with the same reference returns the first outcome; a refusal is
-   * returned as long as it is remembered (refused-charges.ts). A charge that was booked succeeds again even if the
-   * account was deleted after it, because its task waits for the answer.
+   * returned again only as long as it is remembered (refused-charges.ts). A repeated call for a booked charge succeeds
+   * even if the account was deleted since, because its task waits for the answer.
    * @param annotation the task, and the API key that registered it.
-   * @param notAfter time in Unix milliseconds. A call that arrives later books nothing, because its task may have
-   * been refused and erased by then.
+   * @param notAfter time in Unix milliseconds. A call that arrives later books nothing, because its task may have been
+   * refused and erased by then.
    * @param account profile of the account; null when it does not exist.
    */
   charge(
@@ -95,7 +95,7 @@ export class LedgerBook {
 
   /**
    * Gives back a part of the charge of a task, because the task costs less. A repeated call books nothing more.
-   * @returns true when this amount is released, now or earlier; false when it cannot be, e.g. after a refund.
+   * @returns true when this amount is given back, now or earlier; false when this is not possible, e.g. after a refund.
    */
   release({ reference, amount }: Booking, taskId: string): boolean {
     const posting = release(this.balance(), this.#ofCharge(reference), amount);
@@ -127,23 +127,23 @@ export class LedgerBook {
 
   /**
    * Returns at most `limit` ledger entries with numbers below `before`, newest first. With `grant` as `kind` only
-   * grants are returned; with null all entries are.
+   * grants are returned; with null entries of all kinds.
    */
   page(kind: "grant" | null, before: number, limit: number): StoredEntry[] {
     return this.#entries.page(kind, before, limit);
   }
 
   /**
-   * Returns the tasks of charges that were booked after `time` and of which nothing was given back since; see
-   * `EntryTable.recentlyCharged`.
+   * Returns the ids of tasks whose charges were booked after `time` and of whose credits nothing was given back since;
+   * see `EntryTable.recentlyCharged`.
    */
   recentlyCharged(time: number, limit: number): string[] {
     return this.#entries.recentlyCharged(time, limit);
   }
 
   /**
-   * Stores the time from which `compact` replaces all ledger entries of a deleted account by one entry with their
-   * total. Until then the entries stay single, so that each charge can still be refunded, once.
+   * Stores the time from which `compact` replaces all ledger entries of a deleted account by one entry with the
+   * balance. Until then the single entries stay, so that each charge can still be refunded once.
    * @param time Unix milliseconds.
    */
   foldAt(time: number): void {
@@ -152,11 +152,11 @@ export class LedgerBook {
   }
 
   /**
-   * Keeps the ledger small: replaces entries older than `maxAgeMs` by one entry that states the balance after them, a
-   * few thousand entries in one call. The alarm of the account's object calls it, and it sets that alarm again: to one
-   * second later while there may be more such entries, otherwise to 28 days later. The ledger of a deleted account
-   * stays unchanged until the time that `foldAt` has stored. From that time on all its entries are replaced; when all
-   * are, no further alarm is set.
+   * Keeps the ledger small: replaces entries older than `maxAgeMs` by one entry that states the balance after them. One
+   * call replaces a few thousand entries. It is called by the alarm of the account's object, and sets that alarm again:
+   * to one second later while there may be more old entries, otherwise to 28 days later. The ledger of a deleted
+   * account stays unchanged until the time that `foldAt` has stored. From that time on all its entries are replaced;
+   * then no further alarm is set.
    */
   compact(maxAgeMs: number): void {
     // The alarm is set first, so that one is set even if the work below throws.

@@ -4,7 +4,7 @@ import { HOUR_MS, MINUTE_MS } from "../../core/time.ts";
 import { AlertSlots } from "../alert-slots.ts";
 import { PollSlots } from "./poll-slots.ts";
 
-/** An answer of a provider to a poll that the relay did not understand. */
+/** An answer of a provider to a poll that the relay has not understood. */
 export interface UnclearAnswer {
   readonly statusCode: number;
   /** Name of a job state that the relay does not know. Null when the answer names no state. */
@@ -31,9 +31,9 @@ export interface ConnectionState {
   readonly unclear: NotedAnswer | null;
 }
 
-/** Keys of the times of the last refusals, by their class. */
+/** Storage keys of the times of the last refusals, by their class (because of the API key, because of the balance). */
 const REFUSED_AT = { key: "refused_at", funds: "funds_refused_at" } as const;
-/** Kinds of the alerts about refusals, by their class. */
+/** Kinds of the alerts about refusals, by the class of the refusal (because of the API key, because of the balance). */
 const ALERTS = { key: "refused", funds: "funds" } as const;
 const UNCLEAR_KEY = "unclear";
 const HOOKLESS_KEY = "hookless";
@@ -43,13 +43,13 @@ const HOOKLESS_KEY = "hookless";
  */
 export const HOOKLESS_TASKS = 20;
 /**
- * Time in milliseconds after a stored refusal within which no other refusal of its class is stored, because many tasks meet
- * the same refusal at once.
+ * Time in milliseconds after a stored refusal in which no further refusal of the same class is stored, because many
+ * tasks meet the same refusal at once.
  */
 const REFUSAL_PAUSE_MS = MINUTE_MS;
 /**
- * Time in milliseconds after a stored answer that was not understood within which no other such answer is stored,
- * because each write costs money.
+ * Time in milliseconds after a stored answer that was not understood in which no further such answer is stored, because
+ * each write costs money.
  */
 export const UNCLEAR_PAUSE_MS = HOUR_MS;
 
@@ -85,7 +85,8 @@ export class ConnectionObject extends DurableObject<object> {
   readonly #slots = new PollSlots();
 
   /**
-   * Stores that the provider refused the API key of the connection, or a submission because of the balance there.
+   * Stores that the provider has refused a call because of the API key of the connection, or a submission because of
+   * the balance there.
    * @returns true when the caller must alert the operator, at most once an hour for each class.
    */
   noteRefusal(refusal: "key" | "funds"): boolean {
@@ -97,7 +98,7 @@ export class ConnectionObject extends DurableObject<object> {
     return this.#alerts.claim(now, ALERTS[refusal]);
   }
 
-  /** Stores an answer to a poll that the relay did not understand, at most one an hour. */
+  /** Stores an answer to a poll that the relay has not understood. At most one such answer is stored per hour. */
   noteUnclear(answer: UnclearAnswer): void {
     const now = Date.now();
     const known = this.#unclear();
@@ -122,9 +123,9 @@ export class ConnectionObject extends DurableObject<object> {
   }
 
   /**
-   * Counts a task that did not get its expected hook. A hook that has come sets the count to 0. The count is
-   * written only when it changes.
-   * @returns the new number of tasks in a row that did not get their expected hook, at most 20.
+   * Counts the tasks in a row that did not get their expected hook: a hook that has come sets the count to 0, a missing
+   * one raises it by one. The count is written only when it changes.
+   * @returns the new count, at most 20.
    */
   noteHook(hasCome: boolean): number {
     const known = this.hooklessTasks();

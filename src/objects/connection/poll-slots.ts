@@ -1,32 +1,34 @@
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
-/** Part of the polls permitted per minute that is reserved for urgent polls; the number is rounded up. */
+/**
+ * Part of the permitted polls per minute that is reserved for urgent polls. The number of reserved polls is rounded up.
+ */
 const KEPT_PART = 1 / 10;
 /**
- * Part of the polls permitted per minute that may be sent all at once: as many as one second permits on average.
+ * Part of the permitted polls per minute that may be sent all at once: as many polls as fall on one second on average.
  */
 const BURST_PART = 1 / 60;
 /**
- * Longest wait in milliseconds after which a task must ask again, even if its turn comes later. A task whose job
- * has ended by then does not ask again, and loses its turn. Without this, tasks that have ended would make the
- * others wait.
+ * Longest wait in milliseconds after which a task must ask again, even if its turn to poll comes later. A task whose
+ * job has ended by then does not ask again and so loses its turn. Without this, tasks that have ended would make other
+ * tasks wait.
  */
 const LONGEST_WAIT_MS = MINUTE_MS;
-/** Time in milliseconds by which a task may ask again too late without losing its turn. */
+/** Largest delay in milliseconds with which a task may ask again for its poll without losing its turn. */
 const GRACE_MS = 3 * SECOND_MS;
 /** Largest rounding error in milliseconds of a time that was computed by adding many intervals. */
 const ROUNDING_MS = 0.01;
 /**
- * Largest number of waiting tasks whose order the list of one limit (`Lane`) remembers. A task beyond this number must
- * ask again later, and gets its position in the order then.
+ * Largest number of waiting tasks whose order is remembered for one limit (`Lane`). A task beyond this number must ask
+ * again later, and gets its position in the order then.
  */
 const MAX_WAITING = 10_000;
 
 /**
- * Distributes among the tasks of a connection the polls that its provider permits per minute. When the limit is
- * reached, a task waits for its turn, and is told when to ask again. Turns come in the order in which tasks first
- * asked. A tenth of the polls is reserved for urgent polls; urgent polls may use the other polls too. The order is
- * only in memory, because a restart loses only the turns of the waiting tasks and the count of the last minute.
+ * Distributes the polls that a provider permits per minute among the tasks of a connection. When the limit is reached,
+ * a task waits for its turn, and the answer says when to ask again. Turns come in the order in which tasks first asked.
+ * A tenth of the polls is reserved for urgent polls, which may use the other polls too. The order is only in memory,
+ * because a restart loses only the turns of the waiting tasks and the count of the last minute.
  */
 export class PollSlots {
   readonly #kept = new Lane();
@@ -55,7 +57,9 @@ export class PollSlots {
     return 0;
   }
 
-  /** Forgets all turns when the clock was put back, because they would then be far in the future. */
+  /**
+   * Forgets the turns of all tasks when the clock was put back, because these turns would then be far in the future.
+   */
   #watchClock(now: number): void {
     if (now < this.#latest - SECOND_MS) {
       this.#kept.clear();
@@ -66,17 +70,17 @@ export class PollSlots {
 }
 
 /**
- * A lane: the times at which polls may be sent, and the tasks that wait for such a time. These times are called
- * places. Each minute has as many places as a limit permits, at even intervals. A few places that nobody has used
- * may be used later, all at once. All times are in Unix milliseconds.
+ * Plans the times at which polls may be sent under one limit, and the order of the tasks that wait for such a time. One
+ * such time is called a place. Each minute has as many places as the limit permits, at even intervals. A few places
+ * that nobody has used may be used later, all at once. All times are in Unix milliseconds.
  */
 class Lane {
-  /** Time of the next place, i.e. of the next permitted poll, if no unused place of the past is left. */
+  /** Time of the next place (permitted time of a poll), if no unused place of the past is left. */
   #evenAt = 0;
   #distanceMs = Infinity;
   /**
-   * Largest time in milliseconds by which a poll may be sent before its even time, because earlier places for polls
-   * were not used.
+   * Largest time in milliseconds by which a poll may be sent before its evenly spaced time. It makes up for permitted
+   * times in the past at which no poll was sent.
    */
   #burstMs = 0;
   /**
@@ -84,7 +88,7 @@ class Lane {
    */
   readonly #waiting = new Map<string, number>();
 
-  /** Sets the number of places in a minute, i.e. of the polls that may be sent. */
+  /** Sets the number of polls that may be sent per minute. */
   limitTo(perMinute: number): void {
     const burst = Math.max(1, Math.floor(perMinute * BURST_PART));
     // In a minute that begins with polls sent all at once, this rate leaves one place fewer after them.
@@ -99,7 +103,7 @@ class Lane {
   }
 
   /**
-   * Remembers that a task waits, unless too many tasks wait already.
+   * Remembers that a task waits for its turn, unless too many tasks are waiting already.
    * @returns `forMs`, unchanged.
    */
   wait(taskId: string, forMs: number, now: number): number {
@@ -111,7 +115,7 @@ class Lane {
     return forMs;
   }
 
-  /** Marks the next place as used, because a poll is sent. */
+  /** Records that a poll is sent, which uses up the next permitted time. */
   use(now: number): void {
     this.#evenAt = Math.max(this.#evenAt, now) + this.#distanceMs;
   }
@@ -126,8 +130,8 @@ class Lane {
   }
 
   /**
-   * Returns how many tasks wait for longer than this one. Tasks that have not asked again in time are removed and
-   * not counted.
+   * Returns how many waiting tasks asked before this one. Tasks that have not asked again in time are removed and not
+   * counted.
    */
   #countBefore(taskId: string, now: number): number {
     let count = 0;

@@ -16,28 +16,34 @@ export type ListenerCallback = Pick<PostRequest, "headers" | "body">;
 
 /**
  * Largest number of listeners of an account, i.e. of programs that get its callbacks over a WebSocket. When one more
- * connects, the listener that has been silent for the longest time is disconnected.
+ * connects, the listener that has sent nothing for the longest time is disconnected.
  */
 const MAX_LISTENERS = 10;
 /**
  * Time in milliseconds without a ping after which the relay treats a listener (a program that gets callbacks over a
- * WebSocket) as gone, because the network does not always report that a connection has ended. Listeners ping every 20 s
- * (client/src/listen/session.ts).
+ * WebSocket) as disconnected, because the network does not always report the end of a connection. Listeners send a ping
+ * every 20 s (client/src/listen/session.ts).
  */
 const MAX_SILENCE_MS = MINUTE_MS;
 /**
  * Largest length in characters of a message from a listener, i.e. from a program that gets callbacks over a WebSocket.
- * It leaves room for 4 KiB of a receiver's answer as JSON, and for the headers of that answer.
+ * It is enough for 4 KiB of a receiver's answer as JSON, and for the headers of that answer.
  */
 const MAX_MESSAGE_CHARS = 32_768;
-/** Code with which a WebSocket is closed when connecting again would not help (RFC 6455). */
+/**
+ * Code with which the relay closes a WebSocket when the program should not connect again, because it would not help
+ * (RFC 6455).
+ */
 const POLICY_VIOLATION = 1008;
-/** Code with which a silent WebSocket is closed (RFC 6455). A program that still gets this code may connect again. */
+/**
+ * Code with which the relay closes a WebSocket over which nothing has come for too long (RFC 6455). A program that
+ * receives this code may connect again.
+ */
 const GOING_AWAY = 1001;
 
 /**
  * Schema of the headers of a receiver's answer that a listener (a program that gets callbacks over a WebSocket) passes
- * back. It has only the headers that the relay stores (outbound/http.ts), with characters that `Headers` accepts.
+ * back. It permits only the headers that the relay stores (outbound/http.ts), with characters that `Headers` accepts.
  */
 const AnswerHeaders = z.partialRecord(
   z.enum(["content-type", "retry-after", "location"]),
@@ -104,9 +110,9 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Sends a callback to all listeners of the account (programs that get callbacks over a WebSocket). Returns the first
-   * answer of a receiver that a listener passes back. A listener that cannot reach its receiver, or whose connection
-   * ends, makes the attempt fail only if no other listener can still answer.
+   * Sends a callback to all listeners of the account (programs that get callbacks over a WebSocket), and returns the
+   * first answer of a receiver that a listener passes back. A listener that cannot reach its receiver, or whose
+   * connection ends, makes the attempt fail only if no other listener can still answer.
    */
   async sendToListeners(callback: ListenerCallback, timeoutMs: number): Promise<AttemptResult> {
     const id = crypto.randomUUID();
@@ -134,8 +140,8 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Handles a message that a listener (a program that gets callbacks) has sent over its WebSocket. It is ignored when
-   * it is no answer, or when no callback waits for this answer any longer.
+   * Handles a message that a listener (a program that gets callbacks) has sent over its WebSocket. The message is
+   * ignored when it is not an answer to a callback, or when the callback no longer waits for an answer.
    */
   override async webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
     if (typeof message !== "string" || message.length > MAX_MESSAGE_CHARS) return;
@@ -166,9 +172,9 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Returns the open WebSockets, the one that was heard last first, and closes those that have been silent for too
-   * long. The platform also lists a WebSocket that this object has closed, until the listener has answered the
-   * close; such a WebSocket is not returned.
+   * Returns the open WebSockets, the one over which something came last first, and closes those over which nothing has
+   * come for too long. The platform also lists a WebSocket that this object has closed, until the listener has answered
+   * the close; such a WebSocket is not returned.
    */
   #connected(): WebSocket[] {
     const open = this.ctx
@@ -195,8 +201,8 @@ export class ListenersObject extends DurableObject<object> {
 }
 
 /**
- * Sends a message to a WebSocket.
- * @returns false when the connection has just ended.
+ * Sends a message over a WebSocket.
+ * @returns false when the connection has just ended, so that the message was not sent.
  */
 function isSent(socket: WebSocket, text: string): boolean {
   try {

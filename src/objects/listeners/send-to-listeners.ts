@@ -6,9 +6,9 @@ import { listenersObject, type ObjectNamespaces } from "../object-names.ts";
 
 /**
  * Returns the function that sends a callback to the listeners of an account (programs that get callbacks over a
- * WebSocket), and returns the first answer of a listener. Its result is `unreachable` with the cause `no_listener` when
- * no listener is connected. It is `interrupted` when the object of the listeners fails, e.g. because a deployment has
- * replaced it, so that the next attempt follows soon.
+ * WebSocket) and returns the first answer that a listener passes back. Its result is `unreachable` with the cause
+ * `no_listener` when no listener is connected. It is `interrupted` when the Durable Object of the listeners fails, e.g.
+ * because a deployment has replaced it, so that the next attempt follows soon.
  */
 export function toListeners(env: ObjectNamespaces): SendToListeners {
   return async (accountId, { headers, body }, timeoutMs) => {

@@ -6,8 +6,8 @@ import type { EndedCopy, LossReason } from "../../core/record/outputs.ts";
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 
 /**
- * What the object of a task's outputs stores: the copies that it makes or has made or, after the task was erased, that
- * it must make no copies.
+ * What the Durable Object that copies a task's outputs stores: the copies that it makes or has made or, after the task
+ * was erased, that it must make no copies.
  */
 export type StoredCopies = Copies | DeletedCopies;
 
@@ -17,26 +17,29 @@ export interface Copies extends Omit<CopyOrder, "outputs"> {
   /** Time at which the copies were ordered, in Unix milliseconds. */
   readonly orderedAt: number;
   readonly list: readonly Copy[];
-  /** Plan of the next report about ended copies to the object of the task. Null when every ended copy was reported. */
+  /**
+   * Plan of the next report to the object of the task about copies that have ended. Null when all ended copies were
+   * reported.
+   */
   readonly report: Retry | null;
 }
 
 /**
- * State of the object of a task's outputs after the task was erased. It is kept for some time, because an order to copy
- * the outputs that was sent earlier may still arrive.
+ * State of the Durable Object that copies a task's outputs, after the task was erased. It is stored for some time,
+ * because an order to copy the outputs that was sent earlier may still arrive.
  */
 export interface DeletedCopies extends KeptOutputs {
   readonly kind: "deleted";
   /** Time at which the object forgets that the task was erased, in Unix milliseconds. */
   readonly forgetAt: number;
   /**
-   * Multipart uploads of outputs that were not completed and may have left parts in the bucket. The deletion aborts
-   * them.
+   * Unfinished multipart uploads of outputs, which may have left parts in the bucket. They are aborted when the copies
+   * are deleted.
    */
   readonly uploads: readonly LeftUpload[];
 }
 
-/** A multipart upload of an output that was not completed: the number of the output, and the id of the upload. */
+/** An unfinished multipart upload of an output: the number of the output, and the id of the upload. */
 export interface LeftUpload {
   readonly number: number;
   readonly uploadId: string;
@@ -55,7 +58,7 @@ export type CopyState =
   | (EndedCopy & { readonly isReported: boolean })
   /**
    * State of a copy whose output the operator has deleted. `uploadId` is the id of a multipart upload that may have
-   * left parts and is to be aborted; null when there is none.
+   * left parts in the bucket and must be aborted; null when there is none.
    */
   | { readonly kind: "deleted"; readonly uploadId: string | null };
 
@@ -66,7 +69,7 @@ export interface OpenCopy extends Retry {
   readonly uploadId: string | null;
 }
 
-/** Result of one try to copy an output: the copy is kept, or the try has failed for a reason. */
+/** Result of one try to copy an output: the copy is stored, or the try has failed for a reason. */
 export type TryResult =
   | Extract<EndedCopy, { readonly kind: "kept" }>
   | {
@@ -78,10 +81,10 @@ export type TryResult =
 
 const FIRST_RETRY_MS = 10 * SECOND_MS;
 const MAX_RETRY_MS = HOUR_MS;
-/** Largest random addition to the wait before a try, as a fraction of the wait. */
+/** Largest random addition to the wait before a try to copy an output, as a fraction of the wait. */
 const JITTER = 0.2;
 
-/** Returns the copies of the outputs that an order names. Their first tries are due at once. */
+/** Returns the copies of those outputs that an order names. Their first tries are due at once. */
 export function beginCopies({ outputs, ...order }: CopyOrder, now: number): Copies {
   const state: OpenCopy = { kind: "open", retryAt: now, tries: 0, uploadId: null };
   const list = outputs.map((output) => ({ ...output, state }));
@@ -91,7 +94,10 @@ export function beginCopies({ outputs, ...order }: CopyOrder, now: number): Copi
 /** A copy whose next try is due. */
 export type DueCopy = Copy & { readonly state: OpenCopy };
 
-/** Returns the copy whose try is due and was planned first. Null when none is due. */
+/**
+ * Returns the copy whose next try is due; if there are several, the one whose try was planned for the earliest time.
+ * Null when none is due.
+ */
 export function nextCopy({ list }: Copies, now: number): DueCopy | null {
   const due = list.filter(isOpen).filter(({ state }) => state.retryAt <= now);
   return due.toSorted((a, b) => a.state.retryAt - b.state.retryAt)[0] ?? null;
@@ -102,8 +108,8 @@ function isOpen(copy: Copy): copy is DueCopy {
 }
 
 /**
- * Returns the copies of a task's outputs as they are stored when a try of one of them starts. The next try is already
- * planned, so that a try that a crash interrupts is counted, and another one follows it.
+ * Returns the copies of a task's outputs in the form in which they are stored when a try to make one of them starts.
+ * The next try is planned already, so that a try which a crash interrupts is counted and repeated.
  * @param jitter random number from 0 to 1.
  */
 export function startTry(copies: Copies, number: number, now: number, jitter: number): Copies {
@@ -123,8 +129,8 @@ export function withUpload(copies: Copies, number: number, uploadId: string): Co
 }
 
 /**
- * Returns the copies of a task's outputs after a try of one of them. This copy is given up when a further try would
- * fail too, or would start after the upstream's own link has expired.
+ * Returns the copies of a task's outputs after a try to make one of them. This copy is given up when a further try
+ * would fail too, or would start after the upstream's own link has expired.
  * @param sourceEndsAt time until which the upstream's own links work, in Unix milliseconds.
  */
 export function endTry(
@@ -146,7 +152,7 @@ export function endTry(
   return { ...after, report: isNews ? (after.report ?? { retryAt: now, tries: 0 }) : null };
 }
 
-/** Returns the ended copies that were not yet reported to the object of the task. */
+/** Returns those copies that have ended and that were not reported to the object of the task yet. */
 export function unreported({ list }: Copies): readonly NumberedCopy[] {
   return list.flatMap(({ number, state }) => {
     if (state.kind === "open" || state.kind === "deleted" || state.isReported) return [];
@@ -180,8 +186,8 @@ export function endReport(
 }
 
 /**
- * Returns the copies of a task's outputs after the operator has deleted one output. Its copy is marked as deleted, with
- * the multipart upload that is still to be aborted.
+ * Returns the copies of a task's outputs after the operator has deleted one output. The copy of this output is marked
+ * as deleted, together with the multipart upload that is still to be aborted.
  */
 export function withoutCopy(copies: Copies, number: number): Copies {
   const list = copies.list.map((copy) => {
@@ -201,7 +207,7 @@ export function withoutUpload(copies: Copies, number: number): Copies {
   return { ...copies, list };
 }
 
-/** Returns the multipart uploads that may have left parts in the bucket. */
+/** Returns the unfinished multipart uploads that may have left parts in the bucket. */
 export function leftUploads(stored: StoredCopies): readonly LeftUpload[] {
   if (stored.kind === "deleted") return stored.uploads;
   return stored.list.flatMap((copy) => {
@@ -215,8 +221,8 @@ function uploadOf({ state }: Copy): string | null {
 }
 
 /**
- * Returns the time in Unix milliseconds at which the object of a task's outputs must work next: for a try, for a
- * report, or for the deletion of the expired copies.
+ * Returns the time in Unix milliseconds at which the object that copies a task's outputs must work next: for a try, for
+ * a report, or for the deletion of the expired copies.
  */
 export function wakeAt({ list, report, expiresAt }: Copies): number {
   const tries = list.flatMap(({ state }) => (state.kind === "open" ? [state.retryAt] : []));

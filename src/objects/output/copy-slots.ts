@@ -1,8 +1,8 @@
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
 /**
- * Largest number of outputs that one isolate copies at the same time. All Durable Objects in an isolate share 128 MB, and
- * a copy holds a part of 8 MiB.
+ * Largest number of outputs that one isolate copies at the same time. All Durable Objects in an isolate have 128 MB of
+ * memory together, and each copy needs 8 MiB for a part of the file.
  */
 const SLOTS = 2;
 /**
@@ -10,36 +10,46 @@ const SLOTS = 2;
  * Object that was reset does not give its permission back.
  */
 const LEASE_MS = MINUTE_MS;
-/** Shortest wait for the permission to copy, in milliseconds, and the largest random addition while few objects wait. */
+/**
+ * Shortest wait in milliseconds before an object asks again for the permission to copy. It is also the largest random
+ * addition to this wait while few objects wait.
+ */
 const MIN_WAIT_MS = SECOND_MS;
 const FEW_SPREAD_MS = 4 * SECOND_MS;
 /**
- * Largest random addition in milliseconds for each object that waits. Each question is billed as a request and a row, so
- * that all who wait together ask about four times a second, however many they are.
+ * Time in milliseconds that each waiting object adds to the largest random addition to the wait. Each question for the
+ * permission to copy is billed as a request and a row. With this addition, all waiting objects together ask about four
+ * times a second, however many they are.
  */
 const SPREAD_MS_PER_WAITING = SECOND_MS / 2;
 const MAX_SPREAD_MS = MINUTE_MS;
 
-/** Permission to copy an output. */
+/** Permission for one object to copy an output. The number of such permissions in an isolate is limited. */
 export interface CopySlot {
-  /** Renews the permission, while the copy makes progress. */
+  /** Renews the permission, which is done while the copy makes progress. */
   readonly renew: (now: number) => void;
   readonly giveBack: () => void;
 }
 
-/** The permission to copy, or the time in milliseconds after which to ask again for it. */
+/**
+ * Answer to an object that asks for the permission to copy an output: the permission, or the time in milliseconds after
+ * which to ask again.
+ */
 export type SlotAnswer =
   | { readonly slot: CopySlot }
   | { readonly slot: null; readonly waitMs: number };
 
-/** Permissions to copy an output that are in use in this isolate. */
+/** The permissions to copy an output that objects in this isolate have at present. */
 const leases = new Set<{ until: number }>();
-/** Latest times at which objects that have no permission ask again, in Unix milliseconds, by their names. */
+/**
+ * Objects that wait for the permission to copy an output, by their names. The value is the latest time at which the
+ * object asks again, in Unix milliseconds.
+ */
 const waiting = new Map<string, number>();
 
 /**
- * Returns the permission to copy an output now, or the time to wait when this isolate already makes as many copies as
- * it may. The more objects wait, the longer is this time.
+ * Returns the permission to copy an output now. When this isolate already makes as many copies as it may, returns the
+ * time to wait instead; it is the longer, the more objects wait.
  * @param name name of the object that asks.
  * @param random random number from 0 to 1.
  */

@@ -8,15 +8,18 @@ import { connectionOf } from "../../outbound/upstream-connection.ts";
 import { inlinePointer } from "../../providers/inline-output.ts";
 import type { Connection } from "../../providers/provider.ts";
 
-/** Time in milliseconds for which the relay tries the links to outputs of a provider that documents no such time. */
+/**
+ * Time in milliseconds for which the relay tries the links to outputs of a provider that does not document how long its
+ * links work.
+ */
 const USUAL_LINK_LIFE_MS = DAY_MS;
 
 /** The part of an order to copy outputs that decides from where an output is fetched, and with which key. */
 type Origin = Pick<CopyOrder, "taskId" | "origin" | "connection" | "customerKey" | "isUnproven">;
 
 /**
- * Returns the upstream's link to an output with what is needed to fetch it. Headers with the key of the connection, or
- * of the customer, are added only if the output is fetched with a key (config/linked-outputs.ts).
+ * Returns the upstream's link to an output, together with what is needed to fetch it. Headers with the key of the
+ * connection or of the customer are included only if the output is fetched with a key (config/linked-outputs.ts).
  */
 export async function sourceOf(
   { taskId, origin, connection: name, customerKey, ...proof }: Origin,
@@ -40,7 +43,10 @@ async function keyHeadersOf({ provider, key }: Connection) {
   return provider.polls.headers(key, Date.now());
 }
 
-/** Returns the time for which the upstream's own links of a connection work, in milliseconds from the end of the job. */
+/**
+ * Returns the time for which the upstream's own links of a connection work, in milliseconds from the end of the job. If
+ * the provider documents no such time that is the same for all jobs, it is the time for which the relay tries links.
+ */
 export function linkLifeMs(name: string | null, runtime: Runtime): number {
   return documentedLinkLifeMs(name, runtime) ?? USUAL_LINK_LIFE_MS;
 }

@@ -1,6 +1,6 @@
 import { hostOf } from "../../core/url.ts";
 
-/** The facts about one try to copy an output that are written into a data point. */
+/** The data about one try to copy an output that are written into a data point of Analytics Engine. */
 interface MeasuredCopy {
   /** The upstream's own link to the output. */
   readonly source: string;
@@ -8,7 +8,7 @@ interface MeasuredCopy {
   /** Number of the try to copy the output, counted from 1. */
   readonly number: number;
   readonly durationMs: number;
-  /** `kept`, or the reason why the try has failed. */
+  /** Outcome of the try: `kept` when the copy is stored, otherwise the reason why the try has failed. */
   readonly outcome: string;
   /** Size of the copy in bytes; 0 when the try has failed. */
   readonly bytes: number;

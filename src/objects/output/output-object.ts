@@ -36,17 +36,17 @@ import { outputKey } from "./output-key.ts";
 import { storeCopy } from "./store-copy.ts";
 
 /**
- * The method of a task's Durable Object that the object of its outputs calls. It is declared here, because importing
- * the class of tasks would make the two files import each other.
+ * The method of a task's Durable Object that the object which copies its outputs calls. It is declared here, because
+ * importing the class of tasks would make the two files import each other.
  */
 interface CopiedTask extends Rpc.DurableObjectBranded {
   /** Records which copies have ended. Returns false when the task does not exist any more. */
   endCopies: (event: CopiesEndedEvent) => boolean;
 }
 
-/** Bindings of the environment that the object of a task's outputs uses. */
+/** Bindings of the environment that the object which copies a task's outputs uses. */
 export interface OutputBindings extends WithStartup {
-  /** R2 bucket in which the copies are stored. Absent when the relay keeps no copies of outputs. */
+  /** R2 bucket in which the copies are stored. Absent when the relay makes no copies of outputs. */
   readonly OUTPUTS?: R2Bucket;
   readonly METRICS?: AnalyticsEngineDataset;
   readonly TASKS: DurableObjectNamespace<CopiedTask>;
@@ -63,32 +63,32 @@ export interface CopyTimeouts {
 const TIMEOUTS: CopyTimeouts = { stallMs: 30 * SECOND_MS, tryMs: 12 * MINUTE_MS };
 const KEY = "copies";
 /**
- * Time in milliseconds from the start of an alarm after which it starts no further copy, because the platform ends an
+ * Time in milliseconds after the start of an alarm from which no further copy is started, because the platform ends an
  * alarm after 15 minutes.
  */
 const ALARM_MS = 2 * MINUTE_MS;
 const REPORT_MS = 2 * SECOND_MS;
 /**
  * Time in milliseconds for which the object remembers that its task was erased, because an order to copy the outputs
- * that was sent earlier may still arrive. After this time it deletes the copies once more.
+ * that was sent before the erasure may still arrive. After this time it deletes the copies once more.
  */
 const REMEMBER_MS = DAY_MS;
 
 /**
- * Durable Object that copies the outputs of one task into the bucket, and deletes the copies at their end; named after the
- * task and the creation of its record (binding `OUTPUT_OBJECTS`). It is another object than the task's, so that a download
- * never delays an attempt of the callback.
+ * Durable Object that copies the outputs of one task into the bucket, and deletes the copies when their time is over.
+ * It is named after the task and the creation of the task's record (binding `OUTPUT_OBJECTS`). It is another object
+ * than the task's, so that a download never delays an attempt of the callback.
  *
- * Stores the links, the state of each copy, the id of the multipart upload that is under way, and the customer's sealed
- * key, all under one key; and an alarm for the next try, report or the end of the copies. It erases itself when the copies
- * have expired.
+ * It stores the links, the state of each copy, the id of the multipart upload that is under way, and the customer's
+ * encrypted key, all under one key of its storage; and an alarm for the next try, the next report or the end of the
+ * copies. It erases itself when the copies have expired.
  *
- * Called by the task's object (`objects/task`): once when the task has completed, again after a minute if not all copies
- * have ended by then (core/duties/copy-order.ts), and before the task is erased. It calls the task's object when copies
- * have ended (core/events/output-copies.ts).
+ * Called by the task's object (`objects/task`): once when the task has completed, again after a minute if not all
+ * copies have ended by then (core/duties/copy-order.ts), and before the task is erased. It calls the task's object when
+ * copies have ended (core/events/output-copies.ts).
  *
- * A copy from start to end: its turn and its tries (copy-plan.ts, copy-slots.ts), the upstream's link and key
- * (copy-source.ts), the download (outbound/open-source.ts), the bucket (store-copy.ts).
+ * The parts of the work are in these files: its turn and its tries in copy-plan.ts and copy-slots.ts, the upstream's
+ * link and key in copy-source.ts, the download in outbound/open-source.ts, and the bucket in store-copy.ts.
  */
 export class OutputObject extends DurableObject<OutputBindings> {
   static {
@@ -98,13 +98,13 @@ export class OutputObject extends DurableObject<OutputBindings> {
 
   readonly #timeouts: CopyTimeouts;
   readonly #jitter = Math.random();
-  /** Controller that ends the try to copy an output that is under way. Null when no try is. */
+  /** Controller by which the present try to copy an output can be ended. Null when there is no such try. */
   #stop: AbortController | null = null;
-  /** Number of the output that is being copied. Null when none is. */
+  /** Number of the output that is being copied. Null when no output is. */
   #tried: number | null = null;
   /**
-   * Promise that resolves when the try to copy an output that is under way has ended. It is already resolved when no
-   * try is.
+   * Promise that resolves when the present try to copy an output has ended. It is resolved already when there is no
+   * such try.
    */
   #trying: Promise<void> = Promise.resolve();
 
@@ -114,8 +114,8 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Copies the outputs of a task, beginning at once. An order that was taken before changes nothing.
-   * @returns always true; the caller can therefore tell that the order is stored.
+   * Starts copying the outputs of a task at once. An order that was accepted before changes nothing.
+   * @returns always true, by which the caller knows that the order is stored.
    */
   async copy(order: CopyOrder): Promise<true> {
     const now = Date.now();
@@ -150,7 +150,8 @@ export class OutputObject extends DurableObject<OutputBindings> {
 
   /**
    * Stops copying one output, and deletes its copy. The copies of the other outputs are not affected.
-   * @param order the order to copy the task's outputs, which may not have arrived yet.
+   * @param order the order to copy the task's outputs. It is given here too because the original order may not have
+   * arrived yet.
    * @throws when the bucket does not delete the copy; the call must then be repeated.
    */
   async deleteOne(order: CopyOrder, number: number): Promise<void> {
@@ -169,9 +170,9 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Makes the copies that are due, and reports those that have ended to the task's object. It returns only after all
-   * due copies, so that the platform repeats the alarm after a crash. When the work fails, another alarm follows after
-   * a minute.
+   * Makes the copies that are due, and reports those that have ended to the task's object. The method returns only
+   * after all due copies, so that the platform repeats the alarm after a crash. When the work fails, another alarm
+   * follows after a minute.
    */
   override async alarm(): Promise<void> {
     const { runtime } = this.env.startup;
@@ -292,7 +293,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Reports the copies that have ended to the task's object. A report that the object does not accept is repeated
+   * Reports the copies that have ended to the task's object. If that object does not accept the report, it is repeated
    * later.
    */
   async #report(): Promise<void> {
@@ -319,7 +320,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Deletes the copies of the task's outputs when they have expired, and then everything else that this object stores.
+   * When the copies of the task's outputs have expired, deletes them and then everything else that this object stores.
    */
   async #expire(copies: Copies): Promise<void> {
     await this.#abortUploads(copies, leftUploads(copies));
@@ -328,8 +329,8 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Deletes the copies of an erased task once more when the time to remember the erasure is over, and then everything
-   * that this object stores.
+   * When the time for which the erasure of the task is remembered is over, deletes the copies once more, and then
+   * everything that this object stores.
    */
   async #forget(deleted: DeletedCopies, now: number): Promise<void> {
     if (now < deleted.forgetAt) return this.ctx.storage.setAlarm(deleted.forgetAt);
@@ -355,7 +356,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Aborts a multipart upload that an earlier try has left. A failure, e.g. because the upload has already ended, is
+   * Aborts the unfinished multipart upload of an earlier try. A failure, e.g. because the upload has ended already, is
    * only logged.
    */
   async #abortUpload(
@@ -385,7 +386,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 }
 
-/** Returns the reason of a failed try for an answer in which the upstream has not sent the output. */
+/** Returns the reason for which a try to copy an output has failed, from what came instead of the output. */
 function lossOf({ kind }: Exclude<OpenedSource, { readonly kind: "opened" }>): LossReason {
   return kind === "not_ready" ? "unreachable" : kind;
 }

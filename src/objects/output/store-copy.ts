@@ -3,14 +3,15 @@ import { errorText, log } from "../../lib/log.ts";
 import type { TryResult } from "./copy-plan.ts";
 
 /**
- * Size of the parts in which an output of unknown length is stored, in bytes. One part is held in memory. The parts of an
- * upload must have the same size, at least 5 MiB (https://developers.cloudflare.com/r2/objects/multipart-objects/).
+ * Size in bytes of the parts in which an output of unknown length is stored. One part is held in memory. All parts of
+ * an upload except the last must have the same size, at least 5 MiB
+ * (https://developers.cloudflare.com/r2/objects/multipart-objects/).
  */
 const PART_BYTES = 8 * 1024 * 1024;
 
 /**
- * Size of the memory into which a source is read, in bytes. Each read needs CPU time, of which an alarm has 30 s, and
- * the platform's own reads are of 4 KiB.
+ * Size in bytes of the memory into which an output is read from its upstream. It is large because each read needs CPU
+ * time, of which an alarm has 30 s, and the platform itself would read only 4 KiB at once.
  */
 const READ_BYTES = 256 * 1024;
 const LEAST_READ_BYTES = 64 * 1024;
@@ -35,7 +36,7 @@ interface CopyUpload {
   abort: () => Promise<void>;
 }
 
-/** Where the copy of an output is stored, and the limits of the copying. */
+/** Where the copy of an output is stored, and the limits for making it. */
 export interface CopyTarget {
   readonly bucket: CopyBucket;
   readonly key: string;
@@ -45,15 +46,15 @@ export interface CopyTarget {
    * abort the upload.
    */
   readonly onUpload: (uploadId: string) => void;
-  /** Function that is called each time that bytes of the output were read or stored. */
+  /** Function that is called each time bytes of the output were read or stored. */
   readonly onProgress: () => void;
-  /** Signal that ends the copy when it aborts. */
+  /** Signal by whose abort the copying is ended. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads an output from its upstream and stores it in the bucket. It never throws: every failure is a result. A failed copy
- * leaves nothing, but for the parts of an upload when the bucket fails too.
+ * Reads an output from its upstream and stores it in the bucket. It never throws: every failure is a result. After a
+ * failure nothing stays in the bucket, except parts of an upload if the bucket fails too.
  * @param bytes length of the output, if the upstream states it; null when it does not.
  */
 export async function storeCopy(
@@ -91,7 +92,7 @@ function failed(reason: "empty" | "unreachable" | "not_stored"): TryResult {
   return { kind: "failed", reason, isFinal: false };
 }
 
-/** Error that ends a copy because of the upstream that sends the output, and not because of the bucket. */
+/** Error that ends a copy because the upstream fails to send the output, and not because the bucket fails. */
 class SourceFault extends Error {
   readonly result: TryResult;
 
@@ -101,11 +102,11 @@ class SourceFault extends Error {
   }
 }
 
-/** Reads an output from its upstream (the source) piece by piece, and counts its bytes. */
+/** Reads an output from its upstream piece by piece, and counts its bytes. */
 class SourceReader {
   readonly #reader: ReadableStreamBYOBReader;
   readonly #target: CopyTarget;
-  /** Promise that resolves when the copying is ended, also while a read waits for an upstream that does not notice. */
+  /** Promise that resolves when the copying is ended from outside, even while a read still waits for the upstream. */
   readonly #ended: Promise<"ended">;
   #memory = new ArrayBuffer(READ_BYTES);
   #bytes = 0;
@@ -123,9 +124,9 @@ class SourceReader {
   }
 
   /**
-   * Returns the next bytes, which are valid until the next call, because all use the same memory: at least
-   * `LEAST_READ_BYTES`, except at the end of the source; null when there are no more.
-   * @throws SourceFault when the source fails or is too large, and when the copy is ended.
+   * Returns the next bytes of the output: at least `LEAST_READ_BYTES`, except at its end; null when there are no more.
+   * They are valid only until the next call, because all calls use the same memory.
+   * @throws SourceFault when the upstream fails, when the output is too large, and when the copying is ended.
    */
   async read(): Promise<Uint8Array | null> {
     const read = await Promise.race([this.#next(), this.#ended]).catch(() => "broken" as const);
@@ -213,8 +214,8 @@ async function storeParts(
 }
 
 /**
- * Returns the parts of an output, all but the last of `PART_BYTES`. Each is valid until the next one is asked for, because
- * all use the same memory.
+ * Returns the parts of an output. All except the last have the size `PART_BYTES`. Each is valid only until the next one
+ * is asked for, because all use the same memory.
  */
 async function* partsOf(start: Uint8Array, source: SourceReader): AsyncGenerator<Uint8Array> {
   const part = new Uint8Array(PART_BYTES);

@@ -21,24 +21,27 @@ import { FailedCallbackBatches } from "../failed-callback-batches.ts";
 import { FaultNotes } from "./fault-notes.ts";
 
 /**
- * Faults that this isolate has met: failed callback attempts by receiver's host, and refusals because of an API key or a
- * balance by connection.
+ * Faults that this isolate has met: failed callback attempts, by the receiver's host, and refusals because of an API
+ * key or a balance, by connection.
  */
 const notes = new FaultNotes();
-/** Tasks of this isolate whose callbacks have failed for good, and that are not yet in the digest of their host. */
+/**
+ * Tasks of this isolate whose callbacks have failed for good, and which the Durable Object that collects the failed
+ * callbacks of their host does not have yet.
+ */
 const batches = new FailedCallbackBatches();
 /**
- * Names of connections of which this isolate has reported, within the last hour, an answer that was not understood.
- * The reports go to the Durable Object of the connection.
+ * Names of those connections for which this isolate has reported, within the last hour, an answer that was not
+ * understood. The reports go to the Durable Object of the connection.
  */
 const recentlyUnclear = isolateCache<true>(1_000, UNCLEAR_PAUSE_MS);
 
-/** A submission that was refused, so that its task may be gone. */
+/** A submission that the upstream has refused. Its task may have been erased because of that. */
 export interface RefusedSubmission {
   readonly connection: string;
   readonly refusal: RefusalClass;
   readonly statusCode: number;
-  /** True when the call had a customer's own key, whose refusal says nothing about the connection. */
+  /** True when the call had a customer's own key. Such a refusal says nothing about the connection. */
   readonly hasCustomerKey: boolean;
 }
 
@@ -46,10 +49,10 @@ export interface RefusedSubmission {
 const REFUSAL_EVENTS = { key: "provider.unauthorized", funds: "provider.funds" } as const;
 
 /**
- * Alerts the operator of faults that concern many tasks: a provider that refuses the API key of a connection, or
- * submissions because the account there has no money left, or a receiver's host that keeps failing. Each connection and each host has a Durable Object that decides whether an
- * alert is sent. The operator therefore gets one message, not one for every task. When the call to that object
- * fails, this alert is not sent.
+ * Alerts the operator of faults that concern many tasks: a provider that refuses the API key of a connection, a
+ * provider that refuses submissions because the account there has no money left, or a receiver's host that keeps
+ * failing. Each connection and each host has a Durable Object that decides whether an alert is sent, so that the
+ * operator gets one message, not one for every task. If the call to that object fails, this alert is not sent.
  */
 export class Alerts {
   readonly #bindings: ObjectNamespaces;
@@ -66,8 +69,9 @@ export class Alerts {
 
   /**
    * Reports an answer to a poll that the operator should know of. When the provider has refused the API key, the
-   * operator is alerted. An answer that was not understood is stored, so that `/healthz` shows it. Answers to polls with
-   * the key of a customer say nothing about the connection: only their task shows them.
+   * operator is alerted. An answer that was not understood is stored, so that `/healthz` shows it. Answers to polls
+   * with the key of a customer are not reported, because they say nothing about the connection; only their task shows
+   * them.
    */
   async reportAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
     if (poll.customerKey !== null) return;
@@ -79,7 +83,10 @@ export class Alerts {
     }
   }
 
-  /** Reports a refused submission that the operator should know of: one because of the key or the balance at the provider. */
+  /**
+   * Reports a submission that was refused because of the key or the balance at the provider, so that the operator knows
+   * of it. Other refusals are not reported.
+   */
   async reportRefusal(
     { connection, refusal, hasCustomerKey }: RefusedSubmission,
     runtime: Runtime,
@@ -94,7 +101,7 @@ export class Alerts {
     await this.#alertOfRefusal(connection, "key", runtime);
   }
 
-  /** Alerts the operator of a refusal, and stores it, so that `/healthz` shows it. */
+  /** Alerts the operator of a refusal by a provider, and stores the refusal, so that `/healthz` shows it. */
   async #alertOfRefusal(
     connection: string,
     refusal: "key" | "funds",
@@ -132,10 +139,9 @@ export class Alerts {
   }
 
   /**
-   * Adds a task to the digest of a host: one message to the operator about many tasks whose callbacks to this host
-   * have failed.
+   * Adds a task to the collection of failed callbacks of a host (digest), about which the operator gets one message.
    * @param aborted ends the wait for further failed callbacks.
-   * @returns true when the task is stored in the digest, or when another task reports it.
+   * @returns true when the task is stored in the collection, or when another task reports it.
    */
   async gather(
     host: string,
@@ -157,8 +163,8 @@ export class Alerts {
 
   /**
    * Sends an alert to the operator, at most once an hour for each host of callbacks and for each connection.
-   * @param claim asks the Durable Object of that host or connection whether this alert may be sent. After
-   * permitting an alert, the object permits no other for an hour.
+   * @param claim asks the Durable Object of that host or connection whether this alert may be sent. After permitting an
+   * alert, the object permits no other one for an hour.
    */
   async #send(claim: () => Promise<boolean>, event: OperatorEvent, runtime: Runtime) {
     const now = Date.now();

@@ -23,7 +23,7 @@ export type Caller =
       readonly key: string;
     };
 
-/** A caller that has shown an API key. */
+/** A caller that was authenticated by an API key, and not by a signature. */
 export type KeyHolder = Exclude<Caller, { readonly kind: "upstream" }>;
 
 /**
@@ -46,8 +46,8 @@ export function may(caller: Caller, permission: Permission): boolean {
 }
 
 /**
- * Returns which kind of reader the caller is. Only the operator sees excerpts of receivers' answers; an upstream
- * therefore sees a task as an account does.
+ * Returns which kind of reader the caller is. Only the operator sees excerpts of receivers' answers. An upstream that
+ * authenticates by a signature sees a task as an account does.
  */
 export function readerOf(caller: Caller): Reader {
   return caller.kind === "operator" ? "operator" : "account";
@@ -66,7 +66,7 @@ export function accountOf(caller: Caller): string | null {
 
 /**
  * Returns who orders a redelivery: the operator (with any operator key), or the owner of the task. The
- * `Idempotency-Key` of an order is compared only with orders of the same one of the two.
+ * `Idempotency-Key` of an order is compared only with earlier orders of the same one.
  */
 export function ordererOf(caller: Caller): Orderer {
   return caller.kind === "operator" ? "operator" : "owner";

@@ -16,7 +16,7 @@ import { errorText, type LogLevel, type LogLine } from "../../lib/log.ts";
 import type { Platform } from "./platform.ts";
 import { isAtRest } from "./pending-alarm.ts";
 
-/** A line for the log, and the level at which to write it. */
+/** A line for the log, and the level at which it is written. */
 export interface Logged {
   readonly line: LogLine;
   readonly level: LogLevel;
@@ -31,9 +31,9 @@ export interface CallOutcome extends Logged {
 }
 
 /**
- * Makes the call of one step of the work loop: a charge, a refund, a release, a poll, a cancellation, a write to the index, an order to
- * copy outputs, or a notice to the operator. It never throws: a call that fails or gets no answer in time returns an outcome
- * too.
+ * Makes the call of one step of the work loop: a charge, a refund, a release, a poll, a cancellation, a write to the
+ * index, an order to copy outputs, or a notice to the operator. It never throws: also a call that fails or gets no
+ * answer in time returns an outcome.
  * @param aborted ends the wait early, when the answer is no longer needed.
  * @param now time of the work loop, in Unix milliseconds.
  */
@@ -163,7 +163,7 @@ async function writeIndexRow(
 /**
  * Waits until a call has ended. It does not throw when the call fails.
  * @param fallback answer to return when the call fails.
- * @returns the answer of the call and, if it failed, its error as a field for the log line of the call.
+ * @returns the answer of the call, with the error as a field for the log line of the call if it failed.
  */
 async function ended<T>(call: Promise<T>, fallback: T) {
   try {
@@ -201,7 +201,7 @@ function levelOfCancel({ kind }: CancelAnswer, { aborted }: AbortSignal): LogLev
 
 /**
  * Returns the log line of one attempt to deliver a callback.
- * @param isRecorded false when `result` was not stored, because the task had recorded another end of this attempt
+ * @param isRecorded false when `result` was not stored, because the task had stored another result of this attempt
  * before.
  */
 export function attemptLine(
@@ -247,8 +247,8 @@ export function linesOfChange(
 }
 
 /**
- * Returns the log line of a task that is settled now and was not before the change. A task is settled when it has
- * ended, and no attempt of its callback and no refund is left to make. Null for any other change.
+ * Returns the log line of a task that has become settled by this change. A task is settled when it has ended, and
+ * neither an attempt of its callback nor a refund has still to be made. Null for any other change.
  */
 function settledLine(before: TaskRecord | null, record: TaskRecord, now: number): Logged | null {
   if (!isAtRest(record) || isAtRest(before)) return null;
@@ -258,8 +258,8 @@ function settledLine(before: TaskRecord | null, record: TaskRecord, now: number)
 }
 
 /**
- * Returns the log line of a task whose customer's key cannot be opened any more since this change, because no value of
- * `RELAY_SECRET` is the one with which it is sealed. Null for any other change.
+ * Returns the log line of a task whose customer's key cannot be decrypted any more since this change, because the
+ * secret with which it was encrypted is no longer in `RELAY_SECRET`. Null for any other change.
  */
 function unreadableKeyLine(before: TaskRecord | null, record: TaskRecord): Logged | null {
   const isKnown = before !== null && keyUnreadableSince(before) !== null;
@@ -289,8 +289,8 @@ function levelOfPoll(answer: PollAnswer, { aborted }: AbortSignal): LogLevel {
 }
 
 /**
- * Returns the log level of a call to another service. It is `detail` when the call ended as expected. It is `warn`
- * otherwise, because the other service has failed; the relay repeats the call later.
+ * Returns the log level of a call to another service. It is `detail` when the call ended as expected. It is `warn` when
+ * it did not, because the other service has failed; the relay repeats the call later.
  */
 function level(isExpected: boolean): LogLevel {
   return isExpected ? "detail" : "warn";

@@ -13,13 +13,16 @@ import { HOOKLESS_TASKS } from "../connection/connection-object.ts";
 import { connectionObject, customerPollsObject, type ObjectNamespaces } from "../object-names.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 
-/** The fields that this file reads of an event that attaches a provider's job to a task. */
+/** The fields of an event which attaches a job to a task. Only the fields that this file reads are included. */
 export type Attachment = Pick<AttachEvent, "connection" | "job" | "isHookExpected">;
 
-/** Longest time in milliseconds for which a task waits for an answer of the Durable Object of its connection. */
+/** Longest time in milliseconds that a task waits for an answer of the Durable Object of its connection. */
 const ANSWER_MS = 300;
 const REPORT_MS = 2 * SECOND_MS;
-/** Time in milliseconds for which an isolate remembers how many hooks of a connection are missing. */
+/**
+ * Time in milliseconds for which an isolate remembers how many tasks of a connection in a row did not get their
+ * expected hook.
+ */
 const KEPT_MS = 10 * MINUTE_MS;
 const MAX_CONNECTIONS = 1_000;
 
@@ -30,9 +33,9 @@ const MAX_CONNECTIONS = 1_000;
 const hooklessTasks = isolateCache<number>(MAX_CONNECTIONS, KEPT_MS);
 
 /**
- * The calls of one task object to the Durable Object of its connection (the credentials for a provider). They ask
- * and report whether the hooks of the connection come, and ask for permission to poll. A task does not depend on
- * these calls: when a call fails or takes too long, the task continues as if hooks came and polls had no limit.
+ * The calls of one task object to the Durable Object of its connection (a set of credentials for a provider). They ask
+ * and report whether the hooks of the connection come, and ask for permission to poll. A task does not depend on these
+ * calls: when a call fails or takes too long, the task continues as if hooks came and polls had no limit.
  */
 export class ConnectionCalls {
   readonly #bindings: ObjectNamespaces;
@@ -42,10 +45,10 @@ export class ConnectionCalls {
   }
 
   /**
-   * Returns the given event, which attaches a job to the task. When the hooks of the connection are missing, the
-   * returned event expects no hook. The Durable Object of the connection is asked only if the event expects a hook,
-   * and by each isolate at most once in ten minutes. It is not asked for a job that was submitted with a customer's key,
-   * whose hooks do not come from the operator's account at the provider.
+   * Returns the given event, which attaches a job to the task. If the hooks of the connection are missing, the returned
+   * event expects no hook. The Durable Object of the connection is asked only if the event expects a hook, by each
+   * isolate at most once in ten minutes. It is not asked about a job that was submitted with a customer's key, because
+   * the hooks of such a job do not come from the operator's account at the provider.
    */
   async withHookHealth<Event extends Attachment>(
     event: Event,
@@ -60,8 +63,8 @@ export class ConnectionCalls {
   }
 
   /**
-   * Reports to the Durable Object of the connection whether the hook of a job has come. A hook that has come is not
-   * reported while this isolate knows that no hook of the connection is missing.
+   * Reports to the Durable Object of the connection whether the hook of a job has come. As long as this isolate knows
+   * that no hooks of the connection are missing, a hook that has come is not reported.
    */
   async reportHook({ connection, hasCome }: HookReport): Promise<void> {
     if (hasCome && hooklessTasks.get(connection) === 0) return;
@@ -71,9 +74,9 @@ export class ConnectionCalls {
   }
 
   /**
-   * Asks a Durable Object for permission to poll now, if the provider limits the polls per minute. That of the
-   * connection counts the polls of all tasks with its key. The polls with the key of a customer are counted by an object
-   * of this key, because the provider counts them for itself too.
+   * Asks a Durable Object for permission to poll now, if the provider limits the polls per minute. The object of the
+   * connection counts the polls of all tasks with the connection's key. An object for each customer's key counts the
+   * polls with this key, because the provider counts them separately.
    * @param connection connection of the job, with the key that is polled with.
    * @returns the wait in milliseconds before the task may ask again; 0 when the poll may be sent.
    */
@@ -90,7 +93,10 @@ export class ConnectionCalls {
     return withTimeout("poll slot", ask, 0, ANSWER_MS);
   }
 
-  /** Asks how many tasks in a row did not get their expected hook. The result is 0 when no answer comes in time. */
+  /**
+   * Asks how many tasks of the connection in a row did not get their expected hook. The result is 0 when no answer
+   * comes in time.
+   */
   async #askHookless(connection: string): Promise<number> {
     const object = connectionObject(this.#bindings, connection);
     const ask = async (): Promise<number | null> => object.hooklessTasks();
@@ -103,8 +109,8 @@ export class ConnectionCalls {
 }
 
 /**
- * Tells whether a job is not attached to an open task yet, and the task uses the key of its connection and not that of
- * a customer.
+ * Tells whether a job is new for an open task, i.e. not attached to it yet. False when the task uses the key of a
+ * customer and not that of its connection.
  */
 function isNewJob(task: OpenTask, job: Job): boolean {
   return !hasCustomerKey(task) && !sameJob(task.upstream?.job ?? null, job);

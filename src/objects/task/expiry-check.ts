@@ -4,9 +4,9 @@ import { errorText, log } from "../../lib/log.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
 /**
- * One in this number of tasks belongs to the sample, chosen by a hash of the id. The objects of these tasks are
- * always asked to erase tasks whose retention is over. The objects of all other tasks are asked only after an
- * object was found that still stored such a task.
+ * Size of the groups of tasks of which one task is in the sample: one in 100, chosen by a hash of the id. The objects
+ * of the tasks in the sample are always asked to erase tasks whose retention is over. The objects of all other tasks
+ * are asked only after one of the objects was found that still stored such a task.
  */
 const SAMPLE_SIZE = 100;
 /**
@@ -17,10 +17,10 @@ const MAX_ASKED = 5_000;
 const CONCURRENCY = 50;
 
 /**
- * Checks that task objects have erased their tasks after the retention. An object whose alarm was lost still stores
- * its task, and nothing else shows this, because the index no longer has the task's row. A sample of the objects is
- * asked to erase expired tasks. As soon as one of them has still stored such a task, the other objects are asked
- * too: those of the same call of `check`, and those of all later calls in the run.
+ * Checks that task objects have erased their tasks after the retention. An object whose alarm was lost still stores its
+ * task, and nothing else shows this, because the index no longer has the task's row. The objects of a sample of the
+ * tasks are asked to erase expired tasks. As soon as one of them has still stored such a task, the objects of the other
+ * tasks are asked too, in the same call of `check` and in all later calls of the run.
  */
 export class ExpiryCheck {
   readonly #env: TaskBindings;
@@ -35,16 +35,16 @@ export class ExpiryCheck {
   }
 
   /**
-   * Numbers of task objects: `asked` were asked, and `lost` of these still stored an expired task, which they then
-   * erased.
+   * Numbers of task objects in this run: `asked` is the number of those that were asked, `lost` the number of those
+   * among them that still stored an expired task, which they then erased.
    */
   get counts() {
     return { asked: this.#asked, lost: this.#lost };
   }
 
   /**
-   * Asks the objects of these tasks to erase their tasks if the retention is over. The objects of the sample are
-   * asked first. All others are asked only if an object has still stored an expired task.
+   * Asks the objects of these tasks to erase their tasks if the retention is over. The objects of the sample are asked
+   * first. All others are asked only if an object was found that still stored an expired task.
    * @returns the ids of the tasks whose objects should have been asked but were not reached.
    */
   async check(ids: readonly string[]): Promise<readonly string[]> {

@@ -3,24 +3,24 @@ import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
 const WINDOW_MS = 10 * SECOND_MS;
 /**
- * Number of faults, within ten seconds, of one receiver's host or one connection at which the collected faults are
- * reported before the ten seconds are over. They are reported to the Durable Object that counts the faults of that
- * host or connection.
+ * Number of faults of one receiver's host or one connection within ten seconds at which the collected faults are
+ * reported at once, and not only after the ten seconds. They are reported to the Durable Object that counts the faults
+ * of that host or connection.
  */
 const REPORTED_EARLY = 10;
 /**
- * Time in milliseconds after which faults that were not reported are dropped. It is counted from the first fault of
- * their ten seconds.
+ * Time in milliseconds after which collected faults that were not reported are dropped. It is counted from the first of
+ * these faults.
  */
 const FORGOTTEN_MS = 10 * MINUTE_MS;
 const MAX_NAMES = 1_000;
 
 /**
- * The faults (failed attempts or refused API keys) of one receiver's host or one connection within the ten seconds
- * from the first of these faults.
+ * The faults (failed attempts or refused API keys) that this isolate has met at one receiver's host or one connection
+ * in ten seconds, beginning with the first fault.
  */
 interface Window {
-  /** Time of the first of these faults, at which the ten seconds begin, in Unix milliseconds. */
+  /** Time of the first fault, at which the ten seconds begin, in Unix milliseconds. */
   readonly startedAt: number;
   readonly count: number;
   /**
@@ -31,10 +31,10 @@ interface Window {
 }
 
 /**
- * Collects the faults that this isolate meets at receivers' hosts and at connections. It has them reported in few
- * calls to the Durable Object of the host or connection, even when thousands of tasks meet the same fault. The
- * first fault is reported at once. The faults of the next ten seconds are reported together with the tenth fault
- * or, when there are fewer, with the first fault after the ten seconds.
+ * Collects the faults that this isolate meets at receivers' hosts and at connections. They are reported to the Durable
+ * Object of the host or connection in few calls, even when thousands of tasks meet the same fault. The first fault is
+ * reported at once. The faults of the next ten seconds are reported together, with the tenth fault or, when there are
+ * fewer, with the first fault after the ten seconds.
  */
 export class FaultNotes {
   readonly #windows = isolateCache<Window>(MAX_NAMES, Infinity);

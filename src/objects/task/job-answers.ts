@@ -1,6 +1,6 @@
 import type { BodiedAnswer } from "../../outbound/http.ts";
 
-/** Largest sum of the bodies of a provider's answers about one job that are kept in memory, in bytes. */
+/** Largest total size, in bytes, of those bodies of a provider's answers about one job that stay in memory. */
 const MAX_KEPT_BYTES = 262_144;
 
 interface Kept {
@@ -10,26 +10,32 @@ interface Kept {
 }
 
 /**
- * The last answers of a provider about the job of one task, by the path that was asked. They are kept in memory, so
- * that many clients that read the job cause only one request in the time that the provider demands between two polls.
+ * The last answers of a provider about the job of one task, by the path that was asked. They stay in memory, so that
+ * many clients that read the job cause only one request in the time that the provider demands between two polls.
  */
 export class JobAnswers {
   readonly #kept = new Map<string, Kept>();
   readonly #sent = new Map<string, Promise<BodiedAnswer | null>>();
 
-  /** Returns the last answer of the provider to a path. Null when there is none, or it was too large to be kept. */
+  /**
+   * Returns the last answer of the provider to a path. Null when there is none in memory, e.g. because it was too
+   * large.
+   */
   last(path: string): BodiedAnswer | null {
     return this.#kept.get(path)?.answer ?? null;
   }
 
-  /** Tells whether the last answer of a path was asked for less than `gapMs` milliseconds before `now`. */
+  /**
+   * Tells whether the last answer to a path is still fresh: it was asked for less than `gapMs` milliseconds before
+   * `now`.
+   */
   isFresh(path: string, gapMs: number, now: number): boolean {
     const askedAt = this.#kept.get(path)?.askedAt ?? -Infinity;
     return now < askedAt + gapMs;
   }
 
   /**
-   * Sends a request about the job, and keeps the provider's answer. Callers that ask for the same path before the
+   * Sends a request about the job, and remembers the provider's answer. Callers that ask for the same path before the
    * answer has come get the same answer.
    * @param send sends the request; its result is null when there is no answer.
    */
@@ -51,14 +57,14 @@ export class JobAnswers {
     }
   }
 
-  /** Drops the answers, because the job is another than they say. */
+  /** Forgets all answers, because the job has changed since. */
   forget(): void {
     this.#kept.clear();
   }
 
   /**
-   * Keeps the last answer of a path in place of the answer before it, and drops the oldest answers when all of them
-   * together are too large.
+   * Remembers the last answer to a path in place of the answer before it. When all answers together become too large,
+   * the oldest ones are forgotten.
    */
   #keep(path: string, answer: BodiedAnswer, askedAt: number): void {
     this.#kept.delete(path);

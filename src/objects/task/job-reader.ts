@@ -9,35 +9,36 @@ import { type Connection, withCustomerKey } from "../../providers/provider.ts";
 import type { ConnectionCalls } from "./connection-calls.ts";
 import { JobAnswers } from "./job-answers.ts";
 
-/** Result of a call that reads a job at its provider. */
+/** Result of a client's call that reads a job at its provider. */
 export type ReadJob =
   | {
       readonly kind: "answer";
       readonly answer: BodiedAnswer;
       /**
-       * Reads the provider's answer as an answer to a poll. Null when polls make other calls than this one, or the
-       * answer is not new.
+       * Function that reads the provider's answer as if it were the answer to a poll. Null when polls of this provider
+       * make other calls than this one, and when the answer is not new.
        */
       readonly poll: (() => Promise<PollAnswer>) | null;
     }
-  /** Result without an answer of the provider. */
+  /** Result when the provider has not answered. */
   | { readonly kind: "unanswered" }
   /**
-   * Result while the connection's limit of polls still forbids a request, with the milliseconds until one is allowed.
+   * Result when the connection's limit of polls does not allow a request yet. `waitMs` is the time in milliseconds
+   * until one is allowed.
    */
   | { readonly kind: "limited"; readonly waitMs: number }
-  /** Result where the relay has no key for the call. */
+  /** Result when the relay has no key for the call. */
   | { readonly kind: "no_key" };
 
 /**
  * Sends the requests about the job of one task: those of the relay's polls, and those of clients that read the job.
- * They share their answers, so that clients cause no more requests than the provider permits polls.
+ * Both use the same answers, so that clients cause no more requests than the provider permits polls.
  */
 export class JobReader {
   readonly #connections: ConnectionCalls;
   readonly #answers = new JobAnswers();
   /**
-   * Reads of the job that are still running, by path. All clients that read the same path in this time get the same
+   * The reads of the job that are in progress, by path. All clients that read the same path in this time get the same
    * result.
    */
   readonly #reads = new Map<string, Promise<ReadJob>>();
@@ -46,7 +47,7 @@ export class JobReader {
     this.#connections = connections;
   }
 
-  /** Polls the job, unless the limit of the connection does not yet allow a poll. */
+  /** Polls the job, unless the connection's limit of polls does not allow it yet. */
   async poll(
     poll: Poll,
     connection: Connection,
@@ -59,10 +60,11 @@ export class JobReader {
   }
 
   /**
-   * Returns the provider's answer to a client's call that reads the job. This is the last answer to the same call while
-   * that is younger than the time that the provider demands between two polls, or when no new answer comes.
+   * Returns the provider's answer to a client's call that reads the job. An earlier answer to the same call is returned
+   * while it is younger than the time that the provider demands between two polls, and when no new answer comes.
    * @param path path and query of the call, relative to the base URL.
-   * @param ownKey the caller's key of the provider, for a job that was submitted with it; null for the stored one.
+   * @param ownKey the caller's own key of the provider, for a job that was submitted with it; null when the stored key
+   * is used.
    */
   async read(poll: Poll, path: string, ownKey: string | null, runtime: Runtime): Promise<ReadJob> {
     const configured = await connectionOf(poll, runtime);
@@ -85,7 +87,7 @@ export class JobReader {
     }
   }
 
-  /** Forgets the answers before a call that may have changed the job. */
+  /** Forgets all remembered answers, because the next call may change the job. */
   forgetAnswers(): void {
     this.#answers.forget();
   }
@@ -116,7 +118,7 @@ export class JobReader {
     return { kind: "answer", answer, poll: isPoll ? read : null };
   }
 
-  /** Returns a function that sends a request about the job, and keeps the answer to a `GET` in memory. */
+  /** Returns a function that sends a request about the job, and remembers the answer to a `GET` in memory. */
   #asking({ baseUrl }: Connection) {
     return async (request: GetRequest, signal: AbortSignal): Promise<BodiedAnswer | null> => {
       const send = () => get(request, signal);

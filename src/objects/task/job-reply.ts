@@ -8,7 +8,7 @@ import type { ReadJob } from "./job-reader.ts";
 export interface JobQuestion {
   readonly connection: string;
   readonly jobId: string;
-  /** Beginning of the endpoint of the job that the path of the call names; null when it names none. */
+  /** Beginning of the endpoint of the job, as the path of the call names it; null when the path names none. */
   readonly endpoint: string | null;
   /** Path and query of the call, relative to the base URL of the connection. */
   readonly target: string;
@@ -18,7 +18,7 @@ export interface JobQuestion {
 
 /** Answer of a task's object to a call that reads its job. */
 export type JobReply =
-  /** Reply to a caller that may not read the job, and when the relay has no key for the call to the provider. */
+  /** Reply when the caller may not read the job, and when the relay has no key for the call to the provider. */
   | { readonly kind: "unknown_job" }
   | { readonly kind: "unanswered" }
   | { readonly kind: "limited"; readonly waitMs: number }
@@ -28,7 +28,7 @@ export type JobReply =
       readonly headers: Headers;
       readonly bytes: Uint8Array<ArrayBuffer>;
       /**
-       * Id of the task's submission, from which the token of its hook URL is made. Null when the task has no
+       * Id of the task's submission, from which the token in its hook URL is derived. Null when the task has no
        * submission.
        */
       readonly submissionId: string | null;
@@ -37,27 +37,33 @@ export type JobReply =
 
 export const NO_JOB = { kind: "unknown_job" } as const satisfies JobReply;
 
-/** Answer of a task's object to a call that takes an output of its job. */
+/** Answer of a task's object to a call that fetches an output of its job. */
 export type JobOutput =
   /** Answer to a caller that may not read the job. */
   | { readonly kind: "unknown_job" }
-  /** Answer while the task has no such output. */
+  /** Answer when the task has no such output, or none yet. */
   | { readonly kind: "none" }
   | {
       readonly kind: "output";
       /** The provider's own link to the output. */
       readonly source: string;
-      /** Number that tells the task from others under the same id. */
+      /**
+       * Time at which the task's record was created, in Unix milliseconds. It distinguishes the task from others with
+       * the same id.
+       */
       readonly recordedAt: number;
-      /** The output as the relay has a link of its own to it. Null when it has none. */
+      /** What belongs to the relay's own link to the output. Null when there is no such link. */
       readonly linked: { readonly place: OutputPlace; readonly expiresAt: number } | null;
-      /** Key of the customer with which the job was submitted: the caller's own, or the stored one. */
+      /**
+       * Key of the customer with which the job was submitted: `ownKey` when the caller has sent it, otherwise the
+       * stored `key`. Null when the job was submitted with the key of the connection.
+       */
       readonly customer: { readonly ownKey: string | null; readonly key: SealedKey | null } | null;
     };
 
 /**
- * Returns where an output of the job of a task is.
- * @param ownKey the caller's own key of the provider, where the task's is gone; null otherwise.
+ * Returns where an output of the job of a task can be fetched.
+ * @param ownKey the caller's own key of the provider, if the task's stored key is gone; null otherwise.
  * @param number number of the output, counted from 1.
  */
 export function jobOutputOf(record: CreatedTask, ownKey: string | null, number: number): JobOutput {

@@ -44,9 +44,9 @@ export function measureRefusedSubmission(
 }
 
 /**
- * Writes a data point about a request whose credentials were refused (`refused`), or not checked because too many
- * requests from the same address had failed (`limited`). It contains nothing that the sender of the request has
- * chosen.
+ * Writes a data point about a request whose credentials were refused (`refused`), or were not checked because too many
+ * requests from the same address had failed (`limited`). The data point contains nothing that the sender of the request
+ * has chosen.
  * @param connection name of the connection whose hook had a wrong signature; empty for other credentials.
  */
 export function measureRefusal(

@@ -59,8 +59,8 @@ export interface ObjectBindings extends IndexBindings, ObjectNamespaces {
 /** Time limits of a task object, in milliseconds. */
 export interface Timeouts {
   /**
-   * Margin in milliseconds of the watchdog alarm, which starts the work again after a crash. The alarm fires when
-   * the time limit of a callback attempt or of a poll, whichever is longer, and this margin are over.
+   * Margin in milliseconds of the watchdog alarm, which starts the work again after a crash. The alarm fires when the
+   * time limit of a callback attempt or of a poll, whichever is longer, plus this margin is over.
    */
   readonly watchdogMarginMs: number;
   /**
@@ -72,7 +72,7 @@ export interface Timeouts {
   readonly indexMs: number;
 }
 
-/** State that watchers (Workers that wait for changes of a task) are told when the task is erased. */
+/** State that watchers (Workers that wait for changes of a task) get when the task is erased. */
 const NO_TASK = "";
 
 const TIMEOUTS: Timeouts = {
@@ -82,7 +82,7 @@ const TIMEOUTS: Timeouts = {
 };
 
 /**
- * Storage, alarm, clock and calls to other services for the work loop of a task, as its Durable Object has them.
+ * Storage, alarm, clock and calls to other services, as the Durable Object of a task provides them to the work loop.
  */
 export class ObjectPlatform implements Platform {
   readonly progress = new UpstreamProgress();
@@ -98,8 +98,8 @@ export class ObjectPlatform implements Platform {
   #applying: Promise<void> = Promise.resolve();
   #runtime: Runtime | null = null;
   /**
-   * Settings that follow from `#runtime`, which does not change while the isolate runs. Null when they were not needed
-   * yet, and always while the relay is paused.
+   * Settings derived from `#runtime`, which does not change while the isolate runs. Null before they are first needed,
+   * and always while the relay is paused.
    */
   #settings: Settings | null = null;
 
@@ -116,7 +116,7 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Reads the configuration and imports the secret keys. It must be called before the work loop uses this platform.
+   * Reads the configuration and imports the secret keys. It must be called before the work loop uses this object.
    * @throws when the configuration is not valid.
    */
   prepare(env: ObjectNamespaces): void {
@@ -141,7 +141,7 @@ export class ObjectPlatform implements Platform {
     return (this.#settings ??= policyOf(config, keyring, now, this.#jitter));
   }
 
-  /** Returns the rules for the `callback_url` of a task. */
+  /** Returns the rules that the `callback_url` of a task must follow. */
   urlRules({ origin, account }: Pick<TaskRecord, "origin" | "account">): UrlRules {
     return callbackUrlRulesOf(this.#prepared().config, origin, account !== null);
   }
@@ -159,12 +159,15 @@ export class ObjectPlatform implements Platform {
     this.tellWatchers();
   }
 
-  /** Sends the state of the task to all who watch it. The platform sends it only after the record is committed. */
+  /**
+   * Sends the state of the task to all Workers that wait for changes of it. The platform delivers it only after the
+   * record is committed.
+   */
   tellWatchers(): void {
     this.watchers.tell(() => this.state);
   }
 
-  /** The state of the task as a text, which changes whenever readers see another task. */
+  /** A text that is different whenever readers see something different of the task. */
   get state(): string {
     const record = this.load();
     if (record === null) return NO_TASK;
@@ -178,7 +181,7 @@ export class ObjectPlatform implements Platform {
 
   /**
    * Sets another alarm after the work of an alarm has failed at `now`, and waits until the new alarm is stored. The
-   * work loop learns of the new alarm only when it fires.
+   * work loop does not know of the new alarm before it fires.
    * @returns false when the alarm could not be stored.
    */
   async recover(now: number): Promise<boolean> {
@@ -237,7 +240,7 @@ export class ObjectPlatform implements Platform {
     return withinTime(call, false, this.#timeouts.ledgerMs);
   }
 
-  /** Asks the operator's own billing to give back credits of a task. */
+  /** Asks the operator's own billing to give back credits of a task, by a refund or a release. */
   #settle(message: SettlementMessage, taskId: string): Promise<boolean> {
     const runtime = this.#prepared();
     const url = runtime.config.settlementUrl;
@@ -258,10 +261,10 @@ export class ObjectPlatform implements Platform {
 
   /**
    * Returns the upstream's answer to a client's call that reads the job of a task.
-   * @param poll the poll that would ask about the job.
+   * @param poll the poll with which the relay itself would ask about the job.
    * @param path path and query of the call, relative to the base URL of the connection.
-   * @param ownKey the caller's key of the upstream; null for the stored one.
-   * @param answered is called with the answer when it is new and also answers the poll.
+   * @param ownKey the caller's key of the upstream; null when the stored key is used.
+   * @param answered is called with the answer if the answer is new and would also be an answer to the poll.
    */
   async readJob(
     poll: Poll,
@@ -278,7 +281,7 @@ export class ObjectPlatform implements Platform {
     return read;
   }
 
-  /** Waits until the last answer that a client has read, and that counts as one to a poll, is applied to the task. */
+  /** Waits until an answer that a client has read, and that counts as an answer to a poll, is applied to the task. */
   async answersApplied(): Promise<void> {
     await this.#applying.catch(() => undefined);
   }
@@ -294,8 +297,8 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Stores that the id of a job leads to this task.
-   * @throws when it could not be stored.
+   * Stores to which task a job belongs, in the Durable Object of the job.
+   * @throws when this could not be stored.
    */
   async nameJob({ connection, job }: AttachedJob, taskId: string): Promise<void> {
     await jobObject(this.#bindings, connection, job.id).setTask(taskId);
@@ -311,7 +314,7 @@ export class ObjectPlatform implements Platform {
     return answer;
   }
 
-  /** Tells the watchers of the task, and the operator, the content of an answer to a poll. */
+  /** Tells readers who watch the task, and the operator, what an answer to a poll contains. */
   #noteAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): void {
     this.progress.notePoll(poll.job.id, answer);
     this.tellWatchers();
@@ -322,7 +325,7 @@ export class ObjectPlatform implements Platform {
     this.background(note());
   }
 
-  /** Reports a refused submission of this task to the operator, and measures it. */
+  /** Reports a refused submission of this task to the operator, and writes a data point about it. */
   reportRefusal(refused: RefusedSubmission): void {
     measureRefusedSubmission(this.#bindings.METRICS, refused);
     this.background(this.#alerts.reportRefusal(refused, this.#prepared()));
@@ -333,8 +336,8 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Returns an event that attaches a job. It expects a hook only while the hooks of its connection come; see
-   * `ConnectionCalls.withHookHealth`.
+   * Returns an event that attaches a job. If the hooks of its connection are missing, the returned event expects no
+   * hook; see `ConnectionCalls.withHookHealth`.
    */
   withHookHealth<Event extends Attachment>(event: Event): Promise<Event> {
     return this.#connections.withHookHealth(event, this.load(), this.#prepared().config);
@@ -371,8 +374,8 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Stops the copy of an output of a task, and deletes it.
-   * @throws when it could not be deleted.
+   * Stops copying an output of a task, and deletes its copy.
+   * @throws when the copy could not be deleted.
    */
   async deleteOutput(order: CopyOrder, number: number): Promise<void> {
     if (!this.#prepared().config.areOutputsKept) return;

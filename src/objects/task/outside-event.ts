@@ -5,7 +5,7 @@ import type { ObjectPlatform } from "./object-platform.ts";
 import type { Refusal } from "./reply.ts";
 
 /**
- * Events that requests to the API cause. The task object gets them from the API without the caller, and adds the
+ * Events that are caused by requests to the API. The task object gets such an event without the caller, and adds the
  * caller itself. All other events come from a provider's hook, the cron trigger or the work loop of the object.
  */
 export type OutsideEvent = WithoutCaller<AttributedEvent>;
@@ -37,8 +37,9 @@ export function attributed(event: OutsideEvent, caller: Caller): AttributedEvent
 }
 
 /**
- * Returns the order of a caller to cancel a task. An account may cancel only what it has submitted.
- * @param isForced true to fail the task whatever becomes of its job, which only an operator orders.
+ * Returns the event with which a caller orders to cancel a task. For an account it is another event than for the
+ * operator, because an account may cancel only what it has submitted.
+ * @param isForced true to fail the task whatever becomes of its job, which only an operator may order.
  */
 export function cancelEventOf({ kind }: Caller, isForced: boolean) {
   return kind === "operator"
@@ -57,9 +58,9 @@ export function nameOf(event: OutsideEvent): string {
 }
 
 /**
- * Returns the refusal of a redelivery to a URL that the relay may not call. URLs of the relay itself are refused
- * too; they are recognised by the origin under which the task was created, because the request for the redelivery
- * may have come under another origin. Null for any other event, and when the URL is allowed.
+ * Returns the refusal of a redelivery to a URL that the relay must not call. URLs of the relay itself are refused too.
+ * They are recognised by the origin under which the task was created, because the request for the redelivery may have
+ * been sent to another origin. Null for any other event, and when the URL is allowed.
  */
 export function urlRefusalOf(
   event: OutsideEvent,

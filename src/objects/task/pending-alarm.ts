@@ -8,29 +8,24 @@ import {
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 
 /**
- * Longest time in milliseconds by which an alarm that is set already may come later than a new watchdog alarm
- * and still be used in its place. A watchdog alarm starts the work of a task again after a crash; using the
- * alarm that is set saves a billed row. While a client waits for a callback or refund, the alarm must not
- * come later at all.
+ * Longest time in milliseconds by which an existing alarm may be later than a new watchdog alarm and still be used in
+ * its place. A watchdog alarm starts the work of a task again after a crash; using the existing alarm saves a billed
+ * row. While a client waits for a callback or refund, the existing alarm must not be later at all.
  */
 const ACCEPTED_DELAY_MS = MINUTE_MS;
 /**
- * Longest time in milliseconds by which an alarm that is set already may come earlier than a new watchdog
- * alarm and still be used in its place, while a callback attempt is being sent. A watchdog alarm starts the
- * work of a task again after a crash.
+ * Longest time in milliseconds by which an existing alarm may be earlier than a new watchdog alarm and still be used in
+ * its place, while a callback attempt is being sent. A watchdog alarm starts the work of a task again after a crash.
  */
 const ACCEPTED_LEAD_MS = SECOND_MS;
 
-/**
- * The alarm of a task object, with the facts that this instance of the object knows. Times are Unix
- * milliseconds.
- */
+/** What an instance of a task object knows about its alarm. Times are Unix milliseconds. */
 export interface KnownAlarm {
-  /** Time for which the alarm is set; null when none is set, or when the instance does not know. */
+  /** Time for which the alarm is set. Null when none is set, and when the instance does not know this time. */
   readonly armedFor: number | null;
   /**
-   * True while the handler of an alarm is running. After a crash the platform repeats this alarm, unless another
-   * alarm is set.
+   * True while the handler of an alarm is running. If a crash ends the handler, the platform repeats this alarm, unless
+   * another alarm is set.
    */
   readonly isRunning: boolean;
 }
@@ -59,9 +54,9 @@ export function canWatch(
 }
 
 /**
- * Tells whether the alarm that is set can stay when work is planned for `wantedAt`. It can when it fires before that
- * time: it then finds nothing due and is set again. This saves a billed row for each change that postpones the next
- * work. An alarm whose time has passed cannot stay, because it may be lost. Times are Unix milliseconds.
+ * Tells whether the existing alarm can stay when work is planned for `wantedAt`. It can when it fires before that time:
+ * it then finds nothing due and is set again. This saves a billed row for each change that postpones the next work. An
+ * alarm whose time has passed cannot stay, because it may be lost. Times are Unix milliseconds.
  * @param armedFor time for which the alarm is set; null when none is set, or when the instance does not know.
  */
 export function isEarlyEnough(armedFor: number | null, wantedAt: number, now: number): boolean {
@@ -69,8 +64,8 @@ export function isEarlyEnough(armedFor: number | null, wantedAt: number, now: nu
 }
 
 /**
- * Tells whether a task is settled: it has ended, and no attempt of its callback and no refund is left to
- * make.
+ * Tells whether a task is settled: it has ended, and neither an attempt of its callback nor a refund has still to be
+ * made.
  */
 export function isAtRest(record: TaskRecord | null): record is TerminalTask {
   return record !== null && isTerminal(record) && isSettled(record);

@@ -30,7 +30,7 @@ export interface Platform {
   load(): TaskRecord | null;
   /**
    * Stores the record of the task and, in the same commit, the alarm for its next step.
-   * @param alarmAt time of the alarm in Unix milliseconds; null keeps the alarm that is set.
+   * @param alarmAt time of the alarm in Unix milliseconds; null leaves the alarm as it is.
    */
   commit(record: TaskRecord, alarmAt: number | null): void;
   setAlarm(at: number): void;
@@ -51,18 +51,19 @@ export interface Platform {
    */
   refund(refund: Refund): Promise<boolean>;
   /**
-   * Asks for the release of the credits that were charged for a completed task but that it does not cost.
+   * Asks for the release of the credits that were charged for a completed task beyond its final price.
    * @returns true when the release is confirmed in time; otherwise the task repeats the request later.
    * @throws when the ledger fails.
    */
   release(release: Release): Promise<boolean>;
   /**
-   * Asks the provider for the state of the job, unless the limit of polls of the connection is reached. It does not
-   * throw: every failure is an answer. When aborted, it returns at once.
+   * Asks the provider for the state of the job, unless the connection's limit of polls is reached. It does not throw:
+   * every failure is returned as an answer. When `aborted` aborts, it returns at once.
    */
   poll(poll: Poll, aborted: AbortSignal): Promise<PollAnswer>;
   /**
-   * Asks the provider to cancel a job. It does not throw: every failure is an answer. When aborted, it returns at once.
+   * Asks the provider to cancel a job. It does not throw: every failure is returned as an answer. When `aborted`
+   * aborts, it returns at once.
    */
   cancelJob(cancel: Cancel, aborted: AbortSignal): Promise<CancelAnswer>;
   /**
@@ -72,7 +73,7 @@ export interface Platform {
    */
   writeIndexRow(row: IndexRow): Promise<boolean>;
   /**
-   * Sends a message about the task to `OPERATOR_CALLBACK_URL`. When aborted, it returns at once.
+   * Sends a message about the task to `OPERATOR_CALLBACK_URL`. When `aborted` aborts, it returns at once.
    * @returns true when the receiver accepts the message in time.
    */
   sendNotice(notice: OperatorNotice, aborted: AbortSignal): Promise<boolean>;
@@ -83,13 +84,13 @@ export interface Platform {
    */
   reportHook(report: HookReport): void;
   /**
-   * Orders the copies of the outputs of a task that has just ended. Nothing waits for this call; `orderCopies` repeats it
-   * while copies are outstanding.
+   * Orders the copies of the outputs of a task that has just ended. Nothing waits for this call. If the order is lost,
+   * `orderCopies` repeats it.
    */
   startCopies(order: CopyOrder): void;
   /**
-   * Orders the copies of the outputs of a task. An order that was taken before changes nothing.
-   * @returns true when the object that copies them has taken the order in time.
+   * Orders the copies of the outputs of a task. An order that was accepted before changes nothing.
+   * @returns true when the object that copies outputs has accepted the order in time.
    * @throws when that object fails.
    */
   orderCopies(order: CopyOrder): Promise<boolean>;
@@ -99,11 +100,11 @@ export interface Platform {
    */
   deleteOutputs(outputs: KeptOutputs): Promise<void>;
   /**
-   * Erases that the id of a job leads to this task.
-   * @throws when it could not be erased.
+   * Deletes the entry that says to which task a job belongs, in the Durable Object of the job.
+   * @throws when it could not be deleted.
    */
   forgetJob(job: AttachedJob, taskId: string): Promise<void>;
-  /** Keeps the task object running until `work` has ended, even after the answer to the request has been sent. */
+  /** Keeps the task object running until `work` has ended, even if the answer to the request has been sent before. */
   background(work: Promise<unknown>): void;
   /**
    * Writes a log line. A line of the level `detail` is written only with `LOG=all`.

@@ -3,8 +3,8 @@ import { parseRecord, requireReadable } from "../../core/record/record-schema.ts
 
 const RECORD_KEY = "task";
 /**
- * The stored record of one task. The record stays in memory until the garbage collector needs the memory, so that
- * it is not parsed at every load. The record in memory is always the stored one, because only this class writes the
+ * The stored record of one task. The record stays in memory until the garbage collector needs the memory, so that it is
+ * not parsed at every load. The record in memory always equals the stored one, because only this class writes the
  * record, and records are never modified in place.
  */
 export class RecordStore {

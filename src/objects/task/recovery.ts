@@ -2,8 +2,8 @@ import { lookWaitMs, MAX_LOOK_MS } from "../../core/backoff.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 
 /**
- * A series of failed alarms of one task object, as it is stored: the times of the first and the latest of these
- * alarms, in Unix milliseconds.
+ * What is stored about alarms of one task object that have failed one after another: the times of the first and the
+ * latest of them, in Unix milliseconds.
  */
 interface Failing {
   readonly since: number;
@@ -13,9 +13,9 @@ interface Failing {
 const FAILING_KEY = "failing";
 
 /**
- * Sets another alarm of the object after the work of an alarm has failed, and waits until the new alarm is stored.
- * The first wait is 60 seconds; it grows with every further failure of the series, because the cause may stay for
- * days, e.g. a wrong configuration or a record that only a later release can read.
+ * Sets another alarm of the object after the work of an alarm has failed, and waits until the new alarm is stored. The
+ * first wait is 60 seconds. It grows with every further failure in a row, because the cause may last for days, e.g. a
+ * wrong configuration or a record that only a later release can read.
  * @param now time of the failed alarm, in Unix milliseconds.
  * @param jitter random number from 0 to 1.
  * @throws when the storage does not store the alarm.
@@ -34,8 +34,7 @@ export async function setRecoveryAlarm(
 }
 
 /**
- * Stores when the series of failed alarms began. If this cannot be stored, the next failure counts as the first of
- * a series.
+ * Stores when the present failures of alarms began. If this cannot be stored, the next failure counts as the first one.
  */
 function noteFailure(kv: SyncKvStorage, failing: Failing): void {
   try {
@@ -46,9 +45,8 @@ function noteFailure(kv: SyncKvStorage, failing: Failing): void {
 }
 
 /**
- * Returns the time at which the present series of failed alarms began, in Unix milliseconds. It is the stored time.
- * It is `now` when none is stored, or when the last failure of the stored series is older than twice the longest
- * wait.
+ * Returns the time at which the present failures of alarms began, in Unix milliseconds. It is the stored time. It is
+ * `now` when none is stored, or when the last stored failure is longer ago than twice the longest wait.
  */
 function failingSince(kv: SyncKvStorage, now: number): number {
   try {

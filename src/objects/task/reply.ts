@@ -20,15 +20,15 @@ export interface TaskReply {
   readonly version: number;
   readonly isTerminal: boolean;
   /**
-   * True when the task is settled: it has ended, is refunded where it must be, and has no attempt of its callback
-   * left to make.
+   * True when the task is settled: it has ended, and neither a refund nor an attempt of its callback has still to be
+   * made.
    */
   readonly isSettled: boolean;
   /** Time of the task's creation in Unix milliseconds. */
   readonly createdAt: number;
   /**
-   * Time at which the task's record was created, in Unix milliseconds. No reader sees it, but status links contain
-   * it.
+   * Time at which the task's record was created, in Unix milliseconds. It is contained in status links, but is not
+   * shown to readers.
    */
   readonly recordedAt: number;
   /**
@@ -36,17 +36,20 @@ export interface TaskReply {
    * known.
    */
   readonly progress?: number;
-  /** What the task waits for while the outcome of its submission is unknown (`unknownWaitOf`). Absent otherwise. */
+  /**
+   * What the task waits for, and until when, while the outcome of its submission is unknown (`unknownWaitOf`). Absent
+   * otherwise.
+   */
   readonly unknownWait?: { readonly news: AwaitedNews; readonly until: number };
-  /** State of the latest order to cancel the task. Absent without an order. */
+  /** State of the latest order to cancel the task. Absent when there was no order. */
   readonly cancellation?: CancelState["kind"];
-  /** JSON text of the task, with the parts that this reader may see. */
+  /** JSON text of the task, with those parts that this reader may see. */
   readonly json: string;
 }
 
 /**
- * Returns a text that changes whenever readers see another task, e.g. `1700000000123.40`. It consists of the task's
- * version and, while the task is open, of its progress in percent, if that is known.
+ * Returns a text that is different whenever readers see something different of the task, e.g. `1700000000123.40`. It
+ * consists of the task's version and, while the task is open, of its progress in percent, if that is known.
  */
 export function stateOf({ version, progress }: Pick<TaskReply, "version" | "progress">): string {
   return progress === undefined ? `${version}` : `${version}.${progress}`;
@@ -63,18 +66,18 @@ export type Applied =
   | {
       readonly kind: "recorded" | "repeated";
       readonly task: TaskReply;
-      /** Submission of the task. Absent for a task that the relay has not submitted. */
+      /** Submission of the task. Absent when the relay has not submitted the task's job. */
       readonly submission?: SubmissionReply;
     }
   /** Effect of a request that has erased the task. `createdAt` and `version` identify the index row of the task. */
   | { readonly kind: "erased"; readonly createdAt: number; readonly version: number }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
-/** Part of the stored submission that decides how the Worker answers its caller. */
+/** The part of the stored submission that decides how a Worker answers the caller of the submission. */
 export interface SubmissionReply extends Pick<Submission, "id" | "answer"> {
   readonly state: Submission["state"]["kind"];
   /**
-   * True when the task has failed because nothing has shown whether the upstream has started a job. This stays true
+   * True when the task has failed because it stayed unknown whether the upstream has started a job. This remains true
    * when the job becomes known later. Absent otherwise.
    */
   readonly hasUnknownEnd?: true;

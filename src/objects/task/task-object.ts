@@ -53,22 +53,21 @@ import {
 import { WorkLoop } from "./work-loop.ts";
 
 /**
- * Types of events that a person orders, e.g. a cancellation. They are logged at the level `info`. Other events of
- * requests are logged at the level `detail`, unless they are refused.
+ * Types of events that a person orders, e.g. a cancellation. They are logged at the level `info`. Other events that
+ * requests cause are logged at the level `detail`, unless they are refused.
  */
 const RARE: ReadonlySet<string> = new Set(["redeliver", "cancel", "cancel_submitted", "erase"]);
 
 /**
- * Outcomes of a provider's hook that are normal in the life of a task. They are logged at the level `detail`:
- * `recorded` (the task has changed), `nudged` (the hook has caused a poll), `kept` (the hook is stored until the
- * job is known), and `ignored`.
+ * Outcomes of a provider's hook that are normal. They are logged at the level `detail`: `recorded` (the task has
+ * changed), `nudged` (the hook has caused a poll), `kept` (the hook is stored until the job is known), and `ignored`.
  */
 const NORMAL_OUTCOMES: ReadonlySet<string> = new Set(["recorded", "nudged", "kept", "ignored"]);
 
 /**
- * The Durable Object of one task. It stores one record, and one alarm for the next step of the task. The rules are
- * in src/core: core/duties decides what the task must do and when, core/events what an event changes. A method that
- * waits for nothing returns no promise, because the platform needs more CPU time to pass a promise on to the caller.
+ * The Durable Object of one task. It stores one record, and one alarm for the next step of the task. The rules are in
+ * src/core: core/duties decides what the task must do and when, core/events what an event changes. A method that has
+ * nothing to wait for returns no promise, because the platform needs more CPU time to pass a promise on to the caller.
  */
 export class TaskObject extends DurableObject<ObjectBindings> {
   static {
@@ -126,8 +125,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Applies a hook of a provider. No state of the task makes the hook be refused: a hook that contradicts the task
-   * is only logged.
+   * Applies a hook of a provider. A hook is accepted in every state of the task; one that contradicts the task is only
+   * logged.
    */
   hook(event: HookEvent): "taken" | "unknown_task" {
     this.#platform.prepare(this.env);
@@ -150,8 +149,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Applies the end of a submission. After a refusal it waits until the price is back, for at most one call to the
-   * ledger.
+   * Applies the end of a submission. After a refusal it waits until the price is given back, but not longer than one
+   * call to the ledger takes.
    * @returns the task as the caller may see it. Null when it is erased or hidden, or when the submission is not that of
    * the stored task.
    */
@@ -179,7 +178,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Records which copies of the outputs have ended, as the object that makes them reports.
+   * Stores which copies of the outputs have ended, as the object that makes the copies reports.
    * @returns false when the task does not exist any more, so that its copies must be deleted.
    */
   endCopies(event: CopiesEndedEvent): boolean {
@@ -190,10 +189,10 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns where an output of the task can be found while the relay has no copy of it. Null when the task has no such
-   * output with a link of the relay.
-   * @param recordedAt creation time of the task's record as the link states it, which differs between tasks with the
-   * same id.
+   * Returns from where an output of the task can be fetched while the relay has no copy of it. Null when the task has
+   * no such output with a link of the relay.
+   * @param recordedAt creation time of the task's record as the relay's link states it, which differs between tasks
+   * with the same id.
    */
   placeOfOutput(recordedAt: number, number: number): OutputPlace | null {
     this.#platform.prepare(this.env);
@@ -201,7 +200,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Deletes an output of the task: its link is refused from then on, and its copy is deleted.
+   * Deletes an output of the task: from then on the relay refuses its link to the output, and the copy is deleted.
    * @throws when the copy could not be deleted; the call must then be repeated.
    */
   async deleteOutput(number: number, caller: Caller): Promise<Applied> {
@@ -222,7 +221,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     return applied;
   }
 
-  /** Stores that a hook, which came to a valid hook URL of the task, was refused. */
+  /** Stores that a hook which came to a valid hook URL of the task was refused. */
   refuseHook(event: HookRefusedEvent): void {
     this.#platform.prepare(this.env);
     this.#loop.apply(event);
@@ -230,11 +229,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
 
   /**
    * Writes the task's index row again at once, and sets the task's alarm again if it was lost.
-   * @param isAlwaysDue true writes the row even when a write is planned, and plans the repetitions of a failed
-   * write anew from now on. False keeps the planned times of a write that has not succeeded yet, so that repeated
-   * calls cost at most one write each.
-   * @returns the task's creation time, in Unix milliseconds; null when there is no task, or when the time for which
-   * the index stores its row is over.
+   * @param isAlwaysDue with true, the row is written even if a write is planned already, and the repetitions of a
+   * failed write are planned anew. With false, the planned times of a write that has not succeeded yet stay, so that
+   * repeated calls cost at most one write each.
+   * @returns the task's creation time, in Unix milliseconds; null when there is no task, or when the time for which the
+   * index stores its row is over.
    */
   rewriteIndexRow(isAlwaysDue = true): number | null {
     this.#platform.prepare(this.env);
@@ -283,7 +282,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
 
   /**
    * Returns the upstream's answer to a client's call that reads the job of the task. Only the operator and the account
-   * that has submitted the job may read it. An answer that says that the job has ended ends the task too.
+   * that has submitted the job may read it. If the answer says that the job has ended, it ends the task too.
    */
   async readJob(question: JobQuestion, caller: Caller): Promise<JobReply> {
     const asked = this.#askedJob(question, caller);
@@ -299,8 +298,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Applies an order to cancel the task that a client gives by a call about its job. The refusal is `unknown_task` for
-   * everybody who may not read the job.
+   * Applies an order to cancel the task that a client gives by a call about its job. For everybody who may not read the
+   * job, the order is refused with `unknown_task`.
    */
   async cancelJob(question: JobQuestion, caller: Caller): Promise<Applied> {
     if (this.#askedJob(question, caller) === null) return refused({ code: "unknown_task" });
@@ -308,8 +307,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns where an output of the job of the task is, for those who may read the job. It waits until an answer of the
-   * upstream that a client has just read is applied.
+   * Returns where an output of the job of the task can be fetched, for callers who may read the job. If a client has
+   * just read an answer of the upstream, it first waits until that answer is applied.
    */
   async outputOfJob(question: JobQuestion, number: number, caller: Caller): Promise<JobOutput> {
     if (this.#askedJob(question, caller) === null) return NO_JOB;
@@ -344,8 +343,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Tells whether the task has no result yet. A task whose price is still being charged counts as open too,
-   * although no reader sees it.
+   * Tells whether the task has no result yet. A task whose price is still being charged counts as having none, although
+   * no reader sees it.
    */
   isOpen(): boolean {
     this.#platform.prepare(this.env);
@@ -354,7 +353,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Accepts a WebSocket from a Worker whose client waits for changes of this task. Sends it the state of the task
+   * Accepts a WebSocket from a Worker whose client waits for changes of this task. Sends the state of the task over it,
    * now and at each change (watchers.ts). The Worker then reads the task by `read` or `readByLink`, which check the
    * access.
    */
@@ -382,8 +381,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Stores that the id of the job leads to this task, before the upstream's answer with this id is stored: whoever
-   * knows the answer can find the task.
+   * Stores to which task the job belongs. This is done before the upstream's answer with the job's id is stored, so
+   * that whoever knows this answer can find the task.
    */
   async #nameJob({ submissionId, outcome }: SubmitEndedEvent): Promise<void> {
     const record = this.#platform.load();
@@ -395,8 +394,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns the outcome of a submission unchanged, but without the expectation of a hook when the hooks of its
-   * connection are missing.
+   * Returns the outcome of a submission. If it expects a hook and the hooks of its connection are missing, the returned
+   * outcome expects none.
    */
   async #withHookHealth(outcome: SubmitOutcome): Promise<SubmitOutcome> {
     const connection = this.#platform.load()?.upstream?.connection;
@@ -461,8 +460,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Returns the job of the task that a caller asks for, and the caller's own key where the task's own is gone. Null for a
-   * caller who may not read the job: every call about a job begins here.
+   * Returns the job of the task that a caller asks for, and the caller's own key if the task's stored key is gone. Null
+   * for a caller who may not read the job. It is the first step of every call about a job.
    */
   #askedJob(question: JobQuestion, caller: Caller) {
     this.#platform.prepare(this.env);
@@ -478,8 +477,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
 
   /**
    * Tells whether the caller is an account that does not own the task.
-   * @param isRegistration true for a registration: the id may be free, and the task belongs to the account that has
-   * registered it even while its price is being charged.
+   * @param isRegistration true for a registration: its id may be free, and a task whose price is being charged belongs
+   * to the account that has registered it.
    */
   #isForeign(caller: Caller, isRegistration = false): boolean {
     const accountId = accountOf(caller);
@@ -490,7 +489,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 }
 
-/** Tells whether a call asks for this job, at a path of its endpoint where the path names one. */
+/** Tells whether a call asks for this job. If the path of the call names an endpoint, it must be that of the job. */
 function isAskedFor(question: JobQuestion, { connection, job }: AttachedJob): boolean {
   if (connection !== question.connection || job.id !== question.jobId) return false;
   const { endpoint } = question;
@@ -514,7 +513,7 @@ function outstandingCharge(decision: Decision): string | null {
 }
 
 /**
- * Returns the id of the account that owns a task, also while the price of the task is being charged or given back. Null
+ * Returns the id of the account that owns a task, even while the price of the task is being charged or given back. Null
  * when no account owns it.
  */
 function ownerOf({ account, registration }: TaskRecord): string | null {
@@ -525,7 +524,10 @@ function isOfCharge(record: TaskRecord, chargeId: string): boolean {
   return record.status === "charging" && record.credits.chargeId === chargeId;
 }
 
-/** Returns a submission that an answer has just refused. Null for any other outcome, and for one that is known already. */
+/**
+ * Returns the submission that an answer of the upstream has just refused. Null for any other outcome, and for a refusal
+ * that was known already.
+ */
 function refusedSubmissionOf(decision: Decision, outcome: SubmitOutcome): RefusedSubmission | null {
   const isNews = decision.kind === "changed" || decision.kind === "erase";
   if (outcome.kind !== "refused" || !isNews || decision.record.upstream === null) return null;
@@ -535,8 +537,9 @@ function refusedSubmissionOf(decision: Decision, outcome: SubmitOutcome): Refuse
 }
 
 /**
- * Returns the level of the log line about the end of a submission. A refused request is the caller's concern, a refusal
- * because of a limit or of the account at the upstream the operator's.
+ * Returns the level of the log line about the end of a submission. It is `warn` when the outcome is unknown, and when
+ * the upstream has refused the operator's own account. It is `info` for a refusal because of a limit or of a customer's
+ * key, and `detail` otherwise.
  */
 function levelOf({ kind }: SubmitOutcome, submission: RefusedSubmission | null): LogLevel {
   if (kind === "unknown") return "warn";

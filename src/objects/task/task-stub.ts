@@ -4,16 +4,16 @@ import type { WithStartup } from "../../config/runtime.ts";
 import type { TaskObject } from "./task-object.ts";
 
 /**
- * The binding by which task objects are called. Callers pass the whole environment, because the configuration in it
- * decides in which jurisdiction and region the objects are.
+ * The binding by which task objects are called. Callers pass the whole environment, because its configuration decides
+ * in which jurisdiction and region the objects are.
  */
 export interface TaskBindings extends WithStartup {
   readonly TASKS: DurableObjectNamespace<TaskObject>;
 }
 
 /**
- * Pattern of the error that the platform throws when the Worker has made all calls that are allowed in one
- * invocation (50 on the Free plan).
+ * Pattern of the error that the platform throws when the Worker has made as many calls as are allowed in one invocation
+ * (50 on the Free plan).
  */
 const CALLS_SPENT = /too many (?:subrequests|api requests)/i;
 

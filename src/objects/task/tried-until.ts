@@ -8,18 +8,19 @@ import type { TriedTimes } from "../../core/policy.ts";
  * - when a request or hook wakes it: all work that was planned for earlier times has been tried;
  * - when an alarm wakes it: index writes that were planned for times before that of the alarm have been tried, and
  *   later ones have not;
- * - when an alarm wakes it: no poll has been made. The alarm may have been set for a poll that an earlier instance
- *   has begun or deferred, even long after the planned time. At worst one poll is made more than planned;
- * - in every case: the index has the version of the row that the record names, and no later one. An instance that
- *   knows that the row is written sets the alarm for the next other work, so the alarm of a settled task is set for
- *   the end of its retention. If it fires sooner, at worst one write of each version is made more than needed.
+ * - when an alarm wakes it: no poll has been made. The alarm may have been set for a poll that an earlier instance has
+ *   begun or deferred, even long after the planned time. At worst one poll is made more than planned;
+ * - in every case: the index has the version of the row that the record states, and no later one. An instance that
+ *   knows that the row is written sets the alarm for the next other work, so the alarm of a settled task is set for the
+ *   end of its retention. If that alarm fires sooner, at worst one write of each version is made more than needed.
  */
 export class TriedUntil {
   #indexTriedAt: number | null = null;
   #indexOrderedAt = 0;
   #indexedVersion = 0;
   /**
-   * True when the index row must be written again although a write is under way, because that write began too early.
+   * True when the index row must be written again although a write is in progress, because that write began before the
+   * latest change.
    */
   #isWriteTooOld = false;
   #polledAt: number | null = null;
@@ -29,8 +30,8 @@ export class TriedUntil {
   #pollDeferredAt = 0;
   #readyAt: number | null = null;
   /**
-   * Values that `#polledAt` and `#askedAt` had before the newest poll began; they are restored when this poll
-   * is deferred.
+   * Values that `#polledAt` and `#askedAt` had before the newest poll began. They are restored when this poll is
+   * deferred.
    */
   #beforePoll: readonly [polledAt: number | null, askedAt: number] = [null, 0];
 
@@ -68,7 +69,8 @@ export class TriedUntil {
   }
 
   /**
-   * Forgets which version of the task's row the index has, because the row must be written again or the task is erased.
+   * Forgets which version of the task's row the index has. This is needed when the row must be written again, and when
+   * the task is erased.
    */
   forgetIndexRow(): void {
     this.#indexedVersion = 0;
@@ -90,8 +92,8 @@ export class TriedUntil {
   }
 
   /**
-   * Records that the newest poll, which was asked for at `askedAt`, was deferred to the time `until`, to keep the
-   * provider's limit of polls.
+   * Records that the newest poll, for which permission was asked at `askedAt`, was postponed to the time `until`
+   * because of the provider's limit of polls.
    */
   deferPoll(askedAt: number, until: number): void {
     [this.#polledAt, this.#askedAt] = this.#beforePoll;
@@ -100,8 +102,8 @@ export class TriedUntil {
   }
 
   /**
-   * Returns the times up to which this instance has tried its planned index writes and polls. If it has
-   * handled no alarm yet, it assumes that everything that was planned for a time before `now` has been tried.
+   * Returns the times up to which this instance has tried its planned index writes and polls. If it has handled no
+   * alarm yet, everything that was planned for a time before `now` counts as tried.
    */
   at(now: number): TriedTimes {
     // An alarm of an object without a task has not moved the clock of the work loop, and the machine's clock

@@ -11,8 +11,7 @@ export class UpstreamProgress {
   #percent: number | null = null;
 
   /**
-   * Remembers the progress from an answer to a poll. After an answer that states no progress, the progress is
-   * unknown.
+   * Remembers the progress that an answer to a poll states. After an answer that states none, the progress is unknown.
    */
   notePoll(jobId: string, answer: PollAnswer): void {
     if (answer.kind !== "news") return;
@@ -20,7 +19,7 @@ export class UpstreamProgress {
     this.#percent = answer.progress ?? null;
   }
 
-  /** Remembers the progress from a hook. It counts only when the hook is signed and names a job. */
+  /** Remembers the progress that a hook states, if the hook is signed and names a job. */
   noteHook({ jobId, isSigned, progress }: HookEvent): void {
     if (!isSigned || jobId === null || progress === undefined) return;
     this.#jobId = jobId;

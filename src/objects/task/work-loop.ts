@@ -16,13 +16,13 @@ import { canWatch, isEarlyEnough, type KnownAlarm, attemptInFlight } from "./pen
 import { TriedUntil } from "./tried-until.ts";
 
 /**
- * Longest time ahead for which an alarm is set, because the platform allows less than 30 days. For a later
- * time, several alarms follow one another: each sets the next.
+ * Longest time in milliseconds from now for which an alarm is set, because the platform allows less than 30 days. For a
+ * later time, several alarms follow one another: each sets the next.
  */
 const MAX_ALARM_AHEAD_MS = 29 * DAY_MS;
 /**
- * Delay in milliseconds of a task's next step from which its alarm counts as lost. A read of the task then sets the
- * alarm again.
+ * Delay in milliseconds. When a task's next step is overdue by more than this, its alarm counts as lost, and a read of
+ * the task sets it again.
  */
 const OVERDUE_MS = MINUTE_MS;
 /** Limit on the steps (events and calls) of one run of the loop, as a guard against an endless loop. */
@@ -30,23 +30,26 @@ const MAX_STEPS_PER_RUN = 100;
 
 /**
  * The loop that does the work of one task. Each instance of the task's object has one. It loads the record, asks
- * src/core for the next step, commits the change and makes the call. No record that was read before an `await` is
- * stored after it: the result of a call is an event, which is applied to the record that is stored at that moment.
+ * src/core for the next step, commits the change and makes the call. A record that was read before an `await` is never
+ * stored after it: the result of a call becomes an event, which is applied to the record that is stored at that moment.
  */
 export class WorkLoop {
   readonly #platform: Platform;
   #running = false;
-  /** The current or last run of the loop; resolves to the effect of the last event that the run applied. */
+  /**
+   * The present or last run of the loop. The promise resolves to the effect of the last event that the run has applied.
+   */
   #run: Promise<Decision | null> = Promise.resolve(null);
   /**
-   * Number of the callback attempt that this instance has stored as started and not sent yet; null when there is none.
+   * Number of the callback attempt that this instance has stored as started and has not sent yet; null when there is
+   * none.
    */
   #ownAttempt: number | null = null;
   /**
    * Time for which the alarm of the task's object is set, in Unix milliseconds; null when this instance does not know.
    */
   #armedFor: number | null = null;
-  /** Time for which the alarm that is being handled was set, in Unix milliseconds; 0 when none is. */
+  /** Time for which the alarm that is being handled was set, in Unix milliseconds; 0 when no alarm is being handled. */
   #alarmTime = 0;
   #isAlarmRunning = false;
   /**
@@ -56,8 +59,8 @@ export class WorkLoop {
   #clock = 0;
   #callInFlight: AbortController | null = null;
   /**
-   * Record with which the present run takes its step. Keeping it here keeps it in the memory of the platform until the
-   * call of the step has ended. Null between two runs.
+   * Record with which the present run takes its step. Because it is referenced here, it stays in memory until the call
+   * of the step has ended. Null between two runs.
    */
   #inWork: TaskRecord | null = null;
   readonly #tried = new TriedUntil();
@@ -84,7 +87,7 @@ export class WorkLoop {
     return decision;
   }
 
-  /** Applies an answer to a poll that a client's request about the job has caused, outside of the planned polls. */
+  /** Applies an answer to a poll that came from a client's request about the job, and not from a planned poll. */
   async applyAnswer(event: PollEndedEvent): Promise<Decision> {
     this.#tried.notePoll(event.askedAt);
     this.#tried.endPoll(this.#now());
@@ -98,7 +101,7 @@ export class WorkLoop {
 
   /**
    * Applies an event to the stored record. When the event erases the task, first deletes the copies of its outputs and
-   * forgets its job, and then deletes the record and the alarm.
+   * the entry that says to which task its job belongs, and then the record and the alarm.
    */
   async applyAndErase(event: TaskEvent): Promise<Decision> {
     const first = this.apply(event);
@@ -120,8 +123,8 @@ export class WorkLoop {
   }
 
   /**
-   * Runs the loop until no work is due, or waits for the run that is under way. Returns the effect of the last event
-   * that the run has applied; null when it has applied none.
+   * Runs the loop until no work is due; if a run is under way, waits for it. Returns the effect of the last event that
+   * the run has applied; null when it has applied none.
    */
   async runUntilIdle(): Promise<Decision | null> {
     let last: Decision | null;
@@ -131,8 +134,8 @@ export class WorkLoop {
   }
 
   /**
-   * Returns the stored record for a reader. Stores nothing, but sets the alarm again when the task is so late that its
-   * alarm must have been lost.
+   * Returns the stored record for a reader. Stores nothing, but sets the alarm again when the next step of the task is
+   * so overdue that its alarm must have been lost.
    */
   read(): TaskRecord | null {
     const record = this.#platform.load();
@@ -161,8 +164,8 @@ export class WorkLoop {
   }
 
   /**
-   * Handles an alarm. Returns only when the work has ended, because after a crash the platform repeats an
-   * alarm only if its handler had not returned.
+   * Handles an alarm. It returns only when the work has ended: after a crash, the platform repeats an alarm only if its
+   * handler has not returned.
    */
   async wake(scheduledTime: number): Promise<void> {
     // After a crash the platform does not repeat an alarm when a later one has been set already.
@@ -287,17 +290,15 @@ export class WorkLoop {
   }
 
   /**
-   * Sets the alarm of the task's object, and remembers its time. When the storage throws, the time is not remembered.
+   * Sets the alarm of the task's object, and remembers its time. The time is not remembered when the storage throws an
+   * error.
    */
   #setAlarm(at: number, now: number): void {
     this.#platform.setAlarm(this.#armable(at, now));
     this.#armedFor = at;
   }
 
-  /**
-   * Returns the time nearest to `at` for which the platform sets an alarm without losing it (workerd
-   * #6866).
-   */
+  /** Returns the time nearest to `at` for which an alarm can be set without the platform losing it (workerd #6866). */
   #armable(at: number, now: number): number {
     return Math.min(Math.max(at, now + 1), now + MAX_ALARM_AHEAD_MS);
   }

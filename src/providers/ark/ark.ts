@@ -28,8 +28,8 @@ const TARGET: SubmitTarget = {
 };
 
 /**
- * Adapter for Volcengine Ark and BytePlus ModelArk (Seedance). A hook comes at every change of status. It is
- * unsigned and has the format of the query API (https://www.volcengine.com/docs/82379/1520757).
+ * Adapter for Volcengine Ark and BytePlus ModelArk (models such as Seedance). Ark sends an unsigned hook at every
+ * change of a job's status, in the same format as its answer to a poll (https://www.volcengine.com/docs/82379/1520757).
  */
 export const ark = {
   name: "ark",
@@ -87,7 +87,7 @@ export const ark = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Codes of errors about a call, by HTTP status, and the code of all others. */
+/** Error codes in the form of Ark, by HTTP status, which the relay writes into its own errors about a call. */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [404, "ResourceNotFound"],
   [409, "InvalidAction.RunningTaskDeletion"],
@@ -95,8 +95,9 @@ const ERROR_CODES: ReadonlyMap<number, string> = new Map([
 ]);
 const FAULT = "InternalServiceError";
 /**
- * Classes of refusals by Ark's error codes (https://www.volcengine.com/docs/82379/1299023). Codes of rate limits, which have
- * the HTTP status 429, are not among them.
+ * Classes of refused submissions by the error code with which Ark refuses them
+ * (https://www.volcengine.com/docs/82379/1299023). Codes of rate limits are left out, because they have the HTTP status
+ * 429.
  */
 const REFUSALS: ReadonlyMap<string | null, RefusalClass> = new Map([
   ["InflightBatchsizeExceeded", "busy"],
@@ -115,9 +116,10 @@ const REFUSALS: ReadonlyMap<string | null, RefusalClass> = new Map([
 ]);
 
 /**
- * Returns the class of a refusal. The code `QuotaExceeded` has three meanings, which its text tells apart: too many tasks
- * wait in the queue ("The request has exceeded the quota."), the free trial is used up ("has exhausted its free trial
- * quota"), or so is the quota of a plan ("It will reset at …").
+ * Returns the class of the refusal with which Ark answers a submission. The error code `QuotaExceeded` has three
+ * meanings, which the error text tells apart: too many tasks wait in the queue ("The request has exceeded the quota."),
+ * the free trial is used up ("has exhausted its free trial quota"), or the quota of a plan is used up ("It will reset
+ * at …").
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   const byStatus = refusalOfStatus(status);
@@ -137,8 +139,8 @@ function readCancellation(answer: Answer): CancelReading {
 }
 
 /**
- * Returns the report on a job that a task object of Ark states. Gateways pass such objects on too. Null for any other
- * value.
+ * Returns the report on a job in an object with which Ark describes a task. Gateways pass such objects on too. Null for
+ * any other value.
  */
 export function readArkTask(body: unknown): Observation | null {
   const [jobId, state] = [idAt(body, "id"), textAt(body, "status")];
@@ -170,8 +172,8 @@ export function readArkTask(body: unknown): Observation | null {
 }
 
 /**
- * Returns the links to the outputs in the member `content` of a task object. A `content` that is a list contains no
- * output: it is that of the submit call, which a gateway may repeat.
+ * Returns the links to the outputs in the member `content` of Ark's description of a task. A `content` that is a list
+ * contains no output: it is that of the submission, which a gateway may repeat.
  */
 function linksIn(content: unknown): readonly string[] {
   if (Array.isArray(content)) return [];

@@ -24,7 +24,7 @@ import { amountsAt } from "../usage.ts";
 
 const JWKS_URL = "https://api.atlascloud.ai/api/v1/webhooks/jwks.json";
 const ED25519_BYTES = 64;
-/** Names of the member that contains the id of a prediction, the documented one first. */
+/** Names of the member that contains the id of a job in Atlas Cloud's answers and hooks, the documented one first. */
 const JOB_IDS = ["id", "request_id", "task_id"];
 const TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -42,7 +42,7 @@ const TARGET: SubmitTarget = {
   // Atlas Cloud resells Seedance, and does not document that it removes these parameters.
   hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
 };
-/** Calls that start jobs, by path (https://www.atlascloud.ai/docs/en/webhooks). */
+/** Calls with which Atlas Cloud starts jobs, by path (https://www.atlascloud.ai/docs/en/webhooks). */
 const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
   ["/api/v1/model/generateVideo", TARGET],
   ["/api/v1/model/generateAudio", TARGET],
@@ -58,8 +58,9 @@ const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
 ]);
 
 /**
- * Adapter for Atlas Cloud. Hooks contain the prediction. They are signed with keys that are the same for all
- * customers (https://atlascloud.ai/docs/en/webhooks), so a valid signature does not show whose job it is.
+ * Adapter for Atlas Cloud. A hook contains Atlas Cloud's description of the job (a "prediction"). Hooks are signed with
+ * keys that are the same for all customers (https://atlascloud.ai/docs/en/webhooks), so a valid signature does not show
+ * whose job it is.
  */
 export const atlascloud = {
   name: "atlascloud",
@@ -139,8 +140,8 @@ function readAnswer({ body }: Answer): Reading {
 }
 
 /**
- * Returns the report on a job that the prediction in an answer states. The prediction may lack its envelope. Null when
- * the answer contains none.
+ * Returns the report on a job that an answer of Atlas Cloud contains. The description of the job (the "prediction") is
+ * the member `data` of the body, or the body itself. Null when the answer contains none.
  */
 function predictionIn(body: unknown): Observation | null {
   const prediction = at(body, "data") ?? body;
@@ -162,8 +163,8 @@ function observe(prediction: unknown): Observation {
 }
 
 /**
- * Returns the links to the outputs of a prediction: those of the documented list, and those of members that only some
- * models have.
+ * Returns the links to the outputs in Atlas Cloud's description of a job: those of the documented list, and those of
+ * members that only some models have.
  */
 function linksIn(prediction: unknown): readonly string[] {
   return outputLinks({

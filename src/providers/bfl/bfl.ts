@@ -8,11 +8,15 @@ import { noSignature, readingOf, type UpstreamProvider } from "../provider.ts";
 import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
 import { refusalOfStatus } from "../submit-refusal.ts";
 
-/** State of a job that waits or runs. For other providers this word means only that a job waits. */
+/**
+ * State of a job at Black Forest Labs that is waiting or running. At other providers the same word means only that a
+ * job is waiting.
+ */
 const OPEN = "Pending";
 /**
- * Pattern of the paths of models and of image tools (https://docs.bfl.ai/release-notes), all of which start jobs. The
- * length of the path is bounded, because the name in it is stored with the task.
+ * Pattern of the paths at which a `POST` starts a job: those of models and of image tools
+ * (https://docs.bfl.ai/release-notes). The length of the path is limited, because the name in it is stored with the
+ * task.
  */
 const MODEL_PATH = /^\/v1\/(flux-tools\/[a-z0-9][\w.-]{0,126}|(?!flux-tools$)flux-[\w.-]{1,126})$/;
 const PARAMETERS = membersAt("", [
@@ -24,9 +28,9 @@ const PARAMETERS = membersAt("", [
 ]);
 
 /**
- * Adapter for Black Forest Labs (FLUX). Hooks have the format of the query API
- * (https://docs.bfl.ai/api-reference/utility/get-result). The reference does not say whether and how hooks are
- * signed. A job is known only in the region that runs it.
+ * Adapter for Black Forest Labs (FLUX). Hooks have the same format as answers to polls
+ * (https://docs.bfl.ai/api-reference/utility/get-result). The reference does not say whether and how hooks are signed.
+ * A job can be polled only in the region that runs it.
  */
 export const bfl = {
   name: "bfl",
@@ -66,15 +70,19 @@ export const bfl = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns the class of a refusal (https://docs.bfl.ai/quick_start/generating_images): 429 means that the account has its most tasks
- * in flight, and 403 that it does not accept the key.
+ * Returns the class of the refusal with which Black Forest Labs answers a submission
+ * (https://docs.bfl.ai/quick_start/generating_images). 429 means that as many tasks of the account are in flight as it
+ * may have, and 403 that the key is not accepted.
  */
 function refusalOf(status: number): RefusalClass | null {
   if (status === 429) return "busy";
   return status === 403 ? "key" : refusalOfStatus(status);
 }
 
-/** Returns what a call to a path starts: a job of the model that the path names. */
+/**
+ * Returns the description of the job that a `POST` to this path starts; the path names its model. Null for any other
+ * path.
+ */
 function targetOf(path: string): SubmitTarget | null {
   const [, name] = MODEL_PATH.exec(path) ?? [];
   if (name === undefined) return null;
@@ -82,8 +90,8 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns a report on a job from a hook or from an answer to a poll. A hook contains the id of the job; an answer
- * to a poll may leave it out.
+ * Returns the report on a job in a hook or in an answer to a poll. A hook contains the id of the job; in an answer to a
+ * poll it may be missing.
  */
 function observe(body: unknown): Observation | null {
   const state = textAt(body, "status") ?? textAt(body, "state");

@@ -41,7 +41,7 @@ function task(task_status: string, output: object = {}, usage?: object) {
   };
 }
 
-/** Returns the meaning of a job's failure with this code and text. */
+/** Builds the expected failure of a task whose job has failed with this code and text. */
 function failure(code: string, message: string, category: FailureCategory) {
   const answer = task("FAILED", { code, message });
   return poll(`the failure ${code}: ${message}`, answer, failed(category, message));

@@ -15,7 +15,8 @@ import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const SERVICES = "/api/v1/services/aigc";
 /**
- * Path of the calls that generate images. The answer contains the images or links to them, and there is no job to poll.
+ * Path of the calls that generate images. The images, or links to them, are in the answer itself, and there is no job
+ * to poll.
  */
 const SYNCHRONOUS_PATH = `${SERVICES}/multimodal-generation/generation`;
 /**
@@ -121,7 +122,10 @@ export const dashscope = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Codes of errors about a call, by HTTP status (https://www.alibabacloud.com/help/en/model-studio/error-code). */
+/**
+ * Error codes in the form of Model Studio, by HTTP status, which the relay writes into its own errors about a call
+ * (https://www.alibabacloud.com/help/en/model-studio/error-code).
+ */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [400, "UnsupportedOperation"],
   [404, "NotFound"],
@@ -135,7 +139,7 @@ function readCancellation(answer: Answer): CancelReading {
   return isSuccess(answer) && code === null ? "canceled" : "unknown";
 }
 
-/** Categories of failures, each with a pattern of their codes or texts. The first match counts. */
+/** Categories of failures of jobs, each with a pattern that matches their codes or texts. The first match decides. */
 const CATEGORIES: readonly (readonly [FailureCategory, RegExp])[] = [
   ["moderation", /^DataInspection|^IPInfringementSuspect|green.?net/i],
   ["rate_limited", /^Throttling/],
@@ -148,8 +152,9 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns the meaning of the answer to a call that generates images. Some models answer with text at this path. Such an
- * answer is a result without output for the task, so that the caller still gets the text that it has paid for.
+ * Returns the meaning of the answer to a call that generates images. Some models at this path generate text instead.
+ * For the task, such an answer is a result without output, and not an error, so that the caller still gets the text
+ * that it has paid for.
  */
 function readImages(body: unknown): SubmitReading {
   const output = at(body, "output");
@@ -159,8 +164,9 @@ function readImages(body: unknown): SubmitReading {
 }
 
 /**
- * Classes of refusals by Model Studio's error codes (https://help.aliyun.com/zh/model-studio/error-code). Its other limits,
- * `Throttling` and what begins with it, have the HTTP status 429.
+ * Classes of refused submissions by the error code with which Model Studio refuses them
+ * (https://help.aliyun.com/zh/model-studio/error-code). The codes of its other limits, `Throttling` and those that
+ * begin with it, have the HTTP status 429.
  */
 const REFUSALS: ReadonlyMap<string, RefusalClass> = new Map([
   ["Arrearage", "funds"],
@@ -178,8 +184,8 @@ const REFUSALS: ReadonlyMap<string, RefusalClass> = new Map([
 ]);
 
 /**
- * Returns the class of a refusal. A text says that a limit of the rate is a free quota that is used up ("Free allocated quota
- * exceeded.").
+ * Returns the class of the refusal with which Model Studio answers a submission. If the text of a rate-limit error says
+ * "Free allocated quota exceeded.", a free quota is used up, and the rate is not the reason.
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   const refusal = REFUSALS.get(textAt(body, "code") ?? "") ?? refusalOfStatus(status);
@@ -199,7 +205,7 @@ function read({ body }: Answer): Reading {
   return provenReadingOf(reportIn(body));
 }
 
-/** Returns the report on a job that an answer states. Null when the answer names neither a job nor a state. */
+/** Returns the report on a job in an answer. Null when the answer contains neither the id nor the state of a job. */
 function reportIn(body: unknown): Observation | null {
   const output = at(body, "output");
   const [jobId, state] = [idAt(output, "task_id"), textAt(output, "task_status")];
@@ -249,8 +255,8 @@ function linksIn(output: unknown): readonly string[] {
 }
 
 /**
- * Tells whether a member is no output: the recording that the call has named, in the result of a transcription; or a
- * picture of a 3D model, in an object that also has the model.
+ * Tells whether a member of an answer is no output: the recording to which the call refers, in the result of a
+ * transcription; or a picture of a 3D model, in an object that also contains the model.
  */
 function isEchoOrPreview(name: string, owner: object): boolean {
   if (name === "file_url") return "subtask_status" in owner || "transcription_url" in owner;

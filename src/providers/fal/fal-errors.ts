@@ -3,21 +3,25 @@ import { at, textAt } from "../json-fields.ts";
 import type { Answer } from "../provider-answer.ts";
 
 /**
- * HTTP statuses of a refused request. When an answer has one of them, the error type in it says nothing about the job.
+ * HTTP statuses that mean that fal has refused a request. The error type in such an answer says nothing about the job.
  */
 const REFUSED: readonly (number | null)[] = [401, 403, 429];
-/** Pattern of the types of errors that are a fault of fal's servers and not of the input. They come with HTTP statuses below 500 too. */
+/**
+ * Pattern of those of fal's error types that mean a fault of fal's servers and not of the input, whatever the HTTP
+ * status of the answer is.
+ */
 const OF_SERVERS = /server|timeout|downstream|unavailable|internal|runner/;
 
 /**
- * An answer that contains the error of a job. For a hook, the headers are missing, and the HTTP status is stated only
- * in words; null when it is not known.
+ * An answer or a hook of fal that contains the error of a job. For a hook, the headers are missing, and the HTTP status
+ * is stated only in words; it is null when it is not known.
  */
 type FailedAnswer = Pick<Answer, "headers" | "body"> & { readonly status: number | null };
 
 /**
- * Returns the error in an answer of fal: a list of faults in the input (https://docs.fal.ai/model-apis/errors), or one text
- * with an error type, in the body or in a header (https://docs.fal.ai/documentation/model-apis/request-errors).
+ * Returns the error in an answer of fal. It is either a list of faults in the input
+ * (https://docs.fal.ai/model-apis/errors), or one text with an error type, in the body or in a header
+ * (https://docs.fal.ai/documentation/model-apis/request-errors).
  */
 export function errorOf(answer: FailedAnswer): UpstreamError | null {
   return listedError(answer) ?? typedError(answer);
@@ -41,8 +45,8 @@ function typedError({ status, headers, body }: FailedAnswer): UpstreamError | nu
 }
 
 /**
- * Returns an error with what fal itself states in a header about whether a retry helps (an older name of the header is
- * `X-Fal-Needs-Retry`). Returns the same error when there is no such header.
+ * Returns an error together with what fal states in a header about whether a retry helps (an older name of the header
+ * is `X-Fal-Needs-Retry`). Returns the same error when there is no such header.
  */
 export function withRetryWord(error: UpstreamError, headers: Headers): UpstreamError {
   const word = headers.get("X-Fal-Retryable") ?? headers.get("X-Fal-Needs-Retry") ?? "";
@@ -51,9 +55,9 @@ export function withRetryWord(error: UpstreamError, headers: Headers): UpstreamE
 }
 
 /**
- * Returns the error of a job from its text, e.g. `Invalid status code: 502`, and from its code where it has one. A text that
- * ends with a status from 500 to 599 is a fault of the provider. Without this rule the word "invalid" would make it a fault
- * of the input.
+ * Returns the error of a job from its text, e.g. `Invalid status code: 502`, and from its code if it has one. A text
+ * that ends with a status from 500 to 599 means a fault of the provider. Without this rule the word "invalid" would
+ * make it a fault of the input.
  */
 export function statusError(text: string | null, code: string | null = null): UpstreamError {
   const isServerError = code === null && (statusIn(text) ?? 0) >= 500;
@@ -67,9 +71,8 @@ export function statusIn(text: string | null): number | null {
 }
 
 /**
- * Returns an error with its text replaced by the one in which an app of fal explains the failure. If the error has
- * no code, its former text becomes the code, e.g. `Invalid status code: 422`. Returns the same error when `text` is
- * null.
+ * Returns an error whose text is replaced by `text`, in which an app of fal explains the failure. If the error has no
+ * code, its former text becomes the code, e.g. `Invalid status code: 422`. Returns the same error when `text` is null.
  */
 export function explained(error: UpstreamError, text: string | null): UpstreamError {
   return text === null ? error : { ...error, code: error.code ?? error.text, text };

@@ -48,7 +48,7 @@ function hook(name: string, rest: object, means: HookExample["means"]): HookExam
   return { ...undated(name, { ...request, ...rest }, means), headers };
 }
 
-/** Builds a poll that finds the request completed, followed by this answer for its result. */
+/** Builds a poll in which fal first says that the request is completed, and then gives this answer about its result. */
 function resultPoll(
   name: string,
   status: number,

@@ -26,7 +26,7 @@ import { verifyPublished } from "../shared/published-keys.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const JWKS_URL = "https://rest.fal.ai/.well-known/jwks.json";
-/** Path of a request in the queue. */
+/** Template of the path of a request in fal's queue. fal calls a job a request. */
 const REQUEST = "/{endpoint}/requests/{id}";
 const NAMESPACES: readonly (string | undefined)[] = ["workflows", "comfy"];
 const MAX_ENDPOINT_CHARS = 256;
@@ -40,8 +40,8 @@ const PARAMETERS = membersAt("", [
 ]);
 /**
  * Patterns of the names of members that usually contain the main output, which is listed before all other outputs. For
- * example, a model comes before its material and textures, the requested sound before the rest of the sound, and
- * weights before the settings of their training.
+ * example, a model is listed before its material and textures, the requested sound before the rest of the sound, and
+ * the weights of a training before its settings.
  */
 const MAIN: readonly RegExp[] = [
   /^video$/,
@@ -53,7 +53,7 @@ const MAIN: readonly RegExp[] = [
   /^target$/,
   /_lora_file$|^lora_file$/,
 ];
-/** Meanings of the word `status` in fal's answer to a cancellation. */
+/** Meanings of the member `status` in fal's answer to a cancellation. */
 const CANCEL_READINGS: ReadonlyMap<string, CancelReading> = new Map([
   ["OK", "canceled"],
   ["CANCELLATION_REQUESTED", "accepted"],
@@ -61,9 +61,9 @@ const CANCEL_READINGS: ReadonlyMap<string, CancelReading> = new Map([
 ]);
 
 /**
- * Adapter for fal. Hooks contain the result. They are signed with keys that are the same for all customers
- * (https://docs.fal.ai/model-apis/model-endpoints/webhooks). A poll consists of two requests, one for the status
- * and one for the result (https://docs.fal.ai/model-apis/model-endpoints/queue).
+ * Adapter for fal. A hook contains the result of the job. Hooks are signed with keys that are the same for all
+ * customers (https://docs.fal.ai/model-apis/model-endpoints/webhooks). A poll consists of two requests, one for the
+ * status and one for the result (https://docs.fal.ai/model-apis/model-endpoints/queue).
  */
 export const fal = {
   name: "fal",
@@ -138,9 +138,10 @@ export const fal = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns the class of a refusal. fal locks an account whose balance is below a threshold (https://docs.fal.ai/faq), and then
- * answers 403 with "User is locked. Reason: Exhausted balance. …" or, where its staff has locked the account, "Reason: Admin
- * lock." (https://github.com/fal-ai/fal/issues/1147, issues/1168).
+ * Returns the class of the refusal with which fal answers a submission. fal locks an account whose balance is below a
+ * threshold (https://docs.fal.ai/faq) and then answers 403 with "User is locked. Reason: Exhausted balance. …". For an
+ * account that fal's staff has locked, the text is "Reason: Admin lock." (https://github.com/fal-ai/fal/issues/1147,
+ * issues/1168).
  */
 function submitRefusalOf(status: number, body: unknown): RefusalClass | null {
   const detail = textAt(body, "detail") ?? "";
@@ -151,8 +152,8 @@ function submitRefusalOf(status: number, body: unknown): RefusalClass | null {
 }
 
 /**
- * Returns the description of the call that adds a request for a model to the queue, if the path is the endpoint of a
- * model.
+ * Returns the description of the call that adds a job to fal's queue, if the path is the endpoint of a model. Null for
+ * any other path.
  */
 function targetOf(path: string): SubmitTarget | null {
   const endpoint = endpointIn(path);
@@ -167,7 +168,7 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns the endpoint of a model from the path of a call. Null for any other path, e.g. one of a request that is
+ * Returns the endpoint of a model from the path of a call. Null for any other path, e.g. one about a job that is
  * already in the queue (`/fal-ai/flux/requests/…`).
  */
 function endpointIn(path: string): string | null {
@@ -217,8 +218,8 @@ function readHook(body: unknown, { headers }: Hook): Observation | null {
 }
 
 /**
- * Returns the error that a hook states, either in its payload (the answer of the app) or in a member beside the
- * payload.
+ * Returns the error that a hook of fal contains, either in its member `payload` (the answer of the app) or in another
+ * member.
  */
 function hookErrorOf(body: unknown, payload: unknown): UpstreamError {
   const text = textAt(body, "error");
@@ -243,10 +244,10 @@ function readStatus({ body }: Answer, job: Job): Reading {
 }
 
 /**
- * Returns the meaning of the answer with a job's result. The job has the status COMPLETED, but it may have failed. The
+ * Returns the meaning of the answer with a job's result. A job whose status is COMPLETED may still have failed. The
  * result of a failed job has the HTTP status of the failure, which can also be that of an outage (503) or a wrong key
  * (403). It counts as a failure of the job only if its body or its headers have an error in fal's form, or if the
- * status of the job stated an error.
+ * status of the job contained an error.
  */
 function readResult(answer: Answer, reported: UpstreamError | null): Reading {
   const { status, body } = answer;
@@ -263,8 +264,8 @@ function readResult(answer: Answer, reported: UpstreamError | null): Reading {
 }
 
 /**
- * Returns the meaning of a job's result, with the consumption added that fal has stated together with the status of the
- * job.
+ * Returns the meaning of a job's result, to which the consumption is added that fal has stated together with the status
+ * of the job.
  */
 function withUsage(reading: Reading, usage: Amounts): Reading {
   if (reading.kind !== "observed") return reading;
@@ -273,7 +274,7 @@ function withUsage(reading: Reading, usage: Amounts): Reading {
 
 /**
  * Returns the error with which an app at fal refuses the input of a job (HTTP 400 or 422). Null for any other HTTP
- * status. Null also for a text that says that the job is in progress, because fal itself has written it and not the
+ * status. Null also for a text which says that the job is in progress, because fal itself writes this text and not the
  * app.
  */
 function refusal(status: number, text: string | null): UpstreamError | null {
@@ -282,7 +283,7 @@ function refusal(status: number, text: string | null): UpstreamError | null {
   return explained(statusError(`Invalid status code: ${status}`), text);
 }
 
-/** Returns the error that the status of a job states. Null when it states none. */
+/** Returns the error of the job that fal's answer about its status contains. Null when it contains none. */
 function reportedError(body: unknown): UpstreamError | null {
   const code = textAt(body, "error_type");
   const text = textAt(body, "error");
@@ -308,8 +309,8 @@ function outputOf(payload: unknown): Pick<Observation, "urls" | "metadata"> {
 }
 
 /**
- * Returns the path at which fal answers about a job. It contains only those first segments of the job's endpoint
- * that name the app: for `fal-ai/kling-video/v2/master` it begins with `/fal-ai/kling-video/requests/`.
+ * Returns the path at which fal answers about a job. It contains only those first segments of the job's endpoint that
+ * name the app: for the endpoint `fal-ai/kling-video/v2/master` it begins with `/fal-ai/kling-video/requests/`.
  */
 function pathOf({ id, endpoint }: Job): string {
   const segments = (endpoint ?? "").split("/").filter((segment) => segment !== "");

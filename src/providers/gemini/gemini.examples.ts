@@ -60,7 +60,7 @@ const event = (type: string) => ({
   data: { id },
 });
 
-/** Builds an example of a poll that also asks for the file of a completed interaction. */
+/** Builds an example of a poll that finds a completed job and then also asks for its file. */
 function pollWithFile(
   name: string,
   answer: ExampleAnswer,

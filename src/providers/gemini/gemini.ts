@@ -23,7 +23,10 @@ import { amountsAt } from "../usage.ts";
 import { withheldIn } from "../withheld-output.ts";
 
 const INTERACTIONS = "/v1beta/interactions";
-/** Paths at which an interaction is created. The SDK of Google uses the first one, its documentation the second. */
+/**
+ * Paths at which a `POST` starts a job (Google: creates an interaction). Google's SDK uses the first one, its
+ * documentation the second.
+ */
 const SUBMIT_PATHS: readonly JobPath[] = ["/v1/interactions", INTERACTIONS];
 const TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -42,15 +45,18 @@ const TARGET: SubmitTarget = {
   },
 };
 /**
- * Pattern of the links to files at Google, with the name of the file. They open only with the API key
- * (https://ai.google.dev/gemini-api/docs/files).
+ * Pattern of the paths of files at Google; it captures the name of the file. The files can be read only with the API
+ * key (https://ai.google.dev/gemini-api/docs/files).
  */
 const FILE_PATH = /^\/v1(?:beta)?\/files\/([A-Za-z0-9_-]{1,128})(?::download)?$/;
-/** Kinds of content in an interaction that are files. */
+/** Types of content in Google's description of a job that are files. */
 const MEDIA: readonly unknown[] = ["video", "image", "audio"];
-/** Members of an interaction that repeat the last file of each kind outside of the steps. */
+/**
+ * Members of Google's description of a job that repeat the last file of each type; the same file also stands in the
+ * member `steps`.
+ */
 const REPEATED: readonly string[] = ["output_video", "output_image", "output_audio"];
-/** States in which an interaction waits for another request of its client. The relay sends no such request. */
+/** States in which a job at Google waits for another request of its client. The relay sends no such request. */
 const WAITING: readonly (string | null)[] = ["requires_action", "requires_continuation"];
 const WITHHELD: UpstreamError = {
   code: null,
@@ -60,9 +66,10 @@ const WITHHELD: UpstreamError = {
 
 /**
  * Adapter for the Interactions API of Google's Gemini API, which generates videos, images and sounds
- * (https://ai.google.dev/gemini-api/docs/interactions-overview). Hooks name only the interaction and its state. Their
- * signatures prove nothing: the keys of Google are the same for all customers, and the signatures are made in another
- * way than the documentation says (https://github.com/googleapis/python-genai/issues/2927).
+ * (https://ai.google.dev/gemini-api/docs/interactions-overview). Google calls a job an interaction. A hook names only
+ * the job and its state. The signature of a hook proves nothing: Google's keys are the same for all customers, and the
+ * signatures are made in another way than the documentation says
+ * (https://github.com/googleapis/python-genai/issues/2927).
  */
 export const gemini = {
   name: "gemini",
@@ -123,14 +130,14 @@ export const gemini = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Codes of errors about a call, by HTTP status. */
+/** Error codes in the form of Google, by HTTP status, which the relay writes into its own errors about a call. */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [404, "not_found"],
   [429, "resource_exhausted"],
   [504, "deadline_exceeded"],
 ]);
 
-/** Returns the report on a job that the event of a hook states, e.g. `interaction.completed`. */
+/** Returns the report on a job that a hook states, by the type of the event in it, e.g. `interaction.completed`. */
 function readHook(body: unknown): Observation | null {
   const state = /^interaction\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   const jobId = idAt(body, "data", "id");
@@ -152,8 +159,8 @@ function readInteraction(answer: Answer): Reading {
 }
 
 /**
- * Returns the meaning of the answer about the first file of a completed job: a video can be downloaded only when the
- * state of its file is `ACTIVE`.
+ * Returns the meaning of Google's answer about the first file of a completed job. A video can be downloaded only when
+ * the state of its file is `ACTIVE`.
  */
 function readFile({ status, body }: Answer, observation: Observation): Reading {
   if (status === 429) return { kind: "limited" };
@@ -172,11 +179,11 @@ function readFile({ status, body }: Answer, observation: Observation): Reading {
 }
 
 /**
- * Returns the class of a refusal. 402 means that the prepaid credits are used up
- * (https://discuss.ai.google.dev/t/183654), a limit of 0 that the model is not for accounts that do not pay
- * (https://ai.google.dev/gemini-api/docs/rate-limits), and 403 that the key lacks a permission, unless it is about a file of
- * the call that is not there (https://ai.google.dev/gemini-api/docs/troubleshooting). What is documented of 503, that the service may be overloaded or
- * down, does not say that nothing was started.
+ * Returns the class of the refusal with which Google answers a submission. 402 means that the prepaid credits are used
+ * up (https://discuss.ai.google.dev/t/183654). A limit of 0 means that only accounts that pay can use the model
+ * (https://ai.google.dev/gemini-api/docs/rate-limits). 403 means that the key lacks a permission, unless the answer is
+ * about a missing file to which the call refers (https://ai.google.dev/gemini-api/docs/troubleshooting). 503 is no
+ * refusal: Google documents that the service may be overloaded or down, but not that nothing was started.
  */
 function submitRefusalOf(status: number, body: unknown): RefusalClass | null {
   const message = textAt(body, "error", "message") ?? "";
@@ -185,7 +192,7 @@ function submitRefusalOf(status: number, body: unknown): RefusalClass | null {
   return isForbidden || isKeyRefused(status, message) ? "key" : refusalOfStatus(status);
 }
 
-/** Tells whether an answer refuses the API key. A wrong one has the status 400. */
+/** Tells whether an answer of Google refuses the API key. The HTTP status for a wrong key is 400. */
 function isKeyRefused(status: number, message: string): boolean {
   return status === 400 && /api key (not valid|expired)/i.test(message);
 }
@@ -232,9 +239,9 @@ function observe(body: unknown): Observation | null {
 }
 
 /**
- * Returns, for each part of an interaction that contains outputs of the model, the files in it: the steps, `outputs`
- * (which interactions had until June 2026), and the members that repeat the last file. Steps that repeat the request,
- * or are thoughts or calls of tools, are left out.
+ * Returns the files in each part of a job's description that contains outputs of the model. These parts are the steps,
+ * `outputs` (which Google used until June 2026), and the members that repeat the last file. Steps that repeat the
+ * request, and those that are thoughts or calls of tools, are left out.
  */
 function outputsIn(body: unknown): readonly (readonly unknown[])[] {
   const older = listAt(body, "outputs");
@@ -255,8 +262,8 @@ function isMedia(content: unknown): boolean {
 }
 
 /**
- * Returns the error of a completed interaction without links: its file was withheld. Null when it has another output,
- * and when it states no steps, because its links may be elsewhere.
+ * Returns the error of a completed job without links: Google has withheld its file. Null when the job has another
+ * output, and when the answer contains no steps, because the links may then be elsewhere.
  */
 function lackOf(body: unknown, linked: readonly unknown[]): UpstreamError | null {
   if (linked.length > 0 || !Array.isArray(at(body, "steps"))) return null;

@@ -8,7 +8,7 @@ const MAX_PATH_CHARS = 1_024;
 /**
  * Checks the path of a call in a declaration.
  * @param placeholders names in braces that the path may contain; null permits any name.
- * @returns the fault as the rest of a sentence; null when there is none.
+ * @returns the fault as the rest of a sentence; null when the path has no fault.
  */
 export function pathFault(text: string, placeholders: readonly string[] | null): string | null {
   const unknown = (text.match(PLACEHOLDER) ?? []).find(
@@ -26,7 +26,7 @@ export function pathFault(text: string, placeholders: readonly string[] | null):
   return "must be a path below the base URL, like /status/{id}, percent-encoded and without .. or #";
 }
 
-/** Tells whether a declared path or body contains the id of the job. */
+/** Tells whether a declared path or body contains the placeholder for the id of the job. */
 export function namesJob(template: JsonValue): boolean {
   if (typeof template === "string") return template.includes(ID);
   if (typeof template !== "object" || template === null) return false;
@@ -42,7 +42,7 @@ export function pathFor(template: string, id: string): string {
 }
 
 /**
- * Returns the JSON body of a call about a job. The id replaces `{id}` within texts of the template and can add no
+ * Returns the JSON body of a call about a job. The id replaces `{id}` in strings of the template, so that it can add no
  * members.
  */
 export function bodyFor(template: JsonValue, id: string): JsonValue {
@@ -59,8 +59,8 @@ export function membersFor(template: JsonObject, id: string): JsonObject {
 }
 
 /**
- * Returns a path in which the encoded members of an object replace their names in braces. Null when one of the members
- * is missing, or is neither a text nor a number.
+ * Returns a path in which members of an object, percent-encoded, replace their names in braces. Null when one of the
+ * members is missing, or is neither a string nor a number.
  */
 export function pathFrom(template: string, value: unknown): string | null {
   let isWhole = true;
@@ -73,8 +73,8 @@ export function pathFrom(template: string, value: unknown): string | null {
 }
 
 /**
- * Returns the text of a path segment, with the dots of `.` and `..` escaped, because the URL parser would take these
- * for dot segments even when they are percent-encoded.
+ * Returns the text of a path segment. If it is `.` or `..`, its dots are escaped in such a way that the URL parser does
+ * not take it for a step to another folder; percent-encoding alone would not prevent this.
  */
 function withoutDotSegment(text: string): string {
   return /^\.{1,2}$/.test(text) ? text.replaceAll(".", "%2E") : text;

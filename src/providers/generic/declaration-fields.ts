@@ -3,8 +3,8 @@ import { at } from "../json-fields.ts";
 import { isPointer } from "./json-pointer.ts";
 
 /**
- * A fault of a declaration: its place, and what must be there, written as the rest of a sentence. It contains no
- * values.
+ * A fault of a declaration: where it is, and what the declaration must have there, written as the rest of a sentence.
+ * It contains no values of the declaration.
  */
 export interface DeclarationFault {
   /** Names and indexes that lead to the fault within the connection, e.g. `["poll", "state"]`. */
@@ -12,7 +12,7 @@ export interface DeclarationFault {
   readonly message: string;
 }
 
-/** The members of an issue of zod from which a fault is made. */
+/** The members of an issue (a fault that zod has found) that are used to describe the fault. */
 interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
@@ -33,7 +33,7 @@ export function faultsOf(
 }
 
 /**
- * Returns the schema of an object that may have only these members.
+ * Returns the schema of an object that may have only the members of `shape`.
  * @param message fault of any other value, as the rest of a sentence.
  */
 export function members<Shape extends z.core.$ZodShape>(shape: Shape, message: string) {
@@ -44,7 +44,7 @@ export function members<Shape extends z.core.$ZodShape>(shape: Shape, message: s
 }
 
 /**
- * Returns the schema of an object whose members have names of a given pattern and values of one kind.
+ * Returns the schema of an object whose member names match a pattern and whose values match one schema.
  * @param message fault of any other value, as the rest of a sentence.
  */
 export function named<Value extends z.ZodMiniType>(name: RegExp, value: Value, message: string) {
@@ -57,13 +57,17 @@ export function named<Value extends z.ZodMiniType>(name: RegExp, value: Value, m
   );
 }
 
-/** Returns a schema for a text that fulfils a condition. */
+/**
+ * Returns a schema for a string that fulfils a condition.
+ * @param message fault of any other value, as the rest of a sentence.
+ */
 export function textThat(isValid: (text: string) => boolean, message: string) {
   return z.string(message).check(z.refine(isValid, message));
 }
 
 /**
- * Returns a zod check that reports the faults which a function finds in a value, with their places within the value.
+ * Returns a zod check that reports the faults which a function finds in a value, each with its position within the
+ * value.
  */
 export function faultless<T>(faultsIn: (value: T) => readonly DeclarationFault[]) {
   return z.check<T>(({ value, issues }) => {
@@ -77,8 +81,8 @@ export function faultless<T>(faultsIn: (value: T) => readonly DeclarationFault[]
 export const Pointer = textThat(isPointer, POINTER_MESSAGE);
 
 /**
- * Schema of one JSON Pointer, or of a list of JSON Pointers; both are read as a list. The first pointer that finds
- * something is used.
+ * Schema of one JSON Pointer or of a list of JSON Pointers, each of which is returned as a list. Whoever uses the list
+ * takes the first pointer that finds something.
  */
 export const Pointers = z.transform((value: unknown, { issues }): readonly string[] => {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -89,8 +93,8 @@ export const Pointers = z.transform((value: unknown, { issues }): readonly strin
 });
 
 /**
- * Returns a schema that reads a value by one of two schemas. It is no union of zod, because the faults of a union do
- * not name the place of the member at fault.
+ * Returns a schema that reads a value by one of two schemas. A union of zod is not used, because its faults do not say
+ * which member is at fault.
  * @param isFirst tells whether the first schema is meant.
  */
 export function either<A, B>(

@@ -16,10 +16,10 @@ import {
 } from "./declaration-fields.ts";
 import { recipeFault } from "./hook-recipe.ts";
 
-/** Name of the provider of all connections whose upstream the operator describes by a declaration. */
+/** Name of the provider of those connections whose upstream the operator describes by a declaration. */
 export const DECLARED_PROVIDER = "generic";
 
-/** Meanings of the words with which an upstream states the state of a job. */
+/** Meanings that a declaration can give to the words with which an upstream names the state of a job. */
 export const WORD_MEANINGS = [
   "queued",
   "processing",
@@ -31,23 +31,26 @@ export const WORD_MEANINGS = [
 export type WordMeaning = (typeof WORD_MEANINGS)[number];
 
 /**
- * Meanings that `ends` may give to a value that ends a job, in an answer that states such values in addition to the
- * state or instead of it.
+ * Meanings that the member `ends` of a declaration may give to a value that ends a job. It is for upstreams whose
+ * answers have such values in addition to the state or instead of it.
  */
 const END_MEANINGS = ["failed", "moderated", "canceled"] as const satisfies WordMeaning[];
-/** Key in `ends` that stands for every value: any value at this place ends the job, if the answer names the job. */
+/**
+ * Key in the member `ends` of a declaration that stands for every value: if the answer names the job, any value at the
+ * given pointer ends the job.
+ */
 export const ANY_VALUE = "*";
 
 /**
- * Word that a declaration may have instead of the pointer to the state. The HTTP status of an answer then is the state
- * of the job.
+ * Word that a declaration may have instead of the pointer to the state. It means that the HTTP status of an answer is
+ * the state of the job.
  */
 export const HTTP_STATUS = "http_status";
-/** HTTP statuses that have the same meaning for every upstream, and are never the state of a job. */
+/** HTTP statuses that have the same meaning for every upstream, and so cannot be the state of a job. */
 const NO_STATES = ["401", "403", "429"];
 const MAX_POLLS_PER_MINUTE = 100_000;
 const MAX_HOURS = 24 * 365;
-/** Members of output metadata that an answer can state. */
+/** Members of output metadata for which a declaration can name a pointer into the answer. */
 const METADATA = [
   "seed",
   "ratio",
@@ -177,7 +180,10 @@ const Output = z.lazy(() =>
   ),
 );
 
-/** Schema of `ends`: the values that show that a job has ended, for each pointer to the place of such a value. */
+/**
+ * Schema of the member `ends` of a declaration. For each pointer, it lists the values that show, at that pointer, that
+ * a job has ended.
+ */
 const Ends = z.lazy(() =>
   named(/^\//, named(/^[^]{1,64}$/, oneOf(END_MEANINGS), ENDS_MESSAGE), ENDS_MESSAGE),
 );
@@ -209,7 +215,8 @@ const Progress = z.lazy(() =>
 );
 
 /**
- * Schema of the place of a time in an answer. A time without a time zone counts only if the declaration states a zone.
+ * Schema of the description where an answer states a time. A time without a time zone counts only if the declaration
+ * states the zone.
  */
 const TimePlace = z.lazy(() =>
   either(
@@ -397,7 +404,7 @@ const Entry = z.lazy(() =>
   ).check(faultless(conflicts)),
 );
 
-/** The parts of a declared connection's entry that must fit together. */
+/** The parts of a declared connection that must be consistent with each other. */
 interface Combined {
   readonly key?: string | null | undefined;
   readonly auth?: object | null | undefined;
@@ -414,7 +421,8 @@ interface Combined {
 }
 
 /**
- * Returns a fault, with its place, for members of a declaration that are each valid alone but contradict each other.
+ * Returns the faults of a declaration whose members are valid alone but contradict each other, each with the member at
+ * fault.
  */
 function conflicts(entry: Combined): readonly DeclarationFault[] {
   const { key, auth, hook, words, poll, webhook_secret: secret } = entry;
@@ -438,7 +446,10 @@ const AUTH_NEEDED = "is required with a key, like Authorization: Bearer {key}";
 const SIGNATURE_NEEDED = "is required with webhook_secret or secret_field";
 const WORD_TWICE = "is the same word as another but for capitals and spaces";
 
-/** Returns a fault for each word that is not an HTTP status, although the declaration uses the HTTP status as state. */
+/**
+ * Returns a fault for each word that is not an HTTP status, for a declaration that uses the HTTP status as the state of
+ * the job.
+ */
 function statusFaults(names: readonly string[]): readonly DeclarationFault[] {
   if (names.length === 0) {
     return faultOf(["words"], `is required, because poll.state is ${HTTP_STATUS}`);
@@ -450,14 +461,14 @@ function statusFaults(names: readonly string[]): readonly DeclarationFault[] {
   });
 }
 
-/** Returns a list with one fault at this place; an empty list when the message is null. */
+/** Returns a list with one fault at this path; an empty list when the message is null. */
 function faultOf(path: readonly string[], message: string | null): readonly DeclarationFault[] {
   return message === null ? [] : [{ path, message }];
 }
 
 /**
- * A connection that declares its upstream, with the members that the operator has written. A member that is left out is
- * null.
+ * A connection whose upstream the operator has described by a declaration. It has the members that the operator has
+ * written; a member that was left out is null.
  */
 export type Declaration = z.output<typeof Entry>;
 export type DeclaredSubmit = Declaration["submit"];
@@ -467,7 +478,10 @@ export type DeclaredCancel = NonNullable<Declaration["cancel"]>;
 export type DeclaredOutput = NonNullable<DeclaredPoll["outputs"]>[number];
 export type DeclaredError = NonNullable<DeclaredPoll["error"]>;
 
-/** Reads a connection that declares its upstream. Every fault names its place, and none contains a value. */
+/**
+ * Reads a connection whose upstream is described by a declaration. Every fault names the member at fault, and none
+ * contains a value.
+ */
 export function parseDeclaration(
   value: unknown,
 ): Result<Declaration, readonly [DeclarationFault, ...DeclarationFault[]]> {

@@ -12,7 +12,8 @@ import { reasonIn } from "../stated-reason.ts";
 import { findAll, type Found } from "./json-pointer.ts";
 
 /**
- * The end of a job that a report shows by a value which the declaration lists in `ends`, and the pointer to that value.
+ * The end of a job as a report shows it, by a value that the declaration lists in `ends`, and the pointer to that
+ * value.
  */
 export interface DeclaredEnd {
   /** The value that shows the end of the job, as text; null when the value is a list or an object. */
@@ -21,7 +22,7 @@ export interface DeclaredEnd {
   readonly pointer: string;
 }
 
-/** A report in which an end of the job, or an error, is searched. */
+/** A report in which the end of a job, or an error, is searched. */
 interface Searched {
   readonly body: unknown;
   /** Id of the job that the request asked for; null when it is not known. */
@@ -31,9 +32,9 @@ interface Searched {
 const MAX_ERROR_CHARS = 8_192;
 
 /**
- * Returns the end of a job that a report shows by a value at one of the places in `poll.ends`. If the declaration has
- * an entry for every value, any value counts, but only if the report names the job and the error beside the value is
- * not about the request, e.g. its key. Null when the report shows no end.
+ * Returns the end of a job that a report shows by a value at one of the pointers in `poll.ends` of the declaration. If
+ * `ends` has an entry that stands for every value, any value counts, but only if the report names the job and the error
+ * beside the value is not about the request, e.g. about its key. Null when the report shows no end.
  * @param namedId id of the job that the report names; null when it names none.
  */
 export function endIn(
@@ -100,8 +101,8 @@ function booleanOf(text: string | null): boolean | null {
 }
 
 /**
- * Returns the first value that one of the pointers finds in the object that also contains the value at `near`. When
- * this object has none, returns the first value that the pointers find anywhere.
+ * Returns the first value that one of the pointers finds in the object to which the value at the pointer `near`
+ * belongs. When there is none, returns the first value that the pointers find anywhere.
  */
 function valueNear(
   { body, jobId }: Searched,
@@ -122,8 +123,8 @@ function isWord({ value }: Found): boolean {
 }
 
 /**
- * Tells whether a value states a reason. An element of a list must contain a readable text, because a later element may
- * have one.
+ * Tells whether a value states a reason. A value found in a list counts only if it contains a readable text, because a
+ * later element of the list may have one.
  */
 function isReadable({ pointer, value }: Found): boolean {
   const isElement = /\/\d+(?:\/|$)/.test(pointer) && typeof value === "object";
@@ -131,7 +132,7 @@ function isReadable({ pointer, value }: Found): boolean {
 }
 
 /**
- * Returns the places of an error that the declaration names: of its code, of its text, and of the value that states
+ * Returns the pointers that the declaration names for an error: to its code, to its text, and to the value that states
  * whether a retry helps.
  */
 export function errorPlaces(error: DeclaredError | readonly string[]) {
@@ -152,8 +153,8 @@ function wordOf(value: unknown): string | null {
 }
 
 /**
- * Returns a value of an error as text. Of an object, it is the reason in it or, without one, the whole object as JSON.
- * Null when there is no value.
+ * Returns a value of an error as text. If the value is an object, this is the reason that it states or, without one,
+ * the whole object as JSON. Null when there is no value.
  */
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null || value === "" || value === false) return null;

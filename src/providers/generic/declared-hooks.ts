@@ -9,7 +9,8 @@ import { verifyRecipe } from "./hook-recipe.ts";
 import { findFirst } from "./json-pointer.ts";
 
 /**
- * Report for a hook that names its job or task, but has nothing at the place where the declaration expects the report.
+ * Result for a hook that names its job or task, but contains nothing where the declaration expects the report on the
+ * job.
  */
 const NOTHING = { state: null, urls: [], metadata: {}, completedAt: null, error: null } as const;
 
@@ -44,8 +45,8 @@ function readHook(body: unknown, hook: DeclaredHook, declaration: Declaration): 
 }
 
 /**
- * Returns the places of state, outputs and error in the report of a hook. They are the same as in an answer to a poll,
- * unless the declaration names others for hooks.
+ * Returns the pointers to state, outputs and error in the report of a hook. They are the same as in an answer to a
+ * poll, unless the declaration names others for hooks.
  */
 function placesOf(hook: DeclaredHook, { poll }: Declaration): ReportPlaces {
   return {
@@ -61,7 +62,10 @@ function idAtFirst(body: unknown, pointers: readonly string[] | null | undefined
   return idAt(findFirst(body, pointers ?? [], null)[0]);
 }
 
-/** Returns the report within a hook: the hook itself, or a member of it, which may be JSON in a text. */
+/**
+ * Returns the report on the job in a hook: the hook itself or a member of it. The member may be a string that contains
+ * JSON.
+ */
 function reportIn(body: unknown, { report }: DeclaredHook): unknown {
   if (report == null) return body;
   const [found] = findFirst(body, [report], null);

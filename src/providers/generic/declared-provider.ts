@@ -19,7 +19,10 @@ import { submitsOf } from "./declared-submits.ts";
 
 /** Time in milliseconds between two polls of one job when the declaration of the upstream states none. */
 const USUAL_GAP_MS = SECOND_MS;
-/** HTTP statuses that mean that a call about a job is not possible, but not that the job is unknown. */
+/**
+ * HTTP statuses which mean that a call about a job is not possible, e.g. in its present state, but not that the job is
+ * unknown.
+ */
 const REFUSALS: readonly number[] = [400, 405, 409, 410, 422];
 
 /**
@@ -44,9 +47,10 @@ export function declaredProvider(declaration: Declaration, name: string): Upstre
 }
 
 /**
- * Returns the calls about jobs: the declared poll, where that is a `GET`, and the declared cancellation, where its path has
- * the id of the job. The answer to a cancellation is that to a poll, and errors have the most usual form, because a
- * declaration states neither.
+ * Returns the calls about jobs that clients can make through the relay, as the declaration describes them: the poll, if
+ * it is a `GET`, and the cancellation, if its path contains the id of the job. The relay answers a cancellation with
+ * the answer to a poll, and writes its own errors in the form that most upstreams use, because a declaration describes
+ * neither.
  */
 function jobCallsOf({ path, method }: DeclaredPoll, cancel: DeclaredCancel | null): JobCallAdapter {
   if (method === "POST") return { read: [], errorBody: usualErrorBody };
@@ -105,8 +109,8 @@ function cancelsOf(cancel: DeclaredCancel, declaration: Declaration): CancelAdap
 }
 
 /**
- * Returns the meaning of an answer to the call that cancels a job. The state of the job in the answer decides or,
- * without one, the HTTP status.
+ * Returns the meaning of an answer to the call that cancels a job. The state of the job in the answer decides; if the
+ * answer states none, the HTTP status decides.
  */
 function cancelReadingOf(
   answer: Answer,
@@ -120,7 +124,7 @@ function cancelReadingOf(
   return isCanceled(read) ? "canceled" : CANCEL_READINGS[phaseOf(read)];
 }
 
-/** Meaning of the answer to a cancellation by the state of the job that it names. */
+/** Meanings of an answer to the call that cancels a job, by the state of the job that the answer contains. */
 const CANCEL_READINGS = {
   queued: "accepted",
   processing: "accepted",

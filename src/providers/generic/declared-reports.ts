@@ -26,8 +26,8 @@ import { endIn, errorIn } from "./declared-ends.ts";
 import { findAll, findFirst } from "./json-pointer.ts";
 
 /**
- * Declared places of state, outputs, error and further values in a report on a job: the members of `poll`. For a hook,
- * members of `hook` replace those of `poll`.
+ * Declared pointers to the state, the outputs, the error and further values of a report on a job. They are the members
+ * of `poll` in the declaration. For a hook, members of `hook` replace those of `poll`.
  */
 export type ReportPlaces = Pick<
   DeclaredPoll,
@@ -62,25 +62,30 @@ export interface ReadState {
   readonly meaning: WordMeaning | null;
 }
 
-/** Links to the outputs that a report contains. */
+/** Links to outputs that were found in a report. */
 export interface ReadOutputs {
-  /** All links to outputs. Those at the places that the declaration names come first. */
+  /** All links to outputs. Those at the pointers that the declaration names come first. */
   readonly urls: readonly string[];
   /**
-   * Links to outputs on the host of the connection that open only with the key of the connection. They are among
-   * `urls`.
+   * Links to outputs on the host of the connection that can be opened only with the key of the connection. They are
+   * among `urls`.
    */
   readonly keyedUrls: readonly string[];
 }
 
-/** Pattern of an absolute path. It does not match a JPEG in base64, which begins with a slash too (`/9j/`). */
+/**
+ * Pattern of an absolute path, which begins with a slash. It does not match a JPEG in base64, which begins with a slash
+ * too (`/9j/`).
+ */
 const PATH = /^\/(?!\/|9j\/)/;
-/** Pattern of a relative path of a file with an extension of media, models, texts or archives. */
+/** Pattern of the relative path of a file whose extension is one of media, models, texts or archives. */
 const FILE_PATH =
   /^(?![A-Za-z][A-Za-z+.-]*:)(?:(?<folder>[^\s/\\][^\n\\]{0,500})\/)?(?<name>[^\n/\\]{1,200}\.(?:3ds|aac|apng|avif|avi|bmp|dae|exr|fbx|flac|gif|glb|gltf|hdr|jpe?g|json|k?splat|latent|m4a|m4v|mkv|mov|mp3|mp4|obj|ogg|opus|pdf|ply|png|psd|spz|srt|stl|svg|tga|tiff?|txt|usd[az]?|vtt|wav|webm|webp|zip))$/i;
 const FIRST_MS = 100_000_000_000;
 
-/** Returns a report on a job in the relay's fields. Null when it states neither the id nor the state of a job. */
+/**
+ * Returns a report on a job in the relay's own form. Null when the report states neither the id nor the state of a job.
+ */
 export function readReport(
   report: GivenReport,
   places: ReportPlaces,
@@ -113,8 +118,8 @@ export function readReport(
 }
 
 /**
- * Returns the state of the job in a report. A job whose report states no state but has an output has succeeded,
- * whatever the declaration says about answers without a state.
+ * Returns the state of the job in a report, with one addition: a job whose report states no state but has an output has
+ * succeeded, whatever the declaration says about answers without a state.
  */
 function withOutput(
   state: ReadState,
@@ -126,9 +131,7 @@ function withOutput(
   return { word: null, meaning: "completed" };
 }
 
-/**
- * Tells whether a report has an output: a link or a file. Text counts as output only in a report that names its job.
- */
+/** Tells whether a report has an output: a link, a file or text. Text counts only in a report that names its job. */
 function hasOutput({ urls }: ReadOutputs, body: unknown, jobId: string | null): boolean {
   if (urls.length > 0) return true;
   const { files, isText } = unlinkedOutputIn(body);
@@ -148,8 +151,8 @@ export function jobIdIn({ body, jobId }: GivenReport, { id }: ReportPlaces): str
 }
 
 /**
- * Returns the state of the job in a report. If a report has several states, e.g. one for each image, the job runs as
- * long as one of them does, and is completed if one of them is.
+ * Returns the state of the job in a report. If a report has several states, e.g. one for each image, the job is running
+ * as long as one of them says so; otherwise it is completed if one of them says so.
  */
 export function stateIn(
   report: GivenReport,
@@ -184,8 +187,8 @@ function wordsAt({ body, jobId }: GivenReport, pointers: readonly string[]): rea
 }
 
 /**
- * Returns the meaning of a word for a state. The declaration decides or, if it does not list the word, the words that
- * the relay knows. Null for a word in neither.
+ * Returns the meaning of a word for a state: that in the declaration or, if it does not list the word, that which the
+ * relay knows. Null when neither has the word.
  */
 function meaningOf(word: string, { words, poll }: Declaration): WordMeaning | null {
   const declared = Object.entries(words ?? {}).find(([each]) => spelling(each) === spelling(word));
@@ -194,8 +197,8 @@ function meaningOf(word: string, { words, poll }: Declaration): WordMeaning | nu
 }
 
 /**
- * Returns the links to outputs in a report, each once: those at the declared places first, then all other links in the
- * declared part of the report.
+ * Returns the links to outputs in a report, each once. Those at the declared pointers come first, followed by all other
+ * links in the declared part of the report.
  * @param part the part of the report that contains outputs; undefined when there is none.
  */
 export function outputsIn(
@@ -220,8 +223,8 @@ export function outputsIn(
 }
 
 /**
- * Returns the places in which outputs are searched: the declared places, and the declared part of the report or,
- * without one, the whole report.
+ * Returns the parts of a report in which outputs are searched: the values at the declared pointers, and the declared
+ * part of the report or, without one, the whole report.
  */
 function placesOfOutputs(
   { body, jobId }: GivenReport,
@@ -231,15 +234,16 @@ function placesOfOutputs(
 }
 
 /**
- * Tells whether a link leads to the job itself at the upstream, or to a call about the job, e.g. one that cancels it.
+ * Tells whether a link does not lead to an output but to the job at the upstream, or to a call about the job, e.g. one
+ * that cancels it.
  */
 function isCall(link: string, ofJob: string | null): boolean {
   return ofJob !== null && (link === ofJob || link.startsWith(`${ofJob}/`));
 }
 
 /**
- * Returns the values of one output that the declaration names. When the declaration has a template for links, the
- * values are links made from the members of objects.
+ * Returns the values at one pointer that the declaration names for outputs. When the declaration has a template for
+ * links, links are made by it from the members of the objects at this pointer.
  */
 export function valuesOf(
   output: DeclaredOutput,
@@ -269,16 +273,16 @@ function filePathIn(value: unknown) {
 }
 
 /**
- * Returns a link for an http(s) URL, or for a path on the host of the connection. Null when no URL can be made of the
- * path.
+ * Returns a link as an absolute URL: an http(s) URL as it is, a path with the host of the connection. Null when no URL
+ * can be made of the path.
  */
 function linkOf(text: string, baseUrl: string): string | null {
   return isHttpUrl(text) ? text : (URL.parse(text, baseUrl)?.href ?? null);
 }
 
 /**
- * Tells whether a text is a link. At a declared place, a path on the host of the connection counts too, but not a file
- * in base64.
+ * Tells whether a text is a link. If the declaration names its pointer for outputs, a path on the host of the
+ * connection counts as a link too, but not a file in base64.
  */
 function isLinkOrPath(text: string, isPlace: boolean): boolean {
   return isLink(text) || (isPlace && PATH.test(text));
@@ -314,15 +318,18 @@ function metadataIn({ body, jobId }: GivenReport, { metadata }: ReportPlaces): M
 }
 
 /**
- * Returns the place of the time at which a job ended, and the zone of a time that states none; null when the
- * declaration names no such place.
+ * Returns the pointer to the time at which a job ended, and the zone of a time that states none. Null when the
+ * declaration names no such pointer.
  */
 export function endPlaces({ completed_at: place }: Pick<ReportPlaces, "completed_at">) {
   const { at, zone = null } = place != null && "zone" in place ? place : { at: place ?? [] };
   return { at, zone };
 }
 
-/** Returns the time at which the job ended: an ISO 8601 time, or Unix seconds or milliseconds. */
+/**
+ * Returns the time at which the job ended in Unix milliseconds. A report can state it in ISO 8601, in Unix seconds or
+ * in Unix milliseconds. Null when it states none.
+ */
 function completedAtIn({ body, jobId }: GivenReport, places: ReportPlaces): number | null {
   const { at, zone } = endPlaces(places);
   return timeOf(findFirst(body, at, jobId)[0], zone);

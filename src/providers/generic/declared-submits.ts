@@ -18,8 +18,8 @@ const MAX_NAME_CHARS = 200;
 const UNCLEAR: SubmitReading = { kind: "unclear" };
 
 /**
- * Returns the description of the calls that start jobs, as a connection declares them.
- * @param name name of the connection, which stands for the model where a call states none.
+ * Returns the description of the calls that start jobs, made from the declaration of a connection.
+ * @param name name of the connection, which is used as the model when a call states none.
  */
 export function submitsOf(declaration: Declaration, name: string): SubmitAdapter {
   const { submit } = declaration;
@@ -37,7 +37,7 @@ export function submitsOf(declaration: Declaration, name: string): SubmitAdapter
 }
 
 /**
- * Returns the segments of a path that stand at the `*` of a pattern, joined by slashes. Null when the path does not
+ * Returns those segments of a path that match the `*` of a pattern, joined by slashes. Null when the path does not
  * match the pattern.
  */
 function matchOf(pattern: string, path: string): string | null {
@@ -67,8 +67,9 @@ function targetOf(submit: DeclaredSubmit, name: string): SubmitTarget {
 }
 
 /**
- * Returns the class of an answer that the declaration says to be a refusal. Null for any other answer. An outage (HTTP 500
- * and above) refuses a call only where the declaration says that it comes of the load.
+ * Returns the class of an answer to a submission if the declaration describes the answer as a refusal, otherwise null.
+ * An answer with HTTP status 500 or above counts as a refusal only if the declaration says that it is caused by the
+ * load.
  */
 function declaredRefusal(
   { busy, rate, funds, key, refused }: DeclaredSubmit,
@@ -83,7 +84,7 @@ function declaredRefusal(
   return hasOneOf(body, refused) ? "final" : null;
 }
 
-/** Tells whether a body has one of the declared values at its pointer. */
+/** Tells whether a body has one of the declared values at the declared pointer. */
 function hasOneOf(body: unknown, declared: DeclaredSubmit["refused"]): boolean {
   return Object.entries(declared ?? {}).some(([pointer, values]) =>
     findAll(body, pointer, null).some(({ value }) =>

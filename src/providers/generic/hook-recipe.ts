@@ -12,35 +12,41 @@ export interface HookRecipe {
   readonly header: string;
   /**
    * Text before the signature in an entry of the header, e.g. `v1=`. The entries are separated by commas and spaces or,
-   * if the prefix itself contains a comma, only by spaces. Absent when the header contains nothing but the signature.
+   * if the prefix itself contains a comma, only by spaces. Absent or null when the header contains nothing but the
+   * signature.
    */
   readonly prefix?: string | null | undefined;
-  /** Name of the header with the time of the signature, in Unix seconds. */
+  /**
+   * Name of the header with the time of the signature, in Unix seconds. Absent or null when there is no such header.
+   */
   readonly timestamp_header?: string | null | undefined;
-  /** Text before the time in an entry of `header`, e.g. `t=`. */
+  /** Text before the time in an entry of `header`, e.g. `t=`. Absent or null when `header` contains no time. */
   readonly timestamp_prefix?: string | null | undefined;
   /** The signed text, with `{body}`, `{timestamp}`, `{path}` and `{header:NAME}` for parts of the hook. */
   readonly recipe: string;
-  /** How the signature is written; hex by default. */
+  /** How the signature is written: `hex` (the default) or `base64`. */
   readonly encoding?: "hex" | "base64" | null | undefined;
   /**
-   * Encoding of the key in the secret: `hex`, `base64` or, by default, `text`, which means that the secret itself is
+   * How the key is written in the secret: `hex`, `base64` or `text`. The default `text` means that the secret itself is
    * the key.
    */
   readonly secret?: "text" | "base64" | "hex" | null | undefined;
-  /** Largest difference between the time of the signature and the present, in seconds; 300 by default. */
+  /** Largest difference in seconds between the time of the signature and the present; 300 by default. */
   readonly tolerance_s?: number | null | undefined;
 }
 
 const PART = /(\{[^{}]*\})/;
 const KNOWN_PART = /^\{(?:body|timestamp|path|header:[a-z][a-z0-9-]*)\}$/i;
 const MAC_BYTES = 32;
-/** Symbol that stands for the body of a hook. The body is read only when a signature must be computed. */
+/**
+ * Symbol that stands for the body of a hook among the parts of the signed text, so that the body is read only when a
+ * signature must be computed.
+ */
 const BODY = Symbol("body");
 
 /**
- * Returns the member of a recipe that has a fault, and the fault as the rest of a sentence. Null when there is no
- * fault.
+ * Returns the fault of a recipe: the member that has the fault, and the fault as the rest of a sentence. Null when
+ * there is no fault.
  */
 export function recipeFault(recipe: HookRecipe): readonly [keyof HookRecipe, string] | null {
   const parts = recipe.recipe.split(PART).filter((part) => part.startsWith("{"));
@@ -73,7 +79,7 @@ export function recipeFault(recipe: HookRecipe): readonly [keyof HookRecipe, str
   return null;
 }
 
-/** Checks the signature of a hook. The result is `unsigned` when there is no secret. */
+/** Checks the signature of a hook. The result is `unsigned` when no secret is configured. */
 export async function verifyRecipe(
   hook: Hook,
   recipe: HookRecipe,
@@ -100,7 +106,8 @@ export async function verifyRecipe(
 }
 
 /**
- * Returns the time of the signature as text; empty when the hook does not have it. Null when the recipe signs no time.
+ * Returns the time of the signature as text; empty when it is missing in the hook. Null when, by the recipe, no time is
+ * signed.
  */
 function timestampOf({ headers }: Hook, recipe: HookRecipe, written: string): string | null {
   if (recipe.timestamp_header != null) return headers.get(recipe.timestamp_header) ?? "";
@@ -109,7 +116,7 @@ function timestampOf({ headers }: Hook, recipe: HookRecipe, written: string): st
 }
 
 /**
- * Returns the parts of the signed content, in which `BODY` stands for the body of the hook. Null when the hook lacks a
+ * Returns the parts of the signed text, among which `BODY` stands for the body of the hook. Null when the hook lacks a
  * header that the recipe names.
  */
 function partsOf(
@@ -128,7 +135,7 @@ function partsOf(
   return known.length === parts.length ? known : null;
 }
 
-/** Returns the entries of a header that begin with a prefix, after removing the prefix. */
+/** Returns those entries of a header that begin with a prefix, without the prefix. */
 function entriesOf(written: string, prefix: string | null): readonly string[] {
   if (prefix === null) return [written.trim()];
   const entries = written.split(prefix.includes(",") ? /\s+/ : /[,\s]+/);
@@ -139,7 +146,9 @@ function macOf(text: string, { encoding }: HookRecipe): Bytes | null {
   return encoding === "base64" ? macFromBase64(text) : fromHex(text, MAC_BYTES);
 }
 
-/** Returns the key that a secret contains. Null when the secret does not have the encoding that the recipe states. */
+/**
+ * Returns the key that a secret contains. Null when the secret is not written in the encoding that the recipe states.
+ */
 function keyOf(secret: string, { secret: writing }: HookRecipe): Bytes | null {
   if (writing === "hex") return fromHex(secret, Math.floor(secret.length / 2));
   if (writing !== "base64") return bytesOf(secret);

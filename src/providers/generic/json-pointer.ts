@@ -1,14 +1,14 @@
 import { at } from "../json-fields.ts";
 
-/** A value that was found by a pointer with `*`, and the pointer that leads only to this value. */
+/** A value that was found by a pointer which may contain `*`, and the pointer that leads to this value alone. */
 export interface Found {
   readonly pointer: string;
   readonly value: unknown;
 }
 
 /**
- * Pattern of a JSON Pointer (RFC 6901) in a declaration. A segment `*` stands for every member of an object and every
- * element of a list, and a segment `{id}` for the id of the job.
+ * Pattern of a JSON Pointer (RFC 6901) in a declaration. In such a pointer a segment `*` stands for every member of an
+ * object and every element of a list, and a segment `{id}` for the id of the job.
  */
 const POINTER = /^(?:\/(?:[^/~]|~[01])*)+$/;
 const MAX_CHARS = 256;
@@ -34,7 +34,10 @@ export function findAll(body: unknown, pointer: string, id: string | null): read
   return found.filter(({ value }) => value !== undefined);
 }
 
-/** Returns the members of all these objects and lists, at most `MAX_FOUND`, because every member takes memory. */
+/**
+ * Returns the members of all these objects and the elements of all these lists, at most `MAX_FOUND` values, to limit
+ * the memory that they take.
+ */
 function membersOfAll(
   values: readonly Found[],
   segment: string,
@@ -48,7 +51,7 @@ function membersOfAll(
   return found.slice(0, MAX_FOUND);
 }
 
-/** Returns the values of the first pointer that finds any. Values that are null are left out. */
+/** Returns the values of the first pointer that finds any. Values that are null do not count. */
 export function findFirst(
   body: unknown,
   pointers: readonly string[],

@@ -11,7 +11,7 @@ import { isModelSegment, membersAt, submitReadingOf, type SubmitTarget } from ".
 import { refusalOfStatus } from "../submit-refusal.ts";
 
 /**
- * First segments of the paths at which Higgsfield has no models: those of estimates and uploads, and `v1` of the
+ * First segments of those paths at which Higgsfield has no models: paths of estimates and uploads, and `v1` of the
  * older API, whose answers are sets of jobs.
  */
 const OTHER_ROUTES: readonly (string | undefined)[] = ["estimate", "files", "models", "v1"];
@@ -25,9 +25,9 @@ const PARAMETERS = membersAt("", [
 ]);
 
 /**
- * Adapter for Higgsfield (https://docs.higgsfield.ai/docs/how-to/introduction). Hooks have the format of the query API.
- * They are signed with Standard Webhooks as soon as the account has shown its secret
- * (https://docs.higgsfield.ai/docs/enterprise/webhook-security).
+ * Adapter for Higgsfield (https://docs.higgsfield.ai/docs/how-to/introduction). Hooks have the same format as answers
+ * to polls. They are signed by the rules of Standard Webhooks as soon as somebody has looked up the webhook secret in
+ * the account (https://docs.higgsfield.ai/docs/enterprise/webhook-security).
  */
 export const higgsfield = {
   name: "higgsfield",
@@ -87,10 +87,11 @@ export const higgsfield = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns the class of a refusal. Where the queue of the account is full, the code is `account_queue_full`
- * (https://docs.higgsfield.ai/docs/enterprise/capacity); an older form of the limit has the HTTP status 400 and the text
- * "Maximum number of concurrent requests (4) has been reached" (https://docs.higgsfield.ai/docs/concepts/rate-limits).
- * 403 means that the account has not enough credits (`NotEnoughCreditsError` of the npm package `@higgsfield/client`).
+ * Returns the class of the refusal with which Higgsfield answers a submission. When the queue of the account is full,
+ * the code is `account_queue_full` (https://docs.higgsfield.ai/docs/enterprise/capacity); an older form of this limit
+ * has the HTTP status 400 and the text "Maximum number of concurrent requests (4) has been reached"
+ * (https://docs.higgsfield.ai/docs/concepts/rate-limits). 403 means that the account has not enough credits
+ * (`NotEnoughCreditsError` of the npm package `@higgsfield/client`).
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   if (status === 429 && textAt(body, "code") === "account_queue_full") return "busy";
@@ -100,8 +101,8 @@ function refusalOf(status: number, body: unknown): RefusalClass | null {
 }
 
 /**
- * Returns what a call to a path starts: a request to the model that the path names, e.g. `higgsfield-ai/soul/standard`.
- * The paths of requests themselves (`/requests/{id}/status`) start none, also below a prefix.
+ * Returns what a call to a path starts: a job of the model that the path names, e.g. `higgsfield-ai/soul/standard`.
+ * Null for paths of existing jobs (`/requests/{id}/status`), also if other segments stand before them.
  */
 function targetOf(path: string): SubmitTarget | null {
   const [root, ...segments] = path.split("/");

@@ -5,7 +5,7 @@ import type { Observation } from "../observation.ts";
 import { outputLinks } from "../output-search.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 
-/** Spellings of states that only kie.ai uses, each with another spelling of the same state that the relay knows. */
+/** Words for states that only kie.ai uses, each with a word for the same state that the relay knows. */
 const STATES: ReadonlyMap<string, string> = new Map([
   ["wait", "waiting"],
   ["TEXT_SUCCESS", "generating"],
@@ -19,21 +19,21 @@ const FLAGS: ReadonlyMap<number, string> = new Map([
   [3, "fail"],
 ]);
 /**
- * Values of `callbackType` in hooks of kie.ai that report one finished part of a music job (Suno). The job is then
- * still running.
+ * Values of `callbackType` in those hooks of kie.ai that report one finished part of a music job (Suno). The job is
+ * then still running.
  */
 const STEPS: readonly string[] = ["text", "first"];
 /**
- * Codes of the envelope with which the query API says that a job has failed, with its category where the code shows one:
- * 501 is a generation that has failed, 408 one whose upstream has returned no result for ten minutes
- * (https://docs.kie.ai/market/common/get-task-detail). All other codes are about the request: a job that is not known yet
- * (404, 422), maintenance (455), a fault of the server (500).
+ * Values of the member `code` with which kie.ai's answer to a poll says that the job has failed, with the category of
+ * the failure if the code shows one: 501 means a generation that has failed, 408 that kie.ai's own upstream has
+ * returned no result for ten minutes (https://docs.kie.ai/market/common/get-task-detail). All other codes are about the
+ * request: a job that is not known yet (404, 422), maintenance (455), a fault of the server (500).
  */
 const ENDS: ReadonlyMap<number | null, FailureCategory | null> = new Map([
   [408, "timeout"],
   [501, null],
 ]);
-/** Members in which answers of kie.ai's APIs have the main outputs, in the objects of `resultsOf`. */
+/** Names of the members in which answers of kie.ai's APIs have the main outputs. */
 const MAIN: readonly string[] = [
   "resultUrls",
   "result_urls",
@@ -51,10 +51,10 @@ const SONGS: readonly (readonly string[])[] = [
   ["data"],
 ];
 
-/** Names of the credits that a job has cost, the documented one first. */
+/** Names of the member with the credits that a job has cost, the documented one first. */
 const CREDITS = ["consumeCredits", "creditsConsumed"];
 
-/** Returns the report on a job that an answer of the query API states, for the API of any model. */
+/** Returns the report on a job that an answer to a poll contains, for all of kie.ai's APIs. */
 export function observe(body: unknown): Observation | null {
   const jobId = jobIdOf(body);
   if (jobId === null) return null;
@@ -76,8 +76,8 @@ export function observe(body: unknown): Observation | null {
 }
 
 /**
- * Returns the end of a job that the code of an envelope shows, when the envelope contains no report on the job. Null
- * when the code shows none.
+ * Returns the end of a job that the member `code` of an answer shows, when the answer contains no report on the job.
+ * Null when the code shows no end.
  */
 export function endOf(body: unknown): Observation | null {
   const code = numberAt(body, "code");
@@ -95,9 +95,9 @@ export function endOf(body: unknown): Observation | null {
 }
 
 /**
- * Returns the report on a job that a hook states. Hooks about jobs of `createTask` have the form of answers of the
- * query API. Hooks of the older APIs have no state: their member `code` distinguishes success from failure, and Suno
- * sends one hook for each finished part.
+ * Returns the report on a job that a hook contains. Hooks about jobs of `createTask` have the form of answers to polls.
+ * Hooks of the older APIs contain no state: their member `code` distinguishes success from failure, and Suno sends one
+ * hook for each finished part.
  */
 export function observeHook(body: unknown): Observation | null {
   const observation = observe(body);
@@ -135,7 +135,7 @@ function outputsOf(job: unknown): readonly string[] {
   return outputLinks({ main: [...results, ...songs], part: job, isLeftOut: isNoOutput });
 }
 
-/** Returns the values in which answers of kie.ai's APIs may have the main outputs. */
+/** Returns the objects and values in which answers of kie.ai's APIs may contain the main outputs. */
 function resultsOf(job: unknown): readonly unknown[] {
   const result = jsonAt(job, "resultJson") ?? at(job, "resultJson");
   return [result, at(job, "response"), at(job, "info"), at(job, "videoInfo"), job];
@@ -143,8 +143,8 @@ function resultsOf(job: unknown): readonly unknown[] {
 
 /**
  * Tells whether a member of an answer is no output, by kie.ai's documents. This is so for the picture of a song or a
- * video in the object with the link to it, for the URL from which kie.ai has a song, and for the song whose voices were
- * separated.
+ * video if the same object has the link to the song or video, for the URL from which kie.ai has fetched a song, and for
+ * the song of which the voices were separated.
  */
 function isNoOutput(name: string, owner: unknown): boolean {
   const names = typeof owner === "object" && owner !== null ? Object.keys(owner) : [];

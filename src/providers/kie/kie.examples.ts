@@ -56,7 +56,7 @@ const refusal = (failCode: unknown, failMsg: string) => ({
   data: { ...failure(failCode, failMsg), resultJson: undefined },
 });
 
-/** Builds polls of a job of an older API, which has a path of its own. */
+/** Builds examples of polls of a job of one of kie.ai's older APIs, each of which has its own path. */
 const family = (endpoint: string, query: string) =>
   examplesOf(id, `/api/v1/${query}?taskId=${id}`, endpoint).poll;
 const veo = family("veo", "veo/record-info");
@@ -87,7 +87,10 @@ const call: Omit<SubmitCall, "path"> = {
   answer: "job",
   takesMultipart: false,
 };
-/** Returns a call of an older API. The model is the one in the body or, without one, `endpoint`. */
+/**
+ * Builds an example of a call of one of kie.ai's older APIs. The model is the one in the body or, without one,
+ * `endpoint`.
+ */
 function olderCall(
   endpoint: string,
   part: string,

@@ -23,8 +23,8 @@ import { bytesOf } from "../../security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../../security/hmac.ts";
 
 /**
- * Paths of the queries for models that have an API of their own at kie.ai. The key is the field `endpoint` of the
- * job.
+ * Paths at which jobs are polled whose models have an API of their own at kie.ai. The key is the field `endpoint` of
+ * the job.
  */
 const QUERIES: ReadonlyMap<string, string> = new Map([
   ["suno", "generate/record-info"],
@@ -34,7 +34,7 @@ const QUERIES: ReadonlyMap<string, string> = new Map([
   ["4o-image", "gpt4o-image/record-info"],
   ["flux-kontext", "flux/kontext/record-info"],
 ]);
-/** Path of the query for jobs of `createTask`. */
+/** Path at which jobs of `createTask` are polled. */
 const CREATED = "jobs/recordInfo";
 const CREATE_TASK = "/api/v1/jobs/createTask";
 const CREATE_TASK_TARGET: SubmitTarget = {
@@ -52,9 +52,9 @@ const CREATE_TASK_TARGET: SubmitTarget = {
   hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
 };
 /**
- * Paths of the calls of the older APIs, below `/api/v1/`, by the endpoint of their jobs. Only calls whose jobs are
- * polled at the path in `QUERIES` are listed (https://docs.kie.ai/old-model). Jobs for lyrics, files of other formats
- * and separated voices are polled at other paths.
+ * Paths of those calls of kie.ai's older APIs that start jobs, below `/api/v1/`, by the endpoint of their jobs. Only
+ * calls whose jobs are polled at a path in `QUERIES` are listed (https://docs.kie.ai/old-model). Jobs for lyrics, other
+ * file formats and separated voices are polled at other paths.
  */
 const OLDER_CALLS: Readonly<Record<string, readonly string[]>> = {
   suno: [
@@ -73,7 +73,10 @@ const OLDER_CALLS: Readonly<Record<string, readonly string[]>> = {
   "4o-image": ["gpt4o-image/generate"],
   "flux-kontext": ["flux/kontext/generate"],
 };
-/** Calls of the older APIs, by path. In many of them the model may be left out or cannot be chosen. */
+/**
+ * Calls of kie.ai's older APIs that start jobs, by path. In many of these calls the model may be left out or cannot be
+ * chosen.
+ */
 const OLDER_TARGETS: ReadonlyMap<string, SubmitTarget> = new Map(
   Object.entries(OLDER_CALLS).flatMap(([endpoint, paths]) =>
     paths.map((path) => [`/api/v1/${path}`, olderTarget(endpoint)] as const),
@@ -81,10 +84,10 @@ const OLDER_TARGETS: ReadonlyMap<string, SubmitTarget> = new Map(
 );
 
 /**
- * Adapter for kie.ai, for jobs of `createTask` and for jobs of the older APIs of single models. Hooks have the
- * format of the query API (https://docs.kie.ai/market/common/get-task-detail); those of the older APIs have another
- * format. The signature of a hook covers the job id and not the body
- * (https://docs.kie.ai/common-api/webhook-verification).
+ * Adapter for kie.ai, for jobs of `createTask` and for jobs of the older APIs, each of which serves one model. Hooks
+ * about jobs of `createTask` have the same format as answers to polls
+ * (https://docs.kie.ai/market/common/get-task-detail); those of the older APIs have another format. The signature of a
+ * hook covers the job id and not the body (https://docs.kie.ai/common-api/webhook-verification).
  */
 export const kie = {
   name: "kie",
@@ -129,8 +132,9 @@ export const kie = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns the class of a refusal by the `code` of the body, which kie.ai's documentation lists with each call
- * (https://docs.kie.ai): the usage limit of a key of the account is reached (433), or the service is maintained (455).
+ * Returns the class of the refusal with which kie.ai answers a submission, by the `code` of the body that the
+ * documentation of each call lists (https://docs.kie.ai). 433 means that the usage limit of one key of the account is
+ * reached, 455 that the service is being maintained.
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   const code = numberAt(body, "code");

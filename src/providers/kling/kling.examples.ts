@@ -91,7 +91,7 @@ const call: Omit<SubmitCall, "path"> = {
   answer: "job",
   takesMultipart: false,
 };
-/** Calls in which the model may be left out or cannot be chosen. */
+/** Paths of calls of Kling's classic API in which the model may be left out or cannot be chosen. */
 const classicCalls = [
   "videos/image2video",
   "videos/multi-image2video",

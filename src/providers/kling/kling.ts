@@ -12,7 +12,7 @@ import { refusalOfStatus } from "../submit-refusal.ts";
 
 /**
  * Calls of the classic API that start jobs, by path below `/v1/`, which is also the endpoint of the jobs
- * (https://klingai.com/document-api). Calls that only look at a file, e.g. for faces, start none.
+ * (https://klingai.com/document-api). Calls that only examine a file, e.g. for faces, start no job and are left out.
  */
 const CLASSIC_ENDPOINTS: readonly string[] = [
   "videos/text2video",
@@ -36,15 +36,16 @@ const CLASSIC_ENDPOINTS: readonly string[] = [
 /** Path of the call of the classic API for speech. Its answer is the finished result, and it takes no hook URL. */
 const SPEECH = "audio/tts";
 /**
- * Pattern of the paths of the API of 2026. Their length is bounded, because the name of the model in them is stored
- * with the task.
+ * Pattern of the paths of calls that start jobs in the API of 2026. The length of the path is limited, because the name
+ * of the model in it is stored with the task.
  */
 const PATH_OF_2026 =
   /^\/(?:text-to-video|image-to-video|omni-video|motion-control)\/(kling-[\w.-]{1,64})$/;
 /**
- * Service codes that refuse a call (https://klingai.com/document-api/api/get-started/error-codes): all of them, and those
- * whose class is not `final`. The account has no money or no resource pack (1100 to 1102) with HTTP 429, like the limits of
- * the rate (1302) and of tasks in flight (1303).
+ * Range of the service codes (numbers in the body of an answer) with which Kling refuses a call
+ * (https://klingai.com/document-api/api/get-started/error-codes); the map below has those whose class is not `final`.
+ * An account without money or without a resource pack (1100 to 1102) gets HTTP 429, and so do the limits of the rate
+ * (1302) and of tasks in flight (1303).
  */
 const REFUSALS = { min: 1000, max: 1399 };
 const CLASSES: ReadonlyMap<number, RefusalClass> = new Map([
@@ -64,8 +65,8 @@ const CLASSES: ReadonlyMap<number, RefusalClass> = new Map([
 ]);
 
 /**
- * Adapter for both generations of the Kling API: the classic one, in which the path of a query contains the path of
- * the submit call, and the one introduced in 2026. A hook comes at every change of status. It is signed with
+ * Adapter for both APIs of Kling: the classic one, in which a job is polled at the path of the call that has submitted
+ * it, and the one introduced in 2026. Kling sends a hook at every change of status. It is signed by the rules of
  * Standard Webhooks if the account has a secret (https://app.klingai.com/global/dev/document-api).
  */
 export const kling = {
@@ -135,7 +136,10 @@ export const kling = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Service codes of errors about a call, by HTTP status. */
+/**
+ * Service codes (numbers in the body) in the form of Kling, by HTTP status, which the relay writes into its own errors
+ * about a call.
+ */
 const SERVICE_CODES: ReadonlyMap<number, number> = new Map([
   [404, 1203],
   [429, 1302],
@@ -143,19 +147,22 @@ const SERVICE_CODES: ReadonlyMap<number, number> = new Map([
 ]);
 
 /**
- * Names of the fields of an output that may contain its main link. For an audio file the names contain the format; one
- * generation of the API writes the format before, the other behind the rest of the name. The result of a job that makes
- * sound for a video also contains the video.
+ * Names of the fields of an output that may contain its main link. For an audio file the name contains the format: one
+ * of Kling's APIs writes it before the rest of the name, the other after it. The result of a job that makes sound for a
+ * video also contains the video.
  */
 const MAIN_URLS = ["url", "video_url", "mp3_url", "url_mp3"];
 /** Lists of the results of the classic API, the main ones first. */
 const CLASSIC_LISTS = ["videos", "images", "series_images", "audios"];
 /** Types of the outputs of the API of 2026, the main ones first. */
 const TYPES_OF_2026: readonly unknown[] = ["video", "image", "audio"];
-/** Names of the fields of an output that may contain its duration in seconds, formed like those in `MAIN_URLS`. */
+/**
+ * Names of the fields of an output that may contain its duration in seconds. For an audio file the name contains the
+ * format, before or after the rest of the name.
+ */
 const DURATIONS = ["duration", "mp3_duration", "duration_mp3", "wav_duration", "duration_wav"];
 
-/** Returns what a call to a path starts, in either generation of the API. */
+/** Returns what a call to a path starts, in either of Kling's APIs. */
 function targetOf(path: string): SubmitTarget | null {
   const [, model] = PATH_OF_2026.exec(path) ?? [];
   if (model !== undefined) return targetOf2026(model);
@@ -164,7 +171,10 @@ function targetOf(path: string): SubmitTarget | null {
   return CLASSIC_ENDPOINTS.includes(endpoint) ? classicTarget(endpoint) : null;
 }
 
-/** Returns the target of a classic call, in which the model may be left out or, in some calls, cannot be chosen. */
+/**
+ * Returns the description of a call of Kling's classic API. In such a call the model may be left out; in some of these
+ * calls it cannot be chosen.
+ */
 function classicTarget(endpoint: string): SubmitTarget {
   return {
     model: { pointer: "/model_name", otherwise: endpoint },
@@ -188,7 +198,7 @@ function targetOf2026(model: string): SubmitTarget {
 }
 
 /**
- * Returns the bearer token of a request. A key `accesskey:secretkey` of the classic API gives a JWT (RFC 7519),
+ * Returns the bearer token of a request. For a key `accesskey:secretkey` of the classic API it is a JWT (RFC 7519),
  * signed with the secret key and valid for 30 minutes. Any other key is itself the token.
  */
 async function tokenOf(key: string, now: number): Promise<string> {
@@ -230,8 +240,8 @@ function observe(task: unknown): Observation | null {
 }
 
 /**
- * Returns the units that a job has cost: `final_unit_deduction` of the classic API, the sum of the amounts in units of
- * `billing` in that of 2026. Null when the report states none.
+ * Returns the units that a job has cost. In the classic API this is `final_unit_deduction`; in that of 2026 it is the
+ * sum of those amounts in `billing` that are in units. Null when the report states none.
  */
 function unitsOf(task: unknown): number | null {
   const amounts = listAt(task, "billing")

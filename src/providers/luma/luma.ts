@@ -24,11 +24,11 @@ const VIDEO_TARGET: SubmitTarget = {
   parameters: membersAt("", ["aspect_ratio", "duration", "resolution"]),
   answer: "job",
 };
-/** The call that makes images. With `sync` its answer is the finished image. */
+/** The call with which Luma makes images. With the parameter `sync`, the answer is the finished image. */
 const IMAGE_TARGET: SubmitTarget = { ...VIDEO_TARGET, answer: "job-or-result" };
 /**
- * Calls that start jobs, by path. The first path is that of the only call of Luma Agents, and also that of a call for
- * videos of Dream Machine (https://docs.lumalabs.ai; the npm package `lumaai`).
+ * Calls with which Luma starts jobs, by path. The first path is that of the only call of Luma Agents, and also that of
+ * a call for videos of Dream Machine (https://docs.lumalabs.ai; the npm package `lumaai`).
  */
 const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
   [
@@ -63,8 +63,8 @@ const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
 ]);
 
 /**
- * Adapter for both APIs of Luma, whose answers have the same format. Dream Machine sends unsigned hooks in the
- * format of the query API (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance). Luma Agents sends no
+ * Adapter for both APIs of Luma, whose answers have the same format. Dream Machine sends unsigned hooks in the same
+ * format as answers to polls (https://docs.lumalabs.ai/changelog/callbacks-and-credits-balance). Luma Agents sends no
  * hooks (https://docs.agents.lumalabs.ai).
  */
 export const luma = {
@@ -109,8 +109,9 @@ export const luma = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns the class of a refusal. Luma does not tell its two limits apart, that of the rate and that of jobs in flight. An
- * account without credits gets 402 or, in the older API, 400 with "Insufficient credits" (https://docs.lumalabs.ai/docs/api).
+ * Returns the class of the refusal with which Luma answers a submission. Luma's answer does not show which of its two
+ * limits is reached, that of the rate or that of jobs in flight. An account without credits gets 402 or, in the older
+ * API, 400 with "Insufficient credits" (https://docs.lumalabs.ai/docs/api).
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   const isUnpaid = status === 400 && /^insufficient credits\b/i.test(textAt(body, "detail") ?? "");
@@ -134,7 +135,10 @@ function observe(body: unknown): Observation | null {
   };
 }
 
-/** Returns the places of the links in a generation: the assets for Dream Machine, the output for Luma Agents. */
+/**
+ * Returns the parts of Luma's description of a job that contain links: the assets for Dream Machine, the output for
+ * Luma Agents.
+ */
 function outputsOf(body: unknown): OutputPlaces {
   const [assets, output] = [at(body, "assets"), at(body, "output")];
   const type = textAt(body, "generation_type");

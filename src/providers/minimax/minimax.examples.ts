@@ -57,7 +57,7 @@ const inV2 = (status: string) => v2({ status });
 const { hook, poll: v1Poll } = examplesOf(ID, V1);
 const { poll: v2Poll } = examplesOf(ID, V2, "v2");
 
-/** Builds a poll that finds a success, followed by this answer for its file. */
+/** Builds an example of a poll in which MiniMax first reports success, and then gives this answer about the file. */
 function filePoll(name: string, body: unknown, means: PollExample["means"]): PollExample {
   const query = v1({ status: "Success", file_id: FILE, video_width: 1366, video_height: 768 });
   const poll = v1Poll(name, query, means);

@@ -23,7 +23,8 @@ import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
 /**
- * Path of the calls that generate images. The answer contains the images or links to them, and there is no job to poll.
+ * Path of the calls that generate images. The images, or links to them, are in the answer itself, and there is no job
+ * to poll.
  */
 const IMAGES_PATH = "/v1/image_generation";
 const VIDEO_TARGET: SubmitTarget = {
@@ -32,7 +33,7 @@ const VIDEO_TARGET: SubmitTarget = {
   parameters: membersAt("", ["seed", "ratio", "duration", "resolution"]),
   answer: "job",
 };
-/** Calls that start jobs or make images, by path (https://platform.minimax.io/docs). */
+/** Calls with which MiniMax starts jobs or makes images, by path (https://platform.minimax.io/docs). */
 const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
   ["/v1/video_generation", VIDEO_TARGET],
   ["/v2/video_generation", { ...VIDEO_TARGET, endpoint: "v2" }],
@@ -48,9 +49,9 @@ const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
 ]);
 
 /**
- * Adapter for MiniMax Hailuo, API v1 and v2 (https://platform.minimax.io/docs). Hooks are unsigned, have the format
- * of the query API, and come only after a handshake. In v1 a second request is needed for the URL of the video.
- * Errors in v1 have the HTTP status 200.
+ * Adapter for MiniMax Hailuo, API v1 and v2 (https://platform.minimax.io/docs). Hooks are unsigned, have the same
+ * format as answers to polls, and come only after MiniMax has tested the hook URL by a handshake. In v1 a second
+ * request is needed for the URL of the video. Errors in v1 have the HTTP status 200.
  */
 export const minimax = {
   name: "minimax",
@@ -119,7 +120,10 @@ export const minimax = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Codes and types of errors about a call, by HTTP status (https://platform.minimax.io/docs/api-reference/errorcode). */
+/**
+ * Error codes and types in the form of MiniMax, by HTTP status, which the relay writes into its own errors about a call
+ * (https://platform.minimax.io/docs/api-reference/errorcode).
+ */
 const ERRORS: ReadonlyMap<number, readonly [code: number, type: string]> = new Map([
   [400, [2013, "bad_request_error"]],
   [404, [2013, "bad_request_error"]],
@@ -138,8 +142,8 @@ function errorBody(status: number, message: string): JsonObject {
 }
 
 /**
- * Returns what an answer to a cancellation says. An answer with an error code has the HTTP status 200 in API v1,
- * perhaps in v2 too.
+ * Returns what an answer to a cancellation says. An answer with an error code can have the HTTP status 200: in API v1
+ * it does, in v2 it may.
  */
 function readCancellation(answer: Answer): CancelReading {
   if (answer.status === 404) return "unknown";
@@ -150,12 +154,12 @@ const MAX_CHALLENGE_CHARS = 512;
 /** Error codes with which MiniMax refuses the API key: 1004 (login failed) and 2049 (invalid key). */
 const UNAUTHORIZED: readonly (string | null)[] = ["1004", "2049"];
 const LIMITED = "1002";
-/** Error code for an account without balance. A retry does not help then. */
+/** Error code for an account whose balance is used up. A retry does not help then. */
 const UNPAID = "1008";
 /**
- * Classes of the error codes with which MiniMax refuses a call: limits of the rate (1002, 1039, 2045, 2056) and of calls in
- * flight (1041), the balance (1008) and the quota of a plan (1028, 1030), the key (1004, 2049) and a model that the plan lacks
- * (2061), and the input (1026, 1042, 2013). Other codes may be those of a call that has started a job
+ * Classes of the error codes with which MiniMax refuses a submission: limits of the rate (1002, 1039, 2045, 2056) and
+ * of calls in flight (1041), the balance (1008) and the quota of a plan (1028, 1030), the key (1004, 2049) and a model
+ * that is not in the plan (2061), and the input (1026, 1042, 2013). Other codes do not prove that no job was started
  * (https://platform.minimax.io/docs/api-reference/errorcode; 1028, 1030 and 2061:
  * https://github.com/MiniMax-AI/cli/blob/main/src/errors/api.ts).
  */
@@ -176,8 +180,8 @@ const REFUSALS: ReadonlyMap<string | null, RefusalClass> = new Map([
   ["2061", "key"],
 ]);
 /**
- * Categories of failures by MiniMax's error codes: it has rejected the input (1026) or the output (1027), the input is not
- * valid (1042, 2013), time-out (1001) and limits (https://platform.minimax.io/docs/api-reference/errorcode).
+ * Categories of failures by MiniMax's error codes: moderation of the input (1026) or the output (1027), an input that
+ * is not valid (1042, 2013), time-out (1001) and limits (https://platform.minimax.io/docs/api-reference/errorcode).
  */
 const CATEGORIES: ReadonlyMap<string | null, FailureCategory> = new Map([
   ["1026", "moderation"],
@@ -196,7 +200,10 @@ function preflight(body: unknown): string | null {
   return JSON.stringify({ challenge });
 }
 
-/** Returns the meaning of the answer to a call that generates images. Images in base64 are a result without links. */
+/**
+ * Returns the meaning of the answer to a call that generates images. If the answer contains the images in base64, it is
+ * a result without links.
+ */
 function readImages(body: unknown): SubmitReading {
   if (errorCodeOf(body) !== null || at(body, "data") == null) return { kind: "unclear" };
   const observation: Observation = {
@@ -269,8 +276,8 @@ function observe(body: unknown): Observation | null {
 }
 
 /**
- * Returns the places of the links to the outputs in an answer about a task or about its file. Either answer may contain
- * the link of the file.
+ * Returns the parts of an answer, about a task or about its file, that contain links to the outputs. Either answer may
+ * contain the link of the file.
  */
 function placesIn(answer: unknown): OutputPlaces {
   const [content, file] = [at(answer, "content"), at(answer, "file")];
@@ -295,7 +302,8 @@ function errorOf(body: unknown, task: unknown): UpstreamError {
 }
 
 /**
- * Returns the error code of a request. Null means that the request succeeded, even if the job itself has failed.
+ * Returns the error code of a request. Null means that the request succeeded, which does not exclude that the job
+ * itself has failed.
  */
 function errorCodeOf(body: unknown): string | null {
   const code = idAt(body, "base_resp", "status_code");

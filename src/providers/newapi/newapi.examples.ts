@@ -19,7 +19,7 @@ const ARTIFACT = `/v1/tasks/${ID}/artifacts/video/content?access=abc`;
 const CONTENT = `${GATEWAY}/v1/videos/${ID}/content`;
 const FINISHED_AT = 1788400867000;
 
-/** Answer of Ark as the gateway passes it on. The status in this answer is outdated. */
+/** Answer of Ark as a new-api gateway passes it on. The status in it is outdated. */
 const RAW = {
   id: "cgt-20260902000000-abcde",
   status: "running",
@@ -42,13 +42,16 @@ function task(fields: object) {
 
 const success = task({ status: "SUCCESS", result_url: VIDEO, data: RAW });
 const done = using(USAGE, completed([VIDEO], METADATA, FINISHED_AT));
-/** Returns the meaning of an end of the task that is reported without an answer of the upstream. */
+/**
+ * Builds the expected meaning of a report on the end of a job that does not contain the answer of the gateway's own
+ * upstream.
+ */
 const ended = (news: UpstreamEnd) => using({ quota: 230000 }, news);
 const linked = (link: string) => ended(completed([link], {}, FINISHED_AT));
 const inState = (status: string) => task({ status, finish_time: 0, progress: "50%" });
 const refused = "The request failed because the output video may contain sensitive information.";
 const { hook, poll } = examplesOf(ID, PATH);
-/** Builds a hook, which does not state to which job of the gateway it belongs. */
+/** Builds an example of a hook that does not state to which job of the gateway it belongs. */
 const hint = (name: string, body: unknown, means: Parameters<typeof hook>[2]) =>
   hook(name, body, means, null);
 const notice = (status: string, fields: object = {}) => ({ id: ID, status, ...fields });

@@ -32,7 +32,10 @@ import { firstStated, statedMetadata } from "../shared/stated-metadata.ts";
 import { membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
 import { amountsAt } from "../usage.ts";
 
-/** Paths at which a video job is submitted. Both start the same jobs, which are polled at one path. */
+/**
+ * Paths at which a video job is submitted to a new-api gateway. Both start the same jobs, which are all polled at the
+ * same path.
+ */
 const VIDEO_PATHS: readonly JobPath[] = ["/v1/video/generations", "/v1/videos"];
 const VIDEO_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -47,19 +50,22 @@ const VIDEO_TARGET: SubmitTarget = {
 };
 
 /**
- * Stands for the job and the gateway of a hook, whose sender is not known. Therefore no link is made from a path in the
- * hook, and no content path (the path with the output) can be asked.
+ * Job and gateway of a hook: neither is known, because the sender of a hook is not known. Therefore no link is made
+ * from a path in the hook, and the content path (the gateway's path with the output) cannot be asked.
  */
 const ELSEWHERE: GatewayJob = { id: null, baseUrl: null };
 
-/** Paths at which gateways take the calls of Kling's own API. Their jobs are polled like all others. */
+/**
+ * Paths at which gateways accept the calls of Kling's own API. The jobs that these start are polled like all others.
+ */
 const KLING_PATHS: readonly JobPath[] = [
   "/kling/v1/videos/text2video",
   "/kling/v1/videos/image2video",
 ];
 /**
- * A call of Kling's own API. The gateway makes the whole body the metadata of the video, so the hook URL stands where Kling
- * has it (https://github.com/QuantumNous/new-api/blob/main/middleware/kling_adapter.go).
+ * A call of Kling's own API to a new-api gateway. The hook URL is in the member in which Kling expects it, because the
+ * gateway passes the whole body on as the metadata of the video
+ * (https://github.com/QuantumNous/new-api/blob/main/middleware/kling_adapter.go).
  */
 const KLING_TARGET: SubmitTarget = {
   model: { pointer: "/model_name" },
@@ -72,9 +78,9 @@ const KLING_TARGET: SubmitTarget = {
 };
 
 /**
- * Adapter for gateways that run new-api or a fork of it (https://github.com/QuantumNous/new-api). new-api itself
- * sends no hooks. Some gateways pass the hook URL on to their upstream, whose hooks then name a job of that
- * upstream. Some resellers send a hook at every change. None of these hooks is signed.
+ * Adapter for gateways that run new-api or a fork of it (https://github.com/QuantumNous/new-api). new-api itself sends
+ * no hooks. Some gateways pass the hook URL on to their own upstream, whose hooks then name a job of that upstream.
+ * Some resellers send a hook at every change of a job. None of these hooks is signed.
  */
 export const newapi = {
   name: "newapi",
@@ -120,7 +126,7 @@ export const newapi = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Codes of errors about a call, by HTTP status. */
+/** Error codes in the form of new-api, by HTTP status, which the relay writes into its own errors about a call. */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [404, "task_not_exist"],
   [503, "service_unavailable"],
@@ -134,11 +140,11 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns the meaning of the answer to a submission. Releases of 2025 answer with only `id` on some channels, which is
- * then the id of the job, while in the answer to a poll `id` may be the number of a database row. An error with HTTP
- * 200 to 299 and without an id does not prove that no job was started: new-api passes on the HTTP status of its
- * upstream and takes any but 200 for a failure (`fail_to_fetch_task`), so that the answer about a job that its upstream
- * has accepted with 201 or 202 looks the same.
+ * Returns the meaning of the answer to a submission. In some answers of releases of 2025 only `id` is present, and is
+ * the id of the job; in the answer to a poll, however, `id` may be the number of a database row. An error with HTTP 200
+ * to 299 and without an id does not prove that no job was started. new-api takes every HTTP status of its upstream
+ * except 200 for a failure (`fail_to_fetch_task`) and passes this status on, so that the answer about a job which its
+ * upstream has accepted with 201 or 202 looks the same.
  */
 function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitReading {
   if (path === IMAGES_PATH) return readImages(body, baseUrl);
@@ -149,8 +155,8 @@ function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitR
 }
 
 /**
- * Returns what an answer to a poll says. When a gateway could not ask its own upstream, it may answer with HTTP 200 and
- * a `code`.
+ * Returns what an answer to a poll says. A gateway that could not ask its own upstream may answer with HTTP 200 and an
+ * error in the member `code`.
  */
 function readAnswer({ body }: Answer, job: GatewayJob): Reading {
   const code = textAt(body, "code") ?? "success";
@@ -164,8 +170,8 @@ function readAnswer({ body }: Answer, job: GatewayJob): Reading {
 }
 
 /**
- * Returns the report on a job that a hook states. The job id in the hook is ignored, because it may be the id of a job
- * at the gateway's upstream.
+ * Returns the report on a job that a hook contains. The job id in the hook is ignored, because it may be the id of a
+ * job at the gateway's own upstream.
  */
 function readHook(body: unknown): Observation | null {
   const task = taskIn(body);
@@ -174,8 +180,8 @@ function readHook(body: unknown): Observation | null {
 }
 
 /**
- * Returns the task object in an answer or a hook. It is the body itself if the body names a task and its state,
- * otherwise the member `data` (the envelope's content).
+ * Returns the object that describes the task in an answer or a hook. It is the body itself if the body names a task and
+ * its state, otherwise the member `data` of the body.
  */
 function taskIn(body: unknown): unknown {
   if (idAt(body, "task_id") !== null && stateOf(body) !== null) return body;
@@ -183,7 +189,10 @@ function taskIn(body: unknown): unknown {
   return typeof data === "object" && data !== null ? data : body;
 }
 
-/** Returns the state of a task. For calls of Kling's own API, the state has another name (`task_status`). */
+/**
+ * Returns the state of a task. For calls of Kling's own API, the member with the state has another name
+ * (`task_status`).
+ */
 function stateOf(task: unknown): string | null {
   return textAt(task, "status") ?? textAt(task, "task_status");
 }
@@ -211,9 +220,9 @@ function observe(
 }
 
 /**
- * Returns the metadata of the output. `metadata` of the task describes the result, and so do the members of the first
- * output in the answer of the gateway's own upstream. Values beside the state may only repeat the request, so they are
- * used last; for a task of Ark they describe the output.
+ * Returns the metadata of the output. They are taken from the member `metadata` of the task and from the first output
+ * in the answer of the gateway's own upstream, which describe the result. Values beside the state may only repeat the
+ * request, so they are used last; but for a task of Ark they describe the output.
  */
 function metadataIn(task: unknown, ark: Observation | null): Metadata {
   const inner = at(task, "data");
@@ -226,8 +235,8 @@ function metadataIn(task: unknown, ark: Observation | null): Metadata {
 }
 
 /**
- * Returns the places of the links to the outputs of a task: those of the gateway first, then those in the answer of its
- * own upstream. Older new-api servers write the link into `fail_reason`.
+ * Returns the parts of an answer that contain links to the outputs of a task. Those of the gateway come first, then
+ * those in the answer of the gateway's own upstream. Older new-api servers write the link into `fail_reason`.
  */
 function outputsOf(body: unknown, task: unknown): GatewayPlaces {
   const main = [
@@ -244,7 +253,7 @@ function outputsOf(body: unknown, task: unknown): GatewayPlaces {
   return { main, part: body, inner: at(task, "data"), isLeftOut: isCoverOfSong };
 }
 
-/** Tells whether a member is the picture of a song in a result of Suno, which makes a cover for each song. */
+/** Tells whether a member is the cover picture that Suno makes for a song, in an object that describes the song. */
 function isCoverOfSong(name: string, owner: object): boolean {
   return /^image_(?:large_)?url$/.test(name) && textAt(owner, "audio_url") !== null;
 }
@@ -258,7 +267,10 @@ function errorIn(body: unknown, task: unknown): UpstreamError | null {
   return code === null && text === null ? null : { code, text };
 }
 
-/** Returns the reason of a failure that older servers write into `url`. Null when `url` contains a link or a path. */
+/**
+ * Returns the reason of a failure that older new-api servers write into the member `url`. Null when `url` contains a
+ * link or a path.
+ */
 function reasonInUrl(task: unknown): string | null {
   const text = textAt(task, "url") ?? "";
   return text === "" || text.startsWith("/") || isHttpUrl(text) ? null : text;

@@ -11,7 +11,7 @@ import {
   using,
 } from "../shared/examples/meanings.ts";
 
-/** Job id in the form of litellm, without the padding of base64, which answers may lack. */
+/** Job id as litellm writes it, but without the padding of base64 at its end, which may be missing in answers. */
 const UNPADDED = "video_bGl0ZWxsbTpjdXN0b21fbGxtX3Byb3ZpZGVyOm9wZW5haTthYmM";
 const ID = `${UNPADDED}==`;
 const PATH = `/v1/videos/${UNPADDED}%3D%3D`;

@@ -21,8 +21,8 @@ import { statedMetadata } from "../shared/stated-metadata.ts";
 
 const VIDEOS = "/v1/videos";
 /**
- * Stands for the job and the gateway of a report whose sender is not known. Therefore no link is made from a path in
- * the report, and no content path (the path with the output) can be asked.
+ * Job and gateway of a report whose sender is not known. Therefore no link is made from a path in the report, and the
+ * content path (the gateway's path with the output) cannot be asked.
  */
 const ELSEWHERE: GatewayJob = { id: null, baseUrl: null };
 const VIDEO_TARGET: SubmitTarget = {
@@ -35,9 +35,9 @@ const VIDEO_TARGET: SubmitTarget = {
 };
 
 /**
- * Adapter for gateways with the former Videos API of OpenAI, `/v1/videos/{id}`, e.g. litellm, llmgateway, SGLang
- * and new-api. Some of them send hooks: events that are signed with the text of a secret that the submit call
- * contains (https://docs.llmgateway.io).
+ * Adapter for gateways with the former Videos API of OpenAI, `/v1/videos/{id}`, e.g. litellm, llmgateway, SGLang and
+ * new-api. Some of them send hooks, which are events in JSON. They are signed with the text of a secret that the
+ * submission contains (https://docs.llmgateway.io).
  */
 export const openaiVideos = {
   name: "openai-videos",
@@ -100,8 +100,8 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns the report on a job that the event of a hook states. The state is the status of the video in the event,
- * because the type of the event is "failed" for a canceled job too. The type is used only when there is no status.
+ * Returns the report on a job that a hook contains. The state is the status of the video in the hook. The type of the
+ * event is used only when there is no status, because it is "failed" for a canceled job too.
  */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
@@ -114,8 +114,8 @@ function readHook(body: unknown): Observation | null {
 }
 
 /**
- * Returns the state of a job, which some gateways state only in the first item of `data`. A video without a state, an error
- * and a link has just been submitted and counts as queued.
+ * Returns the state of a job, which some gateways state only in the first item of `data`. A description of a video that
+ * has no state, no error and no link is that of a job just submitted, which counts as queued.
  */
 function stateIn(body: unknown): string | null {
   const stated = textAt(body, "status") ?? textAt(body, "data", 0, "status");
@@ -146,7 +146,7 @@ function observe(video: unknown, state: string | null, job: GatewayJob): Observa
   };
 }
 
-/** Returns the places of the links to a video in an answer. Each gateway may write them in another field. */
+/** Returns the parts of an answer that contain links to a video. Each gateway may write the links in another field. */
 function outputsOf(video: unknown): OutputPlaces {
   const contents = listAt(video, "content").filter((part) => !isNoOutputByKind(part));
   const main = [

@@ -22,9 +22,15 @@ import { verifyWithText } from "../../security/hmac.ts";
 
 const VIDEOS = "/api/v1/videos";
 const ADDRESS = "https://openrouter.ai";
-/** Base path of OpenRouter's API. Below it, each job has a content path with its output (`/v1/videos/{id}/content`). */
+/**
+ * Base path of OpenRouter's API. Below it, each job has a path with its output (`/v1/videos/{id}/content`, called its
+ * content path).
+ */
 const API = "/api";
-/** Job of a hook. A hook does not say where it comes from, so paths in it are those of OpenRouter itself. */
+/**
+ * Job and base URL for the links in a hook. A hook does not say from which base URL it comes, so paths in it are taken
+ * as paths of OpenRouter itself.
+ */
 const OF_HOOK: GatewayJob = { id: null, baseUrl: `${ADDRESS}${API}` };
 const TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -44,7 +50,8 @@ const TARGET: SubmitTarget = {
 };
 
 /**
- * Adapter for OpenRouter. Hooks are events that contain the job. They are signed if the workspace has a secret
+ * Adapter for OpenRouter. A hook is an event in JSON that contains the description of the job. Hooks are signed if the
+ * workspace at OpenRouter has a secret
  * (https://openrouter.ai/docs/cookbook/video-generation/video-generation-webhooks).
  */
 export const openrouter = {
@@ -92,9 +99,10 @@ export const openrouter = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns the class of a refusal (https://openrouter.ai/docs/api/reference/errors-and-debugging): 402 can mean that the calls
- * in flight have reserved what is left of the credits, 403 that a limit of the key is reached, and 503 that no provider of
- * the model is available, after which `Retry-After` says when to try again. 502 means that a provider has failed.
+ * Returns the class of the refusal with which OpenRouter answers a submission
+ * (https://openrouter.ai/docs/api/reference/errors-and-debugging). 402 can mean that calls in flight have reserved the
+ * rest of the credits. 403 can mean that a limit of the key is reached. 503 means that no provider of the model is
+ * available; `Retry-After` says when to try again. 502 means that a provider has failed.
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   if (status === 503) return "rate";
@@ -124,15 +132,15 @@ async function authenticate(
 }
 
 /**
- * Tells whether a poll finds better links than this hook: links that anyone can open. It does when the hook of a
- * completed job has no `urls`, because its `unsigned_urls` need the account's API key.
+ * Tells whether a poll finds better links than this hook, i.e. links that anyone can open. This is so when the hook of
+ * a completed job has no `urls`, because its `unsigned_urls` can be opened only with the account's API key.
  */
 function hasBetterLinks(body: unknown): boolean {
   const isCompleted = phaseOf(readHook(body)?.state ?? null) === "completed";
   return isCompleted && urlsOf(listAt(body, "data", "urls")).length === 0;
 }
 
-/** Returns the report on a job that the event of a hook states. A job that failed early has no id yet. */
+/** Returns the report on a job that a hook contains. A job that failed early has no id yet. */
 function readHook(body: unknown): Observation | null {
   const event = /^video\.generation\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   const observation = observe(at(body, "data"), OF_HOOK);
@@ -140,15 +148,15 @@ function readHook(body: unknown): Observation | null {
   return nullIfEmpty({ ...observation, state, completedAt: isoMsAt(body, "created_at") });
 }
 
-/** Returns a report on a job unchanged. Null when it contains neither the id nor the state of the job. */
+/** Returns a report on a job unchanged if it contains the id or the state of the job, otherwise null. */
 function nullIfEmpty(observation: Observation): Observation | null {
   return observation.jobId === null && observation.state === null ? null : observation;
 }
 
 /**
- * Returns the report that a job object states. A link to the job's content path needs the account's API key, and is
- * used only when there is no signed link. A job without any link has its file at the content path too, which the poll
- * then asks.
+ * Returns the report in a description of a job by OpenRouter. A link to the job's content path
+ * (`/v1/videos/{id}/content`) can be opened only with the account's API key, and is used only when there is no signed
+ * link. For a job without any link, the poll asks at the content path whether there is a file.
  */
 function observe(job: unknown, asked: GatewayJob): Observation {
   const main = [at(job, "urls"), at(job, "unsigned_urls")];
@@ -167,7 +175,8 @@ function observe(job: unknown, asked: GatewayJob): Observation {
 }
 
 /**
- * Tells whether the name of a member is that of the images which the call gave as the beginning or end of the video.
+ * Tells whether the name of a member is that of the images which the submission has given as the first or last frame of
+ * the video.
  */
 function isFrame(name: string): boolean {
   return name === "frame_images";

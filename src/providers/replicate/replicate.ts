@@ -16,20 +16,20 @@ import { membersAt, type ModelPlace, submitReadingOf, type SubmitTarget } from "
 import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
-/** Error of a job that has succeeded, but whose output Replicate removed before the relay could read it. */
+/** Error of a job that has succeeded, but whose output Replicate had removed before the relay could read it. */
 const REMOVED: UpstreamError = {
   code: "data_removed",
   text: "The job succeeded, but Replicate removed its output, which it keeps for an hour.",
 };
 /**
- * Pattern of the paths that run a model or a deployment. The name in them is that of the model. The length of the path
- * is bounded, because the name is stored with the task.
+ * Pattern of the paths that run a model or a deployment. The name in the path is stored as the model. The length of the
+ * path is limited, because this name is stored with the task.
  */
 const RUN_PATH =
   /^\/v1\/(?:models|deployments)\/([A-Za-z0-9][\w.-]{0,126}\/[A-Za-z0-9][\w.-]{0,126})\/predictions$/;
 /**
- * Parameters of models that become output metadata: those that `statedMetadata` reads from answers too, and the frame
- * rate.
+ * Parameters of models that become output metadata: the frame rate, and those that `statedMetadata` also reads from
+ * answers.
  */
 const PARAMETERS = membersAt("/input", [
   "seed",
@@ -45,8 +45,8 @@ const PARAMETERS = membersAt("/input", [
 const MAX_PROGRESS_CHARS = 2_000;
 
 /**
- * Adapter for Replicate. Hooks have the format of the query API and are signed with Standard Webhooks
- * (https://replicate.com/docs/topics/webhooks).
+ * Adapter for Replicate. Hooks have the same format as answers to polls, and are signed by the rules of Standard
+ * Webhooks (https://replicate.com/docs/topics/webhooks).
  */
 export const replicate = {
   name: "replicate",
@@ -112,9 +112,10 @@ export const replicate = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns the class of a refusal. An account that is about to run out of credit has a stricter limit of the rate, which ends
- * when it pays (https://replicate.com/docs/topics/predictions/rate-limits): "Your rate limit for creating predictions is
- * reduced to 6 requests per minute … while you have less than $5.0 in credit", or "… until you add a payment method".
+ * Returns the class of the refusal with which Replicate answers a submission. An account that has little credit left
+ * has a stricter limit of the rate, which ends when it pays
+ * (https://replicate.com/docs/topics/predictions/rate-limits): "Your rate limit for creating predictions is reduced to
+ * 6 requests per minute … while you have less than $5.0 in credit", or "… until you add a payment method".
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   const detail = textAt(body, "detail") ?? "";
@@ -123,8 +124,8 @@ function refusalOf(status: number, body: unknown): RefusalClass | null {
 }
 
 /**
- * Returns what a call creates: a prediction of a version of a model, of a model or of a deployment. A call for the
- * training or cancellation of something creates none.
+ * Returns what a call to a path starts at Replicate: a job (a "prediction") of a model, of a version of a model, or of
+ * a deployment. Null for calls that start no such job, e.g. those that train a model or cancel something.
  */
 function targetOf(path: string): SubmitTarget | null {
   if (path === "/v1/predictions") return targetWith({ pointer: "/version" });
@@ -138,13 +139,16 @@ function targetWith(model: ModelPlace): SubmitTarget {
   return { model, endpoint: null, parameters: PARAMETERS, answer: "job-or-result" };
 }
 
-/** Categories of the error codes that Replicate writes behind its texts (https://replicate.com/docs/reference/error-codes). */
+/**
+ * Categories of failures by the error codes that Replicate writes at the end of its error texts
+ * (https://replicate.com/docs/reference/error-codes).
+ */
 const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
   ["E005", "moderation"],
   ["E6716", "timeout"],
 ]);
 
-/** States of predictions that were canceled, after they had started or before. */
+/** States of those jobs at Replicate that were canceled, either after they had started or before. */
 const CANCELED: readonly (string | null)[] = ["canceled", "aborted"];
 
 function readCancellation(answer: Answer): CancelReading {
@@ -185,8 +189,9 @@ function observe(body: unknown): Observation | null {
 }
 
 /**
- * Returns the percentage of the last progress bar that a model has logged, e.g. 76 for `76%|███  | 38/50`.
- * Replicate's own client reads it too (https://github.com/replicate/replicate-javascript, parseProgressFromLogs).
+ * Returns the percentage of the last progress bar in the logs of a job, e.g. 76 for `76%|███  | 38/50`. Replicate's own
+ * client reads it too (https://github.com/replicate/replicate-javascript, parseProgressFromLogs). Null when there is
+ * none.
  */
 function loggedProgress(logs: string): number | null {
   const lines = logs.slice(-MAX_PROGRESS_CHARS).split(/[\r\n]/);

@@ -22,7 +22,7 @@ const { poll } = examplesOf(ID, `/v1/tasks/${ID}`);
 const task = (fields: object) => ({ id: ID, createdAt: "2026-01-01T00:00:00.000Z", ...fields });
 const inState = (status: string) => task({ status });
 
-/** Returns the meaning of a failed task whose message is this text. */
+/** Builds the expected failure of a task whose job has failed with this message. */
 function failure(name: string, failureCode: string, text: string, category: FailureCategory) {
   const answer = task({ status: "FAILED", failure: text, failureCode });
   return poll(name, answer, failed(category, text));

@@ -18,8 +18,8 @@ const MODEL_TARGET: SubmitTarget = {
   answer: "job",
 };
 /**
- * Target of calls that name a router which is saved in the Runway account and chooses the model. The id of the router
- * counts as the model.
+ * Description of calls that name a router: it is saved in the Runway account and chooses the model. The id of the
+ * router is stored as the model.
  */
 const ROUTED_TARGET: SubmitTarget = {
   model: { pointer: "/configId" },
@@ -31,8 +31,8 @@ const ROUTED_TARGET: SubmitTarget = {
   answer: "job",
 };
 /**
- * Paths of the calls that start tasks, without those below `/v1/recipes/` (`@runwayml/sdk` of npm, and `runwayml` of
- * PyPI, which has more).
+ * Paths of the calls with which Runway starts tasks, as its clients list them (`@runwayml/sdk` of npm, and `runwayml`
+ * of PyPI, which has more). Those below `/v1/recipes/` are left out.
  */
 const MODEL_PATHS: readonly string[] = [
   "text_to_video",
@@ -116,9 +116,10 @@ export const runway = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns the class of a refusal. With 502 and 503 Runway sheds load, so that the call may be repeated
- * (https://docs.dev.runwayml.com/errors/errors). 504, which it documents as an overload too, may come after the start of a job.
- * An account without credits gets 400 with "You do not have enough credits to run this task.".
+ * Returns the class of the refusal with which Runway answers a submission. 502 and 503 mean that Runway has too much
+ * load and has not accepted the call (https://docs.dev.runwayml.com/errors/errors). 504 is documented as too much load
+ * too, but may come after the start of a job, and so is no refusal. An account without credits gets 400 with "You do
+ * not have enough credits to run this task.".
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   if (status === 502 || status === 503) return "rate";
@@ -127,7 +128,10 @@ function refusalOf(status: number, body: unknown): RefusalClass | null {
   return isUnpaid ? "funds" : refusalOfStatus(status);
 }
 
-/** Returns the target of a recipe, which chooses its models itself and counts as the model. */
+/**
+ * Returns the description of the call of a recipe (a ready-made workflow of Runway). A recipe chooses its models
+ * itself; its name is stored as the model.
+ */
 function recipeTarget(recipe: string): SubmitTarget {
   return { ...MODEL_TARGET, model: { name: `recipes/${recipe}` } };
 }
@@ -150,8 +154,8 @@ function observe(body: unknown): Observation | null {
 }
 
 /**
- * Returns the outputs of a task. The outputs of a workflow are listed under the ids of the nodes that made them, which
- * say nothing about the outputs.
+ * Returns the outputs of a task. Those of a workflow are listed under the ids of the nodes that made them; these ids
+ * say nothing about the outputs and are dropped.
  */
 function outputsIn(output: unknown): readonly unknown[] {
   const isByNode = typeof output === "object" && output !== null && !Array.isArray(output);

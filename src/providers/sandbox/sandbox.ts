@@ -19,8 +19,8 @@ const MODERATED = {
 };
 
 /**
- * Simulated models. Each has the time until its job ends, the error with which it ends, and its own deadline; null
- * means no error and the default deadline.
+ * Simulated models. Each has the time in milliseconds until its job ends (`doneMs`), the error with which the job ends
+ * (null: none), and the deadline of the task in milliseconds (null: the relay's default).
  */
 const MODELS = {
   "sandbox/ok": { doneMs: 0, error: null, deadlineMs: null },
@@ -33,8 +33,8 @@ const MODELS = {
 } as const;
 
 /**
- * Simulated provider for developers of receivers. The `model` of a task decides how its simulated job ends. It is
- * also the id of this job.
+ * Simulated provider with which developers test their receivers. The `model` of a task decides how its simulated job
+ * ends, and is also the id of this job.
  */
 export const sandbox: SimulatedProvider = {
   name: "sandbox",

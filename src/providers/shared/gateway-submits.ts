@@ -14,13 +14,13 @@ import {
 import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
-/** Path at which gateways generate images, as OpenAI does. The answer contains the images or their links. */
+/** Path at which gateways generate images, as OpenAI does. The answer itself contains the images or links to them. */
 export const IMAGES_PATH = "/v1/images/generations";
 
 /**
- * Places, in addition to the parameters' own members, from which gateways read parameters of a video: new-api
- * overwrites parameters for its upstream with the members of `metadata`, and channels of Ark pass on the prompt, which
- * may contain parameters.
+ * Parts of a request, besides the members named after the parameters, from which gateways take parameters of a video.
+ * new-api lets the members of `metadata` replace the parameters for its own upstream, and for Ark a gateway passes on
+ * the prompt, which may contain parameters.
  */
 export const HIDDEN_IN_VIDEOS: HiddenParameters = {
   isHiddenIn: hasPromptParameters,
@@ -28,8 +28,8 @@ export const HIDDEN_IN_VIDEOS: HiddenParameters = {
 };
 
 /**
- * Target of the call that generates images. An answer in base64 or as a stream has no links, which are all that the
- * relay can keep of a result, so a request that asks for it is not sent.
+ * Description of the call that generates images. A request that asks for images in base64 or for a stream is not sent:
+ * the answer would contain no links, and links are all that the relay can store of a result.
  */
 export const IMAGES_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -41,8 +41,8 @@ export const IMAGES_TARGET: SubmitTarget = {
 
 /**
  * Returns the meaning of the answer to a call that generates images. Some models answer in base64 without being asked
- * to. Such an answer is a result without output for the task; the caller gets the images in the answer. It does not
- * count as `unclear`, because the caller would then not get the answer to a call that has cost money.
+ * to. For the task, such an answer is a result without output, and the caller gets the images in the answer. If it
+ * counted as `unclear`, the caller would not get the answer to a call that has cost money.
  */
 export function readImages(body: unknown, baseUrl: string): SubmitReading {
   const images = listAt(body, "data");
@@ -65,8 +65,8 @@ export function readImages(body: unknown, baseUrl: string): SubmitReading {
 }
 
 /**
- * Returns the meaning of a gateway's answer to a call that generates a video. An error without the state of a job is
- * about the request, and an id beside it is not that of a job.
+ * Returns the meaning of a gateway's answer to a call that generates a video. An answer with an error but without the
+ * state of a job is about the request, and an id in it is not that of a job.
  */
 export function readVideo(observation: Observation | null): SubmitReading {
   const isError = observation !== null && observation.state === null && observation.error !== null;
@@ -74,8 +74,8 @@ export function readVideo(observation: Observation | null): SubmitReading {
 }
 
 /**
- * Codes with which OpenAI says that the account has no credits left or has reached a spending limit, always with HTTP 429
- * (https://developers.openai.com/api/docs/guides/error-codes), and with which new-api says the same of the user or the token
+ * Error codes of an account that has no credits left or has reached a spending limit. OpenAI sends them with HTTP 429
+ * (https://developers.openai.com/api/docs/guides/error-codes), new-api for the user or the token
  * (https://github.com/QuantumNous/new-api/blob/main/types/error.go).
  */
 const FUNDS_CODES: readonly (string | null)[] = [
@@ -92,15 +92,18 @@ const FUNDS_CODES: readonly (string | null)[] = [
   "entitlement_required",
   "entitlement_total_limit_exceeded",
 ];
-/** Codes with which OpenAI says, with HTTP 503, that its servers are overloaded; see the list of its error codes above. */
+/**
+ * Error codes with which OpenAI says, with HTTP 503, that its servers are overloaded
+ * (https://developers.openai.com/api/docs/guides/error-codes).
+ */
 const OVERLOAD_CODES: readonly (string | null)[] = ["server_is_overloaded", "slow_down"];
 
 /**
- * Returns the class of an answer with which OpenAI, or a gateway in its form, refuses a call. A gateway finds out before it
- * calls an upstream that none of its channels serves the model (HTTP 503,
- * https://github.com/QuantumNous/new-api/blob/main/middleware/distributor.go). In place of the text of an upstream that
- * answers 429 new-api writes that the upstreams are saturated (controller/relay.go). The refusal of a gateway says nothing
- * about upstreams that the gateway has asked before.
+ * Returns the class of the answer with which OpenAI, or a gateway that answers in the same form, refuses a submission.
+ * A gateway that has no upstream for the model answers 503 before it calls any
+ * (https://github.com/QuantumNous/new-api/blob/main/middleware/distributor.go). When its upstream answers 429, new-api
+ * replaces the text by one that says that the upstreams are saturated (controller/relay.go). A refusal by a gateway
+ * does not show what upstreams have done that the gateway asked before.
  */
 export function gatewayRefusal(status: number, body: unknown): RefusalClass | null {
   const code = textAt(body, "error", "code") ?? textAt(body, "code");

@@ -1,6 +1,6 @@
 /**
- * Pattern of the parameters that older Seedance models read from a prompt, e.g. `a fox --dur 12 --rs 1080p`, by their
- * long and short names (https://www.volcengine.com/docs/82379/1520757, "legacy method").
+ * Pattern of the parameters that older Seedance models read from a prompt, by their long and short names, e.g. in `a
+ * fox --dur 12 --rs 1080p` (https://www.volcengine.com/docs/82379/1520757, "legacy method").
  */
 const PARAMETER =
   /--(?:resolution|rs|ratio|rt|duration|dur|frames|framespersecond|fps|seed|camerafixed|cf|watermark|wm)(?![a-z])/i;
@@ -8,26 +8,26 @@ const PARAMETER =
 const ASCII_ESCAPE = /\\u00([0-7][\da-f])/gi;
 
 /**
- * Length in characters of the parts in which a text is searched, because replacing all escapes of a large text at once
- * fills the memory.
+ * Length in characters of the parts in which a text is searched. Replacing all escapes of a large text at once would
+ * take too much memory.
  */
 const PART_CHARS = 64 * 1024;
 /**
- * Upper limit in characters for the longest parameter, the character after it, and an escape that is cut off at the end
- * of a part.
+ * Upper limit in characters for the longest parameter together with the character after it and an escape that is cut
+ * off at the end of a part.
  */
 const LONGEST_CHARS = 32;
 /**
- * Number of characters by which two successive parts of the text overlap, so that each parameter lies within one part
- * even if all its characters are escaped.
+ * Number of characters by which two successive parts of the text overlap, so that each parameter is completely inside
+ * one part, even if all its characters are escaped.
  */
 const OVERLAP_CHARS = LONGEST_CHARS * String.raw`\u002d`.length;
 
 /**
  * Tells whether the JSON text of a request contains a parameter that older Seedance models read from a prompt. The
- * whole text is searched and not only the prompts, which are in a list: no JSON Pointer can name them in advance, and a
- * second scan of the text would cost more. JSON may escape each character, so escapes are replaced first. A text that
- * only describes an escape (`\\u002d`) is found too, which no real prompt contains.
+ * whole text is searched and not only the prompts: these are in a list, so that no JSON Pointer can name them in
+ * advance. JSON may escape each character, so escapes are replaced first. A text that only describes an escape
+ * (`\\u002d`) is found too; real prompts do not contain one.
  */
 export function hasPromptParameters(json: string): boolean {
   for (let start = 0; start < json.length; start += PART_CHARS) {

@@ -3,9 +3,9 @@ import { verifyAny } from "../../security/hmac.ts";
 import type { HookContext } from "../provider.ts";
 
 /**
- * Tells whether one of the keys that a provider publishes has made the Ed25519 signature of a hook. Null when the
+ * Tells whether the Ed25519 signature of a hook was made with one of the keys that a provider publishes. Null when the
  * keys cannot be fetched.
- * @param url URL of the JWK set.
+ * @param url URL of the published set of keys (JWK set).
  */
 export async function verifyPublished(
   url: string,

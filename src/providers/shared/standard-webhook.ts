@@ -3,7 +3,7 @@ import { hmacKey, hmacSecret, type HmacSecret } from "../../security/hmac.ts";
 import { verify } from "../../security/signature.ts";
 import type { Authenticity, Connection, Hook, HookContext } from "../provider.ts";
 
-/** Verifies a hook that is signed with Standard Webhooks (https://www.standardwebhooks.com). */
+/** Verifies a hook that is signed by the rules of Standard Webhooks (https://www.standardwebhooks.com). */
 export function standardWebhook(
   hook: Hook,
   connection: Connection,
@@ -13,8 +13,8 @@ export function standardWebhook(
 }
 
 /**
- * Verifies a hook that is signed as in Standard Webhooks with one difference: the key is the text of the secret,
- * and not the bytes that this text encodes.
+ * Verifies a hook that is signed by the rules of Standard Webhooks with one difference: the key is the text of the
+ * secret itself, and not the bytes that this text encodes.
  */
 export function standardWebhookWithText(
   hook: Hook,

@@ -3,8 +3,8 @@ import { booleanAt, firstAt, integerAt, numberAt, seedAt, textAt } from "../json
 import type { Metadata } from "../observation.ts";
 
 /**
- * Names that providers use for the length of an output in seconds. Names for the length of what was made come before
- * names for what was requested.
+ * Names that providers use for the length of an output in seconds. Names for the actual length come before names for
+ * the requested one.
  */
 const DURATIONS = [
   "output_video_duration",
@@ -16,15 +16,15 @@ const DURATIONS = [
 ];
 
 /**
- * Returns the output metadata that objects of a report state. For each field the first object that states it counts,
- * so objects about what was made must come before those that repeat what was asked. A value that leaves the choice to
- * the model (`-1`, `adaptive`, a duration of 0) counts as not stated.
+ * Returns the output metadata that objects of a report state. For each field the first object that states it counts, so
+ * the caller must give objects about the actual output before those that repeat the request. A value that leaves the
+ * choice to the model (`-1`, `adaptive`, a duration of 0) counts as not stated.
  */
 export function statedMetadata(...places: readonly unknown[]): Metadata {
   return firstStated(...places.map(metadataIn));
 }
 
-/** Returns each field of output metadata from the first of the objects that has it. */
+/** Returns output metadata in which each field comes from the first of the given objects that has it. */
 export function firstStated(...all: readonly Metadata[]): Metadata {
   const first = <Name extends keyof Metadata>(name: Name) =>
     all.map((metadata) => metadata[name]).find((value) => value != null) ?? null;

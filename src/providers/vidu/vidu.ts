@@ -30,7 +30,7 @@ const TARGET: SubmitTarget = {
   parameters: membersAt("", ["seed", "aspect_ratio", "duration", "resolution", "audio"]),
   answer: "job",
 };
-/** Calls that start tasks, by path (https://platform.vidu.com/docs). */
+/** Calls with which Vidu starts tasks, by path (https://platform.vidu.com/docs). */
 const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
   ...[
     "/text2video",
@@ -49,7 +49,7 @@ const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
 ]);
 
 /**
- * Adapter for Vidu. Hooks have the format of the query API. The signature of a hook covers the request line and
+ * Adapter for Vidu. Hooks have the same format as answers to polls. The signature of a hook covers the request line and
  * some headers, and not the body (https://platform.vidu.com/docs/callback-signature).
  */
 export const vidu = {
@@ -116,13 +116,16 @@ export const vidu = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Reasons of errors about a call, by HTTP status. */
+/** Error reasons in the form of Vidu, by HTTP status, which the relay writes into its own errors about a call. */
 const REASONS: ReadonlyMap<number, string> = new Map([
   [404, "TaskNotFound"],
   [429, "TooManyRequests"],
 ]);
 
-/** Classes of refusals by Vidu's error codes (https://platform.vidu.com/docs/error-code); the others decide nothing. */
+/**
+ * Classes of refused submissions by the error code with which Vidu refuses them
+ * (https://platform.vidu.com/docs/error-code). For any other code the HTTP status decides.
+ */
 const REFUSALS: ReadonlyMap<string | null, RefusalClass> = new Map([
   ["CreditInsufficient", "funds"],
   ["QuotaExceeded", "busy"],
@@ -130,8 +133,8 @@ const REFUSALS: ReadonlyMap<string | null, RefusalClass> = new Map([
 ]);
 
 /**
- * Returns the meaning of an answer to a cancellation. A refusal states the state of the task, e.g. `task state is
- * scheduled, can not cancel`.
+ * Returns the meaning of an answer to a cancellation. If Vidu refuses to cancel a task, the answer states the state of
+ * the task, e.g. `task state is scheduled, can not cancel`.
  */
 function readCancellation(answer: Answer): CancelReading {
   if (isSuccess(answer)) return "canceled";
@@ -160,9 +163,9 @@ async function authenticate(
 }
 
 /**
- * Tells whether the signature of a hook covers the headers `Date` and `X-Request-Nonce`. If it did not, a copy of
- * an old request would have a valid signature. A header that is named twice gives false, because the signed text
- * could otherwise become very long.
+ * Tells whether the signature of a hook covers the headers `Date` and `X-Request-Nonce`. If it did not, a copy of an
+ * old request would have a valid signature. False when the list names a header twice, because the signed text could
+ * otherwise become very long.
  */
 function coversReplay(names: readonly string[], headers: Headers): boolean {
   const covered = names.map((name) => name.toLowerCase());

@@ -44,7 +44,7 @@ const PARAMETERS = membersAt("", [
   "resolution",
   "generate_audio",
 ]);
-/** Categories of the codes that name a cause (https://wavespeed.ai/docs/error-codes). */
+/** Categories of failures by those error codes that name a cause (https://wavespeed.ai/docs/error-codes). */
 const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
   ["1200", "moderation"],
   ["1400", "invalid_input"],
@@ -56,9 +56,9 @@ const CATEGORIES: ReadonlyMap<string, FailureCategory> = new Map([
 ]);
 
 /**
- * Adapter for WaveSpeedAI. Hooks contain the prediction. They are signed like Standard Webhooks with three
- * differences: the signature has the version `v3`, it is written in hex, and its key is the text of the secret
- * (https://wavespeed.ai/docs/verify-webhooks).
+ * Adapter for WaveSpeedAI. A hook contains WaveSpeed's description of the job (a "prediction"). Hooks are signed by the
+ * rules of Standard Webhooks with three differences: the signature has the version `v3`, it is written in hex, and its
+ * key is the text of the secret (https://wavespeed.ai/docs/verify-webhooks).
  */
 export const wavespeed = {
   name: "wavespeed",
@@ -126,7 +126,10 @@ export const wavespeed = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Returns what a call to a path starts: a prediction of the model that the path names, e.g. `google/veo3`. */
+/**
+ * Returns what a call to a path starts: a job of the model that the path names, e.g. `google/veo3`. Null when it starts
+ * none.
+ */
 function targetOf(path: string): SubmitTarget | null {
   const name = path.startsWith(ROOT) ? path.slice(ROOT.length) : "";
   const segments = name.split("/");

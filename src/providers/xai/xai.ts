@@ -18,8 +18,8 @@ const VIDEO_TARGET: SubmitTarget = {
   answer: "job",
 };
 /**
- * Target of the call that generates images. An answer in base64 has no links, so a request that asks for base64 is not
- * sent.
+ * Description of the call that generates images. A request that asks for base64 is not sent, because the answer would
+ * contain no links.
  */
 const IMAGE_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
@@ -28,7 +28,7 @@ const IMAGE_TARGET: SubmitTarget = {
   answer: "result",
   unreadable: { "/response_format": ["b64_json"] },
 };
-/** Calls that start jobs or make images, by path (https://docs.x.ai/docs/api-reference). */
+/** Calls with which xAI starts jobs or makes images, by path (https://docs.x.ai/docs/api-reference). */
 const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
   ["/v1/videos/generations", VIDEO_TARGET],
   ["/v1/videos/edits", VIDEO_TARGET],
@@ -37,13 +37,13 @@ const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
   ["/v1/images/edits", IMAGE_TARGET],
 ]);
 
-/** State of a job that has succeeded, even if moderation withholds its video. */
+/** State of a job that has succeeded, also if moderation withholds its video. */
 const DONE = "done";
 
 /**
- * Adapter for xAI (Grok Imagine), which sends no hooks (https://docs.x.ai/docs/guides/video-generation). Its
- * answers do not contain the id of the job. A video that moderation has stopped is reported in one of three ways:
- * by HTTP 400, by an answer without a link, or by a link with a remark.
+ * Adapter for xAI (Grok Imagine), which sends no hooks (https://docs.x.ai/docs/guides/video-generation). Its answers do
+ * not contain the id of the job. xAI reports a video that moderation has stopped in one of three ways: by HTTP 400, by
+ * an answer without a link, or by a link together with a note.
  */
 export const xai = {
   name: "xai",
@@ -76,7 +76,7 @@ export const xai = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Kinds of errors about a call, by HTTP status, and that of all others. */
+/** Error texts in the form of xAI, by HTTP status, which the relay writes into its own errors about a call. */
 const ERROR_KINDS: ReadonlyMap<number, string> = new Map([
   [404, "Some requested entity was not found"],
   [429, "Some resource has been exhausted"],
@@ -84,10 +84,10 @@ const ERROR_KINDS: ReadonlyMap<number, string> = new Map([
 const UNAVAILABLE = "The service is currently unavailable";
 
 /**
- * Returns the class of a refusal. A team without credits gets 403 or 429 with "Your newly created team doesn't have any
- * credits yet …" or "Your team … has either used all available credits or reached its monthly spending limit …". Any other
- * 403 means that the key or the team is blocked or lacks a permission, unless moderation has stopped the content; a wrong key
- * has the status 400 (https://docs.x.ai/developers/debugging).
+ * Returns the class of the refusal with which xAI answers a submission. A team without credits gets 403 or 429 with
+ * "Your newly created team doesn't have any credits yet …" or "Your team … has either used all available credits or
+ * reached its monthly spending limit …". Any other 403 means that the key or the team is blocked or lacks a permission,
+ * unless moderation has stopped the content. A wrong key gets the status 400 (https://docs.x.ai/developers/debugging).
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   const error = errorOf(body);
@@ -103,8 +103,8 @@ function isAboutKey({ text }: UpstreamError): boolean {
 }
 
 /**
- * Returns what the answer to a call for images says. Images that moderation has stopped are left out; when it has stopped
- * all of them, the call has failed.
+ * Returns the meaning of the answer to a call for images. Images that moderation has stopped are left out; if it has
+ * stopped all of them, the call has failed.
  */
 function readImages(body: unknown): SubmitReading {
   const images = listAt(body, "data");
@@ -130,9 +130,8 @@ function read(answer: Answer): Reading {
 }
 
 /**
- * Returns the meaning of an answer with HTTP 400: that moderation has stopped the job, or that xAI does not know the
- * API key. Null for any other answer with this status, because xAI sometimes gives one about a new job for a short
- * time.
+ * Returns the meaning of an answer to a poll with HTTP 400: that moderation has stopped the job, or that xAI does not
+ * know the API key. Null for any other such answer, because for a short time xAI sometimes answers 400 about a new job.
  */
 function readRefusal(body: unknown): Reading | null {
   const error = errorOf(body);
@@ -142,7 +141,9 @@ function readRefusal(body: unknown): Reading | null {
   return readingOf(report && { ...report, error: { ...error, category: "moderation" } });
 }
 
-/** Returns the state of a job, which some answers do not state. Null when nothing in the answer shows it. */
+/**
+ * Returns the state of a job, also for answers that do not name it. Null when nothing in the answer shows the state.
+ */
 function stateIn({ status, body }: Answer): string | null {
   const state = textAt(body, "status");
   // xAI uses the word "pending" for all jobs that have not ended, whether they wait or run.
@@ -172,8 +173,8 @@ function observe(body: unknown, state: string | null): Observation | null {
 }
 
 /**
- * Returns the links to the video: first one that works only for a short time, and then the lasting one of a copy that
- * xAI was asked to store.
+ * Returns the links to the video. The first one works only for a short time; the second leads to a copy that xAI was
+ * asked to store.
  */
 function linksIn(body: unknown): readonly string[] {
   return outputLinks({ main: [at(body, "video", "url")], part: at(body, "video") });

@@ -7,7 +7,8 @@ export interface BodyDifference {
   /** Position of the first byte that differs, from 0. */
   readonly byte: number;
   /**
-   * At most 24 bytes of the sent body from position `byte` on, as text; `received` has those of the received body.
+   * At most 24 bytes of the sent body from position `byte` on, as text; `received` has the same part of the received
+   * body.
    */
   readonly sent: string;
   readonly received: string;
@@ -77,7 +78,7 @@ function isFormDecoded(sent: string, received: string): boolean {
 }
 
 /**
- * Returns a text without the characters that another charset can change: those outside ASCII, and `?`, which
+ * Returns a text without the characters that a change of the charset can alter: those outside ASCII, and `?`, which
  * replaces some of them.
  */
 function plainAscii(text: string): string {

@@ -13,24 +13,26 @@ export interface Received {
   readonly body: string;
 }
 
-/** The callback as the relay sent it. */
+/** The callback in the form in which the relay has sent it. */
 export interface Sent {
   readonly taskId: string;
   readonly body: string;
   readonly attempts: readonly { readonly number: number; readonly startedAt: number }[];
-  /** Returns the header `webhook-signature` of the callback as it was sent, for a timestamp in Unix seconds. */
+  /**
+   * Returns the header `webhook-signature` that the relay has sent with the callback, for a timestamp in Unix seconds.
+   */
   readonly sign: (timestamp: string) => Promise<string>;
-  /** Account whose secrets sign the callback; null when those of the relay itself do. */
+  /** Account whose secrets sign the callback; null when the relay's own secrets sign it. */
   readonly account: string | null;
   /** Secrets and keys that sign the callback. */
   readonly signers: readonly Signer[];
-  /** Secrets with which the relay signs other messages than callbacks. `what` names these messages. */
+  /** Secrets with which the relay signs other messages than callbacks; `what` names the kind of these messages. */
   readonly others: readonly { readonly what: string; readonly signer: Signer }[];
 }
 
 /**
- * The parts of a callback that its signature covers, and the signature header. They are as received, as sent, or a
- * mixture of both.
+ * The parts of a callback that its signature covers, and the signature header. Each part is either as it was received
+ * or as it was sent.
  */
 interface Parts {
   readonly id: string;
@@ -41,20 +43,23 @@ interface Parts {
 
 const HEADERS = ["id", "timestamp", "signature"] as const;
 const DIGITS = /^\d{1,13}$/;
-/** Number of latest attempts whose times are tried as the signed timestamp, to find which parts were changed. */
+/**
+ * Number of the latest attempts whose times are tried as the signed timestamp, to find out which parts of a callback
+ * were changed.
+ */
 const MAX_TRIED = 5;
 /**
- * Largest number of characters by which a received body may be longer than the sent one if parts of the message are
- * to be replaced. A longer body is not tried, because each trial computes a MAC of it for every signature and
- * secret.
+ * Largest number of characters by which a received body may be longer than the sent one, if the examination is to
+ * replace received parts by sent ones. A longer body is not tried, because each trial computes a MAC of it for every
+ * signature and secret.
  */
 const MAX_ADDED_CHARS = 4_096;
 const TASK_ID = /^msg_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 
 /**
- * Returns what is wrong with a callback as a server has received it: whether a verifier accepts it, with which
- * secret, and what was changed on the way. A change is found by replacing received parts by the sent ones until a
- * signature is valid.
+ * Returns what is wrong with a callback as a server has received it: whether a verifier accepts it, with which secret,
+ * and what was changed on the way. To find a change, received parts are replaced by the sent ones until a signature is
+ * valid.
  * @param now time of the receipt, in Unix milliseconds.
  */
 export async function examine(received: Received, sent: Sent, now: number): Promise<Verdict> {
@@ -89,8 +94,8 @@ function ownerOf({ account }: Sent): Pick<Verdict, "account"> {
 }
 
 /**
- * Returns the number of the attempt that was sent with this timestamp (null if none was), the age of the timestamp in
- * seconds (null if it is no number), and a fault if it is too old or too far in the future.
+ * Returns the number of the attempt that was sent with this timestamp (null if there is none), the age of the timestamp
+ * in seconds (null if the timestamp is not a number), and a fault if the timestamp is too old or too far in the future.
  */
 function timeOf(timestamp: string, { attempts }: Sent, now: number) {
   const attempt = attempts.find(({ startedAt }) => String(toSeconds(startedAt)) === timestamp);
@@ -103,8 +108,8 @@ function signersFor(parts: Parts, signers: readonly Signer[]): Promise<readonly 
 }
 
 /**
- * Returns the message that was signed. It is the received message with as few parts as possible replaced by the
- * sent ones. Null when no signature is valid for any such message.
+ * Returns the message that was signed: the received message with as few parts as possible replaced by the sent ones.
+ * Null when no signature is valid for any such message.
  */
 async function closest(
   given: Parts,
@@ -139,8 +144,8 @@ async function closest(
 }
 
 /**
- * Returns a text that is the same for equal messages, so that no message is checked twice. In place of the body, which
- * may be long, it states whether the body is the sent or the received one.
+ * Returns a text that is the same for equal messages, so that no message is checked twice. Instead of the body, which
+ * may be long, the text states whether the body is the sent or the received one.
  */
 function textOf({ id, timestamp, signature, body }: Parts, sentBody: string): string {
   return JSON.stringify([id, timestamp, signature, body === sentBody]);
@@ -204,8 +209,8 @@ function timestampFaults(given: string, signed: string): readonly Fault[] {
 }
 
 /**
- * Returns why no signature in the header is valid, not even for the message as it was sent. Either the signature
- * was changed, or it was made with another secret.
+ * Returns why no signature in the header is valid, not even for the message as it was sent. Either the signature was
+ * changed, or it was made with another secret.
  */
 async function foreignSignature(given: Parts, truth: Parts, sent: Sent): Promise<Fault> {
   const meant = entriesOf((await sent.sign(truth.timestamp)).toLowerCase());

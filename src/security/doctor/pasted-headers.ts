@@ -1,4 +1,4 @@
-/** The three headers of Standard Webhooks as somebody has pasted them. A missing header is null. */
+/** The three headers of Standard Webhooks in what somebody has pasted or sent. A missing header is null. */
 export interface PastedHeaders {
   readonly id: string | null;
   readonly timestamp: string | null;
@@ -9,14 +9,17 @@ export interface PastedHeaders {
 const MAX_CHARS = 65_536;
 const MAX_VALUE_CHARS = 4_096;
 
-/** Marks at the beginning of a line, as in a quoted mail or in the output of `curl -v`. */
+/**
+ * Pattern of the marks at the beginning of a line that some programs add, as in a quoted mail or in the output of `curl
+ * -v`.
+ */
 const QUOTE_MARKS = /^[ \t]*[><|*][><| \t*]*/gm;
-/** Line break in front of another signature of the same header, which e.g. a mail program has inserted. */
+/** Pattern of a line break before a further signature of the same header. It was inserted e.g. by a mail program. */
 const BROKEN_LINE = /\r?\n[ \t]+(?=v1a?,)/g;
 /**
- * Pattern of a header in any usual notation. It covers the name (`webhook-id`, `Webhook-Id`, `HTTP_WEBHOOK_ID`),
- * the characters between name and value (`:`, `=`, `=>`, quotes, brackets), and the value up to a quote, a bracket
- * or the end of the line.
+ * Pattern of a header in any usual notation. It matches the name (`webhook-id`, `Webhook-Id`, `HTTP_WEBHOOK_ID`), the
+ * characters between name and value (`:`, `=`, `=>`, quotes, brackets), and the value up to a quote, a bracket or the
+ * end of the line.
  */
 const HEADER =
   /(?:HTTP_)?webhook[-_](id|timestamp|signature)["'`\]]?[ \t]*(?:=>|[:=,])[ \t]*(?:[[(]|b?["'`])*([^"'`\r\n\][)}]*)/gi;
@@ -49,7 +52,10 @@ function linesOf(headers: unknown): string {
     .join("\n");
 }
 
-/** Returns the text of a header's value or list of values. Values that are neither text nor number are left out. */
+/**
+ * Returns the text of a header's value, or of a list of values. Values that are neither a text nor a number are left
+ * out.
+ */
 function valueText(value: unknown): string {
   const values = Array.isArray(value) ? value : [value];
   return values.filter((each) => typeof each === "string" || typeof each === "number").join(" ");

@@ -20,7 +20,7 @@ export function entriesOf(header: string): readonly Entry[] {
 }
 
 /**
- * Returns a `webhook-signature` header with the changes undone that URL encoding, form decoding and base64url make.
+ * Returns a `webhook-signature` header after undoing the changes that URL encoding, form decoding and base64url make.
  */
 export function repaired(header: string): string {
   return header
@@ -36,8 +36,7 @@ export function repaired(header: string): string {
 }
 
 /**
- * Returns those signers with whose secret or key at least one of the signatures (`entries`) of the message is
- * valid.
+ * Returns those signers with whose secret or key at least one of the signatures in `entries` is valid for the message.
  */
 export async function validSigners(
   entries: readonly Entry[],

@@ -7,7 +7,7 @@ import { BODY_FAULTS } from "./body-difference.ts";
  */
 export interface Fault {
   readonly code: FaultCode;
-  /** One sentence about what is wrong with the callback. */
+  /** One sentence that says what is wrong with the callback. */
   readonly message: string;
   /** Advice to the operator of the server on how to remove the fault. */
   readonly cure: string;
@@ -23,8 +23,8 @@ export interface Fault {
   /** Task for which the callback was signed. */
   readonly task_id?: string;
   /**
-   * Position of the first byte that differs in the body, from 0. `sent` and `received` have at most 24 bytes of the
-   * two bodies from this position on, as text.
+   * Position of the first byte of the body that differs, counted from 0. `sent` and `received` each have at most 24
+   * bytes of their body from this position on, as text.
    */
   readonly byte?: number;
   readonly sent?: string;
@@ -51,8 +51,10 @@ export type FaultCode = (typeof FAULT_CODES)[number];
 /** The result of examining a callback as a server has received it. */
 export interface Verdict {
   /**
-   * `valid`: a library that has the right secret accepts the callback at the time of the receipt. `stale`: the
-   * signature is valid, but too old or too new at that time. `invalid`: no library accepts the callback.
+   * Whether a library that verifies signatures accepts the callback:
+   * - `valid`: it does if it has the right secret, at the time of the receipt.
+   * - `stale`: it does not, because the valid signature is too old or too new at that time.
+   * - `invalid`: it does not, with any secret.
    */
   readonly verdict: "valid" | "stale" | "invalid";
   /**
@@ -64,9 +66,9 @@ export interface Verdict {
   readonly account?: string;
   /** Number of the attempt that has this timestamp. Null when no stored attempt has it. */
   readonly attempt: number | null;
-  /** Age of the timestamp at the time of the receipt, in seconds. Null when the timestamp cannot be read. */
+  /** Age of the timestamp at the time of the receipt, in seconds. Null when the timestamp is not a number. */
   readonly age_s: number | null;
-  /** Reasons why a server refuses the callback, the most serious first. Empty when there is none. */
+  /** Reasons why a server refuses the callback, the most serious first. Empty when there are none. */
   readonly faults: readonly Fault[];
 }
 
@@ -76,8 +78,8 @@ const RAW =
   "Verify the raw bytes of the body, before any framework parses or decodes it: express.raw(), await request.text(), request.get_data(), file_get_contents('php://input').";
 
 /**
- * Message and advice for each possible reason why a server refuses a callback. `%` marks the part that is different
- * in each case.
+ * Message and advice for each possible reason why a server refuses a callback. `%` stands for the part that is
+ * different in each case.
  */
 const TEXTS: Readonly<Record<FaultCode, Text>> = {
   missing_header: [
@@ -144,8 +146,8 @@ const TEXTS: Readonly<Record<FaultCode, Text>> = {
 };
 
 /**
- * Returns the fault of a callback that no secret of its signer has signed.
- * @param account account whose secrets sign the callback; null when those of the relay itself do.
+ * Returns the fault of a callback that was not signed with any of the expected secrets.
+ * @param account account whose secrets sign the callback; null when the relay's own secrets sign it.
  * @param found what has signed it instead; null when that is not known.
  */
 export function wrongSecret(account: string | null, found: string | null): Fault {
@@ -164,8 +166,8 @@ export function wrongSecret(account: string | null, found: string | null): Fault
 
 /**
  * Returns the description of one reason why a server refuses a callback.
- * @param detail text that replaces the `%` in message and advice.
- * @param members further members, e.g. the name of the header.
+ * @param detail text that replaces the `%` in the message and in the advice.
+ * @param members further members of the description, e.g. the name of the header.
  */
 export function fault(
   code: FaultCode,

@@ -1,7 +1,10 @@
 import type { Job } from "../../../core/record/upstream.ts";
 import type { CancelReading, CancelRequest } from "../../cancel.ts";
 
-/** The documented call that cancels a job of a provider, and documented answers to it with their meanings. */
+/**
+ * The documented call that cancels a job of a provider, and examples of documented answers to it with their expected
+ * meanings.
+ */
 export interface CancelExamples {
   readonly job: Job;
   readonly request: CancelRequest;
@@ -12,5 +15,5 @@ export interface CancelExamples {
   readonly answers: readonly (readonly [name: string, number, unknown, CancelReading])[];
 }
 
-/** The body that an adapter gets when an answer has no body, or a body that is not JSON. */
+/** The value that an adapter gets as the body of an answer that has no body, or whose body is not JSON. */
 export const NO_BODY = undefined;

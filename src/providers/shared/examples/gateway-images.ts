@@ -58,10 +58,13 @@ const others: readonly SubmitExample[] = [
   answer("an error in place of images", { error: { message: "Try again." } }, "unclear"),
 ];
 
-/** Call for images and the answers to it, which are the same for every gateway. */
+/**
+ * Examples of the call that generates images at a gateway and of the answers to it, which are the same for every
+ * gateway.
+ */
 export const images = { call, result, others };
 
-/** Answer of a gateway whose channels do not serve the model. Its HTTP status is 503. */
+/** Example of the answer of a gateway that has no upstream for the requested model. Its HTTP status is 503. */
 export const NO_CHANNEL = {
   error: {
     code: "model_not_found",

@@ -27,12 +27,12 @@ export function failed(
   return { status: "failed", error, failure: { category, retryable: isRetryable } };
 }
 
-/** Expected meaning of a report that contains the output itself, for a relay that keeps no outputs. */
+/** Expected failure of a task whose report contains the output itself, in a relay that does not store outputs. */
 export const NEEDS_STORE: UpstreamFailure = undeliverable(
   "output_needs_store",
   "The upstream has sent the output itself and no link to it. The relay keeps such outputs only where the bucket OUTPUTS is bound and PUBLIC_URL is set.",
 );
-/** Expected meaning of a report whose output is text. */
+/** Expected failure of a task whose output is text and not a file. */
 export const NOT_A_FILE: UpstreamFailure = undeliverable(
   "output_not_a_file",
   "The job has succeeded, and its output is text and no file. The relay delivers links to files only.",
@@ -43,12 +43,12 @@ function undeliverable(code: string, message: string): UpstreamFailure {
   return { status: "failed", error: { code, message }, failure };
 }
 
-/** Returns the expected failure of a task of whose job only the last state is known. */
+/** Builds the expected failure of a task about whose job nothing is known but its last state. */
 export function endedAs(category: FailureCategory, state: string): UpstreamFailure {
   return failed(category, `The task ended upstream as "${state}".`);
 }
 
-/** Returns the expected meaning of a report that also states what the job has consumed or cost. */
+/** Builds the expected meaning of a report that also states what the job has consumed or cost. */
 export function using(usage: Usage, news: UpstreamEnd): UpstreamEnd {
   return { ...news, usage };
 }

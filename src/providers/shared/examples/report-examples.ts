@@ -14,11 +14,17 @@ export interface HookExample {
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly jobId: string | null;
-  /** Meaning of the hook: null for an unknown state, "nothing" for a hook that cannot be understood. */
+  /**
+   * Expected meaning of the hook. Null for a hook with an unknown state, "nothing" for a hook that cannot be
+   * understood.
+   */
   readonly means: UpstreamNews | null | "nothing";
 }
 
-/** An answer that was not understood, with the word that the operator is shown, if there is one. */
+/**
+ * Expected meaning of an answer that is not understood, followed by the word in it that the operator is shown, if there
+ * is one.
+ */
 type Unclear = "unclear" | `unclear: ${string}`;
 
 /** An answer of a provider. `headers` is given only when the adapter reads headers. */
@@ -26,7 +32,9 @@ export interface ExampleAnswer extends Pick<Answer, "status" | "body"> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A poll: its requests in their order, each with its answer, and the expected meaning of the last answer. */
+/**
+ * An example of a poll: its requests in their order, each with its answer, and the expected meaning of the last answer.
+ */
 export interface PollExample {
   readonly name: string;
   readonly endpoint?: string;
@@ -35,7 +43,10 @@ export interface PollExample {
   readonly means: UpstreamNews | null | "unauthorized" | "limited" | Unclear;
 }
 
-/** An example of each report that a provider can make on a job, or the reason why it makes none. */
+/**
+ * For each kind of report that a provider can make on a job, an example, or the reason why the provider makes no such
+ * report.
+ */
 export interface Reports<Example, Success = Example> {
   readonly success: Success;
   /** A report of a success without any link that can be opened. */
@@ -50,8 +61,8 @@ export interface Reports<Example, Success = Example> {
 }
 
 /**
- * Examples of the hooks of a provider. There may be no hook with links of a success, because the hooks of some
- * providers only name the job that has ended.
+ * Examples of the hooks of a provider. For some providers, no hook of a success contains links, because their hooks
+ * only name the job that has ended.
  */
 export interface HookReports extends Reports<HookExample, HookExample | Exempt> {
   /** A hook in JSON that does not have the documented form. */
@@ -68,13 +79,18 @@ export interface Examples {
   readonly submits?: SubmitExamples;
   /** The call that cancels a job; absent for a provider at which the relay cancels none. */
   readonly cancels?: CancelExamples;
-  /** Reason why an answer about another job cannot be told from one about the polled job. Absent when it can. */
+  /**
+   * Reason why the adapter cannot notice that an answer is about another job than the polled one. Absent when it can
+   * notice this.
+   */
   readonly foreignJob?: Exempt;
 }
 
 /**
- * Makes examples of a job, which is polled at `path` (of `endpoint`); a hook that cannot be understood names
- * no job.
+ * Returns functions that make examples of reports on one job.
+ * @param jobId id of the job.
+ * @param path path at which the job is polled.
+ * @param endpoint endpoint of the job; absent when polls need none.
  */
 export function examplesOf(jobId: string, path: string, endpoint?: string) {
   return {

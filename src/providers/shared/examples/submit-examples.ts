@@ -5,11 +5,11 @@ import type { Answer } from "../../provider-answer.ts";
 import type { SubmitTarget } from "../../submit.ts";
 import type { Exempt } from "./exempt.ts";
 
-/** A documented call that starts a job, and what the relay reads from it. */
+/** An example of a documented call that starts a job, and what the relay reads from it. */
 export interface SubmitCall {
   readonly path: string;
   readonly body: JsonObject;
-  /** True when the call is a list with this body. Absent when it is the body itself. */
+  /** True when the request is a list with this body as its only element. Absent when the request is the body itself. */
   readonly isListOfOne?: true;
   readonly model: string;
   readonly endpoint: string | null;
@@ -19,7 +19,7 @@ export interface SubmitCall {
   readonly takesMultipart: boolean;
 }
 
-/** An answer to a submission, and its meaning. */
+/** An example of an answer to a submission, and its expected meaning. */
 export interface SubmitExample {
   readonly name: string;
   readonly path: string;
@@ -27,16 +27,19 @@ export interface SubmitExample {
   readonly means: SubmitMeaning;
 }
 
-/** Meaning of an answer: a job, a result, a refusal of this class, or an answer that leaves open whether a job was started. */
+/**
+ * Expected meaning of an answer to a submission: a job, a result, a refusal of this class, or an answer that leaves
+ * open whether a job was started.
+ */
 export type SubmitMeaning =
   | { readonly job: Job }
-  /** Meaning of an answer that accepts the job which the call itself has named by this id. */
+  /** Expected meaning of an answer that accepts the job whose id the call itself has chosen. */
   | { readonly namedJob: string }
   | { readonly result: UpstreamNews; readonly job: Job | null }
   | { readonly refused: RefusalClass }
   | "unclear";
 
-/** An example of each answer to a submission, or the reason why the provider does not give it. */
+/** For each kind of answer to a submission, an example, or the reason why the provider gives no such answer. */
 export interface SubmitExamples {
   /** All calls that start a job, one for each form of the path. */
   readonly calls: readonly SubmitCall[];
@@ -48,7 +51,7 @@ export interface SubmitExamples {
   readonly refused: SubmitExample;
   readonly limited: SubmitExample;
   readonly outage: SubmitExample;
-  /** An answer with an HTTP status from 200 to 299, and with neither the id of a job nor a result. */
+  /** An answer whose HTTP status is from 200 to 299 and which contains neither the id of a job nor a result. */
   readonly withoutId: SubmitExample;
   readonly others: readonly SubmitExample[];
 }

@@ -36,7 +36,7 @@ const call: Omit<SubmitCall, "path" | "model"> = {
   takesMultipart: false,
 };
 
-/** Answers and hooks of RunningHub's API v2 (https://www.runninghub.ai/runninghub-api-doc-en/). */
+/** Examples of the answers and hooks of RunningHub's API v2 (https://www.runninghub.ai/runninghub-api-doc-en/). */
 export const examples: Examples = {
   provider: "runninghub",
   hooks: {

@@ -35,12 +35,18 @@ const call: Omit<SubmitCall, "path"> = {
 const moderated = { ...inState("FAILED"), error: "The prompt was flagged by the NSFW filter" };
 const broken = { ...inState("FAILED"), error: "CUDA out of memory" };
 
-/** Returns an answer of worker-comfyui with one image (https://github.com/runpod-workers/worker-comfyui). */
+/**
+ * Builds an answer of worker-comfyui, a program that runs on RunPod, with one image
+ * (https://github.com/runpod-workers/worker-comfyui).
+ */
 function imagesOf(type: string, data: string) {
   return { ...success, output: { images: [{ filename: "ComfyUI_00001_.png", type, data }] } };
 }
 
-/** Answers and hooks of a RunPod endpoint (https://docs.runpod.io/serverless/endpoints/send-requests). */
+/**
+ * Examples of the answers of a RunPod endpoint to a cancellation
+ * (https://docs.runpod.io/serverless/endpoints/send-requests).
+ */
 const cancels: CancelExamples = {
   job: { id: "c80ffee4-e1", endpoint: null },
   request: { method: "POST", path: "/cancel/c80ffee4-e1" },

@@ -24,7 +24,10 @@ const fault = (code: string, message: string) => ({
 const moderated = fault("invalidProviderContent", "Content violates the content policy.");
 const broken = fault("timeoutProvider", "The external provider did not respond.");
 
-/** Answers and hooks of Runware (https://runware.ai/docs/platform/task-polling, …/webhooks and …/errors). */
+/**
+ * Examples of the answers and hooks of Runware (https://runware.ai/docs/platform/task-polling, …/webhooks and
+ * …/errors).
+ */
 export const examples: Examples = {
   provider: "runware",
   hooks: {

@@ -24,7 +24,7 @@ const { hook, poll } = examplesOf(id, `/v2/generate/${id}`);
 const submitted = answersAt("/v2/generate");
 const MODERATION = { exempt: "No stop by moderation is documented." };
 
-/** Answers and hooks of sync.so (https://sync.so/docs/api-reference). */
+/** Examples of the answers and hooks of sync.so (https://sync.so/docs/api-reference). */
 export const examples: Examples = {
   provider: "sync-so",
   hooks: {

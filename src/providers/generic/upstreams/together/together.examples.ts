@@ -17,7 +17,7 @@ const failedWith = (code: string, message: string) => ({
 const { poll } = examplesOf(id, `/v2/videos/${id}`);
 const submitted = answersAt("/v2/videos");
 
-/** Answers of Together (https://docs.together.ai/reference/get-videos-id), which sends no hooks. */
+/** Examples of the answers of Together (https://docs.together.ai/reference/get-videos-id), which sends no hooks. */
 export const examples: Examples = {
   provider: "together",
   hooks: null,
