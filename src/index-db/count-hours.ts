@@ -20,9 +20,9 @@ import { SUM_UP_DAY, SUM_UP_HOUR } from "./step-counts.ts";
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
 /**
- * Length in milliseconds of the first part of each hour. A run of the cron trigger in this part counts all hours whose
- * rows have changed; any other run counts only the hours of the present quarter of the day (`RANGE_MS`). The first run
- * of a day also deletes old counts.
+ * Length in milliseconds of the first part of each hour. A run of the cron trigger in this part counts the index rows of
+ * every hour whose rows have changed; any other run counts only such hours in the present quarter of the day
+ * (`RANGE_MS`). Runs in the first part of a UTC day also delete old counts.
  */
 const FIRST_MS = 10 * MINUTE_MS;
 /**

@@ -35,8 +35,9 @@ const MAX_PASSED_ON = 48;
 /** Largest number of readers to whom an isolate passes on the same output at the same time. */
 const MAX_READERS = 16;
 /**
- * Time in milliseconds after the last piece of an output after which its reader no longer counts, in case the reader's
- * request has ended without a sign.
+ * Time in milliseconds for which a reader of an output keeps its place (see `MAX_READERS`) without taking a further
+ * piece. Then the place is free again, because a request whose client has gone may end without running the code that
+ * frees it.
  */
 const PLACE_LEASE_MS = STALL_MS + MAX_UNREAD_MS + 10 * SECOND_MS;
 
