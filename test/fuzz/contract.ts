@@ -57,12 +57,12 @@ export function requireUnchanged(world: World): void {
   if (changed.length > 0) throw new Error(`a refused request changed ${changed.join(", ")}`);
 }
 
-/** Paths that a status link opens, so that browsers may ask which requests to them pages of other sites may send. */
-const LINKED_PATH = /^\/v1\/tasks\/[^/]+(\/events)?$/;
+/** Paths for which a browser may ask which requests to them pages of other sites may send: of status links, and of MCP. */
+const CROSS_ORIGIN_PATH = /^\/(?:mcp|v1\/tasks\/[^/]+(?:\/events)?)$/;
 
 /**
  * Requires that a request without a right key is refused, unless it is answered with a page of the console or is
- * a browser's `OPTIONS` for a status link, and reaches no object but those that know keys.
+ * a browser's `OPTIONS` for a path that pages of other sites may call, and reaches no object but those that know keys.
  */
 export function requireGuarded(request: SentRequest, { status }: Response, world: World): void {
   const { sender, isOpen, method } = request;
@@ -70,7 +70,7 @@ export function requireGuarded(request: SentRequest, { status }: Response, world
   if (isOpen || !isStranger) return;
   // A URL is read without the blanks at its end.
   const { pathname } = new URL(askedBy(request).url);
-  const isPreflight = method === "OPTIONS" && status === 204 && LINKED_PATH.test(pathname);
+  const isPreflight = method === "OPTIONS" && status === 204 && CROSS_ORIGIN_PATH.test(pathname);
   if (status < 400 && !isPreflight && !isForBrowser(askedBy(request))) {
     throw new Error(`a stranger was answered ${status}`);
   }
