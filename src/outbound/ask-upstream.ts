@@ -210,7 +210,7 @@ function unclear(statusCode: number, word: string | null): PollAnswer {
  * Returns the wait that a header `Retry-After` states in seconds or by a date (RFC 9110 §10.2.3), in milliseconds, at
  * most one hour. Null when there is no such header.
  */
-function retryAfterMs(headers: Headers): number | null {
+export function retryAfterMs(headers: Headers): number | null {
   const header = headers.get("Retry-After");
   if (header === null) return null;
   const ms = /^\d+$/.test(header) ? Number(header) * SECOND_MS : Date.parse(header) - Date.now();

@@ -643,3 +643,15 @@ describe("what arrives after a task has failed with submit_unknown", () => {
     expect(settled.expiresAt).toBeGreaterThan(at + DAY);
   });
 });
+
+it("when a hook has ended a task before the answer to its submission comes, the answer is stored, so that a repeated call gets it, and the result stays", () => {
+  const hook = aSubmissionHook(aCompletion(), { isSigned: true });
+  const ended = finished(transition(aSendingTask(), hook, STATING, LATER));
+  const known = finished(transition(ended, anAcceptance(), STATING, LATER + SECOND));
+  expect(known.submission).toMatchObject({
+    state: { kind: "accepted", answeredAt: LATER + SECOND },
+    answer: { status: 200 },
+  });
+  expect([known.status, known.body]).toEqual([ended.status, ended.body]);
+  expectUnchanged(known, anAcceptance(), LATER + 2 * SECOND);
+});

@@ -445,9 +445,13 @@ describe("other events about a submitted task", () => {
     (_state, task) => {
       const ended = finished(transition(task, aReport(), POLICY, LATER));
       expect(ended).toMatchObject({ status: "completed", submission: { state: knownOtherwise() } });
-      for (const event of [anAcceptance(), aRefusal(), NOT_SENT, anUnknownOutcome()]) {
+      for (const event of [aRefusal(), NOT_SENT, anUnknownOutcome()]) {
         expectUnchanged(ended, event, LATER + SECOND);
       }
+      const answered = finished(transition(ended, anAcceptance(), POLICY, LATER + SECOND));
+      const state = { kind: "accepted", answeredAt: LATER + SECOND };
+      expect(answered).toMatchObject({ upstream: ended.upstream, submission: { state } });
+      expect([answered.status, answered.body]).toEqual([ended.status, ended.body]);
     },
   );
 

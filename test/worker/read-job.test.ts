@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { aKey, anAccount } from "./accounts.ts";
+import { aKey, anAccount, balanceOf } from "./accounts.ts";
 import { callWith, OPERATOR_KEY, ORIGIN, post } from "./client.ts";
-import { pass, useClock } from "./clock.ts";
+import { pass, until, useClock } from "./clock.ts";
 import { restart, untilIdle } from "./objects.ts";
 import { answering, anOutside, type Outside } from "./outside.ts";
 import { BINDINGS, named, readSubmitted, submit } from "./submitted.ts";
@@ -15,7 +15,8 @@ const API = "https://api.replicate.com/v1/predictions";
 const PATH = "/v1/submit/replicate/v1/predictions";
 const MODEL = "acme/fox:5c7d5dc6dd8bf75c1acaa8565735e7986bc5b66206b55cca93cb72c9bf15ccaa";
 const BODY = JSON.stringify({ version: MODEL, input: { prompt: "a fox" } });
-const OFFERS = JSON.stringify([{ connection: "replicate", models: ["acme/*"], price: null }]);
+const OFFER = { connection: "replicate", models: ["acme/*"], price: null };
+const OFFERS = JSON.stringify([OFFER]);
 const RELAY = { ...BINDINGS, PUBLIC_URL: ORIGIN, OFFERS };
 
 /** Returns a prediction as Replicate states it, with links to its own API. */
@@ -224,4 +225,49 @@ it("when two tasks name the same job, the job belongs to the first of them until
   expect(await jobs.task()).toBe("first");
   await jobs.forget("first");
   expect(await jobs.task()).toBe(null);
+});
+
+it("when the answer about a job is too large to be kept, or the upstream has named a wait, reads cause no further request before the time is over", async () => {
+  const large = await submitted(OPERATOR_KEY, () => ({ logs: "x".repeat(300_000) }));
+  expect((await read(large.jobId)).status).toBe(200);
+  const before = asked(large.outside, large.jobId).length;
+  expect((await read(large.jobId)).status).toBe(429);
+  expect(asked(large.outside, large.jobId)).toHaveLength(before);
+  const limited = await submitted();
+  limited.outside.on(`${API}/${limited.jobId}`, answering({}, 429, { "Retry-After": "60" }));
+  await read(limited.jobId);
+  const sent = asked(limited.outside, limited.jobId).length;
+  pass(59_000);
+  expect((await read(limited.jobId)).status).toBe(429);
+  expect(asked(limited.outside, limited.jobId)).toHaveLength(sent);
+});
+
+it("an upstream's answer about the operator's balance is hidden from the account that reads its job, and shown to the operator", async () => {
+  const { key } = await aKey(await anAccount());
+  const { jobId, outside } = await submitted(key);
+  const owed = { title: "Insufficient credit", detail: "acme owes $3", status: 402 };
+  outside.on(`${API}/${jobId}`, answering(owed, 402));
+  const response = await read(jobId, key);
+  expect([response.status, response.headers.get("x-should-retry")]).toEqual([503, "false"]);
+  expect(await response.text()).not.toContain("owes");
+  pass(60_000);
+  expect(await (await read(jobId)).json()).toEqual(owed);
+});
+
+it("an account whose priced task has failed for lack of a file and was refunded cannot read the job's output at the upstream's path", async () => {
+  const account = await anAccount(100);
+  const { key } = await aKey(account);
+  const bindings = { ...RELAY, OFFERS: JSON.stringify([{ ...OFFER, price: { credits: 10 } }]) };
+  const jobId = crypto.randomUUID().replaceAll("-", "");
+  aReplicate(jobId, () => ({ status: "succeeded", output: "a poem about a fox" }));
+  const headers = { "Idempotency-Key": jobId };
+  const response = await submit({ path: PATH, body: BODY, bindings, headers, key });
+  const taskId = response.headers.get("Relay-Task-Id") ?? "";
+  await restart(taskId, bindings);
+  await callWith(bindings, `${PATH}/${jobId}`, { key });
+  await until(async () => (await balanceOf(account)) === 100);
+  pass(60_000);
+  const again = await callWith(bindings, `${PATH}/${jobId}`, { key });
+  expect(again.status).toBe(410);
+  expect(await again.text()).not.toContain("poem");
 });

@@ -3,10 +3,13 @@
  * job or read its output.
  */
 import type { Env } from "../../env.ts";
-import { accountOf } from "../../objects/task/caller.ts";
+import { parseJson } from "../../core/json.ts";
+import { isAboutAccount, NOT_SERVED } from "../../core/record/refusal.ts";
+import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import type { JobQuestion } from "../../objects/task/job-reply.ts";
 import { jobObject } from "../../objects/object-names.ts";
 import { type JobCallAdapter, type NamedJob, servedCalls } from "../../providers/job-calls.ts";
+import type { SubmitAnswer } from "../../outbound/http.ts";
 import type { Connection, UpstreamProvider } from "../../providers/provider.ts";
 import { bytesOf } from "../../security/encoding.ts";
 import { contentToClient } from "../http/client-stream.ts";
@@ -15,6 +18,7 @@ import { Problem } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
 import { readCustomerKey } from "../submit/customer-credential.ts";
 import { requireConnection } from "../submit/submit-place.ts";
+import { NOT_AGAIN } from "../submit/submitted.ts";
 import type { UpstreamCall } from "../submit/upstream-call.ts";
 
 /**
@@ -38,6 +42,8 @@ export interface JobPlace {
   readonly adapter: JobCallAdapter;
 }
 
+/** Wait that the header `Retry-After` names for a hidden answer when the upstream names none, in seconds. */
+const HIDDEN_RETRY_AFTER_S = "60";
 const READ_TASK =
   "The relay asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.";
 
@@ -107,6 +113,24 @@ export function errorAnswer(
 ): PassedAnswer {
   const headers = new Headers({ "Content-Type": "application/json", ...own });
   return { status, headers, bytes: bytesOf(JSON.stringify(errorBody(status, message))) };
+}
+
+/**
+ * Returns the response in place of an upstream's answer that is about the operator's balance or key there, which an
+ * account must not read. Null for any other answer, and for a call with a key of the customer.
+ */
+export function hiddenFault(
+  { status, headers, bytes }: Pick<SubmitAnswer, "status" | "headers" | "bytes">,
+  { adapter, provider }: JobPlace,
+  hasOwnKey: boolean,
+  caller: Caller,
+): PassedAnswer | null {
+  if (hasOwnKey || accountOf(caller) === null || status < 400) return null;
+  const json = parseJson(new TextDecoder().decode(bytes));
+  const refusal = provider.submits?.refusal(status, json) ?? null;
+  if (refusal === null || !isAboutAccount(refusal)) return null;
+  const wait = { "Retry-After": headers.get("Retry-After") ?? HIDDEN_RETRY_AFTER_S, ...NOT_AGAIN };
+  return errorAnswer(adapter, 503, NOT_SERVED, wait);
 }
 
 export function responseOf({ status, headers, bytes }: PassedAnswer): Response {

@@ -16,6 +16,7 @@ import { taskClient } from "../tasks/task-client.ts";
 import {
   type CallAboutJob,
   errorAnswer,
+  hiddenFault,
   type JobPlace,
   notServed,
   type PassedAnswer,
@@ -111,6 +112,9 @@ async function answerOf(
   const reply = await taskClient(env, taskId).readJob(question, caller);
   if (reply.kind !== "answer") return errorOf(reply, place);
   const { status, headers, bytes } = reply;
+  const hasOwnKey = reply.hasCustomerKey || question.ownKey !== null;
+  const hidden = hiddenFault({ status, headers, bytes }, place, hasOwnKey, caller);
+  if (hidden !== null) return hidden;
   const secrets = await secretsOf(
     reply,
     taskId,
@@ -136,6 +140,11 @@ function errorOf(
       return unknownJob(place);
     case "unanswered":
       return errorAnswer(adapter, 504, "The upstream has not answered the relay.");
+    case "withheld": {
+      const message =
+        "The relay has ended the task of this job as failed and given its price back. GET /v1/tasks/{id} says why.";
+      return errorAnswer(adapter, 410, message);
+    }
     case "limited": {
       const message = "The upstream permits the relay no request about this job yet.";
       const wait = { "Retry-After": `${Math.ceil(reply.waitMs / SECOND_MS)}` };

@@ -17,6 +17,7 @@ import { UpstreamCall } from "../submit/upstream-call.ts";
 import {
   type CallAboutJob,
   errorAnswer,
+  hiddenFault,
   type JobPlace,
   notServed,
   type PassedAnswer,
@@ -65,6 +66,8 @@ export const uploadFile = operation(
     if (answer === null) {
       return errorAnswer(place.adapter, 504, "The upstream has not answered the relay.");
     }
+    const hidden = hiddenFault(answer, place, credential !== null, caller);
+    if (hidden !== null) return hidden;
     const secrets = isOfAccount ? hiddenTexts(key, webhookSecret) : hiddenTexts(credential?.key);
     const { bytes } = withoutSecrets(answer, secrets);
     return { status: answer.status, headers: passedHeaders(answer.headers), bytes };

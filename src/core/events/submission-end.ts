@@ -8,8 +8,10 @@ import { isCharging, startReturn } from "../record/credits.ts";
 import { isLateResultKnown, isTimedOut, withLateResult } from "../plans/late-result.ts";
 import { awaitedNews } from "../record/awaited-news.ts";
 import {
+  isLastingAnswer,
   isSending,
   type Submission,
+  type SubmissionAnswer,
   unknownOutcomeOf,
   withUnknownOutcome,
 } from "../record/submission.ts";
@@ -191,7 +193,8 @@ function withdraw(task: Submitted<OpenTask>, now: number): Decision {
 /**
  * Returns the effect of an answer to the submission that comes after the task has ended. The result of the task does
  * not change. If the task has failed because its job was not known, the job is attached, so that a success of the job
- * is found and reported to the operator.
+ * is found and reported to the operator. If a hook has brought the result before the answer, the answer is stored, so
+ * that its caller finds the job and a repeated call gets it.
  */
 function endLate(
   task: Submitted<TerminalTask>,
@@ -200,16 +203,26 @@ function endLate(
   now: number,
 ): Decision {
   if (outcome.kind !== "accepted" && outcome.kind !== "result") return unchanged(task);
-  if (task.submission.state.kind === "accepted" || task.upstream === null) return unchanged(task);
-  const { statusCode, job } = outcome;
+  if (isAnswered(task.submission) || task.upstream === null) return unchanged(task);
+  const { statusCode, job, answer } = outcome;
   const state = { kind: "accepted", answeredAt: now, statusCode } as const;
+  const version = nextVersion(task, now);
+  if (task.submission.state.kind === "accepted") {
+    const submission = { ...task.submission, state, answer: lastingOf(answer) };
+    return changed({ ...task, version, submission });
+  }
   const known: TerminalTask = {
     ...task,
-    version: nextVersion(task, now),
+    version,
     submission: { ...task.submission, state },
     upstream: { ...task.upstream, job: job ?? task.upstream.job },
   };
   const isSuccess = outcome.kind === "result" && outcome.news.status === "completed";
   if (!isSuccess || !isTimedOut(known) || isLateResultKnown(known)) return changed(known);
   return changed(withLateResult(known, outcome.news, policy, now), "late_result");
+}
+
+/** Returns the upstream's answer as a task that may be settled stores it. Null when it is too large for that. */
+function lastingOf(answer: SubmissionAnswer | null): SubmissionAnswer | null {
+  return answer !== null && isLastingAnswer(answer) ? answer : null;
 }

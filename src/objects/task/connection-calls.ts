@@ -78,17 +78,18 @@ export class ConnectionCalls {
    * connection counts the polls of all tasks with the connection's key. An object for each customer's key counts the
    * polls with this key, because the provider counts them separately.
    * @param connection connection of the job, with the key that is polled with.
+   * @param hasOwnKey true when this key is a customer's, as stored with the task or as the caller has sent it.
    * @returns the wait in milliseconds before the task may ask again; 0 when the poll may be sent.
    */
   async pollWaitMs(
     { taskId, isUrgent, customerKey }: Poll,
     { name, key, pollsPerMinute: perMinute }: Connection,
+    hasOwnKey = customerKey !== null,
   ): Promise<number> {
     if (perMinute === null) return 0;
-    const object =
-      customerKey === null
-        ? connectionObject(this.#bindings, name)
-        : customerPollsObject(this.#bindings, name, await sha256Hex(`${name}\n${key}`));
+    const object = hasOwnKey
+      ? customerPollsObject(this.#bindings, name, await sha256Hex(`${name}\n${key}`))
+      : connectionObject(this.#bindings, name);
     const ask = async (): Promise<number> => object.takePollSlot(taskId, isUrgent, perMinute);
     return withTimeout("poll slot", ask, 0, ANSWER_MS);
   }

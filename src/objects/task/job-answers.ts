@@ -1,20 +1,26 @@
+import { retryAfterMs } from "../../outbound/ask-upstream.ts";
 import type { BodiedAnswer } from "../../outbound/http.ts";
 
 /** Largest total size, in bytes, of those bodies of a provider's answers about one job that stay in memory. */
 const MAX_KEPT_BYTES = 262_144;
 
-interface Kept {
-  readonly answer: BodiedAnswer;
-  /** Time at which the request for the answer was sent, in Unix milliseconds. */
+/** When a path was asked last, and what came of it. */
+interface Asked {
+  /** Time at which the request was sent, in Unix milliseconds. */
   readonly askedAt: number;
+  /** Time before which the provider permits no further request, in Unix milliseconds; 0 when it has named none. */
+  readonly notBefore: number;
 }
+
+const NEVER_ASKED: Asked = { askedAt: -Infinity, notBefore: 0 };
 
 /**
  * The last answers of a provider about the job of one task, by the path that was asked. They stay in memory, so that
  * many clients that read the job cause only one request in the time that the provider demands between two polls.
  */
 export class JobAnswers {
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, BodiedAnswer>();
+  readonly #asked = new Map<string, Asked>();
   readonly #sent = new Map<string, Promise<BodiedAnswer | null>>();
 
   /**
@@ -22,16 +28,16 @@ export class JobAnswers {
    * large.
    */
   last(path: string): BodiedAnswer | null {
-    return this.#kept.get(path)?.answer ?? null;
+    return this.#kept.get(path) ?? null;
   }
 
   /**
-   * Tells whether the last answer to a path is still fresh: it was asked for less than `gapMs` milliseconds before
-   * `now`.
+   * Returns how long in milliseconds a path must not be asked again: `gapMs` from the last request on, whether it was
+   * answered or not, and as long as the provider has demanded by `Retry-After`. 0 when it may be asked.
    */
-  isFresh(path: string, gapMs: number, now: number): boolean {
-    const askedAt = this.#kept.get(path)?.askedAt ?? -Infinity;
-    return now < askedAt + gapMs;
+  waitMs(path: string, gapMs: number, now: number): number {
+    const { askedAt, notBefore } = this.#asked.get(path) ?? NEVER_ASKED;
+    return Math.max(0, askedAt + gapMs - now, notBefore - now);
   }
 
   /**
@@ -48,9 +54,12 @@ export class JobAnswers {
     if (sent !== undefined) return await sent;
     const asked = send();
     this.#sent.set(path, asked);
+    this.#asked.set(path, { askedAt: now, notBefore: 0 });
     try {
       const answer = await asked;
-      if (answer !== null) this.#keep(path, answer, now);
+      const waitMs = answer === null ? null : retryAfterMs(answer.headers);
+      if (waitMs !== null) this.#asked.set(path, { askedAt: now, notBefore: now + waitMs });
+      if (answer !== null) this.#keep(path, answer);
       return answer;
     } finally {
       this.#sent.delete(path);
@@ -60,17 +69,18 @@ export class JobAnswers {
   /** Forgets all answers, because the job has changed since. */
   forget(): void {
     this.#kept.clear();
+    this.#asked.clear();
   }
 
   /**
    * Remembers the last answer to a path in place of the answer before it. When all answers together become too large,
    * the oldest ones are forgotten.
    */
-  #keep(path: string, answer: BodiedAnswer, askedAt: number): void {
+  #keep(path: string, answer: BodiedAnswer): void {
     this.#kept.delete(path);
-    this.#kept.set(path, { answer, askedAt });
+    this.#kept.set(path, answer);
     let size = 0;
-    for (const [each, { answer: kept }] of [...this.#kept].toReversed()) {
+    for (const [each, kept] of [...this.#kept].toReversed()) {
       size += kept.bytes?.length ?? Infinity;
       if (size > MAX_KEPT_BYTES) this.#kept.delete(each);
     }

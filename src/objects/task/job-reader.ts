@@ -75,9 +75,23 @@ export class JobReader {
     if (polls === null) return { kind: "no_key" };
     const last = this.#answers.last(path);
     const kept: ReadJob | null = last && { kind: "answer", answer: last, poll: null };
-    if (kept !== null && this.#answers.isFresh(path, polls.gapMs, Date.now())) return kept;
-    const running = this.#reads.get(path);
-    const read = running ?? this.#readNew(poll, path, connection, runtime);
+    const waitMs = this.#reads.has(path) ? 0 : this.#answers.waitMs(path, polls.gapMs, Date.now());
+    if (waitMs > 0) return kept ?? { kind: "limited", waitMs };
+    return await this.#shared(path, kept, () =>
+      this.#readNew(poll, path, connection, ownKey !== null, runtime),
+    );
+  }
+
+  /**
+   * Returns the result of the read that is in progress at a path; starts one when there is none.
+   * @param kept result to return when there is no new answer; null for none.
+   */
+  async #shared(
+    path: string,
+    kept: ReadJob | null,
+    start: () => Promise<ReadJob>,
+  ): Promise<ReadJob> {
+    const read = this.#reads.get(path) ?? start();
     this.#reads.set(path, read);
     try {
       const result = await read;
@@ -96,11 +110,13 @@ export class JobReader {
     poll: Poll,
     path: string,
     connection: Connection,
+    isCallersKey: boolean,
     runtime: Runtime,
   ): Promise<ReadJob> {
     const { baseUrl, key, provider } = connection;
     if (provider.polls === null || key === null) return { kind: "no_key" };
-    const waitMs = await this.#connections.pollWaitMs(poll, connection);
+    const hasOwnKey = isCallersKey || poll.customerKey !== null;
+    const waitMs = await this.#connections.pollWaitMs(poll, connection, hasOwnKey);
     if (waitMs > 0) return { kind: "limited", waitMs };
     const { polls } = provider;
     const url = `${baseUrl}${path}`;
@@ -110,7 +126,8 @@ export class JobReader {
       ask({ url, headers, isLarge: true }, signal),
     );
     if (answer === null || answer.bytes === null) return { kind: "unanswered" };
-    const isPoll = polls.body === undefined && path === polls.path(poll.job);
+    // A refusal of a key that the caller has sent says nothing about the key of the connection.
+    const isPoll = !isCallersKey && polls.body === undefined && path === polls.path(poll.job);
     const given: Ask = async (request, signal) =>
       request.url === url ? answer : await ask(request, signal);
     const { signal } = new AbortController();

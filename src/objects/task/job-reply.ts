@@ -22,6 +22,8 @@ export type JobReply =
   | { readonly kind: "unknown_job" }
   | { readonly kind: "unanswered" }
   | { readonly kind: "limited"; readonly waitMs: number }
+  /** Reply to an account whose task has failed and was refunded, although the job may have an output. */
+  | { readonly kind: "withheld" }
   | {
       readonly kind: "answer";
       readonly status: number;

@@ -14,6 +14,8 @@ import { isLateSuccess } from "../../core/events/late-results.ts";
 import { isCharging } from "../../core/record/credits.ts";
 import { isAboutAccount } from "../../core/record/refusal.ts";
 import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
+import { errorCodeOf } from "../../core/record/callback-body.ts";
+import { CANCELED_CODE } from "../../core/record/cancellation.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
@@ -288,6 +290,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const asked = this.#askedJob(question, caller);
     if (asked === null) return NO_JOB;
     const { record, submitted, ownKey } = asked;
+    if (isWithheld(caller, record)) return { kind: "withheld" };
     const { job } = submitted;
     const askedAt = this.#platform.now();
     const poll = pollOf(record, submitted);
@@ -494,6 +497,19 @@ function isAskedFor(question: JobQuestion, { connection, job }: AttachedJob): bo
   if (connection !== question.connection || job.id !== question.jobId) return false;
   const { endpoint } = question;
   return endpoint === null || `${job.endpoint ?? ""}/`.startsWith(`${endpoint}/`);
+}
+
+/**
+ * Tells whether what the upstream says about a job is kept from an account: the relay has ended its task as failed and
+ * given the price back although the job may have an output, e.g. after an order or because the output is no file.
+ */
+function isWithheld(caller: Caller, record: CreatedTask): boolean {
+  if (accountOf(caller) === null || record.status !== "failed" || record.credits === null) {
+    return false;
+  }
+  const isConfirmed = record.cancellation?.state.kind === "confirmed";
+  const code = errorCodeOf(record.body);
+  return code === CANCELED_CODE ? !isConfirmed : code !== "upstream_error";
 }
 
 /** Tells whether the caller may read the task's job, as the operator or as the account that has submitted it. */
