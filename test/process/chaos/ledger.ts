@@ -9,6 +9,8 @@ const Entry = z.object({
   balance: z.int(),
   reference: z.string(),
   task_id: z.string().optional(),
+  /** Time of the entry, in Unix seconds. */
+  created_at: z.int(),
 });
 const Account = z.object({ balance: z.int() });
 

@@ -45,7 +45,7 @@ function evidenceOf(nth: 0 | 1): Evidence {
   const callback = { url: "http://localhost/", status: outcome, attempts, ...delivered };
   const credits = isFailure ? { credits: { amount: 5, state: "refunded" } } : {};
   const text = `${body.slice(0, -1)},${JSON.stringify({ callback, ...credits }).slice(1)}`;
-  const entry = { amount: 5, reference: "charge-1", task_id: plan.id };
+  const entry = { amount: 5, reference: "charge-1", task_id: plan.id, created_at: START_S };
   return {
     history: {
       plan,
@@ -82,7 +82,13 @@ function evidenceOf(nth: 0 | 1): Evidence {
 }
 
 const evidence = [evidenceOf(0), evidenceOf(1)];
-const opening = { kind: "grant", reference: "opening", amount: 10_000_000, balance: 10_000_000 };
+const opening = {
+  kind: "grant",
+  reference: "opening",
+  amount: 10_000_000,
+  balance: 10_000_000,
+  created_at: START_S,
+};
 const RECORDING: Recording = {
   evidence,
   ledgers: [

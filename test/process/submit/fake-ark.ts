@@ -45,13 +45,24 @@ export interface Submit {
   readonly jobId: string | null;
 }
 
+/** A call that has read a job at the fake Ark. */
+export interface ArkRead {
+  readonly jobId: string;
+  /** Time of the call, in Unix milliseconds. */
+  readonly at: number;
+  /** State of the job in the answer. */
+  readonly state: ArkState;
+}
+
+type ArkState = "running" | "succeeded";
+
 interface ArkJob {
   readonly id: string;
   readonly model: string;
   readonly createdAtS: number;
   readonly hookUrl: string;
   readonly usage?: Conduct["usage"];
-  isDone: boolean;
+  state: ArkState;
 }
 
 const Body = z.object({
@@ -66,8 +77,8 @@ const Body = z.object({
  */
 export class FakeArk extends LoopbackServer {
   readonly submits: Submit[] = [];
-  /** Number of calls that have read a job. */
-  reads = 0;
+  /** Calls that have read a job, in their order. */
+  readonly reads: ArkRead[] = [];
   /** Answers of the relay to hooks that it has refused, and hooks that it has never accepted. */
   readonly refusedHooks: string[] = [];
   readonly #conductOf: (prompt: string) => Conduct;
@@ -123,7 +134,7 @@ export class FakeArk extends LoopbackServer {
     if (method === "POST" && url === ARK_TASKS) return this.#take(body, response);
     const job = this.#jobs.get(url.slice(ARK_TASKS.length + 1));
     if (method !== "GET" || job === undefined) return void response.writeHead(404).end();
-    this.reads++;
+    this.reads.push({ jobId: job.id, at: Date.now(), state: job.state });
     response.writeHead(200, JSON_TYPE).end(JSON.stringify(this.#shown(job)));
   }
 
@@ -139,7 +150,7 @@ export class FakeArk extends LoopbackServer {
     if (!isRefused) {
       const createdAtS = Math.floor(Date.now() / 1000);
       const used = usage === undefined ? {} : { usage };
-      const job = { id, model, createdAtS, hookUrl, isDone: false, ...used };
+      const job: ArkJob = { id, model, createdAtS, hookUrl, state: "running", ...used };
       this.#jobs.set(id, job);
       void this.#run(job, doneAfterMs, sendsHooks);
     }
@@ -155,7 +166,7 @@ export class FakeArk extends LoopbackServer {
     const running = sendsHooks ? this.#hook(job) : null;
     await this.#wait(doneAfterMs);
     await running;
-    job.isDone = true;
+    job.state = "succeeded";
     if (sendsHooks) await this.#hook(job);
   }
 
@@ -177,11 +188,11 @@ export class FakeArk extends LoopbackServer {
   }
 
   /** Returns a job in the form of hooks and of answers to polls. */
-  #shown({ id, model, createdAtS, isDone, usage }: ArkJob): object {
+  #shown({ id, model, createdAtS, state, usage }: ArkJob): object {
     const task = { id, model, created_at: createdAtS, updated_at: Math.floor(Date.now() / 1000) };
-    if (!isDone) return { ...task, status: "running" };
+    if (state === "running") return { ...task, status: state };
     const content = { video_url: this.#linkOf(id) };
-    return { ...task, status: "succeeded", content, duration: 5, usage };
+    return { ...task, status: state, content, duration: 5, usage };
   }
 
   /** Waits, at most until the server is closed. */

@@ -4,6 +4,7 @@ import { resultOf } from "../caller.ts";
 import { countOf, type Entry, ledgerFaults } from "../ledger.ts";
 import { type Finding, present, strangeIn } from "../witnessed.ts";
 import type { Evidence, Recording } from "./recording.ts";
+import { isEnd, isRefusal, type JobAnswer } from "./waiting.ts";
 
 /** Result of a task whose job never became known. */
 const UNKNOWN = "failed submit_unknown";
@@ -36,6 +37,7 @@ function orderFaults(
     ...submitFaults(evidence),
     ...answerFaults(evidence),
     ...resultFaults(evidence, expected),
+    ...readerFaults(evidence, entries),
     ["another callback than the result", posts.some((post) => !isOf(post, answer, expected))],
     ["a callback that does not verify", posts.some((post) => !genuine.has(post))],
     ["no callback", expected !== null && !posts.some((post) => post.answeredStatus === 200)],
@@ -91,6 +93,38 @@ function resultFaults({ task }: Evidence, expected: string | null): Finding[] {
     ["refused, and there", expected === null],
     [`ended as ${resultOf(task)} and not as ${expected}`, resultOf(task) !== expected],
   ];
+}
+
+/**
+ * Checks what a client was answered that waits for its job. How often the relay has asked the upstream is not judged: it
+ * asks once in the time that the upstream demands between two polls, but has the last answer only in memory, so each kill
+ * lets it ask anew.
+ */
+function readerFaults(evidence: Evidence, entries: readonly Entry[]): Finding[] {
+  const { answer: submitted, reads, upstreamReads, task, posts } = evidence;
+  const [first, last] = [reads[0], reads.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const answers = reads.flatMap(({ answer }) => answer ?? []);
+  const end = last.answer !== null && isEnd(last.answer) ? last.answer : null;
+  const isOwn = ({ jobId, taskId }: JobAnswer) =>
+    jobId === submitted?.jobId && taskId === submitted.taskId;
+  const wasStated = ({ state }: JobAnswer) =>
+    upstreamReads.some((read) => read.state === state && read.at <= last.endedAt);
+  const isDelivered = posts.some((post) => post.answeredStatus === 200);
+  return [
+    ...answers.map((each): Finding => [`a reader answered ${each.status}`, isRefusal(each)]),
+    ["a reader told of another job", answers.some((each) => each.status === 200 && !isOwn(each))],
+    ["a reader that never saw the end", end === null && isDelivered],
+    ["an end that the upstream has not stated", end !== null && !wasStated(end)],
+    ["ended otherwise than its reader saw", end !== null && !isResultOf(end, task)],
+    ["booked by a read", entries.some((entry) => entry.created_at > first.askedAt / 1000)],
+  ];
+}
+
+/** Tells whether a task has the result that follows from the final state of its job. */
+function isResultOf({ state, output }: JobAnswer, task: Evidence["task"]): boolean {
+  if (state === "succeeded") return resultOf(task) === `completed ${output}`;
+  return task?.status === "failed";
 }
 
 function isOf({ body, headers }: Post, answer: Evidence["answer"], expected: string | null) {

@@ -13,6 +13,8 @@ export interface Order {
   /** Pause before the first call, in milliseconds. */
   readonly pauseMs: number;
   readonly conduct: Conduct;
+  /** Time between two reads of the job in milliseconds, for a client that waits for it; null for one that does not. */
+  readonly readEveryMs: number | null;
 }
 
 const MAX_PAUSE_MS = 2_000;
@@ -24,6 +26,9 @@ const SLOW_SHARE = 0.2;
 const MAX_ANSWER_MS = 300;
 const MAX_SLOW_ANSWER_MS = 9_000;
 const MAX_JOB_MS = 8_000;
+const WAITING_SHARE = 0.4;
+const MIN_READ_MS = 300;
+const MAX_READ_MS = 1_000;
 
 /** Returns the orders of a run, which depend on the seed alone. */
 export function ordersOf(seed: number, count: number): readonly Order[] {
@@ -35,7 +40,13 @@ export function ordersOf(seed: number, count: number): readonly Order[] {
     path: `/${nth}`,
     pauseMs: random() * MAX_PAUSE_MS,
     conduct: conductOf(random),
+    readEveryMs: readEveryMs(random),
   }));
+}
+
+function readEveryMs(random: () => number): number | null {
+  const [kind, share] = [random(), random()];
+  return kind < WAITING_SHARE ? MIN_READ_MS + share * (MAX_READ_MS - MIN_READ_MS) : null;
 }
 
 function conductOf(random: () => number): Conduct {

@@ -2,6 +2,7 @@ import type { Post } from "../../harness/receiver.ts";
 import { outputOf } from "../../submit/fake-ark.ts";
 import { inOne, inPostsOf, type Plant, type PlantedFault, plantedInAll } from "../planting.ts";
 import type { Evidence, Recording, SubmittedTask } from "./recording.ts";
+import { isEnd, type JobAnswer } from "./waiting.ts";
 
 /** Changes the first order of a recording for which `change` returns other evidence. */
 const inOneOrder = inOne<Evidence, Recording>;
@@ -17,6 +18,15 @@ const inPosts = (
   isMeant: (post: Post) => boolean,
   change: (posts: readonly Post[]) => readonly Post[],
 ) => inPostsOf<Evidence, Recording>(({ posts }) => posts.some(isMeant), change);
+
+/** Changes the last answer to the first client that saw the end of its job. */
+const inOneEnd = (change: Partial<JobAnswer>) =>
+  inOneOrder((each) => {
+    const last = each.reads.at(-1);
+    if (!last?.answer || !isEnd(last.answer)) return null;
+    const changed = { ...last, answer: { ...last.answer, ...change } };
+    return { ...each, reads: [...each.reads.slice(0, -1), changed] };
+  });
 
 /** Removes or repeats the first entry of a kind, in the ledger of a recording. */
 const inLedger =
@@ -127,6 +137,54 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
       ({ body }) => body.includes("cgt-"),
       (posts) => posts.map((post) => ({ ...post, body: post.body.replaceAll("cgt-", "other-") })),
     ),
+  },
+  {
+    what: "a reader whose job the relay did not know",
+    fault: "a reader answered 404",
+    plant: inOneEnd({ status: 404, taskId: null, jobId: null, state: null, output: null }),
+  },
+  {
+    what: "a reader that got the answer about another job",
+    fault: "a reader told of another job",
+    plant: inOneEnd({ jobId: "other" }),
+  },
+  {
+    what: "a reader that got the answer of another task",
+    fault: "a reader told of another job",
+    plant: inOneEnd({ taskId: "other" }),
+  },
+  {
+    what: "a reader that was told for ever that its job was running",
+    fault: "a reader that never saw the end",
+    plant: inOneEnd({ state: "running" }),
+  },
+  {
+    what: "an end of a job for which the upstream was not asked",
+    fault: "an end that the upstream has not stated",
+    plant: inOneOrder((each) => (each.reads.length > 0 ? { ...each, upstreamReads: [] } : null)),
+  },
+  {
+    what: "a completed task whose reader was told that the job had failed",
+    fault: "ended otherwise than its reader saw",
+    plant: inOneEnd({ state: "failed" }),
+  },
+  {
+    what: "a reader that was shown another output than the task has",
+    fault: "ended otherwise than its reader saw",
+    plant: inOneEnd({ output: outputOf("planted") }),
+  },
+  {
+    what: "a charge that was booked while the client waited for its job",
+    fault: "booked by a read",
+    plant: ({ ledger, ...recording }) => {
+      const waiting = recording.evidence.find(({ reads }) => reads.length > 0);
+      if (waiting === undefined) return null;
+      const entries = ledger.entries.map((entry) => {
+        const isOwn = entry.task_id === waiting.answer?.taskId;
+        return isOwn ? { ...entry, created_at: entry.created_at + 60 } : entry;
+      });
+      return { ...recording, ledger: { ...ledger, entries } };
+    },
   },
   {
     what: "a hook that the relay refused",

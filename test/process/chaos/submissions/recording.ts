@@ -1,10 +1,11 @@
 import * as z from "zod";
 import type { Post } from "../../harness/receiver.ts";
-import type { Submit } from "../../submit/fake-ark.ts";
+import type { ArkRead, Submit } from "../../submit/fake-ark.ts";
 import type { Ledger } from "../ledger.ts";
 import type { Witnessed } from "../witnessed.ts";
 import type { Order } from "./orders.ts";
 import type { FinalAnswer } from "./submitting.ts";
+import type { JobRead } from "./waiting.ts";
 
 /** The members of a task that the checks read. */
 export type SubmittedTask = z.infer<typeof SubmittedTask>;
@@ -26,6 +27,10 @@ export interface Evidence {
   readonly answer: FinalAnswer | null;
   /** Submissions that the upstream has received, in their order. */
   readonly submits: readonly Submit[];
+  /** Reads of the job by its client, in their order; none when the client does not wait, or has got no job. */
+  readonly reads: readonly JobRead[];
+  /** Reads of the job that the upstream has received, in their order. */
+  readonly upstreamReads: readonly ArkRead[];
   /** The task; null when there is none. */
   readonly task: SubmittedTask | null;
   readonly posts: readonly Post[];

@@ -18,6 +18,7 @@ import { type Order, ordersOf } from "./orders.ts";
 import { PLANTED_FAULTS } from "./planted.ts";
 import { type Evidence, type Recording, SubmittedTask } from "./recording.ts";
 import { type Door, type FinalAnswer, submitUntilFinal } from "./submitting.ts";
+import { isEnd, type JobRead, waitForJob } from "./waiting.ts";
 
 const ORDERS = 500;
 const ACCOUNT = "buyer";
@@ -47,11 +48,19 @@ const KILLS_AFTERWARDS = 8;
 const MAX_STEP_MS = 80;
 const READS_AT_ONCE = 12;
 
+/** What the client of an order has got. */
+interface Outcome {
+  /** Null when the client never got a final answer. */
+  readonly answer: FinalAnswer | null;
+  /** Promise of all reads of the job, which resolves when the client no longer waits for it. */
+  readonly reading: Promise<readonly JobRead[]>;
+}
+
 const AccountKey = z.object({ key: z.string() });
 
 /**
- * Submits 500 orders through one relay while it is killed with `kill -9` and restarted. Callers, upstream, relay, ledger and
- * receiver record what they know.
+ * Submits 500 orders through one relay while it is killed with `kill -9` and restarted. Some of the callers wait for their
+ * jobs, which they read through the relay as SDKs do. Callers, upstream, relay, ledger and receiver record what they know.
  */
 export const SUBMISSIONS: Scenario<Recording> = {
   record,
@@ -66,6 +75,8 @@ export const SUBMISSIONS: Scenario<Recording> = {
     "found by a hook": 20,
     "lost without hooks": 10,
     refunds: 20,
+    "ends that readers saw": 50,
+    "readers interrupted": 20,
   },
 };
 
@@ -90,7 +101,7 @@ async function record(seed: number): Promise<Recorded<Recording>> {
   const counters = new Counters();
   let isOver = false;
   const arrived = ({ prompt }: Order) => orderOf(placed, prompt).arrival.promise;
-  const [answers] = await Promise.all([
+  const [outcomes] = await Promise.all([
     submitAll(door, orders, arrived).finally(() => (isOver = true)),
     killAgainAndAgain({
       relay,
@@ -99,14 +110,24 @@ async function record(seed: number): Promise<Recorded<Recording>> {
       isEnough: afterwards(() => isOver, KILLS_AFTERWARDS),
     }),
   ]);
+  const reads = await Promise.all(outcomes.map(({ reading }) => reading));
   await quiescence(relay, () => genuine.check());
   const evidence = await pMap(
     orders,
     async (order, nth): Promise<Evidence> => {
-      const answer = answers[nth] ?? null;
-      const task = await readTask(relay, answer);
-      const posts = receiver.postsAt(order.path);
-      return { order, answer, submits: ark.submitsOf(order.prompt), task, posts };
+      const answer = outcomes[nth]?.answer ?? null;
+      const submits = ark.submitsOf(order.prompt);
+      return {
+        order,
+        answer,
+        submits,
+        reads: reads[nth] ?? [],
+        upstreamReads: ark.reads.filter(({ jobId }) =>
+          submits.some((each) => each.jobId === jobId),
+        ),
+        task: await readTask(relay, answer),
+        posts: receiver.postsAt(order.path),
+      };
     },
     { concurrency: READS_AT_ONCE },
   );
@@ -140,15 +161,20 @@ async function submitAll(
   door: Door,
   orders: readonly Order[],
   arrived: (order: Order) => Promise<void>,
-): Promise<readonly (FinalAnswer | null)[]> {
-  const answers: Promise<FinalAnswer | null>[] = [];
+): Promise<readonly Outcome[]> {
+  const outcomes: Promise<Outcome>[] = [];
   const begin = async (order: Order) => {
-    const answer = submitUntilFinal(door, order);
-    answers[order.nth] = answer;
-    await Promise.race([arrived(order), answer, sleep(GIVE_WAY_AFTER_MS)]);
+    const outcome = outcomeOf(door, order);
+    outcomes[order.nth] = outcome;
+    await Promise.race([arrived(order), outcome, sleep(GIVE_WAY_AFTER_MS)]);
   };
   await pMap(orders, begin, { concurrency: MAX_UNSENT });
-  return Promise.all(answers);
+  return Promise.all(outcomes);
+}
+
+async function outcomeOf(door: Door, order: Order): Promise<Outcome> {
+  const answer = await submitUntilFinal(door, order);
+  return { answer, reading: waitForJob(door, order, answer) };
 }
 
 /** Creates the account that submits. @returns its API key. */
@@ -203,7 +229,9 @@ async function readTask(
 }
 
 function addOrder(counters: Counters, each: Evidence, entries: readonly Entry[]): void {
-  const { order, answer, submits, task, posts } = each;
+  const { order, answer, submits, reads, upstreamReads, task, posts } = each;
+  const answered = reads.flatMap((read) => read.answer ?? []);
+  const isInterrupted = reads.length > answered.filter(({ status }) => status === 200).length;
   const isRepeat = answer?.isRepeat === true;
   const isLost = answer?.status === 424 && submits.some(({ jobId }) => jobId !== null);
   const own = entries.filter(({ task_id }) => task_id === answer?.taskId);
@@ -212,6 +240,11 @@ function addOrder(counters: Counters, each: Evidence, entries: readonly Entry[])
     [`answers ${answer?.status}`]: 1,
     submits: submits.length,
     POSTs: posts.length,
+    reads: reads.length,
+    "reads without an answer": reads.length - answered.length,
+    "reads of the upstream": upstreamReads.length,
+    "readers interrupted": isInterrupted,
+    "ends that readers saw": answered.some(isEnd),
     refunds: countOf(own, "refund"),
     completed: task?.status === "completed",
     "never sent": submits.length === 0,
