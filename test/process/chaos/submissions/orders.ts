@@ -26,7 +26,7 @@ const SLOW_SHARE = 0.2;
 const MAX_ANSWER_MS = 300;
 const MAX_SLOW_ANSWER_MS = 9_000;
 const MAX_JOB_MS = 8_000;
-const WAITING_SHARE = 0.4;
+const WAITING_SHARE = 0.6;
 const MIN_READ_MS = 300;
 const MAX_READ_MS = 1_000;
 
