@@ -146,7 +146,7 @@ it("the console shows a new API key of an account once; a login with this key sh
   await own.getByRole("heading", { name: "Log in" }).waitFor();
 });
 
-it("the console imports an API key by its SHA-256 hash, shows an account's callback secret only after a click, and rotates this secret", async () => {
+it("on the page of an account, the console imports an API key by its SHA-256 hash, shows the secret for signing callbacks only after a click, and rotates this secret", async () => {
   const page = await openPage(relay.url);
   await logIn(page, "/accounts/other");
   const imported = await opened(page, "Import by hash");
@@ -165,7 +165,7 @@ it("the console imports an API key by its SHA-256 hash, shows an account's callb
   expect(await page.getByText("Previous (no. 1)").isVisible()).toBe(true);
 });
 
-it("the console's overview of an account shows a change of its newest open task without a reload, and ends its waiting request while the browser tab is hidden", async () => {
+it("the overview that an account sees in the console shows a change of an open task without a reload, and has no request open while the browser tab is hidden", async () => {
   const { json } = await relay.client.ask("POST", "/v1/accounts/acme/keys", {});
   const page = await openPage(relay.url);
   await logIn(page, "/", z.object({ key: z.string() }).parse(json).key);

@@ -44,7 +44,7 @@ it("the filter of the API reference hides all entries without the typed words, a
   await expect.poll(() => sections.count()).toBe(all);
 });
 
-it("the API reference copies an example at a click, and switches between light and dark colours, which the next page keeps", async () => {
+it("a click in the API reference at /docs copies an example; another switches between light and dark colours, also for the next page", async () => {
   const permissions = ["clipboard-read", "clipboard-write"];
   const page = await openPage(relay.url, { context: { colorScheme: "light", permissions } });
   await page.goto("/docs#readTask");
@@ -63,7 +63,7 @@ it("the API reference copies an example at a click, and switches between light a
   expect(await colour()).toBe(dark);
 });
 
-it("the API reference can be read in a browser that runs no scripts", async () => {
+it("the API reference at /docs can be read in a browser that runs no scripts", async () => {
   const page = await openPage(relay.url, { context: { javaScriptEnabled: false } });
   await page.goto("/docs#registerTask");
   expect(await page.locator("#registerTask pre").first().isVisible()).toBe(true);

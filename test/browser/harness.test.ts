@@ -7,7 +7,7 @@ const HOSTILE = `<!doctype html>
 <script src="/script.js"></script><script>console.log("inline")</script>
 <img src="https://elsewhere.invalid/pixel.png">`;
 
-it("the browser test harness records a page's console errors, exceptions, CSP violations and requests to other origins, except those a test expects", async () => {
+it("a browser test fails when its page has errors in the console, exceptions, CSP violations or requests to other origins, except those that the test expects", async () => {
   const server = new LoopbackServer((request, response) => {
     response.setHeader("Content-Security-Policy", "script-src 'self'");
     if (request.url === "/") response.setHeader("Content-Type", "text/html").end(HOSTILE);

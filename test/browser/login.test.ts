@@ -87,7 +87,7 @@ it("a form on another site that is sent to the console changes nothing", async (
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 });
 
-it("when a user's login has ended, an open page of the console keeps its data, and at its next refresh says that the login has ended", async () => {
+it("when a user's login has ended, the next refresh of an open console page says so, and the page goes on showing its data", async () => {
   const page = await open(401);
   await logIn(page);
   await page.context().clearCookies();
@@ -100,7 +100,7 @@ it("when a user's login has ended, an open page of the console keeps its data, a
   expect(await page.getByRole("heading", { name: "Overview" }).isVisible()).toBe(true);
 });
 
-it("when the relay does not answer or the login has ended, a console form says so, keeps the typed values, and can be sent after a login in another tab", async () => {
+it("when the relay cannot be reached or the login has ended, a console form is not sent, says why, keeps the typed values, and can be sent after a login in another tab", async () => {
   const expected = [/status of 401/, /ERR_INTERNET_DISCONNECTED/];
   const page = await openPage(origin, { expected });
   const context = page.context();

@@ -46,7 +46,7 @@ export async function drive({ url, key, mode }) {
 }`;
 
 it.each(["modern", "legacy"] as const)(
-  "in Chromium, an MCP client of the %s protocol in a page of another site can call a tool, and can read the refusal of a wrong key",
+  "in Chromium, a page of another site with an MCP client of the %s protocol version can call a tool of the relay, and can read why a wrong API key is refused",
   async (mode) => {
     const { outputFiles } = await build({
       stdin: { contents: SCRIPT, resolveDir: ROOT },

@@ -54,7 +54,7 @@ async function expectSound(page: Page): Promise<void> {
   expect(await isTooWide(page)).toBe(false);
 }
 
-it("in the console, an operator finds a host whose callbacks fail, tests it, and sends each failed callback again once, although the page is reloaded", async () => {
+it("in the console, an operator finds a host whose callbacks fail, sends it test callbacks, and redelivers each failed callback exactly once, even if the page is reloaded", async () => {
   const url = receiver.at("/hook", { kind: "answer", status: 503, body: "<b>down</b>\u202E" });
   const ids = await Promise.all(Array.from({ length: TASKS }, () => relay.client.finish(url)));
   await untilListed("callback=failed", TASKS);
@@ -99,7 +99,7 @@ it("in the console, an operator finds a host whose callbacks fail, tests it, and
   expect(sent).toEqual(ids.map(() => 3));
 });
 
-it("in the console's list of tasks one can filter, step with the keys ] and [, and redeliver selected tasks; new tasks are announced and not inserted", async () => {
+it("in the console's list of tasks one can filter, go to the next task with ] and back with [, and redeliver selected tasks; new tasks appear only after a click", async () => {
   const url = receiver.at("/list", { kind: "answer", status: 404 });
   const ids = await Promise.all(Array.from({ length: 3 }, () => relay.client.finish(url)));
   await untilListed("status_code=404", 3);
@@ -147,7 +147,7 @@ it("in the console's list of tasks one can filter, step with the keys ] and [, a
   await page.waitForURL("**/tasks?model=unknown");
 });
 
-it("the console's dialog for redelivering many callbacks first shows their number, sends nothing when closed, and is a page of its own without scripts", async () => {
+it("the console's dialog for redelivering many callbacks first shows their number and sends nothing when closed; a browser without scripts gets it as a page", async () => {
   const url = receiver.at("/dialog", { kind: "answer", status: 410 });
   const id = await relay.client.finish(url);
   await untilListed("status_code=410", 1);

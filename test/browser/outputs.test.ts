@@ -168,7 +168,7 @@ it.each([
       `<svg xmlns="http://www.w3.org/2000/svg"><script href="${url}"/><image href="${url}"/></svg>`,
   ],
 ])(
-  "Chromium saves an %s that an upstream has generated as a file, and neither runs nor loads anything in it",
+  "when a user opens the relay's link to an %s that an upstream has generated, Chromium downloads it, and neither runs nor loads anything in it",
   async (_, name, textOf) => {
     const text = textOf(`${site.origin}${BEACON}`);
     const { link } = await kept(name, Buffer.from(text));

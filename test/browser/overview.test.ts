@@ -55,7 +55,7 @@ it("no element of the console's overview moves when the reader prefers reduced m
   expect(moving).toEqual([]);
 });
 
-it("the console's keyboard shortcuts open help, search and pages, unless they are switched off or an input field has the focus", async () => {
+it("the console's keyboard shortcuts open help, search and pages, except when the user has switched them off or is typing in an input field", async () => {
   const page = await openOverview({});
   const help = page.getByRole("dialog", { name: "Keyboard" });
   await page.keyboard.press("?");
@@ -129,7 +129,7 @@ it("the console's overview sends no request while its tab is hidden or its reade
   expect(await live.innerText()).toBe("Live");
 });
 
-it("while the relay cannot be reached, the console's overview keeps its data and shows the time they are from; afterwards it refreshes itself again", async () => {
+it("while the relay cannot be reached, the console's overview goes on showing its data and says of what time they are; afterwards it refreshes itself again", async () => {
   const page = await openOverview({});
   const live = page.locator("[data-live]");
   await page.context().setOffline(true);

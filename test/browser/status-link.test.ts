@@ -77,7 +77,7 @@ it("the example page in docs/status-links.md, served by another site, uses a tas
   expect(await page.locator("#links a").getAttribute("href")).toBe(VIDEO);
 });
 
-it("a page of another site can wait for a task's end with the request shown in docs/status-links.md, read the task's ETag, and get a 304", async () => {
+it("a page of another site can wait for a task's end by the code in docs/status-links.md, and can read the task with its ETag in If-None-Match, which is answered with 304", async () => {
   const { id, status_url } = await registered(204);
   statusUrl = status_url;
   const page = await openSite();

@@ -47,7 +47,7 @@ async function openTask(id: string, context: TabOptions["context"] = {}): Promis
   return page;
 }
 
-it("without a reload, and without a search index, the console's page of a task follows the task from pending to its failed callback attempts", async () => {
+it("the console's page of a task shows, without a reload and without an index database, how the task ends and its callback attempts fail; a redelivery then succeeds", async () => {
   const id = await registered("/watched", 503);
   const page = await openTask(id);
   await page.getByText("Waits for the result.").waitFor();
@@ -88,7 +88,7 @@ it.each([
   ["dark", { colorScheme: "dark" }],
   ["phone", { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }],
 ] as const)(
-  "the console's page of a task whose texts are an attack is accessible, names invisible characters and runs no script in these texts (%s)",
+  "when a task's texts contain HTML, scripts and invisible characters, the console's page of the task is accessible, runs no script, and names these characters (%s)",
   async (_, context) => {
     const metadata = { note: HOSTILE };
     const id = await registered("/hostile", 500, { model: HOSTILE.slice(1), metadata });
@@ -101,7 +101,7 @@ it.each([
   },
 );
 
-it("the console's page of a task copies a summary of the task for an incident report, and shows how to read the task with curl", async () => {
+it("on the console's page of a task, one button copies a summary of the task for an incident report, and another shows the curl command that reads the task", async () => {
   const id = await registered("/copied", 204);
   const page = await openTask(id, { permissions: ["clipboard-read", "clipboard-write"] });
   await page.getByRole("button", { name: "Copy for the incident" }).click();
@@ -112,7 +112,7 @@ it("the console's page of a task copies a summary of the task for an incident re
   await page.getByText(`curl -gfsS ${relay.url}/v1/tasks/${id}`).waitFor();
 });
 
-it("the signature check on a task's console page shows the exact request of a callback, and names what differs in the request that a server has received", async () => {
+it("the signature check on a task's page in the console shows the callback's exact request, and says why the request that the reader has pasted does not verify", async () => {
   const id = await registered("/doctor", 204);
   await fail(id, "Refused.");
   await relay.client.settled(id);

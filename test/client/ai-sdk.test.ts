@@ -42,7 +42,7 @@ async function submitted(upstream: Response, ...answers: readonly Scripted[]) {
   return { url, received, response, http, send, sent, call };
 }
 
-it("the fetch function that the client gives the AI SDK attaches the job in fal's answer to the task, and returns the answer unchanged", async () => {
+it("the fetch function that the client gives the AI SDK reads the job's id in fal's answer, attaches this job to the task, and returns the answer unchanged", async () => {
   const upstream = answer(200, { request_id: "r-1" });
   const { url, received, response, http, sent, call } = await submitted(
     upstream,
@@ -66,7 +66,7 @@ it("the fetch function that the client gives the AI SDK attaches the job in fal'
   });
 });
 
-it("the promise of a webhook that the AI SDK waits for rejects when the relay refuses to attach the job, but resolves if a hook has ended the task", async () => {
+it("the client's promise of a webhook for the AI SDK rejects when the relay refuses to attach the job, but resolves with the result when the task has already ended", async () => {
   const upstream = answer(200, { id: "p-1" });
   const endless = new ScriptedStream("stays open");
   const refused = await submitted(upstream, endless, refusal(400, "invalid_request"));
@@ -78,7 +78,7 @@ it("the promise of a webhook that the AI SDK waits for rejects when the relay re
   expect(await outcomeOf(settled.received)).toMatchObject({ body: { status: "completed" } });
 });
 
-it("the promise of a webhook that the AI SDK waits for rejects with the task and the cause when the relay has not answered for five minutes", async () => {
+it("the client's promise of a webhook for the AI SDK rejects, with the task's id and the cause, when the relay has not been reachable for five minutes", async () => {
   const { received } = await submitted(answer(503, {}), "lost");
   expect(await outcomeOf(received)).toMatchObject({
     message: `The relay gives no answer about the task ${ID} any more.`,
@@ -86,7 +86,7 @@ it("the promise of a webhook that the AI SDK waits for rejects with the task and
   });
 });
 
-it("the client's fetch for the AI SDK attaches no job when a call has no hook URL, when the answer has no job, or when a failed call is repeated", async () => {
+it("the client's fetch for the AI SDK attaches no job to the task when the call names no hook URL, when the answer names no job, or when the call repeats a failed one", async () => {
   const upstreams = [answer(200, {}), new Response("no JSON"), answer(409, {}), answer(500, {})];
   for (const upstream of upstreams) {
     const { received, http, send, call } = await submitted(upstream, ends());
@@ -97,7 +97,7 @@ it("the client's fetch for the AI SDK attaches no job when a call has no hook UR
   }
 });
 
-it("when the AI SDK waits for a webhook at a connection without hooks, the client cancels the task, and the promise rejects with the connection's name", async () => {
+it("when the AI SDK asks for a webhook of a connection whose upstream sends none, the client cancels the task and rejects with an error that names the connection", async () => {
   const { relay, http } = connect(answer(201, OPEN));
   const { webhook } = webhooksFor(relay, "runway");
   await expect(webhook({ model: "m" })()).rejects.toThrow(

@@ -18,7 +18,7 @@ const REGISTRATION = { model: "m", callback_url: "https://client.example.com/hoo
 useFakeTime();
 
 describe("the client", () => {
-  it("the client sends a request to the relay with the API key, the path and the body of the call, and returns the relay's answer", async () => {
+  it("a call of the client library sends a request with the API key, its path and its body to the relay, and returns the relay's answer", async () => {
     const { http, relay } = connect(answer(201, OPEN));
     await expect(relay.attach("a/b", { provider: "fal", id: "job" })).resolves.toEqual(OPEN);
     const [request] = http.requests;
@@ -30,7 +30,7 @@ describe("the client", () => {
     expect(http.bodies).toEqual(['{"provider":"fal","id":"job"}']);
   });
 
-  it("when the relay refuses a call of the client, the call rejects with an error that has the members of the answer, but not the API key", async () => {
+  it("when the relay refuses a call of the client library, the call rejects with an error that has the members of the relay's answer, but not the API key", async () => {
     const issues = [{ path: "/model", message: "is required" }];
     const body = {
       type: "",
@@ -118,7 +118,7 @@ describe("a repeated request", () => {
       (relay) => relay.api.POST("/v1/callbacks/test", { body: { callback_url: "https://c.test" } }),
     ],
   ])(
-    "the client library gives up after %s; number of requests that it has sent by then: %i",
+    "the client library does not repeat a request any more after %s; requests sent by then: %i",
     async (_, sent, failure, call) => {
       const { relay, http } = connect(failure);
       expect(await outcomeOf(call(relay))).toBeInstanceOf(Error);
@@ -126,7 +126,7 @@ describe("a repeated request", () => {
     },
   );
 
-  it("a POST by the client's member api is repeated after the status 429, and after a lost connection if it has an Idempotency-Key", async () => {
+  it("relay.api.POST of the client library repeats a request with an Idempotency-Key after the status 429 and after a lost connection", async () => {
     const { relay, http } = connect(refusal(429, "rate_limited"), "lost", answer(201, OPEN));
     const params = { header: { "Idempotency-Key": "order-1" } };
     await outcomeOf(relay.api.POST("/v1/tasks", { body: REGISTRATION, params }));
@@ -161,7 +161,7 @@ describe("erase", () => {
     await expect(connect(response).relay.erase(ID)).resolves.toBe(expected);
   });
 
-  it("the client's erase rejects when the task is still open", async () => {
+  it("the client's erase rejects with task_open when the relay refuses to erase the task because it is still open", async () => {
     const { relay } = connect(refusal(409, "task_open"));
     await expect(relay.erase(ID)).rejects.toMatchObject({ code: "task_open" });
   });
@@ -170,7 +170,7 @@ describe("erase", () => {
 const settled = (task: object) =>
   answer(409, { type: "", title: "", status: 409, code: "task_settled", detail: "…", task });
 
-it("the client's cancel returns a task that an earlier request has canceled, and rejects when the task has ended in another way", async () => {
+it("the client's cancel resolves when an earlier, lost request has already canceled the task, and rejects when the task has ended in another way", async () => {
   await expect(outcomeOf(connect("lost", settled(ENDED)).relay.cancel(ID))).resolves.toEqual(ENDED);
   const completed = { ...ENDED, status: "completed" };
   const { relay } = connect(settled(completed));
@@ -191,7 +191,7 @@ it("the client's cancel returns the open task when the relay answers 202, and se
 const page = (id: string, next_cursor: string | null) =>
   answer(200, { data: [{ id }], next_cursor });
 
-it("the client's list requests one page after another with the same filter, and only as many pages as the caller takes tasks from", async () => {
+it("the client's list requests the pages of tasks one after another with the same filter, and requests no further page when the caller stops reading", async () => {
   const { relay, http } = connect(page("a", "c1"), page("b", "c2"), page("c", null));
   const ids: string[] = [];
   for await (const { id } of relay.list({ status: "failed", limit: 1 })) ids.push(id);

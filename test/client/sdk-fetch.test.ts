@@ -80,7 +80,7 @@ it("with a customer's key, the client's fetch for an SDK leaves the SDK's key wh
   });
 });
 
-it("with customers' keys, the client's fetch for an SDK uses the Idempotency-Key of a failed call again only for a call with the same customer's key", async () => {
+it("when an SDK repeats a failed call with a customer's API key, the client's fetch sends the same Idempotency-Key again; with another customer's API key it sends a new one", async () => {
   const { http } = connect("lost", accepted(), accepted());
   const single = new TaskRelay({
     url: "https://r.test",
@@ -132,7 +132,7 @@ it("the client's fetch for an SDK reads a job through the relay, with the relay'
   });
 });
 
-it("the client's fetch for an SDK passes DELETE of a job to the relay, which cancels it, and with a customer's key sends the relay's key in Relay-Key", async () => {
+it("the client's fetch for an SDK passes DELETE of a job to the relay, which cancels it, and with a customer's API key sends the relay's key in Relay-Key", async () => {
   const { relay, http } = connect(new Response(null, { status: 204 }));
   const sdkFetch = fetchFor(relay, "runway", { baseUrl: BASE, key: "customer" });
   const headers = { Authorization: "Bearer own" };
@@ -148,7 +148,7 @@ it("the client's fetch for an SDK passes DELETE of a job to the relay, which can
   });
 });
 
-it("when an answer has a link to the relay, the client's fetch for an SDK sends the relay's key with it, but only under the path of this connection", async () => {
+it("when an SDK follows a link to the relay, the client's fetch sends the relay's key, but only if the link's path belongs to the fetch's own connection", async () => {
   const { sdkFetch, http } = connected(answer(200, {}));
   const elsewhere = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response());
   onTestFinished(() => elsewhere.mockRestore());
@@ -172,7 +172,7 @@ it.each<[string, () => BodyInit]>([
   ["JSON", () => '{"input": {}}'],
   ["a form, whose boundary changes", aForm],
 ])(
-  "when an SDK repeats a call that got no answer, the fetch sends the same Idempotency-Key again; body: %s",
+  "when an SDK repeats a call that got no answer, the client's fetch sends the same Idempotency-Key again; body of the call: %s",
   async (_, body) => {
     const { sdkFetch, keys } = connected("lost", accepted());
     await expect(sdkFetch(URL_OF_SDK, aCall({}, body()))).rejects.toThrow("fetch failed");
@@ -201,7 +201,7 @@ it("when an SDK repeats a call that it has aborted, the client's fetch sends the
   expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
 });
 
-it("equal calls of an SDK get different Idempotency-Keys when each was answered before the next, or when they are made at the same time", async () => {
+it("the client's fetch gives equal calls of an SDK different Idempotency-Keys when each was answered before the next, or when they are made at the same time", async () => {
   const { sdkFetch, keys } = connected(accepted());
   const call = () => sdkFetch(URL_OF_SDK, aCall());
   await call();
@@ -226,14 +226,14 @@ it("when an SDK repeats two equal calls that have both failed, the client's fetc
   expect(new Set(keys).size).toBe(2);
 });
 
-it("a call of an SDK does not get the Idempotency-Key of a failed call with another body", async () => {
+it("when a call of an SDK has failed, the client's fetch does not use its Idempotency-Key for a call with another body", async () => {
   const { sdkFetch, keys } = connected(FAILED, accepted());
   await sdkFetch(URL_OF_SDK, aCall());
   await sdkFetch(URL_OF_SDK, aCall({}, '{"input": {"seed": 1}}'));
   expect(new Set(keys).size).toBe(2);
 });
 
-it("when an SDK has set an Idempotency-Key of its own, the client's fetch sends this one", async () => {
+it("when a call of an SDK has an Idempotency-Key of its own, the client's fetch sends this key, even after a failed call with the same body", async () => {
   const { sdkFetch, keys } = connected(FAILED, accepted());
   await sdkFetch(URL_OF_SDK, aCall());
   await sdkFetch(URL_OF_SDK, aCall({ "Idempotency-Key": "sdk-1" }));
@@ -259,7 +259,7 @@ it.each([
   },
 );
 
-it("the client's fetch for an SDK passes on the refusal of an upstream with the upstream's headers", async () => {
+it("when the upstream refuses a call, the client's fetch returns the refusal with its headers (Retry-After, say) to the SDK and does not repeat the call", async () => {
   const headers = { "Relay-Task-Id": ID, "Retry-After": "7" };
   const { sdkFetch, http } = connected(answer(429, { title: "slow" }, headers));
   const response = await sdkFetch(URL_OF_SDK, aCall());

@@ -89,7 +89,7 @@ it.each<[string, Parameters<typeof verify>]>([
 });
 
 it.each([NOW_S - 300, NOW_S + 300])(
-  "verify, which checks the signature of a callback, accepts a timestamp (%i) that is 300 s from the present time 1795254355",
+  "verify, which checks the signature of a callback, accepts the timestamp %i, which is 300 s before or after the time of the check (1795254355)",
   async (sentAt) => {
     await expect(verify(requestOf(signed(BODY, sentAt)), SECRET)).resolves.toMatchObject({
       sentAt,
@@ -161,7 +161,7 @@ it.each<[string, { headers: Headers | Record<string, string>; body: unknown }]>(
   ["a Request whose body was read before", read],
   ["a Request whose body is locked by another reader", locked],
   ["a body that is an object already parsed from JSON", { headers: signed(BODY), body: TASK }],
-  ["a body that is not there", { headers: signed(BODY), body: undefined }],
+  ["a body that is undefined", { headers: signed(BODY), body: undefined }],
 ])("verify rejects with the failure body_already_read for %s", async (_, request) => {
   const verified: unknown = Reflect.apply(verify, null, [request, SECRET]);
   await expect(verified).rejects.toMatchObject({ failure: "body_already_read" });
@@ -177,7 +177,7 @@ it.each([
   undefined,
   [[]],
 ])(
-  "verify throws a TypeError, which does not contain the key, when the receiver passes the invalid key %j",
+  "verify rejects with a TypeError, which does not contain the key, when the receiver passes the invalid key %j",
   async (key) => {
     const verified: unknown = Reflect.apply(verify, null, [requestOf(signed(BODY)), key]);
     const error = await Promise.resolve(verified).catch((thrown: unknown) => thrown);

@@ -57,7 +57,7 @@ describe("waitFor by the stream", () => {
   });
 
   it.each(["ends", "is lost"] as const)(
-    "when the stream of waitFor %s, the client reads the task, opens the stream anew with Last-Event-ID, and reports no state twice",
+    "when the stream of events that waitFor reads %s, the client reads the task, opens the stream anew with Last-Event-ID, and reports no state twice",
     async (end) => {
       const { relay, http } = connect(
         new ScriptedStream(end, BEGIN, event("1.40", OPEN), 6000),
@@ -79,7 +79,7 @@ describe("waitFor by the stream", () => {
     ["is answered with 429", refusal(429, "rate_limited")],
     ["ends without an event", new ScriptedStream("ends", BEGIN)],
   ] as const)(
-    "when the stream of waitFor %s, the client waits for one change by ?wait=60 before it tries the stream again",
+    "when the stream of events that waitFor reads %s, the client waits for one change of the task by ?wait=60 before it tries the stream again",
     async (_, failed: Scripted) => {
       const { relay, http } = connect(
         failed,
@@ -104,7 +104,11 @@ describe("waitFor by the stream", () => {
     ],
     ["a proxy holds the whole answer back", "silent", 10_000],
     ["a proxy holds the body back", new ScriptedStream("stays open"), 10_000],
-    ["the stream shows no line of an event", new ScriptedStream("stays open", "rubbish"), 10_000],
+    [
+      "the stream has bytes but no line of an event",
+      new ScriptedStream("stays open", "rubbish"),
+      10_000,
+    ],
     ["its event is no JSON", new ScriptedStream("stays open", "event: task\ndata: {\n\n"), 0],
     ["its event is no task", new ScriptedStream("stays open", "event: task\ndata: 1\n\n"), 0],
     ["the stream falls silent for 35 s", new ScriptedStream("stays open", BEGIN), 35_000],
@@ -155,7 +159,7 @@ describe("waitFor by the stream", () => {
 });
 
 describe("waitFor without a stream", () => {
-  it("without a stream, waitFor of the client reads the task at once, then waits for each change of the task until it has ended", async () => {
+  it("when the relay offers no stream of events, waitFor of the client reads the task at once, then waits for each change by ?wait=60 until the task has ended", async () => {
     const { relay, http } = connect(
       NO_STREAM,
       answer(200, OPEN, etag('"1"')),
@@ -171,7 +175,7 @@ describe("waitFor without a stream", () => {
     expect(sent).toEqual([null, null, '"1"', '"1"', '"2"']);
   });
 
-  it("waitFor of the client pauses 5 s when the relay answers at once, instead of waiting, that the task has not changed", async () => {
+  it("when the relay answers ?wait=60 at once with an unchanged task, waitFor of the client pauses for 5 s before its next request", async () => {
     const { relay, http } = connect(
       NO_STREAM,
       answer(200, OPEN),
@@ -192,7 +196,7 @@ describe("waitFor without a stream", () => {
     expect(dead.http.sentAtMs.at(-1)).toBeGreaterThan(290_000);
   });
 
-  it("waitFor of the client rejects after timeoutMs with the task as it was last read, also during a request", async () => {
+  it("waitFor of the client rejects when timeoutMs is over, even during a request; its error has the task as it was last read", async () => {
     const { relay } = connect(NO_STREAM, answer(200, OPEN, etag('"1"')), "silent");
     const error = await outcomeOf(relay.waitFor(ID, { timeoutMs: 10_000 }));
     expect(error).toBeInstanceOf(WaitTimeoutError);

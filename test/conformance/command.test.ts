@@ -30,7 +30,7 @@ it.each([
   ["that does not say with X-Acted whether it acted on a request", SECRET, {}, false, [UNSEEN]],
   ["of v1a (Ed25519) signatures", PRIVATE_KEY, { isSigned: isAsymmetric }, true, []],
 ])(
-  "npm run conformance finds nothing wrong with a correct receiver %s",
+  "npm run conformance finds no fault in a correct receiver of callbacks %s",
   async (_, secret, parts, tells, sentences) => {
     const url = await listen(parts, tells);
     expect(await played(url, secret)).toEqual({ isRight: true, wrong: "", sentences });
@@ -168,7 +168,7 @@ const BROKEN: readonly [string, Partial<Receiver>, string, (string | RegExp)[]][
 ];
 
 it.each(BROKEN)(
-  "npm run conformance names the fault of a receiver that %s, and finds no fault in a correct receiver with the same requests",
+  "npm run conformance names the fault of a receiver of callbacks that %s, and finds no fault in a correct receiver with the same requests",
   async (_, parts, wrong, sentences) => {
     expect(await playedBesideCorrect(parts)).toEqual({
       isRight: false,
@@ -180,7 +180,7 @@ it.each(BROKEN)(
   },
 );
 
-it("npm run conformance gives up on a receiver that never answers", async () => {
+it("when a receiver answers no request, npm run conformance reports this after some requests and does not send the others", async () => {
   const url = await listen({ answer: () => "hang" });
   expect(await played(url, SECRET, 0.2)).toEqual({
     isRight: false,
@@ -213,15 +213,18 @@ it.each([
     /^No receiver answers at --to: ECONNREFUSED\.$/,
   ],
   ["an unknown option", "--wrong", /^Usage: npm run conformance -- /],
-])("npm run conformance with %s prints one line and exits with 2", async (_, options, line) => {
-  const { code, stdout, stderr } = await command(options);
-  expect([code, stdout, stderr.split("\n")]).toEqual([2, "", [expect.stringMatching(line)]]);
-});
+])(
+  "npm run conformance with %s prints one line of error and exits with the code 2",
+  async (_, options, line) => {
+    const { code, stdout, stderr } = await command(options);
+    expect([code, stdout, stderr.split("\n")]).toEqual([2, "", [expect.stringMatching(line)]]);
+  },
+);
 
 it.each([
   [0, "a correct receiver", {}],
   [1, "a receiver that checks no timestamp", { isRecent: () => true }],
-])("npm run conformance exits with %i after %s", async (code, _, parts) => {
+])("npm run conformance exits with the code %i after it has tested %s", async (code, _, parts) => {
   expect(await command(`--to ${await listen(parts)} --secret ${SECRET}`)).toMatchObject({ code });
 });
 

@@ -41,7 +41,7 @@ const publicKey = createPublicKey({ key: asymmetric.jwk ?? {}, format: "jwk" });
 beforeEach(() => void vi.useFakeTimers({ now: symmetric.now * 1000, toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-it("the files in the folder conformance are what `npm run docs` generates", async () => {
+it("the files with test requests in the folder conformance are identical to those that `npm run docs` generates", async () => {
   for (const [name, text] of await vectorFiles()) expect(textOf(name)).toBe(text);
 });
 
@@ -76,7 +76,7 @@ it.each<[string, z.infer<typeof Vectors>, (request: Sent) => Promise<unknown>]>(
     async (request) => verifyByClient(request, asymmetric.public_key ?? ""),
   ],
 ])(
-  "%s accepts exactly those test requests of the folder conformance whose signature and timestamp are valid",
+  "as a verifier of signatures, %s accepts exactly those test requests in the folder conformance whose signature and timestamp are valid",
   async (_, file, verified) => {
     for (const { name, requests } of file.vectors) {
       for (const request of requests) {

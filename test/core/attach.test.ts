@@ -67,9 +67,9 @@ describe("an attachment is refused", () => {
 
   it.each([
     ["has no job yet", aProvidedTask()],
-    ["has the same job id", anAttachedTask()],
+    ["has a job with the same id", anAttachedTask()],
   ])(
-    "attaching a job through one provider connection is refused when the task is registered with another connection and %s",
+    "attaching a job of one provider connection to a task that was registered with another connection is refused: a task that %s",
     (_what, task) => {
       expect(transition(task, anAttachment(JOB, "fal"), POLICY, later)).toEqual({
         kind: "reject",
@@ -89,7 +89,7 @@ describe("an attachment of the same job again", () => {
     ["a processing task", anAttachedTask({}, { status: "processing" })],
     ["a finished task", settled],
   ])(
-    "attaching the same provider's job to its task a second time does not change %s",
+    "attaching a job to a task that already has this job attached changes nothing: %s",
     (_what, record) => {
       expectUnchanged(record, anAttachment(), later);
     },
@@ -118,7 +118,7 @@ describe("an attachment to an open task", () => {
     ],
     ["that is processing", aProvidedTask({ status: "processing" })],
   ])(
-    "attaching a provider's job to an open task %s stores the job, a new version of the task and when to poll the job, and nothing else",
+    "attaching an upstream's job to an open task %s stores the job and when to poll it, gives the task a new version, and changes nothing else",
     (_what, task) => {
       expect(attachedTo(task)).toEqual({
         kind: "changed",
@@ -134,7 +134,7 @@ describe("an attachment to an open task", () => {
     expect(nextStep(record, POLICY, later + MINUTE)).toMatchObject({ poll: { job } });
   });
 
-  it("when a job is attached to a task whose deadline has been extended before, the deadline still counts as extended and is not extended again", () => {
+  it("a task's deadline is extended at most once: when a job is attached after the extension, the deadline still counts as extended", () => {
     const task = aProvidedTask({ tracking: aTracking({ poll: null, isExtended: true }) });
     expect(committed(attachedTo(task))).toMatchObject({ tracking: { isExtended: true } });
   });
@@ -143,14 +143,14 @@ describe("an attachment to an open task", () => {
     ["no hook is expected", false, 4_187],
     ["a hook is expected", true, 62_804],
   ])(
-    "the first poll of a job comes 4 s after its attachment, or a minute if a hook is expected, plus a small delay that depends on the task's id: %s",
+    "a job is polled first 4 s after it was attached, or a minute after it if a hook is expected, plus a small delay that depends on the task's id: %s",
     (_what, isHookExpected, waitMs) => {
       const record = apply(aProvidedTask(), anAttachment(JOB, CONNECTION, isHookExpected), later);
       expect(wakeAt(record, POLICY)).toBe(later + waitMs);
     },
   );
 
-  it("the first polls of tasks are spread in time, even when one machine has made all task ids as version 1 UUIDs, which have the same end", () => {
+  it("jobs attached at the same time are first polled at different times, even when the ids of their tasks are UUIDs of one machine that end with the same digits", () => {
     const ids = ["0", "1", "2"].map((each) => `6fdbf9a${each}-a1c2-11ef-8f2a-0242ac120002`);
     const wakes = ids.map((id) => {
       const record = apply({ ...aProvidedTask(), id }, anAttachment(JOB), later);
@@ -159,7 +159,7 @@ describe("an attachment to an open task", () => {
     expect(new Set(wakes).size).toBe(3);
   });
 
-  it("an attached job of a provider connection without an API key is not polled until the key is configured", () => {
+  it("an attached job of a provider connection without an API key is not polled until the operator has configured the key", () => {
     const hooked = anAttachment(JOB, CONNECTION, true);
     const record = apply(aProvidedTask(), hooked, later, NO_KEY);
     expect(wakeAt(record, NO_KEY)).toBe(NOW + 72 * HOUR);
@@ -189,7 +189,7 @@ describe("an attachment where the upstream can be polled", () => {
     },
   );
 
-  it("when hooks before the attachment have reported a job as queued and then as running, its first poll comes two minutes after the attachment", () => {
+  it("when stored hooks have reported a job as queued and then as running before it was attached, the job is first polled two minutes after it was attached", () => {
     const record = committed(attachedTo(withKept(aKeptHook(QUEUED), aKeptHook(PROCESSING))));
     expect(record).toMatchObject({
       status: "processing",
@@ -198,7 +198,7 @@ describe("an attachment where the upstream can be polled", () => {
     expect(wakeAt(record, POLICY)).toBe(later + 2 * MINUTE);
   });
 
-  it("attaching a job to a task deletes the task's stored hooks about other jobs, and the job's first poll comes after the usual wait", () => {
+  it("when a job is attached to a task whose stored hooks are about another job, these hooks are deleted, and the attached job is first polled after the usual wait", () => {
     const task = withKept(
       aKeptHook(aCompletion(), OTHER_JOB.id),
       aKeptHook(PROCESSING, OTHER_JOB.id),
@@ -219,13 +219,13 @@ describe("an attachment where the upstream cannot be polled", () => {
     ["success without output", [aKeptHook(NO_OUTPUT), success], "failed"],
     ["a success after another job's failure", [otherFailure(), success], "completed"],
   ] as const)(
-    "attaching a job that cannot be polled ends the task with the first result that earlier hooks reported about this job: %s",
+    "when the upstream cannot be polled, attaching a job ends the task with the first result that stored hooks have reported about this job: %s",
     (_what, kept, status) => {
       expect(finished(attachedTo(withKept(...kept), NO_KEY)).status).toBe(status);
     },
   );
 
-  it("attaching a job that cannot be polled fails the task with the error that an earlier hook reported", () => {
+  it("when the upstream cannot be polled, attaching a job fails the task with the error that a stored hook has reported", () => {
     const { body, failure: why } = finished(attachedTo(withKept(failure), NO_KEY));
     expect(JSON.parse(body)).toMatchObject({ status: "failed", error: anUpstreamFailure().error });
     expect(why).toEqual(anUpstreamFailure().failure);
@@ -240,14 +240,14 @@ describe("an attachment where the upstream cannot be polled", () => {
     ],
     ["the failure of another job", withKept(otherFailure()), "pending"],
   ])(
-    "attaching a job that cannot be polled leaves the task open when earlier hooks reported only %s",
+    "when the upstream cannot be polled, attaching a job leaves the task open if stored hooks have reported only %s",
     (_what, task, status) => {
       const record = committed(attachedTo(task, NO_KEY));
       expect(record).toMatchObject({ upstream: UPSTREAM, status, tracking: { keptHooks: [] } });
     },
   );
 
-  it("attaching a job that is too old to be polled ends the task with the result that an earlier hook has reported about this job", () => {
+  it("attaching a job that is so old that the upstream can no longer be asked about it ends the task with the result that a stored hook has reported about this job", () => {
     const task = { ...withKept(success), createdAt: later - 7 * DAY };
     const forgetful = new Map([[CONNECTION, { ...LIMITS, maxAgeMs: 7 * DAY }]]);
     expect(finished(attachedTo(task, aPolicy({ polls: forgetful }))).status).toBe("completed");

@@ -36,7 +36,7 @@ const SERIES: [when: string, scheduleS: readonly number[], readonly Outcome[], w
   ];
 
 it.each(SERIES)(
-  "the callback attempt that follows the first interrupted one starts 5 s after it, any other starts after the schedule's next wait: %s",
+  "when a crash interrupts a callback attempt for the first time, the next attempt starts 5 s later; all others start after the next wait of the configured schedule: %s",
   (_when, scheduleS, outcomes, waitsS) => {
     expect(play(null, report, scheduleS, outcomes)).toMatchObject({
       waitsS,
@@ -46,7 +46,7 @@ it.each(SERIES)(
 );
 
 it.each(SERIES)(
-  "the first callback attempt of a redelivery starts at once, and its later ones after the same waits as automatic attempts: %s",
+  "a redelivery starts its first callback attempt at once, and its later attempts after the same waits as automatic attempts, also after a crash: %s",
   (_when, scheduleS, outcomes, [, ...waitsS]) => {
     const failed = play(null, report, DEFAULT_S, [i, i, i]).task;
     const series = play(failed, aRedelivery({ attempts: 3 }), scheduleS, outcomes);
@@ -72,13 +72,13 @@ it.each<[readonly Outcome[], number[]]>([
     [0, 1, 5, 2, 3],
   ],
 ])(
-  "the wait of 5 s after the first interrupted callback attempt is inserted into the schedule [0,1,2,3,4]: the outcomes %j give the waits %j",
+  "under the schedule of waits [0,1,2,3,4] s, only the first callback attempt that a crash interrupts adds a wait of 5 s: attempts that end as %j start after the waits %j",
   (outcomes, waitsS) => {
     expect(play(null, report, [0, 1, 2, 3, 4], outcomes)).toMatchObject({ waitsS, last: "failed" });
   },
 );
 
-it("a redelivery that may make only one callback attempt has failed when this attempt is interrupted", () => {
+it("a redelivery that may make only one callback attempt counts as failed when a crash interrupts this attempt", () => {
   const failed = play(null, report, DEFAULT_S, [r, r, r]).task;
   expect(play(failed, aRedelivery(), DEFAULT_S, [i])).toMatchObject({
     waitsS: [0],

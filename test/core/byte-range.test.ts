@@ -92,7 +92,7 @@ describe("the headers If-Match and If-None-Match in a request for an output", ()
     ["If-Match with the weak tag", { "If-Match": `W/${ETAG}` }, "precondition_failed"],
     ["If-Match with no tag", { "If-Match": "" }, "precondition_failed"],
   ])(
-    "in a request for an output, %s is decided before the header Range: a request with %j gets %s",
+    "a request for an output with %s (%j) gets %s; if that is the whole output, an additional header Range selects a part of it",
     (_what, headers, kind) => {
       expect(get(headers)).toEqual({ kind });
       const ranged = kind === "whole" ? { kind: "part", offset: 0, length: 1 } : { kind };

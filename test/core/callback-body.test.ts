@@ -36,7 +36,7 @@ describe("the callback body", () => {
     );
   });
 
-  it("the callback body of a failed task has the error and no completion time", () => {
+  it("the callback body of a failed task has the members id, status, model, created_at and error, and no completed_at", () => {
     const body = callbackBody(identity, aFailure("c", 'said "no"'), NOW);
     expect(body).toBe(
       `{"id":"${ID}","status":"failed",${HEAD},"error":{"code":"c","message":"said \\"no\\""}}`,
@@ -55,7 +55,7 @@ describe("the callback body", () => {
     ["lies in the year 5138", 99_999_999_999_000, NOW_S],
     ["lies in the past", 1_000, 1],
   ])(
-    "completed_at in a callback body is the end that the provider states for the job, or the time of its report when that end lies over a day ahead: an end that %s gives %i",
+    "completed_at in a callback body is the job's end that the provider states or, if that is over a day ahead, the time at which the relay got the result: an end that %s gives %i",
     (_, completedAt, at) => {
       const body = callbackBody(identity, aCompletion({ completedAt }), NOW);
       expect(JSON.parse(body)).toMatchObject({ completed_at: at });
@@ -119,7 +119,7 @@ describe("output metadata", () => {
       '{"x":{"seed":1,"b":[{"1":2,"2":1}]}}',
     ],
   ])(
-    "the metadata in a callback body is that of the result, with the documented fields first: it %s",
+    "the metadata in the callback body of a completed task is that of the upstream's result, with the documented fields first: it %s",
     (_what, received, written) => {
       expect(metadataTextOf(parsed(received))).toBe(written);
     },
@@ -150,7 +150,7 @@ describe("sameResult", () => {
     expect(sameResult(task, aCompletion({ metadata: {} }))).toBe(false);
   });
 
-  it("sameResult, which compares a reported result with a stored one, ignores how the JSON text writes -0, 1e-7 or a large integer", () => {
+  it("sameResult, which compares a reported result with a stored one, finds no difference where the JSON text of a callback body writes -0, 1e-7 or a large integer in another way", () => {
     const metadata = parsed('{"seed":-0,"big":12345678901234567890,"small":1e-7}');
     const result = aCompletion({ metadata });
     const body = callbackBody({ id: ID, model: MODEL, createdAt: NOW }, result, NOW);

@@ -73,7 +73,7 @@ const AT_DEADLINE = aCancellation({
 const canceling = anExtendedTask({ cancellation: AT_DEADLINE });
 
 describe("the deadline of a task whose job the relay can cancel", () => {
-  it("when the poll at a task's deadline finds the job running, the deadline is extended once before the relay cancels the job", () => {
+  it("when the poll at a task's deadline finds the job still running, the relay first extends the deadline, once, and does not cancel the job yet", () => {
     const task = anExtendedTask({ tracking: aTracking() });
     const extended = afterLastPoll(newsAnswer(PROCESSING), task);
     expect(extended).toMatchObject({ tracking: { isExtended: true }, cancellation: null });
@@ -83,13 +83,13 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     ["states that the job is still running", newsAnswer(PROCESSING), anExtendedTask()],
     ["is missing", UNANSWERED, anExtendedTask()],
     [
-      "is missing, so that the deadline is not extended",
+      "is missing and the deadline has never been extended",
       UNANSWERED,
       anExtendedTask({ tracking: aTracking() }),
     ],
     ["refuses the key", UNAUTHORIZED, anExtendedTask()],
   ])(
-    "when the answer to the poll at a task's deadline %s, the relay tries for 30 s to cancel the job, and only then fails the task",
+    "when the upstream's answer to the poll at a task's deadline %s, the relay does not fail the task yet, but tries for 30 s to cancel its job at the upstream",
     (_what, answer, task) => {
       const after = afterLastPoll(answer, task);
       expect(after).toMatchObject({ cancellation: AT_DEADLINE });
@@ -102,12 +102,12 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expect(end).toMatchObject({ body: TIMEOUT_BODY, cancellation: null });
   });
 
-  it("a task that is not polled at its deadline, because the relay is paused, fails without a cancellation of its job", () => {
+  it("while the relay is paused, a task fails at its deadline without a poll, and the upstream is not asked to cancel the job", () => {
     const policy = cancelable({ pausedAt: deadlineAt });
     expect(nextStep(anExtendedTask(), policy, deadlineAt)).toEqual(DEADLINE_STEP);
   });
 
-  it("when a deadline has made the relay cancel the task's job and the upstream confirms it, the task fails with upstream_timeout", () => {
+  it("when the relay cancels a job because its task's deadline has come, and the upstream confirms this, the task fails with upstream_timeout, not as canceled", () => {
     expect(finish(canceling, aCancelEnd("canceled"), LATE, CANCELABLE)).toMatchObject({
       body: TIMEOUT_BODY,
       failure: { category: "timeout", retryable: true },
@@ -119,7 +119,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     ["refused", "refused"],
     ["unclear", "unknown"],
   ] as const)(
-    "when the upstream answers with %s to a cancellation at the task's deadline, the relay polls the job at once for the last time",
+    "when the upstream's answer to the call that cancels a job at its task's deadline is %s, the relay polls the job at once for the last time, and then fails the task",
     (kind, state) => {
       const after = apply(canceling, aCancelEnd(kind, 409), LATE, CANCELABLE);
       expect(after).toMatchObject({ cancellation: { endsAt: LATE, state: { kind: state } } });
@@ -130,7 +130,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
   );
 
   it.each(["accepted", "ended"] as const)(
-    "when the upstream answers with %s to a cancellation at the task's deadline, the task stays open until 30 s are over, and its job is polled meanwhile",
+    "when the upstream's answer to the call that cancels a job at its task's deadline is %s, the task stays open for up to 30 s, in which the relay polls the job",
     (kind) => {
       const after = apply(canceling, aCancelEnd(kind), LATE, CANCELABLE);
       expect(after).toMatchObject({ cancellation: { endsAt: ENDS_AT, state: { kind } } });
@@ -156,7 +156,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
       { body: TIMEOUT_BODY },
     ],
   ])(
-    "when the upstream has answered to a cancellation at the task's deadline that the job has ended, a poll that then %s",
+    "when the upstream has answered the call to cancel a job at its task's deadline by saying that the job has ended already, a poll that then %s",
     (_what, news, expected) => {
       const after = apply(canceling, aCancelEnd("ended"), LATE, CANCELABLE);
       expect(finish(after, aPollEnd(newsAnswer(news)), LATE, CANCELABLE)).toMatchObject(expected);
@@ -172,13 +172,13 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expect(end).toMatchObject({ body: TIMEOUT_BODY });
   });
 
-  it("a task whose job the relay has begun to cancel at the deadline gets no extension of this deadline, even if it has never had one", () => {
+  it("once the relay has begun to cancel a job at its task's deadline, a poll that finds the job queued does not extend this deadline, even if it was never extended before", () => {
     const task = { ...canceling, tracking: aTracking() };
     const end = finish(task, aPollEnd(newsAnswer(QUEUED)), ENDS_AT, CANCELABLE);
     expect(end).toMatchObject({ body: TIMEOUT_BODY });
   });
 
-  it("when the connection loses its API key while a job is canceled at its task's deadline, the task fails at the end of the 30 s for the cancellation", () => {
+  it("when the operator removes the connection's API key while the relay cancels a job at its task's deadline, the task fails 30 s after the cancellation began", () => {
     const noKey = cancelable({ polls: new Map() });
     const asked = { ...canceling, cancellation: { ...AT_DEADLINE, state: answeredAs("accepted") } };
     expect(nextStep(asked, noKey, ENDS_AT)).toEqual(DEADLINE_STEP);
@@ -188,7 +188,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     });
   });
 
-  it("when a job reports success without output while it is canceled at the deadline, the task still waits for the output after the 30 s for the cancellation", () => {
+  it("when polls find a job successful without output while the relay cancels it at its task's deadline, the task still waits for the output after the 30 s of the cancellation", () => {
     const since = ENDS_AT - MINUTE;
     const poll = aPlan({ answer: anAnswer("no_output", since) });
     const task = { ...canceling, tracking: aTracking({ poll }) };
@@ -196,7 +196,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expectUnchanged(task, last, ENDS_AT, CANCELABLE);
   });
 
-  it("while a job is being canceled at its task's deadline, an order to cancel changes nothing", () => {
+  it("while the relay is canceling a job because its task's deadline has come, a client's order to cancel the task changes nothing", () => {
     expectUnchanged(canceling, { type: "cancel", isForced: false }, LATE, CANCELABLE);
   });
 
@@ -213,7 +213,7 @@ describe("an order to cancel whose outcome is open at the deadline", () => {
     ["asking", { kind: "asking", retryAt: LATE + SECOND, tries: 1 }],
     ["accepted", answeredAs("accepted")],
   ] as const)(
-    "an order to cancel that is in the state %s at the deadline gets 30 s more; if the job is canceled then, the task fails as canceled, not as timed out",
+    "when a client's order to cancel a task is in the state %s at the task's deadline, the upstream gets 30 s more; if it then cancels the job, the task fails as canceled, not as timed out",
     (_kind, state) => {
       const cancellation = aCancellation({ state });
       const after = afterLastPoll(UNANSWERED, anExtendedTask({ cancellation }));
@@ -224,7 +224,7 @@ describe("an order to cancel whose outcome is open at the deadline", () => {
   );
 
   it.each(["ended", "refused", "unknown"] as const)(
-    "at the deadline, the upstream is asked to cancel again when an earlier order to cancel is in the state %s",
+    "at a task's deadline, the relay asks the upstream again to cancel the job when a client's earlier order to cancel it is in the state %s",
     (kind) => {
       const cancellation = aCancellation({ state: answeredAs(kind) });
       const after = afterLastPoll(UNANSWERED, anExtendedTask({ cancellation }));
@@ -232,7 +232,7 @@ describe("an order to cancel whose outcome is open at the deadline", () => {
     },
   );
 
-  it("an order to cancel that comes before the deadline leaves the deadline as it is", () => {
+  it("when the upstream has refused a client's order to cancel a job, the task keeps its deadline, and the job is polled then as usual", () => {
     const state = answeredAs("refused");
     const task = aCancelingTask({ state }, { deadlineAt });
     const policy = cancelable({ polledAt: deadlineAt - 1, pollLateness: 1 });
@@ -246,7 +246,7 @@ it("a task without a job fails as soon as its deadline has come", () => {
   expect(end).toMatchObject({ body: TIMEOUT_BODY, cancellation: null });
 });
 
-it("a call to cancel a job is not repeated when the repetition would come only at or after the time at which the task ends", () => {
+it("the relay does not repeat an unanswered call to cancel a job when the repetition would be due only at the time at which the task fails anyway", () => {
   const endsAt = NOW + MINUTE;
   const [before, at] = [endsAt - 1, endsAt].map((retryAt) =>
     cancelJob(aCancelingTask({ endsAt, state: { kind: "asking", retryAt, tries: 1 } })),

@@ -66,7 +66,7 @@ const CALL = {
 
 describe("cancel of a task whose job the relay cannot cancel", () => {
   it.each(["pending", "processing"] as const)(
-    "an order to cancel fails a %s task at once when its job cannot be canceled, and says that the upstream was not asked",
+    "an order to cancel fails a %s task without a provider at once, and the task states that no upstream was asked to cancel a job",
     (status) => {
       expect(finish(anOpenTask({ status }), cancel, later)).toMatchObject({
         status: "failed",
@@ -91,7 +91,7 @@ describe("cancel of a task whose job the relay cannot cancel", () => {
 describe("cancel of a task whose job the relay can cancel", () => {
   const asked = apply(anAttachedTask(), cancel, NOW, CANCELABLE);
 
-  it("an order to cancel leaves the task open, is stored, and makes the relay ask the upstream at once", () => {
+  it("an order to cancel a task whose upstream can cancel jobs is stored, leaves the task open, and makes the relay ask the upstream at once to cancel the job", () => {
     expect(asked).toEqual({
       ...anAttachedTask(),
       version: NOW + 1,
@@ -102,19 +102,19 @@ describe("cancel of a task whose job the relay can cancel", () => {
     expect(nextStep(asked, CANCELABLE, NOW)).toEqual(CALL);
   });
 
-  it("the upstream is asked to cancel the job before the job is polled, and also while the relay is paused", () => {
+  it("when a cancellation and a poll of the same job are both due, the relay asks the upstream to cancel before it polls, and does so even while the relay is paused", () => {
     const overdue = { ...asked, tracking: aCancelingTask().tracking };
     const policy = cancelable({ pausedAt: later });
     expect(nextStep(overdue, CANCELABLE, later)).toEqual(CALL);
     expect(nextStep(overdue, policy, later)).toEqual(CALL);
   });
 
-  it("a further order to cancel changes nothing while the upstream is being asked", () => {
+  it("a second order to cancel a task changes nothing while the relay is asking the upstream to cancel the job", () => {
     expectUnchanged(asked, cancel, later, CANCELABLE);
   });
 
   it.each(["accepted", "ended", "refused", "unknown"] as const)(
-    "a second order to cancel makes the relay ask the upstream again when the first order is in the state %s",
+    "a second order to cancel a task makes the relay ask the upstream again when the state of the first order, set by the upstream's answer, is %s",
     (kind) => {
       const task = aCancelingTask({ state: answeredAs(kind) });
       expect(apply(task, cancel, later, CANCELABLE)).toMatchObject({
@@ -126,7 +126,7 @@ describe("cancel of a task whose job the relay can cancel", () => {
     },
   );
 
-  it("an order of the operator to cancel with force fails the task at once, whatever the upstream has answered", () => {
+  it("the operator's order to cancel a task with force fails it at once, even when the upstream has refused to cancel the job or was not asked", () => {
     const refused = aCancelingTask({ state: answeredAs("refused", 409) });
     expect(finish(refused, byForce, later, CANCELABLE)).toMatchObject({
       body: CANCELED_BODY,
@@ -151,7 +151,7 @@ describe("cancel by the account that owns the task", () => {
     ["is unknown", null, "unknown_task"],
     ["has ended", aFinishedTask(), "task_settled"],
     ["is being submitted", aSendingTask(), "submission_running"],
-  ])("an account cannot cancel a task that %s", (_what, record, code) => {
+  ])("an account's request to cancel a task is refused when the task %s", (_what, record, code) => {
     expectRefused(record, byOwner, code, later);
   });
 
@@ -164,10 +164,13 @@ describe("cancel by the account that owns the task", () => {
     ],
     ["whose job is not known", aProvidedTask({ submission: own.submission }), CANCELABLE],
     ["whose job cannot be canceled", own, POLICY],
-  ])("an account cannot cancel a task %s", (_what, task, policy) => {
-    const decision = transition(task, byOwner, policy, NOW);
-    expect(decision).toEqual({ kind: "reject", rejection: { code: "not_cancelable", task } });
-  });
+  ])(
+    "an account's request to cancel its task is refused with not_cancelable for a task %s",
+    (_what, task, policy) => {
+      const decision = transition(task, byOwner, policy, NOW);
+      expect(decision).toEqual({ kind: "reject", rejection: { code: "not_cancelable", task } });
+    },
+  );
 });
 
 describe("the upstream's answer to a cancellation", () => {
@@ -189,7 +192,7 @@ describe("the upstream's answer to a cancellation", () => {
     ["refused", "refused"],
     ["unclear", "unknown"],
   ] as const)(
-    "when the upstream answers a call to cancel with %s, the task stays open with the cancellation in the state %s, and its job is polled at once",
+    "when the upstream's answer to a call to cancel a job is %s, the cancellation gets the state %s, the task stays open, and the relay polls the job at once",
     (kind, state) => {
       const after = apply(task, aCancelEnd(kind, 409), NOW, CANCELABLE);
       expect(after).toMatchObject({
@@ -208,7 +211,7 @@ describe("the upstream's answer to a cancellation", () => {
     [120, true],
     [121, false],
   ])(
-    "a poll made %i s after the upstream's answer to a cancellation counts as urgent under the connection's poll limit: %s",
+    "a poll made %i s after the upstream has answered a call to cancel the job is urgent, i.e. goes before polls of other tasks under the connection's limit: %s",
     (seconds, isFirst) => {
       const after = apply(task, aCancelEnd("refused"), NOW, CANCELABLE);
       expect(nextStep(after, CANCELABLE, NOW + seconds * SECOND)).toMatchObject({
@@ -218,7 +221,7 @@ describe("the upstream's answer to a cancellation", () => {
     },
   );
 
-  it("a poll made in the same millisecond as the upstream's answer to a cancellation may be older than that answer, so the job is polled again", () => {
+  it("when a job was polled in the same millisecond in which the upstream answered a call to cancel it, the relay polls again, because the poll may be older", () => {
     const policy = cancelable({ polledAt: NOW });
     const after = apply(task, aCancelEnd("ended"), NOW, policy);
     expect(after).toMatchObject({ cancellation: { state: { answeredAt: NOW + 1 } } });
@@ -252,15 +255,18 @@ describe("the upstream's answer to a cancellation", () => {
     ["nobody has ordered a cancellation", anAttachedTask()],
     ["the upstream has answered already", aCancelingTask({ state: answeredAs("refused") })],
     ["there is no task", null],
-  ])("an upstream's answer to a cancellation changes nothing when %s", (_when, record) => {
-    expectUnchanged(record, aCancelEnd("canceled"), NOW, CANCELABLE);
-  });
+  ])(
+    "an upstream's answer to a call to cancel a task's job changes nothing when %s",
+    (_when, record) => {
+      expectUnchanged(record, aCancelEnd("canceled"), NOW, CANCELABLE);
+    },
+  );
 
-  it("the upstream's answer to a cancellation changes nothing when it is about another job than the one that is attached", () => {
+  it("the upstream's answer to a call to cancel a job changes nothing of the task when another job has been attached meanwhile", () => {
     expectUnchanged(task, aCancelEnd("canceled", 200, OTHER_JOB), NOW, CANCELABLE);
   });
 
-  it("a job that is attached while another is being canceled is canceled too; a job that is attached after the end of the cancellation is not", () => {
+  it("a job that is attached to a task while the relay is canceling the task's earlier job is canceled too; one that is attached after the upstream's answer is not", () => {
     const tried = aCancelingTask({ state: { kind: "asking", retryAt: later, tries: 2 } });
     expect(apply(tried, anAttachment(OTHER_JOB), NOW, CANCELABLE)).toMatchObject({
       cancellation: aCancellation(),
@@ -279,7 +285,7 @@ describe("the polls after the answer to a cancellation", () => {
     ["unknown", [0, 1, 3, 10, 30, 60, 120]],
     ["refused", [0]],
   ] as const)(
-    "after the upstream's answer, a cancellation has the state %s, and in addition to the regular polls the job is polled after these seconds: %j",
+    "when the upstream's answer has set a cancellation to the state %s, the relay polls the job, in addition to its regular polls, this many seconds after the answer: %j",
     (kind, seconds) => {
       const task = aCancelingTask({ state: answeredAs(kind) });
       let polledAt = NOW - 1;
@@ -292,7 +298,7 @@ describe("the polls after the answer to a cancellation", () => {
     },
   );
 
-  it("a poll that follows the upstream's answer to a cancellation keeps the provider's minimum time between polls, but does not wait behind polls of other tasks", () => {
+  it("the poll after the upstream's answer to a call to cancel the job keeps the provider's minimum time between polls, but does not wait behind polls of other tasks", () => {
     const task = aCancelingTask({ state: { ...answeredAs("ended"), answeredAt: NOW + 500 } });
     expect(wakeAt(task, cancelable({ polledAt: NOW, askedAt: NOW }))).toBe(NOW + SECOND);
     const deferred = cancelable({ pollDeferredAt: NOW, pollDeferredTo: later });
@@ -300,7 +306,7 @@ describe("the polls after the answer to a cancellation", () => {
   });
 
   it.each(["asking", "accepted", "refused", "unknown"] as const)(
-    "when a poll finds that the job is canceled, an earlier cancellation in the state %s counts as confirmed",
+    "when a poll finds a job canceled and an order to cancel it is in the state %s, the task fails as canceled, and the order counts as confirmed",
     (kind) => {
       const state = kind === "asking" ? aCancellation().state : answeredAs(kind);
       const poll = aPollEnd(newsAnswer(CANCELED_JOB));
@@ -312,7 +318,7 @@ describe("the polls after the answer to a cancellation", () => {
     },
   );
 
-  it("a cancellation counts as confirmed also when a signed hook says that the job is canceled", () => {
+  it("when a signed hook says that a job is canceled which the relay has asked the upstream to cancel, the task fails as canceled, and the order counts as confirmed", () => {
     const hook = aHook(CANCELED_JOB, { isSigned: true });
     expect(finish(aCancelingTask(), hook, later, CANCELABLE)).toMatchObject({
       body: CANCELED_BODY,
@@ -320,7 +326,7 @@ describe("the polls after the answer to a cancellation", () => {
     });
   });
 
-  it("when a poll finds a job canceled although nobody has ordered it, the task fails with upstream_error and the category canceled", () => {
+  it("when a poll finds a job canceled although no client has ordered that at the relay, the task fails with the code upstream_error and the category canceled", () => {
     const poll = aPollEnd(newsAnswer(CANCELED_JOB));
     expect(finish(anAttachedTask(), poll, later, CANCELABLE)).toMatchObject({
       failure: { category: "canceled" },
@@ -328,27 +334,27 @@ describe("the polls after the answer to a cancellation", () => {
     });
   });
 
-  it("a result that is reported while the job is being canceled completes the task", () => {
+  it("a success that is reported by POST /v1/events while the relay is canceling the job completes the task", () => {
     expect(finish(aCancelingTask(), aReport(), later, CANCELABLE)).toMatchObject({
       status: "completed",
       cancellation: aCancellation(),
     });
   });
 
-  it("while the upstream is being asked to cancel a job, the job's next regular poll has the same time as without a cancellation", () => {
+  it("while the relay is asking the upstream to cancel a job, the job's next regular poll has the same time as without a cancellation", () => {
     const asking = { kind: "asking", retryAt: later, tries: 1 } as const;
     expect(wakeAt(aCancelingTask({ state: asking }), CANCELABLE)).toBe(FIRST_POLL);
   });
 });
 
 it.each([
-  ["with its job", anAttachedTask(), "ask", null],
+  ["with a job", anAttachedTask(), "ask", null],
   ["that the account has submitted", anOwnTask(), "ask", "ask"],
   ["without a job", aProvidedTask(), "fail", null],
   ["whose submission is under way", aSendingTask(), null, null],
   ["that has ended", aFinishedTask(), null, null],
 ] as const)(
-  "the console's page of a task %s says what an order to cancel the task would do",
+  "the console's page of a task %s says what an order to cancel would do: ask the upstream, fail the task, or nothing",
   (_what, task, byOperator, byAccount) => {
     const effectFor = (reader: "operator" | "account", policy = CANCELABLE) =>
       taskFacts(task, reader, policy).cancelEffect;
@@ -369,7 +375,7 @@ it.each([
   ["cancel of a canceled task", canceled, cancel, "task_settled"],
   ["the late result of a canceled task", canceled, aReport(), "conflicting_result"],
 ])(
-  "only an open task can be canceled, and a canceled task accepts no result: %s is refused",
+  "the relay refuses to cancel a task that is not open, and refuses a result of a canceled task: %s is refused",
   (_what, record, event, code) => {
     expectRefused(record, event, code, later);
   },

@@ -53,7 +53,7 @@ describe("a registration with a price", () => {
     expect(nextStep(record, POLICY, NOW)).toEqual({ kind: "charge", charge });
   });
 
-  it("registering a task that the operator's own billing has charged creates an open task at once", () => {
+  it("registering a task whose price the operator's own billing has already charged creates an open task at once, without a charge by the relay", () => {
     const event = aSettledRegistration();
     const { registration } = event;
     expect(apply(null, event)).toEqual(
@@ -72,7 +72,7 @@ describe("a registration with a price", () => {
     expect(apply(null, event)).toEqual(anOpenTask({ indexRow: NEW_ROW, registration }));
   });
 
-  it("repeating a registration while its charge is in progress changes nothing: the task keeps the id of the first charge", () => {
+  it("the same registration sent again while the task's price is being charged changes nothing: the task keeps the id of the first charge", () => {
     const record = aChargingTask();
     const again = aPricedRegistration({ chargeId: "charge-2" });
     expectUnchanged(record, again, later);
@@ -89,7 +89,7 @@ describe("a registration with a price", () => {
     },
   );
 
-  it("registering a task id again with another price is refused as a conflict once the first price is charged", () => {
+  it("after a task's price was charged, a registration of the same task id with another price is refused with the code task_exists", () => {
     const record = aChargedTask();
     const other = aPricedRegistration({ credits: PRICE + 1 });
     expectRefused(record, other, "task_exists", later);
@@ -117,18 +117,18 @@ describe("a task whose price is being charged", () => {
   });
 
   it.each<[string, TaskEvent]>([
-    ["the deadline", { type: "deadline" }],
-    ["the end of a refund", aRefundEnd(true)],
+    ["the news that its deadline has come", { type: "deadline" }],
+    ["the news that a refund has ended", aRefundEnd(true)],
     [
-      "that the charge of an earlier task with the same id succeeded",
+      "the news that the charge of an earlier task with the same id succeeded",
       aChargeEnd(undefined, "charge-0"),
     ],
     [
-      "that the charge of an earlier task with the same id was refused",
+      "the news that the charge of an earlier task with the same id was refused",
       aChargeEnd({ kind: "unknown_account" }, "charge-0"),
     ],
     [
-      "that the charge of an earlier task with the same id got no answer",
+      "the news that the charge of an earlier task with the same id got no answer",
       aChargeEnd(UNKNOWN, "charge-0"),
     ],
   ])("a task whose price is being charged ignores %s", (_what, event) => {
@@ -136,7 +136,7 @@ describe("a task whose price is being charged", () => {
     expectUnchanged(record, event, later);
   });
 
-  it("while a task's price is being charged, the only step planned for the task is the charge, even past its deadline and while the relay is paused", () => {
+  it("while a task's price is being charged, the task does nothing but repeat the charge, even after its deadline and while the relay is paused", () => {
     const record = aChargingTask({ deadlineAt: NOW - 1 });
     const paused = aPolicy({ pausedAt: later });
     expect(wakeAt(record, paused)).toBe(NOW);
@@ -145,14 +145,14 @@ describe("a task whose price is being charged", () => {
 });
 
 describe("the answer of the ledger", () => {
-  it("a successful charge creates the open task and stores in the task the generation number of its account's signing secret", () => {
+  it("when the ledger has charged a task's price, the task becomes open and stores the generation number of its account's secret for signing callbacks", () => {
     const decision = transition(aChargingTask(), aChargeEnd(), POLICY, later);
     expect(committed(decision)).toEqual(
       aChargedTask({ indexRow: { ...NEW_ROW, outdatedAt: later }, version: later }),
     );
   });
 
-  it("a successful charge that is answered after the deadline creates a task that fails and is refunded", () => {
+  it("when the ledger answers only after a task's deadline that the price was charged, the task fails and its price is refunded", () => {
     const record = aChargingTask({ deadlineAt: NOW + MINUTE });
     const open = apply(record, aChargeEnd(), later);
     expect(nextStep(open, POLICY, later)).toEqual({ kind: "event", event: { type: "deadline" } });
@@ -167,7 +167,7 @@ describe("the answer of the ledger", () => {
     ],
     [{ kind: "unknown_account" }, { code: "unknown_account" }],
   ])(
-    "when the ledger refuses a charge with the reason $kind, the task is erased, and the caller gets this reason",
+    "when the ledger refuses to charge a task's price with the reason $kind, the task is erased, and the caller who registered it gets this reason",
     (answer, because) => {
       const record = aChargingTask();
       const decision = transition(record, aChargeEnd(answer), POLICY, later);
@@ -175,7 +175,7 @@ describe("the answer of the ledger", () => {
     },
   );
 
-  it("a charge that gets no answer is repeated after 5 s, then each time after twice the wait up to 5 min, without end", () => {
+  it("when the ledger does not answer a charge, the task repeats the charge after 5 s, then each time after twice the wait, up to 5 min, until it has an answer", () => {
     let record: TaskRecord = aChargingTask();
     const waits: number[] = [];
     let now = NOW;

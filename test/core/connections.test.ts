@@ -45,7 +45,7 @@ it.each([
     "a provider connection with a jwks_url on another host",
     connections({ a: { provider: "fal", jwks_url: OTHER } }),
   ],
-  ["a variable ARK_BASE_URL with the host of no provider", { ARK_BASE_URL: OTHER }],
+  ["a variable ARK_BASE_URL whose host belongs to no provider", { ARK_BASE_URL: OTHER }],
 ])(
   "the configuration rejects %s, and its error message does not contain the rejected value",
   (_, vars) => {
@@ -63,7 +63,7 @@ it.each([
   ["http://192.168.1.1", "rejected"],
   ["https://nas.local", "rejected"],
 ])(
-  "with ALLOW_LOCAL_CALLBACKS=true, a connection's base URL may lead to the relay's own machine, but to no other local host: %s is %s",
+  "with ALLOW_LOCAL_CALLBACKS=true, the base URL of a provider connection may lead to the relay's own machine, but to no other private host: %s is %s",
   (base_url, verdict) => {
     for (const vars of [{ ARK_BASE_URL: base_url }, connections({ a: { ...KEY, base_url } })]) {
       expect(configuredWith(vars).ok).toBe(false);
@@ -117,7 +117,7 @@ it.each([
   ["refuses", "https://10.0.0.1"],
   ["refuses", "https://relay.example.com"],
 ])(
-  "EXTRA_BASE_HOSTS allows https: base URLs on public hosts and ports in it (gw.example.com, proxy.example.com:8443): the configuration %s the URL %s",
+  "with EXTRA_BASE_HOSTS set to gw.example.com and proxy.example.com:8443, base URLs with https: may lead there: the configuration %s the base URL %s",
   (verb, base_url) => {
     const isAccepted = verb === "accepts";
     const hosts = "gw.example.com Proxy.example.com:8443 10.0.0.1 relay.example.com";
@@ -171,7 +171,7 @@ it.each([
   [{ CONNECTIONS: {}, CONNECTIONS_2: { ark: KEY } }, "CONNECTIONS_2", "the name of a provider"],
   [{ CONNECTIONS: {}, CONNECTIONS_2: { a: { ...KEY, key: "ü" } } }, "CONNECTIONS_2", "printable"],
 ])(
-  'a gap, a wrong name or a bad entry in CONNECTIONS, CONNECTIONS_2 and so on is rejected with an error: %j at the variable %s with "%s"',
+  'the configuration rejects a gap, a wrong name or a bad entry in CONNECTIONS, CONNECTIONS_2 and so on: %j gives an error at the variable %s with the text "%s"',
   (vars, path, message) => {
     const result = configuredWith(vars);
     const error = [{ path, message: expect.stringContaining(message) }];
@@ -191,7 +191,7 @@ it("the provider connections in the variables CONNECTIONS, CONNECTIONS_2 and so 
   expect(added.toSorted()).toEqual(names.map((name) => `a${name.slice(1)}`).toSorted());
 });
 
-it("when CONNECTIONS is empty, each provider with a base URL of its own has one connection, named like the provider and without a key", () => {
+it("when the configuration defines no connections, each provider with a base URL of its own has one, named like the provider and without an API key", () => {
   const known = connectionsOf({ CONNECTIONS: "" });
   const hosted = [...PROVIDERS.values()].filter(({ baseUrls }) => baseUrls !== null);
   expect(Array.from(known, ([name, { key }]) => [name, key])).toEqual(
@@ -200,7 +200,7 @@ it("when CONNECTIONS is empty, each provider with a base URL of its own has one 
   expect(configuredWith({})).toMatchObject({ value: { polls: new Map() } });
 });
 
-it("the configuration accepts as LOCATION_HINT every location hint that Cloudflare knows for Durable Objects", () => {
+it("the configuration accepts in LOCATION_HINT every location hint that Cloudflare documents for Durable Objects", () => {
   const hints = ["wnam", "enam", "sam", "weur", "eeur", "apac", "apac-ne", "apac-se", "oc"];
   for (const LOCATION_HINT of [...hints, "afr", "me"]) {
     const result = configuredWith({ LOCATION_HINT });

@@ -32,7 +32,7 @@ function tried(copies: Copies, result: TryResult, now = NOW, number = 1): Copies
 }
 
 describe("the plan of copies", () => {
-  it("when the copies of a task's outputs are ordered, every copy is due at once, in the order of the outputs", () => {
+  it("when a task orders copies of its outputs, all copies are due at once and start in the order of the outputs", () => {
     const copies = begun(2);
     expect(wakeAt(copies)).toBe(NOW);
     expect(nextCopy(copies, NOW)?.number).toBe(1);
@@ -40,7 +40,7 @@ describe("the plan of copies", () => {
     expect(nextCopy(copies, NOW - 1)).toBeNull();
   });
 
-  it("a failed copy of an output is tried again after 10 s, then after twice as long up to an hour, plus up to a fifth at random", () => {
+  it("a failed try to copy an output is repeated after 10 s, then after twice the wait each time, up to an hour, plus up to a fifth at random", () => {
     const waits: number[] = [];
     let [copies, now] = [begun(), NOW];
     for (let tries = 0; tries < 11; tries++) {
@@ -63,7 +63,7 @@ describe("the plan of copies", () => {
     expect(wakeAt(ended)).toBe(NOW + HOUR);
   });
 
-  it("the id of an output's multipart upload is kept for the next try to copy the output, and dropped when that try starts", () => {
+  it("when a try to copy an output fails, the id of its multipart upload is stored until the next try to copy the output starts", () => {
     const uploading = withUpload(startTry(begun(), 1, NOW, 0), 1, "upload-1");
     const failed = endTry(uploading, 1, FAILED, SOURCE_ENDS_AT, NOW);
     const due = nextCopy(failed, NOW + 10 * SECOND);
@@ -72,12 +72,12 @@ describe("the plan of copies", () => {
     expect(again?.state.uploadId).toBeNull();
   });
 
-  it("the copy of an output is given up after an error that every further try would meet again", () => {
+  it("the relay gives up copying an output after an error that every further try would meet again (the output is too large, say)", () => {
     const lost = { kind: "lost", reason: "too_large" };
     expect(unreported(tried(begun(), FINAL))).toEqual([{ number: 1, state: lost }]);
   });
 
-  it("the copy of an output is given up when the next try would come after the upstream's link has expired, and not before", () => {
+  it("the relay gives up copying an output only when the next try would come after the upstream's link to the output has expired", () => {
     const lost = [{ number: 1, state: { kind: "lost", reason: "refused" } }];
     const copies = begun();
     expect(unreported(tried(copies, FAILED, SOURCE_ENDS_AT - 10 * SECOND))).toEqual(lost);
@@ -88,7 +88,7 @@ describe("the plan of copies", () => {
     expect(nextCopy(begun(), SOURCE_ENDS_AT + HOUR)?.number).toBe(1);
   });
 
-  it("an ended copy of an output is not changed by a further try to copy the output", () => {
+  it("when an output is already copied, the outcome of a further try to copy it changes nothing", () => {
     const kept = tried(begun(), KEPT);
     expect(tried(kept, FINAL)).toEqual(kept);
     expect(withUpload(kept, 1, "upload-1")).toEqual(kept);
@@ -96,7 +96,7 @@ describe("the plan of copies", () => {
 });
 
 describe("the report to the task of copies that have ended", () => {
-  it("the report to a task that copies of its outputs have ended is due as soon as one has ended, and names only copies that were not reported before", () => {
+  it("as soon as a copy of an output has ended, a report to the task is due, which names only the ended copies that were not reported before", () => {
     const first = tried(begun(2), KEPT);
     expect(first.report).toEqual({ retryAt: NOW, tries: 0 });
     const told = endReport(first, unreported(first), true, NOW);
@@ -105,7 +105,7 @@ describe("the report to the task of copies that have ended", () => {
     expect(unreported(second).map(({ number }) => number)).toEqual([2]);
   });
 
-  it("the report to a task that copies of its outputs have ended is repeated after 5 s, then after twice as long, when the task does not accept it", () => {
+  it("when a task does not accept the report that copies of its outputs have ended, the report is repeated after 5 s, then after twice as long", () => {
     const ended = tried(begun(), KEPT);
     const once = endReport(ended, unreported(ended), false, NOW);
     expect(wakeAt(once)).toBe(NOW + 5 * SECOND);
@@ -113,14 +113,14 @@ describe("the report to the task of copies that have ended", () => {
     expect(wakeAt(twice)).toBe(NOW + MINUTE + 10 * SECOND);
   });
 
-  it("the report to a task that copies of its outputs have ended is due again when another copy has ended during the report", () => {
+  it("when a further copy of an output ends while a task is being told about ended copies, another report to the task is due", () => {
     const first = tried(begun(2), KEPT);
     const both = tried(first, KEPT, NOW, 2);
     const told = endReport(both, unreported(first), true, NOW + SECOND);
     expect(told.report).toEqual({ retryAt: NOW + SECOND, tries: 0 });
   });
 
-  it("when a task has accepted the report that all copies of its outputs have ended, the next alarm is set for the deletion of the copies", () => {
+  it("once a task has accepted the report that all copies of its outputs have ended, the next alarm is set for the time at which the copies are deleted", () => {
     const ended = tried(begun(), KEPT);
     expect(wakeAt(endReport(ended, unreported(ended), true, NOW))).toBe(NOW + 7 * DAY);
   });
@@ -138,7 +138,7 @@ function waitOf(name: string, now: number, random: number): number | null {
 }
 
 describe("the permission to copy an output in an isolate", () => {
-  it("an isolate lets two outputs be copied at a time, and a third as soon as the permission of one of the two is given back", () => {
+  it("an isolate (a process of the Worker) permits two copies of outputs at a time, and a third as soon as one of the two gives its permission back", () => {
     const [first, second] = [slotAt(NOW), slotAt(NOW)];
     expect([first, second]).not.toContain(null);
     expect(slotAt(NOW)).toBeNull();
@@ -148,7 +148,7 @@ describe("the permission to copy an output in an isolate", () => {
     for (const slot of [second, third]) slot?.giveBack();
   });
 
-  it("the permission to copy an output ends a minute after it was given or renewed, because the copying object may have been reset", () => {
+  it("the permission to copy an output ends a minute after it was given or renewed, because the Durable Object that copies may have crashed", () => {
     const [first, second] = [slotAt(NOW), slotAt(NOW)];
     first?.renew(NOW + 30 * SECOND);
     const third = slotAt(NOW + MINUTE);
@@ -157,7 +157,7 @@ describe("the permission to copy an output in an isolate", () => {
     for (const slot of [first, second, third]) slot?.giveBack();
   });
 
-  it("an object that may not copy an output yet asks again after 1 to 5 s when no other object waits, and after at most a minute when many wait", () => {
+  it("a Durable Object that must wait to copy an output asks again after 1 to 5 s, and after up to about a minute when many others wait too", () => {
     const slots = [slotAt(NOW), slotAt(NOW)];
     for (const slot of slots) slot?.renew(NOW + DAY);
     expect(waitOf("only", NOW + HOUR, 0)).toBe(SECOND);

@@ -31,7 +31,7 @@ function aToken(claims: object | string): string {
 }
 
 it.each([...PROVIDERS.keys()])(
-  "the relay reads a customer's key for %s from the header in which it sends its own key to that upstream",
+  "for the provider %s, the relay reads a customer's own API key from the header in which it sends the operator's key to the upstream",
   async (name) => {
     const headers = await adapterOf(name).polls.headers(KEY, NOW);
     const result = read(name, headers);
@@ -50,7 +50,7 @@ it.each([
   ["fal", { Authorization: `Key ${KEY}` }],
   ["bfl", { "x-key": KEY }],
 ])(
-  "a submission to %s may have the customer's key in the header %o, which goes to the upstream as it was sent",
+  "a submission to %s may have the customer's own API key in the header %o, which the relay sends to the upstream unchanged",
   (name, headers) => {
     const result = read(name, headers);
     expect(result).toMatchObject({ ok: true, value: { key: KEY } });
@@ -84,7 +84,7 @@ it.each([
     "must be left out: bfl takes its key in x-key",
   ],
 ])(
-  "a submission to %s with the headers %o is refused, and the refusal names %s",
+  "when customers must send their own API keys, a submission to %s with the headers %o is refused, and the refusal names the header %s",
   (name, headers, header, message) => {
     const [at, text] = faultOf(name, headers);
     expect(at).toBe(header);
@@ -93,7 +93,7 @@ it.each([
   },
 );
 
-it("a customer's key may have 4,096 characters with its scheme; a longer one is refused, and the refusal names its header", () => {
+it("the header with a customer's own API key may have 4,096 characters, scheme (Bearer) included; a longer one is refused, and the refusal names the header", () => {
   const longest = "k".repeat(MAX_KEY_CHARS - "Bearer ".length);
   expect(read("ark", { Authorization: `Bearer ${longest}` })).toMatchObject({ ok: true });
   const message = "must have a key of at most 4096 characters";
@@ -103,10 +103,10 @@ it("a customer's key may have 4,096 characters with its scheme; a longer one is 
 
 it.each([
   ["that Kling makes of a key pair", "kling", { iss: "access", exp: 1_790_001_800, nbf: 1 }],
-  ["that has expired", "ark", { exp: 1 }],
-  ["whose end is no number", "ark", { exp: "soon" }],
+  ["that has a time of expiry", "ark", { exp: 1 }],
+  ["whose claim exp is no number", "ark", { exp: "soon" }],
 ])(
-  "a JSON Web Token %s is refused as a customer's key, because the relay polls with the key later",
+  "as a customer's own API key, a JSON Web Token %s is refused, because the relay needs a key with which it can still poll later",
   (_, name, claims) => {
     const [header, message] = faultOf(name, { Authorization: `Bearer ${aToken(claims)}` });
     expect(header).toBe("Authorization");
@@ -116,10 +116,13 @@ it.each([
 );
 
 it.each([
-  ["a JSON Web Token without an end, as MiniMax gives out,", aToken({ iss: "minimax", iat: 1 })],
+  [
+    "a JSON Web Token without a time of expiry, as MiniMax issues it,",
+    aToken({ iss: "minimax", iat: 1 }),
+  ],
   ["a token whose claims are no JSON", aToken("exp")],
   ["a token whose claims are no base64", "a.b.c"],
   ["a key with two dots", "ak.4711.sk"],
-])("%s is accepted as a customer's key that does not expire", (_, key) => {
+])("%s is accepted as a customer's own API key, because it states no time of expiry", (_, key) => {
   expect(read("minimax", { Authorization: `Bearer ${key}` })).toMatchObject({ ok: true });
 });

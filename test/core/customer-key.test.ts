@@ -90,14 +90,14 @@ describe("a task with a customer's key", () => {
     expect(JSON.stringify(task.registration)).not.toContain(SEALED_KEY.ciphertext);
   });
 
-  it("a task keeps the customer's key while its price is charged", () => {
+  it("a task that has stored a customer's key before its price is charged still has the key when the price is charged", () => {
     const charging = apply(null, aPricedSubmission({ chargeId: "c" }, { customerKey: SEALED_KEY }));
     const answer = { kind: "charged", generation: 1 } as const;
     const task = apply(charging, { type: "charge_ended", chargeId: "c", answer });
     expect(sealedKeyOf(task)).toEqual(SEALED_KEY);
   });
 
-  it("a task with a customer's key is polled with it although the connection has no key; its first poll waits for a hook as long as is set for customers' keys", () => {
+  it("a task with a customer's API key is polled with this key although the connection has no API key; the first poll waits for a hook as long as is set for customers' API keys", () => {
     const sending = apply(
       null,
       aSubmittedRegistration({}, { customerKey: SEALED_KEY }),
@@ -113,7 +113,7 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("a task whose customer's key was dropped is not polled with the connection's key, unlike a task that has never had a customer's key", () => {
+  it("a task whose customer's API key was deleted is not polled with the connection's API key instead; a task that has never had a customer's API key is", () => {
     const step = nextStep(anAttachedTask(), POLICY, LATER);
     expect(step).toMatchObject({ kind: "poll", poll: { customerKey: null } });
     expect(nextStep(aCustomerTask({ submission: withDroppedKey() }), POLICY, LATER)).toBeNull();
@@ -134,13 +134,13 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("an order to cancel fails a task at once when no relay secret opens its customer's key, because the upstream cannot be asked", () => {
+  it("an order to cancel fails a task at once when no relay secret decrypts its customer's API key, because the relay cannot ask the upstream without the key", () => {
     const policy = { ...withoutSecret(), isCancelable: () => true };
     const task = apply(aCustomerTask(), { type: "cancel", isForced: false }, LATER, policy);
     expect(task).toMatchObject({ status: "failed", cancellation: { state: { kind: "not_sent" } } });
   });
 
-  it("a job that only a hook has named is polled with the customer's key of its task", () => {
+  it("when a submission has an unknown outcome and a hook has stated a job id, the relay polls this job with the customer's API key of the task", () => {
     const policy = aPolicy({
       customerPolls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]),
     });
@@ -152,20 +152,20 @@ describe("a task with a customer's key", () => {
     });
   });
 
-  it("a signed hook does not end a task with a customer's key, but only causes a poll, as an unsigned hook does", () => {
+  it("a signed hook does not end a task with a customer's API key, but only causes a poll, as an unsigned hook does", () => {
     const hook = aSubmissionHook(aCompletion(), { isSigned: true });
     const task = apply(aCustomerTask(), hook, LATER);
     expect(task.status).toBe("pending");
     expect(nextStep(task, POLICY, LATER)).toMatchObject({ kind: "poll", poll: { isUrgent: true } });
   });
 
-  it("a signed hook attaches no job to a task with a customer's key", () => {
+  it("a signed hook attaches no job to a task with a customer's API key", () => {
     const sending = apply(null, aSubmittedRegistration({}, { customerKey: SEALED_KEY }));
     const task = apply(sending, aSubmissionHook(PROCESSING, { isSigned: true }), LATER);
     expect(task.upstream?.job).toBeNull();
   });
 
-  it("a task with a customer's key reports nothing to its connection about expected hooks, neither when a poll has found its end nor when a hook has", () => {
+  it("a task with a customer's key does not report to its connection whether expected hooks arrive, neither when a poll ends the task nor when a hook does", () => {
     const before = anAttachedTask({ hookWaitMs: 0 }, { submission: aCustomerTask().submission });
     const end = aPollEnd(newsAnswer(aCompletion()));
     expect(hookReportOf(before, end, apply(before, end, LATER))).toBeNull();
@@ -178,7 +178,7 @@ describe("a task with a customer's key", () => {
 });
 
 describe("the sealed key of a customer in a task", () => {
-  it("the sealed key of a customer is dropped by the change that settles its task, i.e. after which nothing is left to send or to refund", () => {
+  it("a task deletes its encrypted customer's key once it has ended and its callback, if it has one, is delivered", () => {
     const ended = apply(aCustomerTask(), aPollEnd(newsAnswer(aCompletion())), LATER);
     expect(sealedKeyOf(ended)).toEqual(SEALED_KEY);
     expect(keyIn(apply(ended, anEndAs(1, "delivered"), LATER + SECOND))).toEqual(DROPPED);
@@ -187,7 +187,7 @@ describe("the sealed key of a customer in a task", () => {
     expect(keyIn(apply(silent, { type: "cancel", isForced: false }, LATER))).toEqual(DROPPED);
   });
 
-  it("after a task failed at its deadline, its customer's key is kept for the job's last poll, a day later, and is dropped an hour after that poll", () => {
+  it("after a task has failed at its deadline, it stores its customer's API key until an hour after the job's last poll, which comes a day after the deadline", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const endedAt = task.deadlineAt;
     const failed = finish(task, { type: "deadline" }, endedAt);
@@ -210,14 +210,14 @@ describe("the sealed key of a customer in a task", () => {
     expect(wakeAt(dropped, policy)).toBe(failed.expiresAt);
   });
 
-  it("the sealed key of a customer is dropped when a result becomes known after the deadline of its task", () => {
+  it("a task that has failed at its deadline deletes its encrypted customer's API key when a later poll finds that the job has succeeded", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const failed = finish(task, { type: "deadline" }, task.deadlineAt);
     const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "late_result" });
     expect(keyIn(apply(failed, end, task.deadlineAt + HOUR))).toEqual(DROPPED);
   });
 
-  it("when a submission is given up before it is sent, while its price is being charged, the sealed key of a customer is dropped", () => {
+  it("when the relay gives up a submission before sending it, while its price is being charged, the task deletes its encrypted customer's API key", () => {
     const charging = apply(null, aPricedSubmission({ chargeId: "c" }, { customerKey: SEALED_KEY }));
     const unsent = apply(charging, NOT_SENT, LATER);
     expect([unsent.status, keyIn(unsent)]).toEqual(["charging", DROPPED]);
@@ -227,11 +227,11 @@ describe("the sealed key of a customer in a task", () => {
     ["was erased", null],
     ["has no submission", anOpenTask()],
     ["has no customer's key", anAttachedTask({}, { submission: aSubmission() })],
-    ["has dropped its key", aCustomerTask({ submission: withDroppedKey() })],
+    ["has deleted its key", aCustomerTask({ submission: withDroppedKey() })],
     ["can still be polled with its key", aCustomerTask()],
     ["has ended without a customer's key", aFinishedTask()],
   ])(
-    "the check whether a customer's sealed key can still be opened neither drops nor reports the key when the task %s",
+    "the relay's check whether it can still decrypt a task's customer's API key changes nothing of the task when the task %s",
     (_, record) => {
       const policy = aPolicy({ isOperatorNotified: true });
       expectUnchanged(record, { type: "customer_key_checked" }, LATER, policy);
@@ -239,10 +239,10 @@ describe("the sealed key of a customer in a task", () => {
   );
 
   it.each([
-    ["is refused", aRefusal()],
-    ["is not sent", NOT_SENT],
+    ["is refused by the upstream", aRefusal()],
+    ["is not sent to the upstream", NOT_SENT],
   ])(
-    "when a submission with a price %s, the sealed key of a customer is dropped already while the price is being returned",
+    "when a submission with a price %s, the task deletes its encrypted customer's API key already while the price is being returned to the account",
     (_, outcome) => {
       const charging = apply(
         null,
@@ -264,7 +264,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
     return settledAt(aCustomerTask(), LATER, lost);
   }
 
-  it("a customer's key that no relay secret opens is reported to the operator once, with the time, and the job is not polled any more", () => {
+  it("when no relay secret decrypts a customer's key any more, the task sends the operator one event, stores the time, and does not poll the job any more", () => {
     const told = reported();
     expect(keyIn(told)).toEqual(aCustomerKey(LATER));
     expect("notices" in told && told.notices).toMatchObject([{ kind: "key.unreadable" }]);
@@ -273,7 +273,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
     expect(settledAt(told, LATER + HOUR, lost)).toBe(told);
   });
 
-  it("when the operator is sent no events, a task still records that no relay secret opens its customer's key", () => {
+  it("when the operator receives no events about unreadable keys, a task still stores since when no relay secret decrypts its customer's API key", () => {
     const silent = settledAt(aCustomerTask(), LATER, withoutSecret());
     expect([keyIn(silent), "notices" in silent && silent.notices]).toEqual([
       aCustomerKey(LATER),
@@ -284,19 +284,19 @@ describe("a customer's key that cannot be opened because its relay secret was re
     expect(settledAt(aCustomerTask(), LATER, unwanted)).toEqual(silent);
   });
 
-  it("a task whose customer's key no relay secret opens stays open until a hook ends it, like a task whose connection has no key", () => {
+  it("a task whose customer's key no relay secret decrypts stays open, and a hook that reports the job's success completes it", () => {
     const ended = finish(reported(), aSubmissionHook(aCompletion()), LATER + SECOND, lost);
     expect(ended.status).toBe("completed");
   });
 
-  it("a task whose customer's key no relay secret opens fails at its deadline without a poll", () => {
+  it("a task whose customer's key no relay secret decrypts fails at its deadline without a last poll", () => {
     const silent = withoutSecret();
     const task = settledAt(aCustomerTask(), LATER, silent);
     const step = nextStep(task, silent, aCustomerTask().deadlineAt);
     expect(step).toEqual({ kind: "event", event: { type: "deadline" } });
   });
 
-  it("a customer's key is used again when its relay secret is back, and the task does not call the key unreadable any more", () => {
+  it("when the operator restores the relay secret that decrypts a customer's API key, the relay polls with the key again, and the task no longer says that the key is unreadable", () => {
     const told = reported();
     const back = settledAt(told, LATER + HOUR, POLICY);
     expect(keyIn(back)).toEqual(aCustomerKey());
@@ -304,7 +304,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
     expect(nextStep(back, POLICY, LATER + HOUR)).toMatchObject({ kind: "poll" });
   });
 
-  it("when a task without a callback fails at its deadline, its customer's key that no relay secret opens is dropped at once, without a later poll", () => {
+  it("when a task without a callback URL fails at its deadline and no relay secret decrypts its customer's API key, the task deletes the key at once", () => {
     const task = aCustomerTask({ callbackUrl: null });
     const failed = finish(
       settledAt(task, LATER, lost),
@@ -317,7 +317,7 @@ describe("a customer's key that cannot be opened because its relay secret was re
 });
 
 describe("a customer's key that the upstream refuses", () => {
-  it("a customer's key that the upstream has refused is used again for the next poll of the open task; only the first refusal gives the task a new version", () => {
+  it("when the upstream refuses a customer's key at a poll, the task stays open and is polled with this key again; only the first refusal gives the task a new version", () => {
     const refused = refusedOnce();
     expect(refused).toMatchObject({
       status: "pending",
@@ -329,7 +329,7 @@ describe("a customer's key that the upstream refuses", () => {
     expect(nextStep(refused, policy, LATER + HOUR)).toMatchObject({ kind: "poll" });
   });
 
-  it("operator and account see a customer's key as refused from the upstream's refusal until the answer to a later poll is understood", () => {
+  it("a task's view for operator and account states since when the upstream has refused the customer's API key, until a later poll gets an answer with the job's status", () => {
     const refused = refusedOnce();
     const seconds = Math.floor(LATER / 1000);
     for (const reader of ["operator", "account"] as const) {
@@ -344,7 +344,7 @@ describe("a customer's key that the upstream refuses", () => {
     );
   });
 
-  it("the first understood answer after refusals of a customer's key gives the task a new version; an answer that follows no refusal does not", () => {
+  it("when the upstream has refused a customer's key, the next answer with the job's status gives the task a new version; the same answer without a refusal before does not", () => {
     const [refused, task] = [refusedOnce(), aCustomerTask()];
     const queued = aPollEnd(newsAnswer(QUEUED), { askedAt: LATER + MINUTE });
     const going = apply(refused, queued, LATER + MINUTE);
@@ -352,14 +352,14 @@ describe("a customer's key that the upstream refuses", () => {
     expect(apply(task, queued, LATER + MINUTE).version).toBe(task.version);
   });
 
-  it("a refusal of a customer's key gives the task a new version; a refusal of the connection's key does not, because accounts do not see it", () => {
+  it("when the upstream refuses the connection's own API key at a poll, the task gets no new version, because accounts do not see such a refusal", () => {
     const own = apply(anAttachedTask(), aPollEnd(UNAUTHORIZED, { askedAt: LATER }), LATER);
     expect(own.version).toBe(NOW);
   });
 });
 
 it.each(["operator", "account", "link"] as const)(
-  "the view of a task for the reader %s contains no part of the customer's sealed key, and neither does the task's index row",
+  "the view of a task for a reader of the type %s contains no part of the encrypted customer's API key, and neither does the task's row in the index",
   (reader) => {
     const task = settledAt(aCustomerTask(), LATER, withoutSecret());
     if (task.status === "charging") throw new Error("hidden");
@@ -372,13 +372,13 @@ it.each(["operator", "account", "link"] as const)(
   },
 );
 
-it("the operator sees since when the customer's key cannot be opened, and other readers do not", () => {
+it("the operator's view of a task states since when the relay cannot decrypt the customer's API key; the account's view does not", () => {
   const task = settledAt(aCustomerTask(), LATER, withoutSecret());
   const since = { tracking: { key_unreadable_since: Math.floor(LATER / 1000) } };
   expect(JSON.parse(taskView(task, "operator"))).toMatchObject(since);
   expect(taskView(task, "account")).not.toContain("unreadable");
 });
 
-it("a task that the relay has not submitted has no customer's key", () => {
+it("the operator's view of a task that the relay has not submitted does not mention a customer's API key", () => {
   expect(taskView(anOpenTask(), "operator")).not.toContain("key");
 });

@@ -27,7 +27,7 @@ const AT = NOW + HOUR;
 const timedOut = finish(task, deadline, AT);
 
 describe("the deadline of an open task", () => {
-  it("an open task fails at its deadline with upstream_timeout, and its first callback attempt begins", () => {
+  it("when an open task's deadline comes, the task fails with upstream_timeout, and the first attempt of its callback begins", () => {
     const message = "The upstream did not report a result before the deadline.";
     expect(timedOut).toEqual(
       aFinishedTask({
@@ -59,13 +59,13 @@ describe("the deadline of an open task", () => {
     ["the task is already finished", aFinishedTask(), NOW + 365 * DAY],
     ["there is no task", null, NOW],
   ])(
-    "the event that the deadline has come changes nothing of a task when %s",
+    "the internal event by which a task fails at its deadline changes nothing when %s",
     (_when, record, now) => {
       expectUnchanged(record, deadline, now);
     },
   );
 
-  it("the alarm of an open task is planned for the deadline that the task has stored, even while the relay is paused or after the default deadline has changed", () => {
+  it("the alarm of an open task is set for the deadline that the task stores, even while the relay is paused or after the configured deadline has changed", () => {
     for (const changes of [{}, { pausedAt: NOW + DAY }, { taskDeadlineMs: 1 }]) {
       const policy = aPolicy(changes);
       expect(wakeAt(task, policy)).toBe(AT);
@@ -78,7 +78,7 @@ describe("the deadline of an open task", () => {
     ["success", aCompletion()],
     ["different failure", aFailure()],
   ])(
-    "a report of a %s that comes after the task has failed at its deadline is a conflict",
+    "a %s that is reported by POST /v1/events after the task has failed at its deadline is refused with the code conflicting_result",
     (_what, result) => {
       expectRefused(timedOut, aReport(result), "conflicting_result", AT + HOUR);
     },
@@ -89,20 +89,23 @@ describe("a finished task", () => {
   it.each([
     ["with a delivered callback", aFinishedTask({ expiresAt: AT })],
     ["without a callback", aFinishedTask({ callback: null, expiresAt: AT })],
-  ])("a finished task %s expires when its retention ends, not before", (_what, record) => {
-    expect(wakeAt(record, POLICY)).toBe(AT);
-    expect(nextStep(record, POLICY, AT - 1)).toBeNull();
-    expect(nextStep(record, POLICY, AT)).toEqual({ kind: "event", event: erase });
-  });
+  ])(
+    "a finished task %s is erased when the time for which it is stored ends, and not before",
+    (_what, record) => {
+      expect(wakeAt(record, POLICY)).toBe(AT);
+      expect(nextStep(record, POLICY, AT - 1)).toBeNull();
+      expect(nextStep(record, POLICY, AT)).toEqual({ kind: "event", event: erase });
+    },
+  );
 
-  it("a finished task whose next callback attempt is still planned does not expire, even after its retention", () => {
+  it("a finished task whose next callback attempt is still planned is not erased, even when the time for which it should be stored is over", () => {
     const state = { kind: "due", nextAttemptAt: NOW + 9 * DAY } as const;
     const record = aFinishedTask({ callback: aCallback({ state }), expiresAt: AT });
     expect(wakeAt(record, POLICY)).toBe(NOW + 9 * DAY);
     expect(nextStep(record, POLICY, AT)).toBeNull();
   });
 
-  it("once the start of a callback attempt is recorded, the next step is to send the callback, with its URL, body and attempt number", () => {
+  it("when a task has stored that a callback attempt has started, it next sends the callback: to its URL, with its body and the number of the attempt", () => {
     const state = runningSince(NOW, 3);
     const record = aFinishedTask({ account: ACCOUNT, callback: aCallback({ state }) });
     const { id: taskId, account, status, body, origin } = record;
@@ -126,17 +129,21 @@ describe("an order to erase a task", () => {
       aFinishedTask({ callback: aCallback({ state: { kind: "failed" } }) }),
     ],
     ["that has no callback", aFinishedTask({ callback: null })],
-  ])("an order to erase removes a finished task %s", (_what, record) => {
+  ])("a request to erase a task removes a finished task %s", (_what, record) => {
     const decision = { kind: "erase", record, because: "settled" };
     expect(transition(record, erase, POLICY, NOW)).toEqual(decision);
   });
 
   it.each([
     ["the task is open", anOpenTask(), "task_open"],
-    ["a callback is due", aFinishedTask({ callback: aCallback({ state: due }) }), "series_running"],
-    ["a callback is in flight", inFlightTask(), "series_running"],
+    [
+      "its callback is due",
+      aFinishedTask({ callback: aCallback({ state: due }) }),
+      "series_running",
+    ],
+    ["its callback is being sent", inFlightTask(), "series_running"],
     ["the task does not exist", null, "unknown_task"],
-  ])("an order to erase is refused when %s", (_when, record, code) => {
+  ])("a request to erase a task is refused when %s", (_when, record, code) => {
     expectRefused(record, erase, code);
   });
 

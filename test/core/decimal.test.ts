@@ -17,15 +17,18 @@ it.each([
   [1.5e21, 2, 1, 3_000_000_000_000_000_000_000n],
   [1e-7, 1, 1e-7, 1n],
   [1.5e-7, 1, 1e-7, 2n],
-])("ceilOfProduct rounds %d × %d ÷ %d up to %d", (a, b, divisor, expected) => {
-  expect(ceilOfProduct(a, b, divisor)).toBe(expected);
-});
+])(
+  "ceilOfProduct calculates %d × %d ÷ %d exactly, rounded up to an integer: %d",
+  (a, b, divisor, expected) => {
+    expect(ceilOfProduct(a, b, divisor)).toBe(expected);
+  },
+);
 
 it.each([
   [NaN, 1, 1],
   [1, Infinity, 1],
   [1, 1, -Infinity],
   [1, 1, 0],
-])("ceilOfProduct refuses %d × %d ÷ %d as out of range", (a, b, divisor) => {
+])("ceilOfProduct throws a RangeError for %d × %d ÷ %d", (a, b, divisor) => {
   expect(() => ceilOfProduct(a, b, divisor)).toThrow(RangeError);
 });

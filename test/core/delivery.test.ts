@@ -48,7 +48,7 @@ describe("an automatic series", () => {
     expectUnchanged(taskAfter(...untilFailed), start, NOW + 365 * 24 * 60 * MINUTE);
   });
 
-  it("an automatic series of callback attempts stores the number, times and outcome of each attempt", () => {
+  it("a task stores number, start, duration and outcome of each of its automatic callback attempts", () => {
     const ended = {
       series: 1,
       outcome: "rejected",
@@ -68,7 +68,7 @@ describe("an automatic series", () => {
     });
   });
 
-  it("the wait for the next callback attempt counts from the end of the previous one, even if that started late", () => {
+  it("the wait before a callback attempt counts from the end of the attempt before it, even if that one started late", () => {
     const late = SECOND_AT + 7 * MINUTE;
     const state = stateAfter(...untilSecond, [late, start], [late + 1, anEnd(2)]);
     expect(state).toEqual(due(late + 1 + 600_000));
@@ -80,11 +80,11 @@ describe("an automatic series", () => {
     expect(callbackOf(apply(record, start, NOW + SECOND_AT)).state.kind).toBe("in_flight");
   });
 
-  it("a callback attempt does not start while another is in flight", () => {
+  it("a callback attempt of a task does not start while the task's previous attempt has not ended", () => {
     expectUnchanged(taskAfter(finish), start, NOW + MINUTE);
   });
 
-  it("the record of an ended callback attempt has its planned and real start, its duration, the hash of what was sent, and the answer", () => {
+  it("a task stores for each ended callback attempt its planned and real start, its duration, the hash of what was sent, and the receiver's answer", () => {
     const answer = { contentType: "text/plain", locationHost: null, retryAfter: "60" };
     const answered = { statusCode: 530, cloudflareError: 1016, responseExcerpt: "busy", answer };
     const end = { outcome: "unreachable", ...answered, sentDigest: "0123" } as const;
@@ -114,7 +114,7 @@ describe("the end of an attempt", () => {
   });
 
   it.each(OUTCOMES.filter((outcome) => outcome !== "delivered"))(
-    'a callback attempt with the outcome "%s" is followed by the next one or, if it was the last of its series, the callback has failed',
+    'a callback attempt with the outcome "%s" is followed by the next attempt or, if it was the last that the schedule allows, the callback has failed',
     (outcome) => {
       const waitMs = outcome === "interrupted" ? 5 * SECOND : 180_000;
       expect(stateAfter(finish, [SECOND, anEndAs(1, outcome)])).toEqual(due(SECOND + waitMs));
@@ -130,15 +130,15 @@ describe("the end of an attempt", () => {
     ["that attempt has ended already", untilSecond, 1],
     ["another attempt is in flight", [...untilSecond, [SECOND_AT, start]], 1],
     ["that attempt was never started", [finish], 2],
-    ["the series of attempts has ended", untilFailed, 3],
+    ["all attempts of the schedule have ended", untilFailed, 3],
   ] satisfies [string, TimedEvent[], number][])(
-    "the event that a callback attempt has ended is ignored when %s",
+    "the internal event that a callback attempt was delivered is ignored when %s",
     (_when, happenings, n) => {
       expectUnchanged(taskAfter(...happenings), anEndAs(n, "delivered"), NOW + THIRD_AT);
     },
   );
 
-  it("the event that a callback attempt starts or ends changes nothing when the task has no callback or does not exist", () => {
+  it("the internal events that a callback attempt starts or ends change nothing when the task has no callback URL or does not exist", () => {
     const record = taskAfter([0, aReport(aCompletion(), aCreation({ callbackUrl: null }))]);
     for (const event of [anEndAs(1, "delivered"), start]) {
       expectUnchanged(record, event);
@@ -171,7 +171,7 @@ describe("another schedule of callback attempts", () => {
     expect(stateAfter(finish, [SECOND, anEnd(1), policy])).toEqual({ kind: "failed" });
   });
 
-  it("when the configured schedule becomes longer, a callback that is being sent gets more attempts, but one that has failed is not tried again", () => {
+  it("when the configured schedule of callback attempts becomes longer, a callback that is being sent gets more attempts; one that has failed for good gets none", () => {
     const policy = aPolicy({ scheduleMs: [0, 0, 0, MINUTE] });
     const last: TimedEvent[] = [
       [THIRD_AT, start],
@@ -187,7 +187,7 @@ describe("while the relay is paused", () => {
   const paused = aPolicy({ pausedAt: until - MINUTE });
   const held: TimedEvent = [0, report, paused];
 
-  it("a task that ends while the relay is paused starts no callback attempt, and sets its alarm for the next check whether the pause is over", () => {
+  it("a task that ends while the relay is paused starts no callback attempt, and sets its alarm for the time at which it checks again whether the pause is over", () => {
     const record = taskAfter(held);
     expect(callbackOf(record)).toMatchObject({
       lastNumber: 0,

@@ -10,7 +10,7 @@ function added(batches: FailedCallbackBatches, times: readonly number[]) {
   return times.map((time, n) => batches.add(HOST, id(n), NOW + time));
 }
 
-it("when 1,000 callbacks to a host fail within 3 s, only two tasks report failures: the first at once its own, and another after 3 s those of all others", () => {
+it("when 1,000 callbacks to a host fail within 3 s, only two tasks make a report for the operator: the first at once of its own failure, another 3 s later of all the others", () => {
   const batches = new FailedCallbackBatches();
   expect(batches.add(HOST, "first", NOW)).toBe(0);
   expect(batches.take(HOST)).toEqual({ failed: 1, tasks: ["first"] });
@@ -31,13 +31,13 @@ it.each<[string, readonly number[], readonly (number | null)[]]>([
     [0, 0, 0],
   ],
   [
-    "that were not reported because the reporting task was lost are reported with the first failure after the three seconds",
+    "whose report at the end of the 3 s did not happen are reported together with the next failure",
     [0, 1_000, 2_000, 3_000],
     [0, 2_000, null, 0],
   ],
   ["before and after the clock was put back are reported at once", [0, -60_000], [0, 0]],
 ])(
-  "failed callbacks to a host are reported at once, or together after 3 s: callbacks %s",
+  "a failed callback to a host is reported to the operator at once, or together with others of the next 3 s: callbacks %s",
   (_, times, waits) => {
     const batches = new FailedCallbackBatches();
     expect(added(batches, times)).toEqual(waits);
@@ -46,7 +46,7 @@ it.each<[string, readonly number[], readonly (number | null)[]]>([
   },
 );
 
-it("failed callbacks that could not be reported are reported with the host's next failure, and a task that is in both reports counts once", () => {
+it("when a report for the operator of failed callbacks to a host could not be made, the next report contains them too, and counts a task that failed again only once", () => {
   const batches = new FailedCallbackBatches();
   added(batches, [0, 1, 2]);
   const batch = batches.take(HOST);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { FaultNotes } from "../../src/objects/task/fault-notes.ts";
 import { MINUTE, NOW, SECOND } from "./builders.ts";
 
-it("FaultNotes, which decides when failed attempts at a host are reported, makes only 12 reports of 10,000 attempts that fail within a minute", () => {
+it("FaultNotes, which decides when failed callback attempts at a host are reported to the host's counter, makes only 12 reports of 10,000 failures within a minute", () => {
   const notes = new FaultNotes();
   const reports = Array.from({ length: 10_000 }, (_, n) => notes.add("host", NOW + n * 6));
   const made = reports.filter((count) => count > 0);
@@ -31,7 +31,7 @@ it.each([
     [1, 0, 2],
   ],
 ])(
-  "FaultNotes, which decides when failed attempts at a host are reported, reports the first at once and those of the next ten seconds together: it %s",
+  "FaultNotes, which decides when failed callback attempts at a host are reported to the host's counter, %s",
   (_what, times, counts) => {
     const notes = new FaultNotes();
     expect(times.map((time) => notes.add("host", NOW + time))).toEqual(counts);

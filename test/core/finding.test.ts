@@ -60,7 +60,7 @@ it.each<[string, string | null, number | null, TaskEvent]>([
   ["that failed at its deadline", null, null, { type: "deadline" }],
   ["that was cancelled", null, null, { type: "cancel", isForced: false }],
 ])(
-  "the index row says what brought a task's result (a poll, a hook or POST /v1/events) and how long after the end of the job: for a task %s",
+  "a task's row in the index states what brought the result (a poll, a hook, POST /v1/events or none of these) and how long after the job's end: for a task %s",
   (_what, foundBy, foundLateMs, event) => {
     const task = event.type === "deadline" ? anOpenTask({ deadlineAt: END }) : attached;
     expect(rowOf(finish(task, event, END), POLICY)).toMatchObject({ foundBy, foundLateMs });
@@ -69,20 +69,20 @@ it.each<[string, string | null, number | null, TaskEvent]>([
 
 it.each([
   [
-    "that was polled and got an unsigned hook has all three times",
+    "whose attached job was polled and had an unsigned hook stores all three times",
     anAttachedTask({ hint: { at: NOW + 1, status: "completed" } }),
     NOW + 2,
     { attachedAt: NOW, hookAt: NOW + 1, askedAt: NOW + 2 },
   ],
   [
-    "whose attached job had neither a poll nor a hook has null as the times of poll and hook",
+    "whose attached job had neither a poll nor a hook stores null as the times of poll and hook",
     anAttachedTask(),
     0,
     { attachedAt: NOW, hookAt: null, askedAt: null },
   ],
-  ["without a job has none of these times", anOpenTask(), 0, null],
+  ["without a job stores none of these times", anOpenTask(), 0, null],
 ])(
-  "a task stores at its end when its job was attached, when its latest unsigned hook came and when it was last polled: a task %s",
+  "an ended task's record states when its job was attached, when its latest unsigned hook came and when it was last polled: a task %s",
   (_what, task, askedAt, times) => {
     const record = finish(task, aReport(), END, aPolicy({ askedAt }));
     expect(record.upstreamTimes).toEqual(times);

@@ -17,7 +17,7 @@ it.each([
   ["ends in /v1/", "https://gateway.example.com/api/v1/", "must not end in /v1"],
   ["is no URL", MARK, "valid absolute URL"],
 ])(
-  "a connection to a gateway (a provider without a host of its own) whose base_url %s is rejected, and the message does not contain the value",
+  "the configuration rejects a connection to a gateway (a provider without a host of its own) whose base_url %s, in an error that does not contain the value",
   (_, base_url, message) => {
     const settings = [connections({ gw: { ...GATEWAY, base_url } })];
     if (base_url !== null) settings.push({ NEWAPI_API_KEY: MARK, NEWAPI_BASE_URL: base_url });
@@ -46,7 +46,7 @@ it.each([
   ["http://127.0.0.1:3000", { ALLOW_LOCAL_CALLBACKS: "true" }, "accepted", "http://127.0.0.1:3000"],
   ["http://gateway.example.com", { ALLOW_LOCAL_CALLBACKS: "true" }, "refused", undefined],
 ])(
-  "a gateway's base_url has https: and a host name unless ALLOW_IP_CALLBACKS or ALLOW_LOCAL_CALLBACKS permits others: %s with %j is %s",
+  "a gateway's base_url must have https: and a host name unless ALLOW_IP_CALLBACKS or ALLOW_LOCAL_CALLBACKS permits others: %s with %j is %s",
   (base_url, settings, _, expected) => {
     const vars = connections({ gw: { ...GATEWAY, base_url } });
     const result = configuredWith({ ...vars, ...settings });
@@ -54,7 +54,7 @@ it.each([
   },
 );
 
-it("a connection to a gateway must not have a jwks_url", () => {
+it("the configuration rejects a connection to a gateway (a provider without a host of its own) that has a jwks_url", () => {
   const entry = {
     ...GATEWAY,
     base_url: "https://gateway.example.com",
@@ -64,7 +64,7 @@ it("a connection to a gateway must not have a jwks_url", () => {
   expect(configuredWith(connections({ gw: entry }))).toEqual({ ok: false, error });
 });
 
-it("new-api has a default connection only with a base URL; without an API key that connection accepts customers' keys; its polls wait for no hook", () => {
+it("the gateway new-api has a connection without an entry in CONNECTIONS only if NEWAPI_BASE_URL is set; polls of its jobs never wait for a hook", () => {
   const [key, url] = [{ NEWAPI_API_KEY: "k" }, { NEWAPI_BASE_URL: "https://gateway.example.com" }];
   expect(connectionsOf(key).has("newapi")).toBe(false);
   expect(connectionsOf(url).get("newapi")?.key).toBeNull();

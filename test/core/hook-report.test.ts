@@ -54,7 +54,7 @@ describe("a task's report on whether a hook about its job has come", () => {
       aPollEnd(newsAnswer(NO_OUTPUT)),
     ],
   ])(
-    "a task reports to its connection that its expected hook is missing when %s and no hook had come",
+    "when %s and no hook had come before, a task reports to its provider connection that the expected hook about its job is missing",
     (_, before, event) => {
       expect(reported(before, event)).toEqual(MISSING);
     },
@@ -87,9 +87,12 @@ describe("a task's report on whether a hook about its job has come", () => {
       aFinishedTask({ upstream: UPSTREAM }),
       aHook(aCompletion()),
     ],
-  ])("a task reports to its connection that a hook has come when %s", (_, before, event) => {
-    expect(reported(before, event)).toEqual(CAME);
-  });
+  ])(
+    "when %s, a task reports to its provider connection that hooks of the upstream arrive",
+    (_, before, event) => {
+      expect(reported(before, event)).toEqual(CAME);
+    },
+  );
 
   it.each<[string, TaskRecord, TaskEvent]>([
     ["no hook was expected and none came", anAttachedTask(), found],
@@ -98,7 +101,7 @@ describe("a task's report on whether a hook about its job has come", () => {
     ["the task is canceled", expecting, { type: "cancel", isForced: false }],
     ["the task's result came by POST /v1/events, not from a poll or a hook", expecting, aReport()],
   ])(
-    "a task reports nothing to its connection about expected hooks when %s",
+    "when %s, a task does not report to its provider connection whether hooks of the upstream arrive",
     (_, before, event) => {
       expect(reported(before, event)).toBeNull();
     },
@@ -121,7 +124,7 @@ describe("a task's report on whether a hook about its job has come", () => {
       aFinishedTask(),
     ],
     [
-      "a poll without an answer, at which the task reached its deadline,",
+      "a poll without an answer, at which the task reached its deadline",
       expecting,
       aPollEnd(UNANSWERED),
       aFinishedTask(),
@@ -146,19 +149,19 @@ describe("a task's report on whether a hook about its job has come", () => {
     ],
     ["a hook whose task is erased by now", expecting, aHook(aCompletion()), null],
     [
-      "a late hook about a task without a provider",
+      "a hook about a task without a provider that has ended",
       aFinishedTask(),
       aHook(aCompletion()),
       aFinishedTask(),
     ],
     [
-      "a late hook of another connection than the task's",
+      "a hook of another connection than the task's, after the task has ended",
       aFinishedTask({ upstream: UPSTREAM }),
       aHook(aCompletion(), { connection: "fal" }),
       aFinishedTask({ upstream: UPSTREAM }),
     ],
   ])(
-    "a task reports nothing to its connection about expected hooks in the case of %s",
+    "an event does not make a task report to a provider connection whether the upstream's hooks arrive: %s",
     (_, before, event, after) => {
       expect(hookReportOf(before, event, after)).toBeNull();
     },

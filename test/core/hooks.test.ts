@@ -74,7 +74,7 @@ describe("a hook is unknown", () => {
       "for a finished task of another provider connection than the hook's",
       aFinishedTask({ upstream: fal() }),
     ],
-  ])("a hook is refused with unknown_task %s", (_what, record) => {
+  ])("a hook is answered with the error unknown_task %s", (_what, record) => {
     for (const isSigned of [true, false]) {
       expectRefused(record, aHook(aCompletion(), { isSigned }), "unknown_task", later);
     }
@@ -91,7 +91,7 @@ describe("a hook after the end", () => {
   const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
 
   it.each(Object.entries(failures))(
-    "a hook that arrives after its task has ended otherwise than by the task's deadline (%s) is ignored",
+    "after a task has ended for another reason than its deadline, a hook about its job is ignored: task %s",
     (_what, record) => {
       for (const [, said] of news) {
         for (const isSigned of [true, false]) {
@@ -147,25 +147,25 @@ describe.each(HOOK_TASKS)("a signed hook to a task that %s", (state, task) => {
     },
   );
 
-  it(`a signed hook of success that names no job ends the task that the URL of the hook names, when that task ${state}`, () => {
+  it(`a signed hook of success that states no job id ends the task whose id is in the URL of the hook; the task ${state}`, () => {
     const hook = aHook(aCompletion(), { isSigned: true, jobId: null });
     expect(finish(task, hook, later).status).toBe("completed");
   });
 
-  it(`a signed hook that reports processing about a pending task that ${state} sets its status to processing; the same hook again changes nothing`, () => {
+  it(`a signed hook that says that the job runs sets a pending task that ${state} to processing; the same hook again changes nothing`, () => {
     const hook = aHook(PROCESSING, signed);
     const record = apply(task, hook, later);
     expect(record).toMatchObject({ version: later, status: "processing", counts: ONE_HOOK });
     expectUnchanged(record, hook, later + 1, POLICY, "ignored");
   });
 
-  it(`a signed hook that reports success without output does not end a task that can be polled and ${state}`, () => {
+  it(`a signed hook that reports success without output does not end a task whose upstream can be polled and that ${state}`, () => {
     const decision = transition(task, aHook(NO_OUTPUT, signed), POLICY, later);
     expect(committed(decision).status).toBe("pending");
   });
 });
 
-it("when a signed hook attaches the job that it names, a poll is due at once if an earlier, stored hook has claimed that this job has ended", () => {
+it("when a signed hook attaches the job whose id it states to its task, a poll is due at once if an earlier, stored hook has claimed that this job has ended", () => {
   const keptHooks = [aKeptHook(aCompletion()), aKeptHook(anUpstreamFailure(), OTHER_JOB.id)];
   const task = aProvidedTask({ tracking: aTracking({ poll: null, keptHooks }) });
   expect(apply(task, aHook(PROCESSING, signed), later)).toMatchObject({
@@ -186,7 +186,7 @@ describe("a hook that says queued or running about a task that cannot be polled"
       aProvidedTask(running()),
     ],
   ])(
-    "when a task cannot be polled, a hook that does not advance its status changes nothing, for example a hook that reports %s",
+    "when the upstream cannot be polled, a hook that reports no later status than the task already has changes nothing: a hook that reports %s",
     (_what, said, record) => {
       for (const isSigned of [true, false]) {
         expectUnchanged(record, aHook(said, { isSigned }), later, NO_KEY, "ignored");
@@ -222,7 +222,7 @@ function expired() {
 
 describe("an unsigned hook to a task that cannot be polled", () => {
   it.each(HOOK_TASKS)(
-    "an unsigned hook of success or failure ends a task that cannot be polled and %s",
+    "when the upstream cannot be polled, an unsigned hook of success or failure ends its task, for example a task that %s",
     (_where, task) => {
       for (const [status, said] of HOOK_ENDS) {
         expect(finish(task, aHook(said), later, NO_KEY).status).toBe(status);
@@ -231,14 +231,14 @@ describe("an unsigned hook to a task that cannot be polled", () => {
   );
 
   it.each(HOOK_TASKS)(
-    "a task that cannot be polled and %s becomes processing when an unsigned hook reports progress",
+    "when the upstream cannot be polled, an unsigned hook that says that the job runs sets its task to processing, for example a task that %s",
     (_where, task) => {
       const record = apply(task, aHook(PROCESSING), later, NO_KEY);
       expect(record).toEqual({ ...task, version: later, status: "processing", counts: ONE_HOOK });
     },
   );
 
-  it("an unsigned hook of success ends a task whose job is too old to be polled, but not a task that is one millisecond younger", () => {
+  it("an unsigned hook of success ends a task that is so old that the upstream can no longer be asked about its job, but not a task one millisecond younger", () => {
     const old = { ...attached, createdAt: later - 7 * DAY, deadlineAt: later + DAY };
     expect(finish(old, aHook(aCompletion()), later).status).toBe("completed");
     const younger = { ...old, createdAt: old.createdAt + 1 };
@@ -246,7 +246,7 @@ describe("an unsigned hook to a task that cannot be polled", () => {
   });
 
   it.each(HOOK_TASKS)(
-    "a hook of success without output fails a task that cannot be polled and %s",
+    "when the upstream cannot be polled, a hook of success without output, signed or not, fails its task, for example a task that %s",
     (_where, task) => {
       for (const isSigned of [true, false]) {
         const record = finish(task, aHook(NO_OUTPUT, { isSigned }), later, NO_KEY);
@@ -268,7 +268,7 @@ describe("an unsigned hook to a task that cannot be polled", () => {
 
 describe("an unsigned hook before the job is attached", () => {
   it.each([["queued", QUEUED], ["success without output", NO_OUTPUT], ...HOOK_ENDS] as const)(
-    "an unsigned hook that reports %s is stored when it arrives before its job is attached to the task",
+    "an unsigned hook that reports %s of a job that is not yet attached to the task is stored in the task",
     (_what, said) => {
       const kept = { ...aTracking({ poll: null }), keptHooks: [aKeptHook(said)] };
       expect(transition(unattached, aHook(said), POLICY, later)).toEqual({
@@ -279,7 +279,7 @@ describe("an unsigned hook before the job is attached", () => {
     },
   );
 
-  it("an unsigned hook that reports a job as running before the job is attached is stored, and makes the task processing", () => {
+  it("an unsigned hook that reports a job as running before the job is attached is stored, and sets the task to processing", () => {
     expect(apply(unattached, aHook(PROCESSING), later)).toEqual({
       ...unattached,
       status: "processing",
@@ -331,7 +331,7 @@ describe("an unsigned hook before the job is attached", () => {
     expect(again).toEqual({ kind: "unchanged", record, note: "ignored" });
   });
 
-  it("before a job is attached, an unsigned hook is stored if its report and job id take at most 8192 bytes in storage, and otherwise ignored", () => {
+  it("before a job is attached to the task, an unsigned hook is stored only if its report and its job id take at most 8192 bytes in storage", () => {
     const { jobId } = aHook(aCompletion());
     const base = storedBytes({ jobId, news: aCompletion({ urls: ["x".repeat(8000)] }) }) - 8000;
     const fitting = aCompletion({ urls: ["x".repeat(8192 - base)] });
@@ -364,7 +364,7 @@ describe("an unsigned hook of the attached job that claims its end", () => {
     ["within 15 s of the first", {}, later + 14_999],
     ["while a rate limit forbids polls", { notBefore: later + HOUR }, later + HOUR - 1],
   ])(
-    "a second unsigned hook that claims that the job has ended, with the same or another result, changes nothing when it arrives %s",
+    "after an unsigned hook has claimed that a task's job has ended, a second one, with the same or another result, changes nothing when it arrives %s",
     (_when, plan, again) => {
       const record = apply(anAttachedTask(plan), aHook(aCompletion()), later);
       for (const said of [aCompletion(), anUpstreamFailure(), NO_OUTPUT]) {
@@ -375,7 +375,7 @@ describe("an unsigned hook of the attached job that claims its end", () => {
 });
 
 describe("a hook of the attached job that says queued or running", () => {
-  it("the first hook that reports the attached job as running makes the task processing and postpones its next poll to two minutes later", () => {
+  it("the first hook that reports the attached job as running sets the task to processing and postpones the job's next poll to two minutes after the hook", () => {
     const at = later + 2 * MINUTE;
     for (const isSigned of [true, false]) {
       const decision = transition(anAttachedTask(), aHook(PROCESSING, { isSigned }), POLICY, later);
@@ -392,7 +392,7 @@ describe("a hook of the attached job that says queued or running", () => {
     ["pending", anAttachedTask()],
     ["processing", anAttachedTask({ hasHeardRunning: true }, { status: "processing" })],
   ])(
-    "a hook that reports queued about the attached job of a %s task changes and stores nothing",
+    "a hook that reports the attached job of a task with the status %s as queued changes and stores nothing",
     (_status, task) => {
       for (const isSigned of [true, false]) {
         expectUnchanged(task, aHook(QUEUED, { isSigned }), later, POLICY, "ignored");
@@ -404,7 +404,7 @@ describe("a hook of the attached job that says queued or running", () => {
 describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
   const hooks = [true, false].map((isSigned) => aHook(NO_OUTPUT, { isSigned, unread }));
 
-  it(`a hook, signed or not, that is about the attached job and is not understood (${unread}) ends no task and makes a poll due at once`, () => {
+  it(`a hook about the attached job whose content the relay does not understand (${unread}), signed or not, does not end the task and makes a poll due at once`, () => {
     for (const hook of hooks) {
       const decision = transition(attached, hook, POLICY, later);
       expect(decision).toMatchObject({ kind: "changed", note: "nudged" });
@@ -413,7 +413,7 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     }
   });
 
-  it(`where jobs cannot be polled, only the reason of a hook that is not understood (${unread}) is stored, whether a job is attached or not`, () => {
+  it(`when the upstream cannot be polled and the relay does not understand a hook, the task stores only the reason for that (${unread}), whether a job is attached or not`, () => {
     for (const task of [attached, unattached]) {
       for (const hook of hooks) {
         const decision = transition(task, hook, NO_KEY, later);
@@ -424,7 +424,7 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     }
   });
 
-  it(`when the job cannot be polled, the fourth hook that the relay cannot understand (${unread}) changes nothing`, () => {
+  it(`when the upstream cannot be polled, the fourth hook about a task's job whose content the relay does not understand (${unread}) changes nothing of the task`, () => {
     const [hook] = hooks;
     const three = [1, 2, 3].reduce<TaskRecord>(
       (task, ms) => apply(task, hook ?? aHook(NO_OUTPUT), later + ms, NO_KEY),
@@ -433,7 +433,7 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     expectUnchanged(three, hook ?? aHook(NO_OUTPUT), later + 4, NO_KEY, "ignored");
   });
 
-  it(`a hook that is not understood (${unread}) and comes before the job is attached is stored, and causes a poll at once when the job is attached`, () => {
+  it(`an unsigned hook that the relay does not understand (${unread}) is stored before its job is attached, and makes a poll due at once when the job is attached`, () => {
     const unsigned = aHook(NO_OUTPUT, { unread });
     const kept = apply(unattached, unsigned, later);
     expect(kept).toMatchObject({
@@ -446,25 +446,25 @@ describe.each(UNREAD_HOOKS)("a hook that is not understood (%s)", (unread) => {
     });
   });
 
-  it(`a stored hook that is not understood (${unread}) does not end its task when a job that cannot be polled is attached`, () => {
+  it(`when a job that cannot be polled is attached to a task, a stored hook that the relay does not understand (${unread}) does not end the task`, () => {
     const kept = apply(unattached, aHook(NO_OUTPUT, { unread }), later);
     const attachedLate = apply(kept, anAttachment(), later + 1, NO_KEY);
     expect(attachedLate).toMatchObject({ status: "pending", tracking: { keptHooks: [] } });
   });
 
-  it(`a hook that is not understood (${unread}) and is about another job than the attached one changes nothing`, () => {
+  it(`a hook that the relay does not understand (${unread}) changes nothing of the task when it is about another job than the attached one`, () => {
     for (const policy of [POLICY, NO_KEY]) {
       const hook = aHook(NO_OUTPUT, { unread, jobId: OTHER_JOB.id });
       expectUnchanged(attached, hook, later, policy, "other_job");
     }
   });
 
-  it(`a hook that is not understood (${unread}) is ignored when it comes after its task failed at the deadline`, () => {
+  it(`a hook that the relay does not understand (${unread}) is ignored when its task has failed at the deadline before`, () => {
     const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);
     for (const hook of hooks) expectUnchanged(timedOut, hook, later, POLICY, "ignored");
   });
 
-  it(`a signed hook that is not understood (${unread}) but names a job attaches this job to the task, and a poll is due at once`, () => {
+  it(`a signed hook that the relay does not understand (${unread}) but that states a job id attaches this job to the task, and makes a poll due at once`, () => {
     const record = apply(unattached, aHook(NO_OUTPUT, { isSigned: true, unread }), later);
     expect(record).toMatchObject({
       status: "pending",
@@ -481,7 +481,7 @@ it.each([
   ["cgt1==", "cgt1", true],
   ["cgt1==", "cgt1===", false],
 ])(
-  "up to two '=' at the end of a job id (padding) do not count when job ids are compared, every other '=' does: for %s and %s that gives %s",
+  "isAbout, which compares job ids, ignores up to two '=' at the end of an id (base64 padding) but no other '=': for %s and %s it returns %s",
   (id, jobId, isSame) => {
     expect(isAbout({ id, endpoint: null }, jobId)).toBe(isSame);
   },

@@ -17,7 +17,7 @@ import {
 const byHour = (cells: Readonly<Record<number, number>>) =>
   Array.from({ length: 24 }, (_, n) => cells[n] ?? 0);
 
-it("the list of receivers' hosts begins with the hosts that fail now, then has those with most failures, each with its counts of the last 24 hours", () => {
+it("the list of the hosts that receive callbacks begins with those that fail now, then those with most failures, each with its counts of the last 24 hours", () => {
   const counts = [
     aCount(0, "delivered", 3, "good"),
     aCount(24, "delivered", 2, "good"),
@@ -53,7 +53,7 @@ it("the list of receivers' hosts begins with the hosts that fail now, then has t
   });
 });
 
-it("the callback failures of a host are counted by outcome and status code, and by account", () => {
+it("the failed callbacks to a host are counted by the outcome and HTTP status of their last attempt, and by account", () => {
   const failed = [
     ...THREE,
     aFailure(40, { lastOutcome: "timeout", lastStatusCode: null, account: null }),

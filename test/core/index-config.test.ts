@@ -48,15 +48,18 @@ it.each<[fault: string, name: string, bindings: object]>([
     "INDEX_RETENTION_DAYS",
     { INDEX_RETENTION_DAYS: 29 },
   ],
-])("a configuration with %s is refused with an error at the variable %s", (_, name, bindings) => {
-  const result = parseConfig({ ...REQUIRED, ...bindings }, FLAGS);
-  expect(result).toMatchObject({ ok: false, error: [{ path: name }] });
-});
+])(
+  "a configuration with %s is refused with an error that names the variable %s",
+  (_, name, bindings) => {
+    const result = parseConfig({ ...REQUIRED, ...bindings }, FLAGS);
+    expect(result).toMatchObject({ ok: false, error: [{ path: name }] });
+  },
+);
 
 it.each<[what: string, bindings: object, config: object]>([
   ["no index database", {}, { isIndexed: false, indexDatabases: [], indexRetentionMs: 7 * DAY }],
   [
-    "RETENTION_DAYS=3, which shortens the retention of index rows from 7 days to 3, too,",
+    "one index database and RETENTION_DAYS=3, which also deletes index rows after 3 days instead of 7,",
     { INDEX_DB: DATABASE, RETENTION_DAYS: 3 },
     { isIndexed: true, indexDatabases: ["INDEX_DB"], indexRetentionMs: 3 * DAY },
   ],
@@ -66,7 +69,7 @@ it.each<[what: string, bindings: object, config: object]>([
     { indexDatabases: Object.keys(THREE), indexShardMs: 87 * HOUR },
   ],
 ])(
-  "a configuration with %s is accepted, and the relay then uses exactly the databases bound for the index",
+  "a configuration with %s is accepted, and the relay keeps its index in exactly the databases that are bound for it",
   (_, bindings, config) => {
     const result = parseConfig({ ...REQUIRED, ...bindings }, FLAGS);
     expect(result).toMatchObject({ ok: true, value: config });

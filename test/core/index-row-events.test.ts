@@ -36,7 +36,7 @@ const visible: readonly (readonly [string, TaskRecord])[] = [
 
 describe("the end of a write of the index row", () => {
   it.each(visible)(
-    "a repeated write of the index row that succeeds is stored in the record of %s and does not change the task's version",
+    "when a write of a task's index row succeeds only at a repetition, the record of %s stores the written version, and the task's own version does not change",
     (_, record) => {
       const indexRow = { version: NOW, outdatedAt: null, hasFailed: false };
       const after = committed(decide(record, written({ isRepeat: true })));
@@ -45,16 +45,22 @@ describe("the end of a write of the index row", () => {
   );
 
   it.each<[string, Partial<IndexRowEndedEvent>]>([
-    ["successful at the first time", {}],
-    ["of an older version and was repeated", { version: NOW - 1, isRepeat: true }],
-  ])("an index write that was %s does not change the record of a task", (_, changes) => {
-    for (const [, record] of visible) {
-      expect(decide(record, written(changes))).toEqual({ kind: "unchanged", record });
-    }
-  });
+    ["successful at its first try", {}],
+    [
+      "successful at a repetition, but wrote an older version,",
+      { version: NOW - 1, isRepeat: true },
+    ],
+  ])(
+    "a write of a task's index row that was %s does not change the task's record",
+    (_, changes) => {
+      for (const [, record] of visible) {
+        expect(decide(record, written(changes))).toEqual({ kind: "unchanged", record });
+      }
+    },
+  );
 
   it.each(visible)(
-    "when several writes of the index row fail, only the first failure is stored in the record of %s",
+    "when several writes of a task's row to the index fail, only the first failure changes the record of %s",
     (_, record) => {
       const failed = committed(decide(record, written({ isWritten: false })));
       expect(failed).toEqual({ ...record, indexRow: { ...record.indexRow, hasFailed: true } });
@@ -65,7 +71,7 @@ describe("the end of a write of the index row", () => {
     },
   );
 
-  it("the next change of a task after a write of its index row stores the written version, and plans a write of the new version", () => {
+  it("when a task changes after its index row was written, the task's record stores the version that was written, and the new version is written to the index later", () => {
     const hook = aHook(PROCESSING);
     const task = { ...anAttachedTask(), indexRow: NEW_ROW };
     const after = committed(decide(task, hook, task.version));
@@ -74,7 +80,7 @@ describe("the end of a write of the index row", () => {
     expect(step).toMatchObject({ kind: "writeIndexRow", row: { version: after.version } });
   });
 
-  it("a change that no reader of the task sees also stores that the index already has the present version of the task", () => {
+  it("a change of a task's record that gives the task no new version also stores that the index already has the task's present version", () => {
     const task = aFinishedTask({ indexRow: { version: 0, outdatedAt: NOW, hasFailed: false } });
     const end = {
       type: "notice_ended",
@@ -91,7 +97,7 @@ describe("the end of a write of the index row", () => {
     ["does not exist", null],
     ["was registered again under the same id and is being charged", aChargingTask()],
   ])(
-    "the event that a write of the index row has ended is ignored when the task %s",
+    "the news that a write of a task's index row has succeeded is ignored when the task %s",
     (_what, record) => {
       const end = written({ isRepeat: true });
       expect(decide(record, end)).toEqual({ kind: "unchanged", record });
@@ -106,7 +112,7 @@ describe("an order to write the row again", () => {
   const order = { type: "rewrite_index_row", isAlwaysDue: true } as const;
 
   it.each(visible)(
-    "an order to write the index row again makes the write due at once for %s and does not change the task's version",
+    "an order of the operator to write index rows again makes the write due at once for %s, and does not change the task's version",
     (_what, record) => {
       for (const indexRow of [known, missing]) {
         const after = committed(decide({ ...record, indexRow }, order));
@@ -119,7 +125,7 @@ describe("an order to write the row again", () => {
     },
   );
 
-  it("an order to write only lost index rows again plans a write where none is planned, and leaves a planned one as it is", () => {
+  it("an order to write only lost index rows again makes a write due where none is planned, and leaves the time of a planned write as it is", () => {
     const repair = { ...order, isAlwaysDue: false };
     const record = aFinishedTask({ indexRow: missing });
     expect(decide(record, repair)).toEqual({ kind: "unchanged", record });

@@ -96,7 +96,7 @@ describe("a change is written to the index", () => {
       anOpenTask({ indexRow: known(NOW) }),
       null,
     ],
-  ])("the index write of a task is due %s", (_what, record, at) => {
+  ])("the write of a task's row to the index is due %s", (_what, record, at) => {
     expect(writeAt(record)).toBe(at);
   });
 
@@ -105,18 +105,18 @@ describe("a change is written to the index", () => {
     ["it can start only 2.499 s before, and is not made before", 5 * SECOND + SOON - 1, null],
     ["the attempt is due first, and the write is not made before", SECOND, null],
   ])(
-    "an index write is made before a planned callback attempt only if it can start at least 2.5 s before that attempt: %s",
+    "a task's row is written to the index before a planned callback attempt only if the write can start at least 2.5 s before that attempt: %s",
     (_what, ms, at) => {
       expect(writeAt(dueIn(ms))).toBe(at);
     },
   );
 
-  it("an index write that must be repeated waits until after the next callback attempt when too little time is left before that attempt", () => {
+  it("a failed index write is repeated before the next callback attempt only if at least 2.5 s are left between the two", () => {
     expect(writeAt(dueIn(20 * SECOND + SOON), NOW + 5 * SECOND)).toBe(NOW + 20 * SECOND);
     expect(writeAt(dueIn(20 * SECOND + SOON - 1), NOW + 5 * SECOND)).toBeNull();
   });
 
-  it("an ordered write of an overdue index row is due at once, but not made within 2.5 s before the next callback attempt", () => {
+  it("when the operator orders a write of an overdue index row, the write is due at once, but is not made within 2.5 s before the next callback attempt", () => {
     const orderedAt = NOW + MINUTE;
     const ordered = { ...INDEXED, indexOrderedAt: orderedAt };
     const writeOf = (ms: number) => writeIndexRow(dueIn(ms), ordered)?.dueAt ?? null;
@@ -124,7 +124,7 @@ describe("a change is written to the index", () => {
     expect(writeOf(MINUTE + SOON - 1)).toBeNull();
   });
 
-  it("an overdue index write is not begun when the step before it has ended less than 2.5 s before the next callback attempt", () => {
+  it("an overdue index write waits when the task's previous work (a poll, say) has ended less than 2.5 s before the next callback attempt", () => {
     const endedAt = NOW + 20 * SECOND;
     const writeOf = (ms: number) =>
       writeIndexRow(dueIn(ms), { ...INDEXED, readyAt: endedAt })?.dueAt ?? null;
@@ -159,7 +159,7 @@ describe("the next write of a row after a failed one", () => {
     ["that follows a stored write", SECOND, NOW + SECOND, known(NOW), 0],
     ["that follows a write that is not stored", SECOND, NOW + SECOND, known(0), NOW],
   ])(
-    "after a change %s, the waits between repeated index writes count from the oldest change that the index may lack",
+    "after a change of a task %s, the waits between repeated index writes count from the oldest change that the index may lack",
     (_what, ms, since, indexRow, indexedVersion) => {
       const before = anOpenTask({ indexRow });
       const after = { ...before, version: NOW + ms };
@@ -185,7 +185,7 @@ describe("the next write of a row after a failed one", () => {
     expect(nextWriteAfter(aFinishedTask({ indexRow: known(0) }), NOW)).toBe(NOW + 5 * SECOND);
   });
 
-  it("no index write is planned for a time at which the index row would have expired", () => {
+  it("a repetition of an index write is not planned for a time at which the written row would have expired", () => {
     expect(writeAt(aFinishedTask(), NOW + 3 * DAY)).toBe(NOW + last);
     expect(writeAt(aFinishedTask(), NOW + last)).toBeNull();
     expect(writeAt(undelivered, NOW + last)).toBe(NOW + last + 7 * DAY);
@@ -201,14 +201,14 @@ describe("the next write of a row after a failed one", () => {
     expect(expiries).toEqual([Infinity, Infinity, Infinity, Infinity]);
   });
 
-  it("no index write is planned after a successful one that this instance of the task's object remembers, unless the task has changed since", () => {
+  it("after a successful index write that only the memory of the task's Durable Object knows of, no further write is planned unless the task has changed since", () => {
     const record = aFinishedTask({ indexRow: known(0, { outdatedAt: NOW }) });
     const after = (indexedVersion: number) =>
       writeIndexRow(record, { ...INDEXED, indexedVersion })?.dueAt;
     expect([after(NOW), after(NOW - 1), after(0)]).toEqual([undefined, NOW, NOW]);
   });
 
-  it("an index write says that it is a repetition when a write of the same version of the task was planned before", () => {
+  it("an index write is marked as a repetition when the task's Durable Object has tried a write since the planned time of the first", () => {
     const task = anOpenTask({ indexRow: known(0, { outdatedAt: NOW }) });
     const isRepeat = (indexTriedAt: number) => {
       const step = writeIndexRow(task, { ...INDEXED, indexTriedAt })?.step(NOW);
@@ -231,7 +231,7 @@ describe("a version that is not in the index", () => {
   ];
 
   it.each(records)(
-    "the alarm of %s is set no later than the time at which its latest version is to be written to the index",
+    "the alarm of %s is set no later than the time at which the task's latest version is to be written to the index",
     (_what, record) => {
       const latest = writeAt(record) ?? nextAttemptOf(record);
       expect(wakeAt(record, INDEXED)).toBeLessThanOrEqual(latest);
@@ -240,7 +240,7 @@ describe("a version that is not in the index", () => {
   );
 
   it.each(records)(
-    "in a relay without an index, the alarm of %s is planned as if no index write were due",
+    "in a relay without an index database, the alarm of %s is set as if no index write were due",
     (_what, record) => {
       const everywhere = { ...record, indexRow: known(record.version) };
       expect(wakeAt(record, aPolicy())).toBe(wakeAt(everywhere, INDEXED));
@@ -262,7 +262,7 @@ function nextAttemptOf(record: TaskRecord): number {
 }
 
 describe("the order of due steps", () => {
-  it("a callback attempt, a refund and a deadline that are due are handled before an index write that is also due", () => {
+  it("when an index write and a callback attempt, a refund or a deadline are due together, the task makes the index write last", () => {
     expect(nextStep(inFlight, INDEXED, NOW + MINUTE)?.kind).toBe("send");
     const start = { kind: "event", event: { type: "attempt_started" } };
     expect(nextStep(dueIn(5 * MINUTE), INDEXED, NOW + 10 * MINUTE)).toEqual(start);
@@ -271,7 +271,7 @@ describe("the order of due steps", () => {
     expect(nextStep(anOpenTask(), INDEXED, NOW + 4 * DAY)).toEqual(end);
   });
 
-  it("an erasure is not delayed by an index write that fails", () => {
+  it("a task is erased at the time of its expiry even when the last write of its index row has failed shortly before", () => {
     const { expiresAt } = undelivered;
     const end = { kind: "event", event: { type: "erase" } };
     const down = { ...INDEXED, indexTriedAt: expiresAt - 1 };

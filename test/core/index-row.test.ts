@@ -161,7 +161,11 @@ describe("the row of an open task", () => {
       anAttachedTask({}, { deadlineAt: NOW + HOUR }),
       { ...OPEN, provider: CONNECTION, job: JOB.id, dueAt: NOW + HOUR },
     ],
-    ["has the account", aChargedTask(), { ...OPEN, account: ACCOUNT.id, creditsHeld: PRICE }],
+    [
+      "has the id of the account that is charged",
+      aChargedTask(),
+      { ...OPEN, account: ACCOUNT.id, creditsHeld: PRICE },
+    ],
     [
       "has, while the upstream has not answered the submission, the end of the wait for the answer as dueAt",
       anOpenTask({ submission: aSending() }),
@@ -261,7 +265,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "without a callback URL has no time of settlement before its refund",
+      "without a callback URL has no settledAt while its refund is pending",
       aRefundingTask({ callback: null }),
       {
         ...DELIVERED,
@@ -277,7 +281,7 @@ describe("the row of a finished task", () => {
       },
     ],
     [
-      "whose callback still waits although no refund is pending has the end of the task as dueAt",
+      "whose callback still waits for a refund, although none is pending, has the end of the task as dueAt",
       aFinishedTask({ callback: aHeldCallback() }),
       { ...DELIVERED, ...HELD, dueAt: NOW },
     ],
@@ -314,7 +318,7 @@ describe("the row of a finished task", () => {
   );
 });
 
-it("the index row of a task is the same whatever the task's record holds about earlier index writes and operator events that are still to be sent", () => {
+it("the row of a task in the index does not depend on earlier index writes and unsent operator events that the task's record stores", () => {
   const record = aFinishedTask({ callback: givenUp });
   const told = { version: NOW - 1, outdatedAt: NOW + HOUR, hasFailed: true };
   const notice = { ...noticeOf("callback.failed", NOW, NOW), tries: 3 };
@@ -344,7 +348,7 @@ describe("the index row of a redelivered task", () => {
     expect(row).toMatchObject({ callback: "sending", dueAt: NOW + 2 * DAY, settledAt: null });
   });
 
-  it("the index row of a task also counts callback attempts that its record no longer holds; its firstAttemptMs and settledMs are null in this case", () => {
+  it("a task's index row also counts callback attempts that the task's record no longer stores; its firstAttemptMs and settledMs are null in this case", () => {
     const droppedOutcomes = { delivered: 9, interrupted: 20 };
     const dropped = { attempts: [again], droppedOutcomes, lastNumber: 30 };
     expect(rowOf(aFinishedTask({ callback: aCallback(dropped) }), POLICY)).toMatchObject({
@@ -377,7 +381,7 @@ describe("the first attempt of a row", () => {
       null,
     ],
   ])(
-    "firstAttemptMs in the index row is the time from the result to the start of attempt 1 of the automatic series, or null: it %s",
+    "firstAttemptMs in a task's index row is the time from the result to the start of the first automatic callback attempt, or null: it %s",
     (_what, callback, firstAttemptMs) => {
       expect(rowOf(aFinishedTask({ callback }), POLICY)?.firstAttemptMs).toBe(firstAttemptMs);
     },
@@ -385,7 +389,7 @@ describe("the first attempt of a row", () => {
 });
 
 describe("the latencies of a row", () => {
-  it("firstAttemptMs and settledMs in the index row count from the task's result to the start of the first attempt and to the end of the last one", () => {
+  it("firstAttemptMs and settledMs in a task's index row are the times from the task's result to the start of its first callback attempt and to the end of its last", () => {
     const callback = aCallback({
       attempts: [
         anAttempt({ startedAt: NOW + MINUTE, outcome: "rejected" }),
@@ -396,7 +400,7 @@ describe("the latencies of a row", () => {
     expect(row).toMatchObject({ firstAttemptMs: MINUTE, settledMs: SECOND_WAIT + 125 });
   });
 
-  it("firstAttemptMs and settledMs in the index row are never negative, even when the clock was put back", () => {
+  it("firstAttemptMs and settledMs in a task's index row are never negative, even when the clock was put back between the result and the callback attempt", () => {
     const callback = aCallback({ attempts: [anAttempt({ startedAt: NOW - HOUR })] });
     const row = rowOf(aFinishedTask({ callback }), POLICY);
     expect(row).toMatchObject({ firstAttemptMs: 0, settledMs: 0 });
@@ -417,7 +421,7 @@ describe("the host of a row", () => {
     ["https://[2606:4700:4700::1111]/callbacks", "[2606:4700:4700::1111]"],
     ["https://[2606:4700:4700::1111]:8443/callbacks", "[2606:4700:4700::1111]:8443"],
   ])(
-    "the index row has the host of the callback URL in lower case, with its port unless it is the scheme's default: of %s it is %s",
+    "a task's index row has the host of the callback URL in lower case, with the port unless it is the scheme's default: for %s it has %s",
     (callbackUrl, host) => {
       expect(rowOf(anOpenTask({ callbackUrl }), POLICY)?.host).toBe(host);
       expect(
@@ -426,12 +430,12 @@ describe("the host of a row", () => {
     },
   );
 
-  it("the index row has no host when the stored callback URL cannot be parsed", () => {
+  it("a task's index row has no host when the task's stored callback URL cannot be parsed", () => {
     expect(rowOf(anOpenTask({ callbackUrl: "client.example.com" }), POLICY)?.host).toBeNull();
   });
 });
 
-it("the index row of a finished task has 1 in the column refunded when its credits were refunded, and 0 when they were kept", () => {
+it("the index row of a finished task has 1 in the column refunded when its price was refunded, and otherwise 0", () => {
   const states: readonly CreditsState[] = [{ kind: "refunded", at: NOW }, { kind: "charged" }];
   const rows = states.map((state) => rowOf(aFinishedTask({ credits: credits(state) }), POLICY));
   expect(rows.map(({ refunded }) => refunded)).toEqual([1, 0]);
@@ -464,7 +468,7 @@ it.each<[string, CreatedTask, readonly [number, number, number, number]]>([
   ],
   ["a task without a price has none", anOpenTask(), [0, 0, 0, 0]],
 ])(
-  "the index row of a task with a price says how many credits are held, earned, released and refunded: %s",
+  "a task's index row states how many credits of its price are held, earned, released (given back in part) and refunded: %s",
   (_what, task, sums) => {
     const { creditsHeld, creditsEarned, creditsReleased, creditsRefunded } = rowOf(task, POLICY);
     expect([creditsHeld, creditsEarned, creditsReleased, creditsRefunded]).toEqual(sums);

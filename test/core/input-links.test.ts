@@ -21,7 +21,7 @@ const urlsIn = ({ body }: { readonly body: string }): unknown => JSON.parse(body
 const SUBMISSION = { inputLinks: [linkDigest(INPUT)] };
 
 describe("the digest of a link", () => {
-  it("the digest of a link, a short hash by which links are compared, differs from the digests of many similar links", () => {
+  it("linkDigest makes different short hashes, by which links are compared, of 20,000 similar links", () => {
     const links = Array.from(
       { length: 20_000 },
       (_, i) => `https://cdn.example.com/${i}/a.png?b=${i % 7}`,
@@ -31,22 +31,22 @@ describe("the digest of a link", () => {
     expect(digests.every((digest) => /^[a-z\d]{8,14}$/.test(digest))).toBe(true);
   });
 
-  it("two links have different digests (short hashes) when their characters are in another order, one non-ASCII character differs, or one link is empty", () => {
+  it("linkDigest makes different short hashes of two links with their characters in another order, with another non-ASCII character, or of which one is empty", () => {
     const digests = ["", "ab", "ba", "b\u00e1", "b\u0161", "aa", "aaa"].map(linkDigest);
     expect(new Set(digests).size).toBe(digests.length);
   });
 
-  it("the digest of a link, a short hash that tasks store, is the same in every release", () => {
+  it("linkDigest makes the same short hash of a link in every release, because tasks store these hashes", () => {
     expect([linkDigest(""), linkDigest(INPUT)]).toEqual(["ztntfp0b1v8rz", "1h8hm6y0jna9sc"]);
   });
 });
 
 describe("a success with a link that the job got as input", () => {
-  it("a success that a provider reports loses the links that the job got as input, and keeps its other links as outputs", () => {
+  it("when a provider reports success with links, the relay removes those that the job got as input, and takes the others as outputs", () => {
     expect(withoutInputLinks(completed([INPUT, OUTPUT]), SUBMISSION)).toEqual(completed([OUTPUT]));
   });
 
-  it("a success whose only link is one that the job got as input counts as a success without output, and keeps its usage", () => {
+  it("when the only link of a reported success is one that the job got as input, it counts as a success without output, with the usage that the provider reported", () => {
     const usage = { seconds: 5 };
     expect(withoutInputLinks({ ...completed([INPUT]), usage }, SUBMISSION)).toEqual({
       status: "no_output",
@@ -59,14 +59,17 @@ describe("a success with a link that the job got as input", () => {
     ["of a task that the relay has not submitted", null],
     ["of a submission without known links", {}],
     ["of a submission with another link", { inputLinks: [linkDigest(OUTPUT)] }],
-  ])("a reported success %s keeps a link that another job got as input", (_, submission) => {
-    const news = completed([INPUT]);
-    expect(withoutInputLinks(news, submission)).toBe(news);
-    expect(isInputLink(INPUT, submission ?? {})).toBe(false);
-  });
+  ])(
+    "when a provider reports success %s, the relay does not remove a link that only another job got as input",
+    (_, submission) => {
+      const news = completed([INPUT]);
+      expect(withoutInputLinks(news, submission)).toBe(news);
+      expect(isInputLink(INPUT, submission ?? {})).toBe(false);
+    },
+  );
 
   it.each(["queued", "processing", "no_output"] as const)(
-    "a report on a job in the state %s, which has no links, is not changed by the links that the job got as input",
+    "when a provider reports the state %s of a job that got links as input, the relay does not change the report",
     (status) => {
       const news = { status };
       expect(withoutInputLinks(news, SUBMISSION)).toBe(news);
@@ -79,7 +82,7 @@ describe("a task that the relay has submitted with a link", () => {
   const task = anAttachedTask({}, { submission });
   const both = completed([INPUT, OUTPUT]);
 
-  it("a link that was in the submitted call is not taken for an output, whether a poll, a signed hook or the answer to the submission ends the task", () => {
+  it("the relay does not take a link in the submitted call for an output, whether a poll, a signed hook or the answer to the submission ends the task", () => {
     const hook = aSubmissionHook(both, { isSigned: true });
     const sending = aSendingTask({ submission: aSubmission(SUBMISSION) });
     const ends = [
@@ -95,7 +98,7 @@ describe("a task that the relay has submitted with a link", () => {
     expect(apply(task, hook)).toMatchObject({ status: "pending" });
   });
 
-  it("from its registration on, a task that the relay submits stores a short hash of each link in the call, and gives these hashes to its polls", () => {
+  it("a task that the relay submits stores a short hash of each link in the call, and passes these hashes to the polls of its job", () => {
     const registered = apply(null, aSubmittedRegistration({}, SUBMISSION));
     expect(registered.submission).toMatchObject(SUBMISSION);
     const step = nextStep(task, POLICY, NOW + MINUTE);

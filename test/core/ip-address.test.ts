@@ -9,14 +9,14 @@ it.each([
   ["2001:DB8:1:2::", "2001:db8:1:2::/64"],
   ["::1", "::/64"],
 ])(
-  "failed credentials are counted for each IPv4 address and each /64 network of IPv6 addresses: those from %j under %j",
+  "the relay counts requests with wrong credentials for each IPv4 address and each /64 network of IPv6 addresses: those from %j under %j",
   (address, network) => {
     expect(clientNetwork(address)).toBe(network);
   },
 );
 
 it.each(["192.0.2.7, 192.0.2.8", "192.0.2.256", "3221225991", "::1]/", "1:2:3", ""])(
-  "failed credentials in requests from %j, which is no IP address, are counted together with those of all unreadable addresses",
+  "the relay counts requests with wrong credentials whose address is no IP address, for example %j, together under no address",
   (address) => {
     expect(clientNetwork(address)).toBeNull();
   },
@@ -84,7 +84,7 @@ const isSpecial = (address: bigint, bits: Range["bits"]) =>
   RANGES.some((range) => range.bits === bits && range.first <= address && address <= range.last);
 
 it.each(SPECIAL_RANGES)(
-  "no IP address in %s is global unicast (%s); an address next to this range is, unless it is in another special range",
+  "isGlobalUnicast takes no IP address in %s for public (%s), but an address just outside this range, unless it is in another special range",
   (text) => {
     const { bits, first, last } = rangeOf(text);
     for (const address of [first, (first + last) / 2n, last]) {
@@ -97,7 +97,7 @@ it.each(SPECIAL_RANGES)(
   },
 );
 
-it("an IP address is global unicast, i.e. public, exactly when it is in none of the special ranges", () => {
+it("isGlobalUnicast takes a random IP address for public exactly when it is in none of the special ranges", () => {
   const globalIPv6 = fc
     .bigInt({ min: 0n, max: (1n << 125n) - 1n })
     .map((low) => (1n << 125n) + low);
@@ -126,7 +126,7 @@ it.each([
   ["http://0x08080808", true],
   ["http://010.8.8.8", true],
 ])(
-  "isGlobalUnicast, which tells whether a host is a public IP address, judges the address that WHATWG URL reads: in %s it returns %s",
+  "isGlobalUnicast, which tells whether a URL's host is a public IP address, also understands unusual spellings of addresses: for %s it returns %s",
   (url, expected) => {
     expect(isGlobalUnicast(new URL(url).hostname)).toBe(expected);
   },

@@ -1,7 +1,7 @@
 import { expect, it, vi } from "vitest";
 import { EnvCache, isolateCache } from "../../src/lib/isolate-cache.ts";
 
-it("an isolate cache of size n keeps the n entries used last and at most 2n, and returns no entry older than its maximum age", () => {
+it("an isolateCache of size n, which is a cache in memory, holds the n entries used last, at most 2n in all, and returns no entry that has reached its maximum age", () => {
   const clock = vi.spyOn(Date, "now").mockReturnValue(0);
   const cache = isolateCache<number>(2, 1_000);
   cache.set("a", 1).set("b", 2);
@@ -22,7 +22,7 @@ it("an isolate cache of size n keeps the n entries used last and at most 2n, and
 
 const read = (value: number) => async () => value;
 
-it("an EnvCache reads a value once for each env object and key, reads it again when its lifetime is over, and does not cache a failure", async () => {
+it("an EnvCache, a cache of values read from a Worker's env, reads a value once for each env and key, again when its lifetime is over, and does not cache a failed read", async () => {
   const clock = vi.spyOn(Date, "now").mockReturnValue(0);
   const recent = new EnvCache<number>((value) => 1_000 * value, 2);
   const [env, other] = [{}, {}];

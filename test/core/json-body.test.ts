@@ -41,7 +41,7 @@ const nested = (levels: number, open: string, inner: string, close: string) =>
   open.repeat(levels) + inner + close.repeat(levels);
 const scalar = (value: unknown) => ({ kind: "scalar", value });
 
-it("scanBody, which finds watched members in the JSON of a submission, compares a name with all watched names at once, however many there are", () => {
+it("scanBody, which finds watched members in a submission body, folds the case of each member's name only once, however many names it watches", () => {
   const watched = Array.from({ length: 50 }, (_, i) => `/name${i}`);
   const body = `{${Array.from({ length: 100 }, (_, i) => `"NAME${i}":0`).join()}}`;
   const fold = vi.spyOn(String.prototype, "toUpperCase");
@@ -194,7 +194,7 @@ describe("scanBody", () => {
     ['{"a":1.}', 6],
     ['{"a":1', 7],
   ])(
-    "scanBody names the byte from which on a submission body is not JSON: of %j it is %i",
+    "scanBody refuses a submission body that is not JSON, and names the byte from which on it is not: for %j this is byte %i",
     (body, byte) => {
       const message = `must be JSON as in RFC 8259, which it is not from byte ${byte} on`;
       expect(found(body)).toEqual({ pointer: "", message });
@@ -221,7 +221,7 @@ describe("scanBody", () => {
     });
   });
 
-  it("scanBody counts as the level of a value in a submission body only the objects and lists around the value, not those before it", () => {
+  it("scanBody accepts a submission body with a thousand lists of 200 levels side by side, because only the levels around a value count", () => {
     const lists = Array.from({ length: 1_000 }, () => nested(200, "[", "", "]"));
     expect(found(`{"a":[${lists.join(",")}],"model":"m"}`)).toEqual({ "/model": scalar("m") });
   });
@@ -269,7 +269,7 @@ describe("scanBody", () => {
     },
   );
 
-  it("scanBody finds no item of a list in a submission body, even if the JSON Pointer ends in a number", () => {
+  it("scanBody finds in a submission body only members of objects: a JSON Pointer like /list/0 finds no item of a list", () => {
     expect(found('{"list":["m"]}', ["/list/0", "/list/length"])).toEqual({});
   });
 
@@ -294,7 +294,7 @@ describe("scanBody", () => {
     ["a number of 1,025 digits", "1".repeat(1_025), { kind: "long" }],
     ["a string of a million characters", `"${"a".repeat(1_000_000)}"`, { kind: "long" }],
   ])(
-    "scanBody reads the value of a watched member that is true, false, null, a number or a text, up to 1,024 characters: %s",
+    "scanBody reads the value of a watched member up to 1,024 characters, and only notes of a longer one that it is long: %s",
     (_, value, member) => {
       expect(found(`{"model":${value}}`)).toEqual({ "/model": member });
     },
@@ -410,7 +410,7 @@ describe("editBody", () => {
     },
   );
 
-  it("editBody returns the new submission body as a list of non-empty slices, without copying the given body", () => {
+  it("editBody returns the new submission body as a list of non-empty parts; the unchanged ones are not copied from the given body", () => {
     const texts = { "/model": "m", "/metadata/id": "7" };
     const isView = (bytes: Uint8Array) =>
       partsOf(bytes, texts).map((part) => part.length > 0 && part.buffer === bytes.buffer);
@@ -418,7 +418,7 @@ describe("editBody", () => {
     expect(isView(bytesOf('{"model":"x"}'))).toEqual([true, false, false, true]);
   });
 
-  it("editBody returns the right slices when the given submission body is itself a part of a longer buffer", () => {
+  it("editBody returns the right new submission body when the given body is itself a part of a longer buffer", () => {
     const bytes = bytesOf('[{"é":1,"model":"x"}]').subarray(1, -1);
     const parts = partsOf(bytes, { "/model": "m" });
     expect(new TextDecoder().decode(bytesOf(...parts))).toBe('{"é":1,"model":"m"}');
@@ -428,7 +428,7 @@ describe("editBody", () => {
     [{ "/other": "x" }, "/other was not watched"],
     [{ "/metadata": "x", "/metadata/id": "7" }, "/metadata/id is inside of /metadata"],
   ])(
-    "editBody throws when it is told to set %j, because the submission body was not scanned for this JSON Pointer",
+    "editBody throws when it is told to set members of a submission body that it was not prepared to set, or of which one lies in another: %j",
     (texts, message) => {
       expect(() => edited("{}", texts)).toThrow(message);
     },

@@ -39,7 +39,7 @@ describe("jsonEqual", () => {
     ['{"a":1,"b":2}', '{"b":2,"a":1}'],
     ['[{"a":[1,{"b":null}]}]', '[{"a":[1,{"b":null}]}]'],
     ['{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}'],
-  ])("jsonEqual, which compares JSON values, treats %s and %s as equal", (a, b) => {
+  ])("jsonEqual, which compares JSON values, finds %s and %s equal", (a, b) => {
     expect(jsonEqual(parsed(a), parsed(b))).toBe(true);
   });
 
@@ -68,7 +68,7 @@ describe("jsonEqual", () => {
     ['{"toString":null}', '{"a":null}'],
     ['{"constructor":1}', '{"a":1}'],
   ])(
-    "jsonEqual, which compares JSON values, treats %s and %s as different, in either order",
+    "jsonEqual, which compares JSON values, finds %s and %s different, in either order",
     (a, b) => {
       expect(jsonEqual(parsed(a), parsed(b))).toBe(false);
       expect(jsonEqual(parsed(b), parsed(a))).toBe(false);
@@ -153,7 +153,7 @@ describe("parseJson", () => {
       ["115334141465231361", ":1153341414652313610"],
     ],
   ])(
-    "parseJson, which reads JSON from outside, reads %s, with all digits of an integer that a number cannot hold, as %j",
+    "parseJson, which reads JSON from outside, reads an integer beyond 2^53 as a text with all its digits, and other values as JSON.parse does: %s as %j",
     (text, value) => {
       expect(parseJson(text)).toStrictEqual(value);
       expect(parseJsonAsSent(text)).toStrictEqual(value);
@@ -189,7 +189,7 @@ describe("parseJson", () => {
   });
 });
 
-it("parseJsonAsSent, which reads JSON of a caller whom the relay may refuse, leaves lone surrogates and U+0000 in texts as they are", () => {
+it("parseJsonAsSent, which reads the JSON in a client's request, leaves lone surrogates and U+0000 as they are, because the relay can refuse the request", () => {
   const text = String.raw`{"a\u0000":"\ud83d"}`;
   expect(parseJsonAsSent(text)).toStrictEqual({ "a\0": "\ud83d" });
 });

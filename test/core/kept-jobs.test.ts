@@ -85,7 +85,7 @@ describe("a signed hook about a job that is not attached to the task", () => {
       { hint: { at: NOW + HOUR, status: "no_output" } },
     ],
   ])(
-    "a signed hook that reports %s attaches the job that it names to a task without a job, and removes the stored hooks about other jobs",
+    "when a signed hook reports %s about a job and its task has no job yet, this job is attached to the task, and the task's stored hooks about other jobs are removed",
     (_what, news, status, plan) => {
       const task = withKept(aKeptHook(aCompletion(), OTHER_JOB.id));
       const at = NOW + HOUR;
@@ -102,17 +102,20 @@ describe("a signed hook about a job that is not attached to the task", () => {
 
   it.each([
     ["is not signed", aHook(QUEUED), POLICY],
-    ["names no job", aHook(QUEUED, { isSigned: true, jobId: null }), POLICY],
+    ["states no job id", aHook(QUEUED, { isSigned: true, jobId: null }), POLICY],
     [
       "comes from a provider that needs an endpoint to be polled",
       aHook(QUEUED, { isSigned: true }),
       withLimits({ isIdEnough: false }),
     ],
     ["comes from a provider that cannot be polled", aHook(PROCESSING, { isSigned: true }), NO_KEY],
-  ])("a hook attaches no job to a task when the hook %s", (_why, hook, policy) => {
-    const record = apply(aProvidedTask(), hook, NOW + HOUR, policy);
-    expect(record).toMatchObject({ upstream: { job: null }, tracking: { poll: null } });
-  });
+  ])(
+    "a task without a job does not take over the job that a hook reports about when the hook %s",
+    (_why, hook, policy) => {
+      const record = apply(aProvidedTask(), hook, NOW + HOUR, policy);
+      expect(record).toMatchObject({ upstream: { job: null }, tracking: { poll: null } });
+    },
+  );
 
   it("a signed hook about another job than the attached one changes nothing of the task", () => {
     const hook = aHook(PROCESSING, { isSigned: true, jobId: OTHER_JOB.id });
@@ -123,7 +126,7 @@ describe("a signed hook about a job that is not attached to the task", () => {
 describe("the deadline of a task to which no job was attached", () => {
   const paused = withLimits({ isTaskNamed: true }, { pausedAt: deadlineAt });
 
-  it("at its deadline, and not before, a task without an attached job polls a job that a stored hook names, if the provider's answers name the task", () => {
+  it("at its deadline, and not before, a task without an attached job polls the job whose id a stored hook states, if the provider's answers say to which task a job belongs", () => {
     expect(wakeAt(success, NAMING)).toBe(deadlineAt);
     expect(nextStep(success, NAMING, deadlineAt)).toEqual({
       kind: "poll",
@@ -142,18 +145,18 @@ describe("the deadline of a task to which no job was attached", () => {
 
   it.each([
     [
-      "a hook has named a job, but the provider's answers do not name the task of a job",
+      "a hook has stated a job id, but the provider's answers do not say to which task a job belongs",
       success,
       POLICY,
     ],
-    ["a hook has named a job, but its provider cannot be polled", success, NO_KEY],
-    ["a hook has named a job, but the relay is paused", success, paused],
+    ["a hook has stated a job id, but its provider cannot be polled", success, NO_KEY],
+    ["a hook has stated a job id, but the relay is paused", success, paused],
     [
-      "a hook has named a job, but the provider has forgotten this job because of its age",
+      "a hook has stated a job id, but the provider has forgotten this job because of its age",
       success,
       withLimits({ isTaskNamed: true, maxAgeMs: HOUR }),
     ],
-    ["no hook has named a job", withKept(aKeptHook(aCompletion(), null)), NAMING],
+    ["no hook has stated a job id", withKept(aKeptHook(aCompletion(), null)), NAMING],
   ])(
     "a task to which no job is attached fails at its deadline without a poll when %s",
     (_why, record, policy) => {
@@ -165,7 +168,7 @@ describe("the deadline of a task to which no job was attached", () => {
     ["a success", aCompletion(), "completed"],
     ["a failure", anUpstreamFailure(), "failed"],
   ] as const)(
-    "at the deadline, %s of a job that only a hook has named ends the task when the provider's answer names the task",
+    "at its deadline, a task polls the job whose id only a hook has stated, and %s in the answer ends the task when the answer says that the job belongs to this task",
     (_what, news, status) => {
       const end = aPollEnd(newsAnswer(news), { purpose: "kept_job", askedAt: deadlineAt });
       const record = finished(transition(success, end, NAMING, LATE));
@@ -182,13 +185,13 @@ describe("the deadline of a task to which no job was attached", () => {
       { deadlineAt, tracking: { poll: { answer: anAnswer("no_output", LATE) } } },
     ],
   ] as const)(
-    "a job that only a hook has named is attached to the task when a poll at the deadline finds that it %s; the task stays open",
+    "when a task's poll at its deadline finds that the job whose id only a hook has stated %s, the job is attached to the task, and the task stays open",
     (_what, news, expected) => {
       expect(asked(success, newsAnswer(news))).toMatchObject({ upstream: UPSTREAM, ...expected });
     },
   );
 
-  it("when a rate limit refuses the poll of a job that only a hook has named, the deadline of the task is extended once for another poll", () => {
+  it("when the upstream's rate limit refuses the poll of a job whose id only a hook has stated, the deadline of the task is extended once for another poll", () => {
     const record = asked(success, rateLimited());
     expect(record).toMatchObject({
       deadlineAt: LATE + HOUR,
@@ -201,7 +204,7 @@ describe("the deadline of a task to which no job was attached", () => {
     expect(again).toMatchObject({ deadlineAt, tracking: { keptHooks: [] } });
   });
 
-  it("the poll of a job that only a hook has named can be deferred past the task's deadline when the connection's limit of polls is reached", () => {
+  it("when the connection's limit of polls is reached, the poll of a job whose id only a hook has stated is deferred, and the task stays open past its deadline", () => {
     const turnAt = LATE + 100_000;
     const answer = { kind: "deferred", waitMs: 100_000 } as const;
     expectUnchanged(success, aPollEnd(answer, { purpose: "kept_job" }), LATE, NAMING);
@@ -214,7 +217,7 @@ describe("the deadline of a task to which no job was attached", () => {
     ["does not name the task", UNCLEAR],
     ["is missing", UNANSWERED],
   ])(
-    "two jobs that only hooks have named are polled once each at the task's deadline; the task fails when the answer to both polls %s",
+    "when hooks have stated two job ids for a task without an attached job, both jobs are polled once at its deadline, and the task fails when the answer to each poll %s",
     (_what, answer) => {
       const both = withKept(aKeptHook(aCompletion()), aKeptHook(QUEUED, OTHER_JOB.id));
       expect(nextStep(both, NAMING, LATE)).toMatchObject({ poll: { job: OTHER_JOB } });
@@ -243,7 +246,7 @@ describe("the deadline of a task to which no job was attached", () => {
       anAttachedTask({}, { upstream: { ...upstream, job: OTHER_JOB } }),
     ],
   ])(
-    "the answer to a poll of a job that only a hook has named is ignored when %s during the poll",
+    "the answer to a poll of a job whose id only a hook has stated is ignored when %s while the poll ran",
     (_what, record) => {
       const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job" });
       expectUnchanged(record, end, LATE, NAMING);
@@ -252,9 +255,13 @@ describe("the deadline of a task to which no job was attached", () => {
 
   it.each([
     ["a result", newsAnswer(aCompletion()), { status: "completed" }],
-    ["a wait", rateLimited(HOUR), { tracking: { poll: { notBefore: LATE + HOUR } } }],
+    [
+      "a demand of the rate limit to wait",
+      rateLimited(HOUR),
+      { tracking: { poll: { notBefore: LATE + HOUR } } },
+    ],
   ])(
-    "%s in the answer to a poll of a job that only a hook had named takes effect when this job was attached while the poll ran",
+    "when a poll of a job whose id only a hook has stated ends after this job was attached to the task, the task accepts %s in the answer",
     (_what, answer, after) => {
       const task = anAttachedTask({}, { deadlineAt: LATE + DAY });
       const end = aPollEnd(answer, { purpose: "kept_job" });
@@ -262,12 +269,12 @@ describe("the deadline of a task to which no job was attached", () => {
     },
   );
 
-  it("no job that only a hook has named is polled for a task whose price is being charged", () => {
+  it("while a task's price is being charged, no job is polled whose id only a hook has stated", () => {
     expect(askKeptJob(aChargingTask({ upstream }), NAMING)).toBeNull();
   });
 });
 
-it("for a task without an attached job, the operator, not the account, sees each job that hooks name; each further job gives the task a new version", () => {
+it("the operator's view of a task without an attached job lists each job id that hooks have stated, the account's view does not; each further id gives the task a new version", () => {
   const first = apply(aProvidedTask(), aHook(QUEUED), NOW + HOUR);
   const again = apply(first, aHook(aCompletion()), NOW + 2 * HOUR);
   const other = apply(again, aHook(aCompletion(), { jobId: OTHER_JOB.id }), NOW + 3 * HOUR);

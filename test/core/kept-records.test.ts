@@ -10,14 +10,14 @@ const ALL: readonly (readonly [fact: string, stored: object])[] = Object.entries
 const MAX_ALARMS = 60;
 
 it.each(ALL)(
-  "a task record (with %s) that the previous release has stored is read with all its fields",
+  "this release reads all fields of a task's record that the previous release has stored: a record with (status.field: value) %s",
   (_, stored) => {
     expect(parseRecord(structuredClone(stored))).toMatchObject(stored);
   },
 );
 
 it.each(ALL)(
-  "a task (with %s) that the previous release has stored goes on by its alarms alone until it is erased, and its result does not change",
+  "a task that the previous release has stored goes on in this release by its alarms alone until it is erased, and its result does not change: a task with (status.field: value) %s",
   async (_, stored) => {
     const record = parseRecord(structuredClone(stored));
     const host = new MemoryHost();

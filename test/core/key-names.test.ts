@@ -17,7 +17,7 @@ import { anAttachment, JOB } from "./upstream-builders.ts";
 /** Returns the attempts in the text of a view, each with the key that ordered it; the planned one comes last. */
 const namesIn = (text: string) => text.match(/"number":\d|"ordered_by":"\w+"/g)?.join(" ");
 
-it("the summary of a settled task names the API keys that registered it, attached its job and reported its result", () => {
+it("the summary of an ended task names the API keys that registered the task, attached its job and reported its result", () => {
   const registered = apply(null, aRegistration({ provider: "ark", keyName: "alice" }));
   const attached = apply(registered, { ...anAttachment(JOB), keyName: "bob" });
   const record = finish(attached, { ...aReport(), keyName: "0a1b2c3d" });
@@ -25,7 +25,7 @@ it("the summary of a settled task names the API keys that registered it, attache
   expect(settledSummary(record, NOW)).toMatchObject(names);
 });
 
-it("the operator's view of a task names the API key that ordered a redelivery, also while its next attempt waits; the account's view does not", () => {
+it("the operator's view of a task names, at each attempt of a redelivery, the API key that ordered the redelivery; the account's view does not", () => {
   const automatic = finish(finish(anOpenTask(), aReport()), anEndAs(1, "delivered"));
   const order = aRedelivery({ attempts: 2, keyName: "alice" });
   const paused = finish(automatic, order, NOW, aPolicy({ pausedAt: NOW }));

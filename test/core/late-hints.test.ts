@@ -23,7 +23,7 @@ const success = aHook(aCompletion());
 describe("an unsigned hook that claims success after its task has failed at the deadline", () => {
   const hinted = committed(transition(timedOut, success, POLICY, later));
 
-  it("an unsigned hook that claims success after its task has failed at the deadline causes exactly two polls: at once and two minutes later", () => {
+  it("after a task has failed at its deadline, an unsigned hook that claims success of its job causes two further polls of the job: at once and two minutes later", () => {
     expect(hinted).toEqual({
       ...timedOut,
       late: { hintAt: later, resultAt: null },
@@ -40,7 +40,7 @@ describe("an unsigned hook that claims success after its task has failed at the 
     expect(confirmed.notices).toHaveLength(1);
   });
 
-  it("a second unsigned hook that claims success of a failed task causes polls only when it comes an hour or more after the first", () => {
+  it("after a task has failed at its deadline, a second unsigned hook that claims success of its job causes polls only if it comes an hour or more after the first", () => {
     expectUnchanged(hinted, success, later + HOUR - 1, POLICY, "late_result");
     const again = finished(transition(hinted, success, POLICY, later + HOUR));
     expect(again.late?.hintAt).toBe(later + HOUR);
@@ -48,7 +48,7 @@ describe("an unsigned hook that claims success after its task has failed at the 
 });
 
 it.each([later - 1, later, later + 5])(
-  "a hook that claims success at or just before the time of a poll of the failed task's job causes another poll after that one (poll at %i)",
+  "after a task has failed at its deadline, an unsigned hook that claims success causes a poll even if the job was polled within some milliseconds of it (poll at %i)",
   (polledAt) => {
     const policy = aPolicy({ polledAt });
     const hinted = finished(transition(timedOut, success, policy, later));

@@ -135,17 +135,17 @@ describe("the polls of a task that has failed at its deadline", () => {
       POLICY,
     ],
   ])(
-    "a task is polled after its end only if it failed at its deadline and a success can still be found: one that %s at %j (ms after the end)",
+    "the job of an ended task is polled only if the task failed at its deadline and a success can still be found: for a task that %s, polls come %j ms after its end",
     (_what, times, record, policy) => {
       expect(pollsOf(record, policy)).toEqual(times);
     },
   );
 
   it.each([
-    ["no poll when it wakes to erase the task", timedOut.expiresAt, []],
-    ["one poll when it wakes a day after the deadline", endedAt + DAY, ["poll"]],
+    ["none when it wakes to erase the task", timedOut.expiresAt, []],
+    ["one when it wakes a day after the deadline", endedAt + DAY, ["poll"]],
   ])(
-    "when a task's object is loaded long after the task failed at its deadline, it makes only the poll that is due now, none that were due earlier: %s",
+    "when a task's Durable Object wakes only long after the task failed at its deadline, it makes at most one poll and does not make up for earlier ones: %s",
     (_what, scheduledAt, polls) => {
       const policy = aPolicy({ polledAt: 0, indexTriedAt: scheduledAt - 1 });
       const asked = [policy, { ...policy, polledAt: scheduledAt }]
@@ -155,7 +155,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     },
   );
 
-  it("a poll of a task that has failed at its deadline waits for the end of a pause, and for a callback attempt that is due within 25 s", () => {
+  it("after a task has failed at its deadline, a due poll of its job waits while the relay is paused, and waits for a callback attempt that is due within 25 s", () => {
     const policy = aPolicy({ polledAt: endedAt, pausedAt: endedAt + HOUR });
     expect(nextStep(timedOut, policy, endedAt + HOUR)).toBeNull();
     const dueAt = (nextAttemptAt: number) => {
@@ -166,7 +166,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     expect(wakeAt(dueAt(endedAt + HOUR + 26 * SECOND), asked)).toBe(endedAt + HOUR);
   });
 
-  it("after a pause of the relay, a poll of a task that has failed at its deadline waits for a callback attempt that is due soon", () => {
+  it("after a task has failed at its deadline, a poll of its job that a pause has delayed waits for a callback attempt that is due within 5 s after the pause's next check", () => {
     const pausedAt = endedAt + 2 * HOUR;
     const paused = aPolicy({ polledAt: endedAt, pausedAt });
     const checkedAt = wakeAt(timedOut, paused);
@@ -176,7 +176,7 @@ describe("the polls of a task that has failed at its deadline", () => {
     expect(wakeAt(waiting, paused)).toBe(nextAttemptAt);
   });
 
-  it("an overdue poll of a task that has failed at its deadline waits for the callback attempt that follows an interrupted attempt", () => {
+  it("after a task has failed at its deadline, an overdue poll of its job waits for the callback attempt that comes 5 s after an interrupted one", () => {
     const [foundAt, nextAttemptAt] = [endedAt + 2 * HOUR, endedAt + 2 * HOUR + 5 * SECOND];
     const callback = aCallback({ state: { kind: "due", nextAttemptAt } });
     const interrupted = { ...timedOut, callback };
@@ -186,12 +186,12 @@ describe("the polls of a task that has failed at its deadline", () => {
   });
 
   it.each([
-    ["running", newsAnswer(PROCESSING)],
-    ["failed", newsAnswer(anUpstreamFailure())],
-    ["success without output", newsAnswer(NO_OUTPUT)],
+    ["news that the job runs", newsAnswer(PROCESSING)],
+    ["a failure", newsAnswer(anUpstreamFailure())],
+    ["a success without output", newsAnswer(NO_OUTPUT)],
     ["no answer", UNANSWERED],
   ])(
-    "a poll that returns %s after its task has failed at the deadline changes nothing of the task",
+    "when the job of a task that has failed at its deadline is polled and the poll brings %s, nothing of the task changes",
     (_what, answer) => {
       expectUnchanged(timedOut, latePoll(answer), later, NOTIFYING);
     },
@@ -209,7 +209,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
       { polls: 0, hooks: 1 },
     ],
   ])(
-    "when %s brings a success after the task has failed at its deadline, the operator is sent one event with the links, and the task stays failed",
+    "when %s reports success of a job after its task has failed at the deadline, the operator is sent one event with the links to the outputs, and the task stays failed",
     (_what, event, policy, counts) => {
       const decision = transition(timedOut, event, policy, later);
       expect(decision).toMatchObject({ note: "late_result" });
@@ -231,14 +231,14 @@ describe("the success of a job after its task has failed at the deadline", () =>
       aPolicy({ isOperatorNotified: true, unwantedNotices: new Set(["task.late_result"]) }),
     ],
   ])(
-    "the time of a success after the task failed at its deadline is stored, but no operator event is sent, when the operator %s",
+    "when a job succeeds after its task failed at the deadline and the operator %s, the time of the success is stored, but no event is sent to the operator",
     (_what, policy) => {
       const record = finished(transition(timedOut, aHook(news, signed), policy, later));
       expect(record).toMatchObject({ late: { resultAt: later }, notices: [] });
     },
   );
 
-  it("the operator event about a success after the deadline has the parameters that the provider states, and the submitted ones where it states none", () => {
+  it("the event to the operator about a success after the deadline has the output parameters that the provider states and, where it states none, the submitted ones", () => {
     const { registration } = aProvidedRegistration({ parameters: { seed: 7, duration: 5 } });
     const submitted = { ...output, metadata: { duration: 5, seed: 1 } };
     expect(noticesOf({ ...timedOut, registration })).toMatchObject([
@@ -251,7 +251,7 @@ describe("the success of a job after its task has failed at the deadline", () =>
     ["has more links than a result may have", aCompletion({ urls: Array(1_001).fill(VIDEO) })],
     ["does not fit in the record", aCompletion({ metadata: { note: "x".repeat(1_800_000) } })],
   ])(
-    "when a job succeeds after its task failed at the deadline and the result %s, the operator event about this success has no links",
+    "when a job succeeds after its task failed at the deadline and the result %s, the event to the operator about this success has no links to outputs",
     (_what, large) => {
       const record = finished(transition(timedOut, aHook(large, signed), NOTIFYING, later));
       expect(record.notices).toEqual(told({ output: null }));
@@ -262,19 +262,19 @@ describe("the success of a job after its task has failed at the deadline", () =>
     ["another job", aHook(news, { ...signed, jobId: OTHER_JOB.id }), timedOut, "other_job"],
     ["success without output", aHook(NO_OUTPUT, signed), timedOut, "late_result"],
     [
-      "a job that nobody has attached, without a signature,",
+      "a job that was never attached, without a signature,",
       success,
       finish(aProvidedTask(SILENT), { type: "deadline" }, endedAt),
       "late_result",
     ],
   ] as const)(
-    "a hook about %s that arrives after its task has failed at the deadline causes no operator event",
+    "when a hook about %s arrives after the task has failed at its deadline, no event is sent to the operator",
     (_what, hook, record, note) => {
       expectUnchanged(record, hook, later, NOTIFYING, note);
     },
   );
 
-  it("the answer to a poll of a task that has failed is ignored when the task was erased, or created again under the same id, during the poll", () => {
+  it("after a task has failed at its deadline, the answer to a poll of its job is ignored when the task was erased, or created again under the same id, during the poll", () => {
     expectUnchanged(task, latePoll(newsAnswer(news)), later, NOTIFYING);
     expectUnchanged(null, latePoll(newsAnswer(news)), later, NOTIFYING);
   });

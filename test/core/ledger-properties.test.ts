@@ -162,7 +162,7 @@ function limitOf(kind: Command["kind"], amount: number, after: bigint): string |
 
 describe("any sequence of orders", () => {
   it(
-    "whatever a ledger is ordered to book, it books each reference once, gives back no more than it has charged, and its balance is the sum of its entries",
+    "for 1,000 random sequences of orders, an account's ledger books each reference once, gives back no more than it charged, and has the sum of its entries as balance",
     () => {
       fc.assert(
         fc.property(commands, (sequence) => {

@@ -44,7 +44,7 @@ describe("a grant", () => {
     ["that repeats a reference with fewer credits is refused", 100, anEntry("grant"), 39, REUSED],
     ["that repeats a reference with more credits is refused", 100, anEntry("grant"), 41, REUSED],
   ])(
-    "a grant of credits is booked once for its reference, and only as long as the balance stays within the maximum: a grant %s",
+    "an account's ledger books a grant of credits once for its reference, and only if the balance stays within the maximum: a grant %s",
     (_what, balance, known, amount, posting) => {
       expect(grant(balance, known, { ...order, amount })).toEqual(posting);
     },
@@ -62,7 +62,7 @@ describe("a charge", () => {
     ["that is repeated at a balance of 0 changes nothing", 0, anEntry("charge"), 40, BOOKED],
     ["that repeats a reference with more credits is refused", 100, anEntry("charge"), 41, REUSED],
   ])(
-    "a charge of credits is booked once for its reference, and only if the balance suffices: a charge %s",
+    "an account's ledger books a charge of credits once for its reference, and only if the balance suffices: a charge %s",
     (_what, balance, known, amount, posting) => {
       expect(charge(balance, known, { ...order, amount })).toEqual(posting);
     },
@@ -100,7 +100,7 @@ describe("an adjustment", () => {
       REUSED,
     ],
   ])(
-    "an adjustment by the operator is booked once for its reference, between minimum and maximum balance: an adjustment %s",
+    "an account's ledger books an adjustment by the operator once for its reference, between minimum and maximum balance: an adjustment %s",
     (_what, balance, known, amount, posting) => {
       expect(adjust(balance, known, { reference: "r", amount, reason: "why" })).toEqual(posting);
     },
@@ -120,7 +120,7 @@ describe("a negative balance", () => {
 
 describe("a refund", () => {
   const charged = anEntry("charge");
-  it("a refund is refused once a part of the charge has been released, even when this refund is already booked", () => {
+  it("an account's ledger refuses to refund a charge of which a part has been given back (released) before, even when this refund is already booked", () => {
     const released = { charge: charged, release: anEntry("release", 1) };
     for (const known of [null, anEntry("refund")]) {
       expect(refund(61, { ...released, refund: known })).toEqual(refused("already_released"));
@@ -146,7 +146,7 @@ describe("a refund", () => {
       refused("no_charge"),
     ],
   ])(
-    "a refund gives back a booked charge exactly once, whatever the balance of the account is: a refund %s",
+    "an account's ledger books a refund of a booked charge exactly once, whatever the balance is: a refund %s",
     (_what, balance, known, refunded, posting) => {
       const entries = { charge: known, refund: refunded, release: null };
       expect(refund(balance, entries)).toEqual(posting);
@@ -161,7 +161,13 @@ describe("a release", () => {
     ["gives back at most the charge", 60, {}, 40, booking("release", 40, 100)],
     ["of more than the charge is refused", 60, {}, 41, TOO_LARGE],
     ["that is repeated changes nothing", 75, { release: anEntry("release", 15) }, 15, BOOKED],
-    ["of another amount is refused", 75, { release: anEntry("release", 15) }, 14, REUSED],
+    [
+      "that is repeated with another amount is refused",
+      75,
+      { release: anEntry("release", 15) },
+      14,
+      REUSED,
+    ],
     [
       "may raise the balance above the limit of grants",
       MAX,
@@ -179,7 +185,7 @@ describe("a release", () => {
       refused("already_refunded"),
     ],
   ])(
-    "a release gives back a part of a booked charge once, and not after a refund: a release %s",
+    "an account's ledger books a release, which gives back a part of a booked charge, once, and not after a refund: a release %s",
     (_what, balance, known, amount, posting) => {
       expect(release(balance, { ...entries, ...known }, amount)).toEqual(posting);
     },

@@ -58,7 +58,7 @@ describe("the relay's link to an output", () => {
     expect((await linksOf(BUCKET)).links).toBeNull();
   });
 
-  it("without the bucket OUTPUTS, the relay makes links only to outputs that lie at a connection's origin and open only with the connection's key", async () => {
+  it("without the bucket OUTPUTS, the relay makes links of its own only to outputs at the provider connection's origin that can be read only with the connection's API key", async () => {
     const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net/api" };
     const vars = { ...connections({ gateway }), PUBLIC_URL };
     const { links } = await linksOf(vars);
@@ -75,10 +75,10 @@ describe("the relay's link to an output", () => {
   });
 
   it.each([
-    ["where outputs are kept", BUCKET],
-    ["where none are kept", {}],
+    ["even with the bucket OUTPUTS", BUCKET],
+    ["without the bucket OUTPUTS", {}],
   ])(
-    "the relay makes no link to an output that opens only with a key and that an event or an unsigned hook has reported, %s",
+    "when only an event or an unsigned hook has reported an output that can be read only with the connection's API key, the relay makes no link of its own to it, %s",
     async (_, vars) => {
       const gateway = { provider: "newapi", key: "key", base_url: "https://gateway.example.net" };
       const { links } = await linksOf({ ...connections({ gateway }), PUBLIC_URL, ...vars });
@@ -102,15 +102,15 @@ describe("no link of the relay is made to an output", () => {
     ["a link to another port of the relay", "https://tasks.example.com:8443/video.mp4"],
     ["a link to the relay's outputs", `${OUTPUTS_URL}/outputs/${ID}/1/1_1_a.mp4`],
     ["a link that is longer than any that is stored", VIDEO.padEnd(8_193, "x")],
-    ["no link", "video.mp4"],
+    ["a text that is no link", "video.mp4"],
   ])(
-    "no link of the relay is made to an output whose source is %s, because the relay must not fetch it",
+    "when an upstream's result names, as an output, %s, the relay makes no link of its own to this output, because it must not fetch it",
     async (_, source) => {
       expect(await linkTo({ source }, { OUTPUTS_URL })).toBeNull();
     },
   );
 
-  it("no link of the relay is made to an output of the simulated provider, because its link leads to nothing", async () => {
+  it("the relay makes no link of its own to an output of the simulated provider sandbox, because there is no file at the output's link", async () => {
     const vars = { SANDBOX: "true" };
     expect(await linkTo({ connection: "sandbox" }, vars)).toBeNull();
     expect(await linkTo({ connection: "ark" }, { ...vars, ARK_API_KEY: "key" })).not.toBeNull();
@@ -118,9 +118,13 @@ describe("no link of the relay is made to an output", () => {
 });
 
 it.each([
-  ["as long as signed links are", { source: VIDEO.padEnd(8_192, "x") }, {}],
   [
-    "on this machine, where local callbacks are allowed",
+    "whose link at the upstream is as long as signed links are",
+    { source: VIDEO.padEnd(8_192, "x") },
+    {},
+  ],
+  [
+    "on the relay's own machine, where ALLOW_LOCAL_CALLBACKS is set",
     { source: "http://127.0.0.1:9000/a.mp4" },
     { ALLOW_LOCAL_CALLBACKS: "true" },
   ],
@@ -129,6 +133,6 @@ it.each([
     { connection: "ark-2" },
     connections({ "ark-1": { provider: "ark", key: "key" } }),
   ],
-])("the relay makes a link to an output whose source is %s", async (_, changes, vars) => {
+])("the relay makes a link of its own to an output %s", async (_, changes, vars) => {
   expect(await linkTo(changes, vars)).toContain(`/outputs/${ID}/3/`);
 });

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it('a log line of the level "detail" is built and written only when LOG is all', () => {
+it('a log line of the level "detail" is built and written only when the variable LOG is all', () => {
   const written = vi.spyOn(console, "log").mockImplementation(() => undefined);
   const line = vi.fn(() => ({ event: "sample" }));
   logAs("detail", line, { logsDetails: false });

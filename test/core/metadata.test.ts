@@ -147,7 +147,10 @@ describe("submitted values that give no output metadata", () => {
       { ratio: " 16:9", resolution: "720p ", duration: "5 s", seed: "0x10" },
     ],
     ["a number that is infinite", { duration: Number("1e999") }],
-    ["an integer that a number cannot hold, but for a seed", { duration: "12345678901234567890" }],
+    [
+      "an integer with more digits than a JavaScript number can hold, in another parameter than the seed",
+      { duration: "12345678901234567890" },
+    ],
   ])("output metadata ignores a submitted value that is %s", (_what, parameters) => {
     expect(metadataOf(parameters)).toStrictEqual({});
   });

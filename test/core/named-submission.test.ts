@@ -57,30 +57,46 @@ function made(submissionId: string | null) {
   return hookToken(CONNECTION, ID, { submissionId, hasCustomerKey: false }, [key]);
 }
 
-describe("the answer to a poll of a job that was named only by a hook at the URL of a submission", () => {
+describe("the answer to a poll of a job whose id only a hook to the URL of a submission has stated", () => {
   it.each<[string, Partial<Observation>, boolean]>([
-    ["the submitted model and a creation when it began", { model: MODEL, submittedAt: NOW }, true],
-    ["a creation later", { model: MODEL, submittedAt: NOW + 3_600 * SECOND }, true],
     [
-      "a creation earlier by the tolerance of clocks",
+      "the submitted model and the start of the submission as the creation time, it follows",
+      { model: MODEL, submittedAt: NOW },
+      true,
+    ],
+    [
+      "the submitted model and a creation time an hour after the submission, it follows",
+      { model: MODEL, submittedAt: NOW + 3_600 * SECOND },
+      true,
+    ],
+    [
+      "the submitted model and a creation time 10 s before the submission (clocks may differ), it follows",
       { model: MODEL, submittedAt: NOW - TOLERANCE },
       true,
     ],
-    ["a creation before the submission", { model: MODEL, submittedAt: NOW - TOLERANCE - 1 }, false],
-    ["another model", { model: "other", submittedAt: NOW }, false],
-    ["no model", { submittedAt: NOW }, false],
-    ["no creation", { model: MODEL }, false],
-    ["nothing", {}, false],
-    ["the id of the task", { taskId: ID.toUpperCase() }, true],
-    ["the id of another task", { taskId: crypto.randomUUID() }, false],
+    [
+      "the submitted model and a creation time over 10 s before the submission, it does not follow",
+      { model: MODEL, submittedAt: NOW - TOLERANCE - 1 },
+      false,
+    ],
+    [
+      "another model than the submitted one, it does not follow",
+      { model: "other", submittedAt: NOW },
+      false,
+    ],
+    ["a creation time but no model, it does not follow", { submittedAt: NOW }, false],
+    ["the submitted model but no creation time, it does not follow", { model: MODEL }, false],
+    ["none of model, creation time and task id, it does not follow", {}, false],
+    ["the id of the task, it follows", { taskId: ID.toUpperCase() }, true],
+    ["the id of another task, it does not follow", { taskId: crypto.randomUUID() }, false],
   ])(
-    "by stating %s, the answer to a poll proves or disproves that a job which only a hook has named is the job of the submission",
+    "from a poll's answer with %s that the job whose id only a hook has stated is the job of the submission",
     async (_what, changes, isProof) => {
       expect(await named(submitted, changes)).toBe(isProof);
     },
   );
 
-  it("when the submitted model is an alias, the creation time in a poll's answer alone proves that a job named by a hook is that of the submission", async () => {
+  it("when the submitted model is an alias, the creation time in a poll's answer suffices to prove that the job whose id a hook has stated is the job of the submission", async () => {
     const poll = { ...submitted, submitted: { id: SUBMISSION_ID, model: "ep-1", startedAt: NOW } };
     const stated = { model: MODEL, submittedAt: NOW };
     expect(await named(poll, stated, { modelAliases: /^ep-/ })).toBe(true);
@@ -88,11 +104,11 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await named(submitted, { ...stated, model: "x" }, { modelAliases: /^ep-/ })).toBe(false);
   });
 
-  it("for a task that the relay has not submitted, model and creation time in a poll's answer do not prove that a job named by a hook is that of the task", async () => {
+  it("for a task that the relay has not submitted, model and creation time in a poll's answer do not prove that the job whose id a hook has stated is the job of the task", async () => {
     expect(await named(registered, { model: MODEL, submittedAt: NOW })).toBe(false);
   });
 
-  it("a poll's answer that repeats a hook URL proves that the job is that of the submission whose token is in the URL, and of no other", async () => {
+  it("a poll's answer that contains the job's hook URL proves that the job belongs to the submission whose token is in this URL, and to no other", async () => {
     const own = await urlFor(SUBMISSION_ID);
     const other = await urlFor(OTHER_SUBMISSION_ID);
     const plain = await urlFor(null);
@@ -102,7 +118,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await proofs(registered)).toEqual([false, false, true]);
   });
 
-  it("a poll's answer that repeats a hook URL made for a customer's key proves whose job it is only if the job was polled with a customer's key", async () => {
+  it("a poll's answer that contains a hook URL made for a customer's key proves whose job it is only if the job was polled with a customer's key", async () => {
     const customers: Poll = { ...submitted, customerKey: SEALED_KEY };
     const own = await urlFor(SUBMISSION_ID, ID, CONNECTION, true);
     const plain = await urlFor(SUBMISSION_ID);
@@ -112,7 +128,7 @@ describe("the answer to a poll of a job that was named only by a hook at the URL
     expect(await proofs(submitted)).toEqual([false, true]);
   });
 
-  it("a poll's answer does not prove whose job it is when it repeats a hook URL of another task or connection, or a text that is no URL", async () => {
+  it("a poll's answer does not prove whose job it is when, as the job's hook URL, it contains that of another task or connection, or a text that is no URL", async () => {
     for (const hookUrl of [
       await urlFor(SUBMISSION_ID, crypto.randomUUID()),
       await urlFor(SUBMISSION_ID, ID, "kling"),

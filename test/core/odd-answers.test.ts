@@ -39,7 +39,7 @@ it("after a poll whose answer is not understood, the operator sees in the task t
   expect(JSON.parse(taskView(understood, "operator"))).not.toHaveProperty("tracking");
 });
 
-it("a task with an extended deadline ends at most six hours after it, even if polls report success without output and processing by turns", () => {
+it("a task with an extended deadline ends at most six hours after it, even if its polls report by turns success without output and processing", () => {
   const tracking = { ...task.tracking, isExtended: true };
   let record: TaskRecord = { ...task, tracking, deadlineAt };
   let now = deadlineAt;

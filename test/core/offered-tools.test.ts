@@ -10,7 +10,7 @@ const NODE = "must have a schema with the type string, integer, number, boolean,
 const withBody = (body: unknown) => [{ ...OFFER, body }];
 const withMember = (member: object) => withBody({ ...BODY, properties: { prompt: member } });
 
-it("an offer with a body gives agents a tool for its model and path, which is named after connection and model unless the offer names it", () => {
+it("an offer with a schema of the request body gives agents a tool for its model and path, whose name is made of connection and model unless the offer states another", () => {
   const named = { ...OFFER, models: ["doubao/seedance-2.0"], tool: "video" };
   const offers = parseOffers([{ ...OFFER, models: ["doubao/seedance-1.0"] }, named]);
   const schema = { ...BODY, additionalProperties: false };
@@ -27,107 +27,107 @@ it("an offer with a body gives agents a tool for its model and path, which is na
 
 it.each<[string, object[], string]>([
   [
-    "a body that is a list",
+    "a body schema that is a list",
     withBody([]),
     'must have a JSON Schema like {"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]} at 0.body',
   ],
   [
-    "a body of another type",
+    "a body schema of another type than object",
     withBody({ type: "string" }),
     'must have a JSON Schema like {"type": "object", "properties": {"prompt": {"type": "string"}}, "required": ["prompt"]} at 0.body.type',
   ],
   [
-    "a keyword that is not known",
+    "an unknown keyword in a body schema",
     withBody({ ...BODY, oneOf: [MARK] }),
     "has an unknown member at 0.body.oneOf",
   ],
   [
-    "a misspelt keyword of a member",
+    "a misspelt keyword in the schema of a member of the body",
     withMember({ type: "integer", maximun: 1 }),
     "has an unknown member at 0.body.properties.prompt.maximun",
   ],
   [
-    "a keyword of another type",
+    "a keyword for numbers in the schema of a boolean member of the body",
     withMember({ type: "boolean", maximum: 1 }),
     "has an unknown member at 0.body.properties.prompt.maximum",
   ],
   [
-    "a member without a type",
+    "a member of the body whose schema has no type",
     withMember({ description: MARK }),
     `${NODE} at 0.body.properties.prompt.type`,
   ],
   [
-    "a member of two types",
+    "a member of the body whose schema has two types",
     withMember({ type: ["string", "null"] }),
     `${NODE} at 0.body.properties.prompt.type`,
   ],
   [
-    "a bound that is a text",
+    "a member of the body whose minimum is a text",
     withMember({ type: "number", minimum: MARK }),
     "must have a number at 0.body.properties.prompt.minimum",
   ],
   [
-    "a length below 0",
+    "a member of the body with a maxLength below 0",
     withMember({ type: "string", maxLength: -1 }),
     "must have a whole number of at least 0 at 0.body.properties.prompt.maxLength",
   ],
   [
-    "an empty list of values",
+    "a member of the body with an empty enum",
     withMember({ type: "string", enum: [] }),
     "must have a list of one or more texts at 0.body.properties.prompt.enum",
   ],
   [
-    "a list without items",
+    "an array in the body whose schema has no items",
     withMember({ type: "array" }),
     `${NODE} at 0.body.properties.prompt.items`,
   ],
   [
-    "a default outside its bounds",
+    "a member of the body whose default is above its maximum",
     withMember({ type: "integer", maximum: 10, default: 11 }),
     "must have a value that the schema around it permits at 0.body.properties.prompt.default",
   ],
   [
-    "a required member that is not described",
+    "a required member of the body that the schema does not describe",
     withBody({ ...BODY, required: [MARK] }),
     "must name only members of properties at 0.body.required",
   ],
   [
-    "a body without a path",
+    "a body schema in an offer without a path",
     [{ ...OFFER, path: null }],
     "must have the path of the job, because the offer has a body, at 0.path",
   ],
   [
-    "a body and two models",
+    "a body schema in an offer for two models",
     [{ ...OFFER, models: ["a", "b"] }],
     "must have one model without *, because the offer has a body, at 0.models",
   ],
   [
-    "a body and any model",
+    "a body schema in an offer for all models",
     [{ ...OFFER, models: ["*"] }],
     "must have one model without *, because the offer has a body, at 0.models",
   ],
   [
-    "a body for customers with a key of their own",
+    "a body schema in an offer for customers with a key of their own",
     [{ ...OFFER, key: "customer" }],
     "must be left out, because the offer has a body, at 0.key",
   ],
   [
-    "a tool without a body",
+    "a tool name in an offer without a body schema",
     [{ ...OFFER, body: null, tool: "video" }],
     "must be left out, because the offer has no body, at 0.tool",
   ],
   [
-    "a tool with a name that clients do not take",
+    "a tool name that clients would refuse",
     [{ ...OFFER, tool: "a b" }],
     "must have a name of at most 64 letters, digits, _ and - at 0.tool",
   ],
   [
-    "a tool with the name of one of the relay",
+    "a tool name that one of the relay's own tools has",
     [{ ...OFFER, tool: "read_task" }],
     "must have another name than every other tool at 0.tool",
   ],
   [
-    "two tools with one name",
+    "the same tool name in two offers",
     [
       { ...OFFER, tool: "a" },
       { ...OFFER, models: ["n"], tool: "a" },
@@ -135,7 +135,7 @@ it.each<[string, object[], string]>([
     "must have another name than every other tool at 1.tool",
   ],
   [
-    "a body after an offer that decides about its calls",
+    "a body schema in an offer that is never reached, because an earlier offer covers the same calls",
     [{ connection: "ark", models: ["*"] }, OFFER],
     "must be in the first offer for this connection, path and model at 1.body",
   ],
@@ -145,12 +145,12 @@ it.each<[string, object[], string]>([
     "must have a path at which the relay can submit jobs at 0.path",
   ],
   [
-    "a body with the model",
+    "a body schema that describes the model",
     withBody({ ...BODY, properties: { prompt: { type: "string" }, model: { type: "string" } } }),
     "must be left out, because the relay sets the model, at 0.body.properties.model",
   ],
 ])(
-  "OFFERS with %s is refused, in a message that says where the fault is and does not contain the value",
+  "the variable OFFERS with %s is refused, in a message that says where the fault is and does not contain the value",
   (_, OFFERS, message) => {
     const error = [{ path: "OFFERS", message }];
     expect(configuredWith({ OFFERS })).toEqual({ ok: false, error });
@@ -164,7 +164,7 @@ it.each([
   ["another path", { path: "/contents/other" }],
   ["customers with a key of their own", { key: "customer" }],
 ])(
-  "in OFFERS, an offer without a body for %s may stand before an offer that has a body",
+  "in the variable OFFERS, an offer with a body schema may follow an offer without one that is for %s",
   (_, other) => {
     const earlier = { ...OFFER, body: null, ...other };
     expect(configuredWith({ OFFERS: [earlier, OFFER] }).ok).toBe(true);
@@ -219,7 +219,7 @@ it.each<[object, string]>([
   [{ flag: true, open: { b: 1 } }, "open.a"],
   [{ flag: true, flag2: true }, ""],
 ])(
-  "the input %j of an offer's tool for agents is refused, and the refusal names %j",
+  "the input %j of an offer's tool for agents is refused, and the refusal names %j as the place of the fault",
   (given, place) => {
     const paths = INPUT.parser.safeParse(given).error?.issues.map(({ path }) => path.join("."));
     expect(paths).toEqual([place]);

@@ -102,7 +102,7 @@ const READ: readonly [what: string, written: object, read: object][] = [
     },
   ],
   [
-    "with limits of every kind, in their order",
+    "with limits for members of the body and parameters of the query, in their order",
     {
       ...OFFER,
       limits: {
@@ -133,7 +133,7 @@ const READ: readonly [what: string, written: object, read: object][] = [
   ],
 ];
 
-it.each(READ)("OFFERS may have an offer %s", (_, written, read) => {
+it.each(READ)("the variable OFFERS may contain an offer %s", (_, written, read) => {
   for (const value of [JSON.stringify([written]), ` ${JSON.stringify([written])}\n`, [written]]) {
     expect(parseOffers(value)).toEqual({ ok: true, value: [read] });
   }
@@ -368,7 +368,7 @@ const FAULTS: readonly [what: string, value: unknown, message: string][] = [
   ],
   ["an unknown member of per", per({ unit: MARK }), "has an unknown member at 0.price.per.unit"],
   [
-    "faults in several places, of which each is named",
+    "faults in several places, each of which the message states",
     [
       { ...OFFER, models: [], price: { credits: 0 } },
       { ...OFFER, path: MARK },
@@ -378,7 +378,7 @@ const FAULTS: readonly [what: string, value: unknown, message: string][] = [
 ];
 
 it.each(FAULTS)(
-  "OFFERS with %s is refused, in a message that says where the fault is and does not contain the value",
+  "the variable OFFERS with %s is refused, in a message that says where the fault is and does not contain the value",
   (_, value, message) => {
     const error = [{ path: "OFFERS", message }];
     for (const OFFERS of typeof value === "string" ? [value] : [value, JSON.stringify(value)]) {
@@ -388,14 +388,19 @@ it.each(FAULTS)(
 );
 
 it.each([
-  ["that the relay does not have", MARK, {}, false],
-  ["sandbox while the sandbox is off", "sandbox", {}, false],
-  ["sandbox while the sandbox is on", "sandbox", { SANDBOX: "true" }, true],
-  ["newapi without a base URL", "newapi", {}, false],
-  ["ark without a key", "ark", {}, true],
-  ["of CONNECTIONS", "ark-2", { CONNECTIONS: { "ark-2": { provider: "ark" } } }, true],
+  ["an unknown one is refused", MARK, {}, false],
+  ["sandbox is refused while the sandbox is off", "sandbox", {}, false],
+  ["sandbox is accepted while the sandbox is on", "sandbox", { SANDBOX: "true" }, true],
+  ["newapi is refused when it has no base URL", "newapi", {}, false],
+  ["ark is accepted even when it has no key", "ark", {}, true],
+  [
+    "one from the variable CONNECTIONS is accepted",
+    "ark-2",
+    { CONNECTIONS: { "ark-2": { provider: "ark" } } },
+    true,
+  ],
 ])(
-  "an offer may name only connections of the relay: the connection %s",
+  "an offer may name only a connection that the relay has: %s",
   (_, connection, vars, isAccepted) => {
     const result = configuredWith({ ...vars, OFFERS: [OFFER, { ...OFFER, connection }] });
     expect(result.ok).toBe(isAccepted);
@@ -418,7 +423,7 @@ it.each([
     "must be left out, because jobs of this connection state no usage, at 0.price.per.usage",
   ],
 ])(
-  "the price of an offer for %s may depend only on a usage that this upstream states for its jobs: with the usage %s",
+  "an offer for %s with a price by the usage %s is accepted only if this upstream states that usage of its jobs",
   (connection, usage, message) => {
     const price = { ...BY_TOKENS, per: { ...BY_TOKENS.per, usage } };
     const result = configuredWith({ OFFERS: [{ ...OFFER, connection, price }] });

@@ -37,7 +37,7 @@ it.each([
     ["all", null, `${"l".repeat(33)}=${A}`],
   ],
 ] as const)(
-  "an entry of OPERATOR_KEYS has the form [role:][label=]key, with the role all when it names none: an entry %s",
+  "an entry of the variable OPERATOR_KEYS has the form [role:][label=]key, with the role all when it names none: an entry %s",
   (_, entry, [role, label, secret]) => {
     const other = { role: "all", label: null, secret: B };
     expect(parseOperatorKeys(` ${entry}\t${B}`)).toEqual({
@@ -72,7 +72,7 @@ it.each([
   ],
   ["the key of another entry", `read:grafana=${B}`, "has the same key in entries 1 and 2"],
 ])(
-  "OPERATOR_KEYS with %s is refused with an error that states the position of the entry and contains no part of it",
+  "the variable OPERATOR_KEYS with %s is refused with an error that states the position of the entry and contains no part of it",
   (_, entry, error) => {
     expect(parseOperatorKeys(`${B} ${entry}`)).toEqual({ ok: false, error });
   },

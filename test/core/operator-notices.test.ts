@@ -186,7 +186,7 @@ describe("an operator event that was not accepted", () => {
     expect(afterTry(notices, { ...FAILED, isTaken: false }, NOW)).toEqual([]);
   });
 
-  it("an operator event that the operator has not accepted does not delay another event of the same task", () => {
+  it("an operator event that the operator has not accepted does not delay another operator event of the same task", () => {
     const other = noticeOf("refund.delayed", NOW, NOW);
     const notices = afterTry([FAILED, other], { ...FAILED, isTaken: false }, NOW);
     expect(notices.map(({ retryAt }) => retryAt)).toEqual([NOW + 5 * SECOND, NOW]);
@@ -312,7 +312,7 @@ describe("an operator event", () => {
     },
   );
 
-  it("an operator event that is still to be sent stays so after an order to write the task's index row again", () => {
+  it("an order to write a task's index row again does not drop an operator event that the task still has to send", () => {
     const again = finish(task, { type: "rewrite_index_row", isAlwaysDue: true }, NOW, NOTIFYING);
     expect(again.notices).toEqual(task.notices);
   });
@@ -365,7 +365,12 @@ describe("an operator event about the answers of an upstream", () => {
   );
 
   it.each([
-    ["its answers are not understood for under an hour", answered("unclear"), UNCLEAR, HOUR - 1],
+    [
+      "its answers became unintelligible less than an hour ago",
+      answered("unclear"),
+      UNCLEAR,
+      HOUR - 1,
+    ],
     ["its previous answer was understood", answered("processing"), UNCLEAR, 2 * HOUR],
     [
       "only one poll has found success without output",

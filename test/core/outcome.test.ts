@@ -23,7 +23,7 @@ it("outcomeOfAnswer calls 2xx delivered, 3xx redirected, 524 timeout, 520–523,
 const DEAD = [1000, 1001, 1002, 1003, 1004, 1016, 1033, 1042];
 
 it.each([403, 409, 530])(
-  "outcomeOfAnswer calls a receiver unreachable for eight of Cloudflare's error codes in an answer 403 or 409, and for all in a 530: here error %i",
+  "outcomeOfAnswer calls a receiver unreachable for eight of Cloudflare's error codes in an answer 403 or 409, and for all of them in an answer 530: here in an answer %i",
   (status) => {
     const codes = Array.from({ length: 1000 }, (_, i) => 1000 + i);
     const dead = codes.filter((code) => {

@@ -101,14 +101,14 @@ describe("the order to copy the outputs of a task", () => {
     expect(firstOrderOf(null, aFinishedTask())).toBeNull();
   });
 
-  it("the order to copy outputs is repeated after a minute when it is not known to be accepted and no copy has ended", () => {
+  it("an order to copy outputs that has not been answered is repeated after a minute, as long as no copy has ended", () => {
     const duty = orderCopies(task, POLICY);
     expect(duty?.dueAt).toBe(NOW + MINUTE);
     expect(duty?.step(NOW).order.outputs).toEqual(outputs);
     expect(nextStep(task, POLICY, NOW + MINUTE)).toMatchObject({ kind: "orderCopies" });
   });
 
-  it("the order to copy outputs is repeated after 5 s, then after twice as long each time, until it is accepted", () => {
+  it("an order to copy outputs that is not accepted is repeated after 5 s, then after twice as long each time, until it is accepted", () => {
     const event = answers(false);
     const once = apply(task, event, NOW + MINUTE);
     expect(orderCopies(once, POLICY)?.dueAt).toBe(NOW + MINUTE + 5 * SECOND);
@@ -120,7 +120,7 @@ describe("the order to copy the outputs of a task", () => {
     expectUnchanged(taken, event);
   });
 
-  it("the order to copy a task's outputs is repeated although the order for an earlier task with the same id was accepted", () => {
+  it("the answer to an order to copy the outputs of an earlier task changes nothing of the present task with the same id", () => {
     expectUnchanged(task, answers(true, NOW - MINUTE));
     expectUnchanged(task, answers(false, NOW - MINUTE));
   });
@@ -175,7 +175,7 @@ describe("the order to delete an output", () => {
   const task = aTaskWithOutputs();
   const deletion = { type: "delete_output", number: 1 } as const;
 
-  it("an order to delete an output shows it as deleted under a new version of the task; the output is not copied, and no later report changes this", () => {
+  it("after an order to delete an output, a new version of the task shows it as deleted; the output is not copied, and no later report about its copy changes this", () => {
     const deleted = apply(task, deletion, NOW + SECOND);
     if (!isTerminal(deleted) || deleted.outputs === null) throw new Error("no outputs");
     expect(deleted.version).toBeGreaterThan(task.version);
@@ -201,7 +201,7 @@ describe("the order to delete an output", () => {
     ["an output with the upstream's own link", task, 2, "unknown_output"],
     ["an output that the task does not have", task, 9, "unknown_output"],
     ["an output of a task that is open", anOpenTask(), 1, "task_open"],
-    ["an output of no task", null, 1, "unknown_task"],
+    ["an output of a task that does not exist", null, 1, "unknown_task"],
     ["an output of a task whose price is being charged", aChargingTask(), 1, "unknown_task"],
     ["an output of a task without outputs", aFinishedTask(), 1, "unknown_output"],
   ])("an order to delete an output is refused for %s", (_, record, number, code) => {
@@ -213,7 +213,7 @@ describe("the order to delete an output", () => {
 describe("the report that copies have ended", () => {
   const task = aTaskWithOutputs();
 
-  it("the report that copies have ended gives the task a new version with the size and type of each kept output and the reason for each lost one", () => {
+  it("the report that copies of outputs have ended gives the task a new version with the size and type of each copied output and the reason for each that could not be copied", () => {
     const end = { expires_at: EXPIRES_AT / SECOND };
     const own = { kept: false, reason: "own_link" };
     expect(outputsIn(task)).toEqual([{ kept: false, ...end }, own, { kept: false, ...end }]);
@@ -227,31 +227,37 @@ describe("the report that copies have ended", () => {
     expect(both.body).toBe(task.body);
   });
 
-  it("the report that the last copies have ended makes the task order no further copies", () => {
+  it("once a report says that the copy of an output has ended, the task does not repeat its order to copy outputs", () => {
     expect(orderCopies(after(task, ends({ number: 1, state: KEPT })), POLICY)).toBeNull();
   });
 
-  it("the report that copies have ended does not change an output whose copy was reported as ended before", () => {
+  it("the report that the copy of an output has ended changes nothing when the end of this copy was reported before, even with another result", () => {
     const first = after(task, ends({ number: 1, state: LOST }));
     expectUnchanged(first, ends({ number: 1, state: KEPT }), NOW + MINUTE);
     expectUnchanged(first, ends({ number: 1, state: LOST }), NOW + MINUTE);
   });
 
   it.each([
-    ["of another task with the same id", { ...ends({ number: 1, state: KEPT }), recordedAt: 1 }],
-    ["of an output without a link of the relay", ends({ number: 2, state: KEPT })],
-    ["of no output", ends()],
-  ])("the report that copies have ended changes nothing of a task when it is %s", (_, event) => {
-    expectUnchanged(task, event);
-  });
+    [
+      "about an earlier task with the same id",
+      { ...ends({ number: 1, state: KEPT }), recordedAt: 1 },
+    ],
+    ["about an output that has the upstream's own link", ends({ number: 2, state: KEPT })],
+    ["about no output", ends()],
+  ])(
+    "the report that copies of outputs have ended changes nothing of a task when the report is %s",
+    (_, event) => {
+      expectUnchanged(task, event);
+    },
+  );
 
-  it("the report that copies have ended changes nothing of a task without outputs, or of an open one", () => {
+  it("the report that copies of outputs have ended changes nothing of a task without outputs, or of an open one", () => {
     expectUnchanged(aFinishedTask(), ends({ number: 1, state: KEPT }));
     expectUnchanged(anOpenTask(), ends({ number: 1, state: KEPT }));
     expectUnchanged(null, ends({ number: 1, state: KEPT }));
   });
 
-  it("the report that copies have ended causes an operator event about the outputs that were lost, and about no others", () => {
+  it("when copying ends with outputs that could not be copied, an operator event names these outputs and no others", () => {
     const lost = after(task, ends({ number: 1, state: KEPT }, { number: 3, state: LOST }), TOLD);
     const details = { outputs: [{ number: 3, reason: "refused" }] };
     expect(lost.notices).toMatchObject([{ kind: "output.lost", version: lost.version, details }]);
@@ -262,7 +268,7 @@ describe("the report that copies have ended", () => {
   });
 });
 
-it("before a task is erased, all its outputs with a link of the relay are deleted, whether their copies were kept, lost or not made", () => {
+it("before a task is erased, all its outputs with a link of the relay are deleted, whether they were copied, could not be copied or are not copied yet", () => {
   const task = after(aTaskWithOutputs(), ends({ number: 1, state: KEPT }));
   expect(outputsToDelete(task)).toEqual({
     taskId: ID,
@@ -277,7 +283,7 @@ it("before a task is erased, all its outputs with a link of the relay are delete
   expect(outputsToDelete(anOpenTask())).toBeNull();
 });
 
-it("a link of the relay in a callback body has the number of its output; an output that the relay does not keep has the upstream's own link there", () => {
+it("a link of the relay in a callback body has the number of its output; an output that the relay does not copy has the upstream's own link there", () => {
   const { output }: { output: unknown } = JSON.parse(aTaskWithOutputs().body);
   expect(output).toMatchObject({
     urls: [relayLink(1), "http://cdn.example.com/a.mp4", relayLink(3)],
@@ -299,7 +305,7 @@ describe("a relay without a bucket, which passes on outputs that open only with 
     expect(outputsIn(task)).toEqual([{ kept: false, reason: "streamed", ...end }]);
   });
 
-  it("in a relay without a bucket, a task keeps the customer's sealed key until its links to outputs expire", () => {
+  it("in a relay without a bucket, a task whose result a poll has found keeps the customer's sealed key until its links to outputs expire; a task whose result was reported does not", () => {
     const customerKey = { kind: "sealed", ...SEALED_KEY, unreadableSince: null } as const;
     const submission = { ...aSubmission(), customerKey };
     const keyed = anAttachedTask({}, { submission, callbackUrl: null });

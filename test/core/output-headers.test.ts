@@ -41,7 +41,7 @@ it.each([
   ["image/jpeg", "jpeg", "jpeg"],
   ["video/mp4", "mov", "mp4"],
 ])(
-  "an output of the type %s whose link ends in .%s is named .%s",
+  "an output of the media type %s whose link ends in .%s has a file name that ends in .%s",
   (mediaType, named, extension) => {
     const headers = contentHeaders({ ...OUTPUT, mediaType, extension: named });
     expect(headers["Content-Disposition"]).toBe(`inline; filename="${ID}-1.${extension}"`);

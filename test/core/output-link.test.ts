@@ -83,7 +83,7 @@ describe("the relay's link to an output", () => {
     ["no number", { ...segments, number: "" }],
     ["no token", { ...segments, file: ".mp4" }],
     ["a longer token", { ...segments, file: segments.file.replace(".mp4", "A.mp4") }],
-    ["nothing", { taskId: "", number: "", file: "" }],
+    ["neither task id, number nor file name", { taskId: "", number: "", file: "" }],
   ])("the relay's link to an output is not accepted with %s", async (_, changed) => {
     expect(await readOutputLink(changed, old)).toBeNull();
   });
@@ -127,9 +127,12 @@ it.each([
   ["https://cdn.example.com/7?name=run.exe&format=exe", "bin"],
   ["https://cdn.example.com", "bin"],
   ["no URL.mp4", "bin"],
-])("the relay's link to the output of %s has the extension %s", (source, extension) => {
-  expect(extensionOf(source)).toBe(extension);
-});
+])(
+  "the relay's link to an output that the upstream provides at %s has the extension %s",
+  (source, extension) => {
+    expect(extensionOf(source)).toBe(extension);
+  },
+);
 
 /** Derives 32 bytes from the older relay secret for a use, by RFC 5869 as the documentation states it. */
 async function derivedBits(label: string): Promise<ArrayBuffer> {

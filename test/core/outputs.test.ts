@@ -48,7 +48,7 @@ function endedWith(...urls: readonly string[]) {
 }
 
 describe("the links in the callback body of a completed task", () => {
-  it("the links in a callback body are those of the relay when it keeps outputs, already while the outputs are being copied", () => {
+  it("when the relay keeps copies of outputs, the links in a callback body are those of the relay, already while the copies are being made", () => {
     const task = endedWith(VIDEO, IMAGE);
     expect(urlsOf(task)).toEqual([relayLink(1), relayLink(2)]);
     expect(task.outputs).toEqual({
@@ -70,7 +70,7 @@ describe("the links in the callback body of a completed task", () => {
     ],
     ["a poll", aPolicy(), aPollEnd(newsAnswer(aCompletion()))],
   ])(
-    "the links in a callback body are those of the relay also when the result was found by %s",
+    "when the relay keeps copies of outputs, the links in a callback body are those of the relay also if the result came from %s",
     (_, policy, event) => {
       const task = anAttachedTask();
       const ended = finish(task, event, NOW, { ...policy, outputs: OUTPUT_LINKS });
@@ -79,13 +79,13 @@ describe("the links in the callback body of a completed task", () => {
     },
   );
 
-  it("an output that the relay must not fetch has the upstream's own link in the callback body, but is numbered, so that the output after it is number 2", () => {
+  it("an output that the relay must not fetch (http:) has the upstream's own link in the callback body, but is counted, so that the output after it is number 2", () => {
     const task = endedWith(PLAIN, IMAGE);
     expect(urlsOf(task)).toEqual([PLAIN, relayLink(2)]);
     expect(task.outputs?.list).toEqual([{ number: 2, source: IMAGE, state: COPYING }]);
   });
 
-  it("when the relay must fetch no output, the callback body has the upstream's own links, and nothing is stored about the outputs", () => {
+  it("when the relay may fetch none of a task's outputs, the callback body has the upstream's own links, and nothing is stored about the outputs", () => {
     const task = endedWith(PLAIN);
     expect([urlsOf(task), task.outputs]).toEqual([[PLAIN], null]);
   });
@@ -98,7 +98,7 @@ describe("the links in the callback body of a completed task", () => {
     expect(task.outputs?.list).toHaveLength(32);
   });
 
-  it("the links in a callback body are the upstream's own when the relay keeps no outputs", () => {
+  it("the links in a callback body are the upstream's own when the relay keeps no copies of outputs", () => {
     const task = finish(anOpenTask(), aReport());
     expect([urlsOf(task), task.outputs]).toEqual([[VIDEO], null]);
   });
@@ -109,7 +109,7 @@ it("a failed task has no outputs", () => {
   expect([urlsOf(task), task.outputs]).toEqual([undefined, null]);
 });
 
-it("a result with 200 links of 8,000 characters completes the task also in a relay that keeps outputs", () => {
+it("a result with 200 links of 8,000 characters completes the task also in a relay that keeps copies of outputs", () => {
   const urls = Array.from({ length: 200 }, (_, index) => `${VIDEO}?${index}`.padEnd(8_000, "x"));
   expect(areUrlsInBounds(urls) && urls.length < MAX_OUTPUT_URLS).toBe(true);
   expect(endedWith(...urls).status).toBe("completed");
@@ -118,7 +118,7 @@ it("a result with 200 links of 8,000 characters completes the task also in a rel
 describe("a result that is reported again to a task whose outputs are kept", () => {
   const task = endedWith(VIDEO, PLAIN);
 
-  it("a result that is reported again with the upstream's own links changes nothing, even when the relay has stopped keeping outputs", () => {
+  it("when the relay keeps copies of a task's outputs, an event that repeats the result with the upstream's own links changes nothing, even if the relay has stopped keeping copies since", () => {
     const again = aReport(aCompletion({ urls: [VIDEO, PLAIN] }));
     expectUnchanged(task, again, NOW + DAY, KEEPING);
     expectUnchanged(task, again, NOW + DAY);
@@ -130,14 +130,14 @@ describe("a result that is reported again to a task whose outputs are kept", () 
     ["one link more", [VIDEO, PLAIN, IMAGE]],
     ["the relay's own link", [relayLink(1), PLAIN]],
   ])(
-    "when the outputs of a task are kept, a result that is reported again is refused if it has %s",
+    "when the relay keeps copies of a task's outputs, an event that reports the result again is refused if it has %s",
     (_, urls) => {
       const other = aReport(aCompletion({ urls }));
       expectRefused(task, other, "conflicting_result");
     },
   );
 
-  it("when the outputs of a task are kept, a result that is reported again is refused if it has other metadata", () => {
+  it("when the relay keeps copies of a task's outputs, an event that reports the result again is refused if it has other metadata", () => {
     const other = aReport(aCompletion({ urls: [VIDEO, PLAIN], metadata: { seed: 1 } }));
     expectRefused(task, other, "conflicting_result");
   });
@@ -146,7 +146,7 @@ describe("a result that is reported again to a task whose outputs are kept", () 
 describe("the upstream's own links to outputs that the relay keeps", () => {
   const task = endedWith(PLAIN, IMAGE);
 
-  it("the upstream's own links to outputs that the relay keeps are shown to the operator, in the order of output.urls", () => {
+  it("the upstream's own links to outputs that the relay copies are shown to the operator as source_urls, in the order of output.urls", () => {
     expect(JSON.parse(taskView(task, "operator"))).toMatchObject({
       output: { urls: [PLAIN, relayLink(2)] },
       source_urls: [PLAIN, IMAGE],
@@ -154,7 +154,7 @@ describe("the upstream's own links to outputs that the relay keeps", () => {
   });
 
   it.each(["account", "link"] as const)(
-    "the upstream's own links to outputs that the relay keeps are not shown to the reader %s",
+    "the upstream's own links to outputs that the relay copies are not shown to readers with an account's key or a status link: here %s",
     (reader) => {
       const shown = taskView(task, reader);
       expect(shown).not.toContain("source_urls");
@@ -199,7 +199,7 @@ describe("the origin of a task's outputs", () => {
   });
 });
 
-it("the record of a task with kept outputs is read from the storage with the content with which it was stored", () => {
+it("the record of a task whose outputs the relay copies is read from the storage as it was stored", () => {
   const task = endedWith(VIDEO, IMAGE);
   expect(parseRecord(structuredClone(task))).toEqual(task);
 });
@@ -212,10 +212,14 @@ it("the links of a result are out of bounds as soon as one of them is too long",
 
 it.each([
   ["one of them is still being copied", [KEPT, COPYING], true],
-  ["one of them is passed on", [KEPT, { kind: "streamed" } as const], true],
-  ["all of them are kept", [KEPT, KEPT], false],
+  [
+    "one of them is passed on from the upstream at each read",
+    [KEPT, { kind: "streamed" } as const],
+    true,
+  ],
+  ["all of them are copied", [KEPT, KEPT], false],
 ] as const)(
-  "a task's outputs may still have to be fetched with a key unless each of them has been kept or lost: here %s",
+  "a task's outputs may still have to be fetched from the upstream with a key unless the copying of each of them has ended: here %s",
   (_, states, isFetched) => {
     const list = states.map((state, index) => ({ number: index + 1, source: IMAGE, state }));
     expect(areFetchedWithKey({ expiresAt: NOW + DAY, list, order: null })).toBe(isFetched);

@@ -72,7 +72,7 @@ describe("the ages of a job at which it is polled", () => {
       [120, 240, 360],
     ],
   ] as const)(
-    "a job is polled after waits that grow with its age and are never shorter than its provider allows: a job is polled %s",
+    "a job is polled after waits that grow with its age and are never shorter than its provider allows: here it is polled %s",
     (_, given, afterS, expected) => {
       expect(agesS(given, expected.length, afterS)).toEqual(expected);
     },
@@ -137,7 +137,7 @@ describe("the planned times of polls", () => {
     );
   });
 
-  it("no wait of a job is shorter than the one before, and none is longer than 31.5 minutes", () => {
+  it("no wait between two polls of a job is shorter than the wait before it, and none is longer than 31.5 minutes", () => {
     fc.assert(
       fc.property(cadences, fc.nat(3e8), (cadence, afterMs) => {
         const first = nextPollTime(cadence, ATTACHED_AT + afterMs);

@@ -40,25 +40,25 @@ it.each([
 );
 
 it.each([
-  ["waits 1 min for a hook that the relay cannot verify", { provider: "replicate" }, 60_000],
+  ["wait 1 min for a hook that the relay cannot verify", { provider: "replicate" }, 60_000],
   [
-    "waits no longer when the operator's own hooks are verified, because the customer's are not",
+    "wait only 1 min when the hooks of the operator's jobs are verified, because the customer's are not",
     { provider: "replicate", key: "test-only-key", webhook_secret: SECRET },
     60_000,
   ],
   [
-    "waits no longer when the published keys of the provider and the operator's user id verify hooks",
+    "wait only 1 min when hooks are verified by the provider's published keys and the operator's user id",
     { provider: "fal", key: "test-only-key", user_id: "operator" },
     60_000,
   ],
-  ["waits for no hook when links live only for minutes", { provider: "bfl" }, 0],
+  ["wait for no hook when links to outputs expire within minutes", { provider: "bfl" }, 0],
   [
-    "expects no hook of a gateway whose hooks only the operator's secret would verify",
+    "expect no hook of a gateway whose hooks only the operator's secret would verify",
     { ...GATEWAY, webhook_secret: "text" },
     null,
   ],
 ])(
-  "a job that was submitted with a customer's key can be polled at every connection, even at one without a key of its own, and %s",
+  "a job submitted with a customer's key can be polled even at a connection without a key of its own, and its polls %s",
   (_, entry, hookWaitMs) => {
     const result = configuredWith(connections({ a: entry }));
     if (!result.ok) throw new Error("the configuration was refused");

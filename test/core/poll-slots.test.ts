@@ -120,7 +120,7 @@ describe("polls under the poll limit of a connection", () => {
     expect(slots.take("later", false, PER_MINUTE, NOW - 24 * 60 * MINUTE)).toBe(0);
   });
 
-  it("the queue of deferred polls holds at most 10,000 tasks, and every further task is given the wait of the next free place", () => {
+  it("the queue of deferred polls holds at most 10,000 tasks; all further tasks are told the same wait, until the first moment that no task in the queue has", () => {
     const slots = new PollSlots();
     const many = Array.from({ length: 11_600 }, (_, index) => `task ${index}`);
     const perMinute = 100_000;
@@ -141,7 +141,7 @@ const demands = fc.array(
   { maxLength: 600 },
 );
 
-it("no period of 60 seconds has more polls than the limit per minute, whenever tasks ask for polls and however late they ask again", () => {
+it("no period of 60 seconds has more polls than the connection's limit per minute, whenever tasks ask for polls and however late they ask again", () => {
   fc.assert(
     fc.property(demands, fc.integer({ min: 1, max: 90 }), (demand, perMinute) => {
       const slots = new PollSlots();

@@ -92,7 +92,7 @@ describe("the time of the next poll", () => {
     expect(pollTimes(attached, 4, NOW)).toEqual([4_187, 6_187, 8_187, 10_187]);
   });
 
-  it("when a hook has postponed a poll by two minutes, the poll after it is made at the same time as without the hook", () => {
+  it("when a hook has postponed a poll by two minutes, the poll after the postponed one is made at the same time as without the hook", () => {
     const moved = anAttachedTask({ postponedTo: NOW + 2 * MINUTE });
     const [first] = pollTimes(attached, 1, NOW + 2 * MINUTE);
     expect(pollTimes(moved, 2, NOW)).toEqual([120_000, first]);
@@ -283,7 +283,7 @@ describe("a provider that limits the rate of polls", () => {
       anAttachedTask({}, { deadlineAt: THEN + MINUTE }),
     ],
   ])(
-    "a provider that answered a poll with a rate limit is not polled before the end of the limit, %s",
+    "a provider that refused a poll by its rate limit is not polled before the limit ends, %s",
     (_why, hook, task) => {
       const limited = apply(task, aPollEnd(rateLimited(HOUR)), THEN, polled(FIRST_POLL));
       const record = hook === null ? limited : apply(limited, hook, THEN + SECOND);

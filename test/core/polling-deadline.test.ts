@@ -103,7 +103,7 @@ describe("an upstream that is still at work at the deadline", () => {
     ["processing", PROCESSING, "processing"],
     ["queued", QUEUED, "pending"],
   ] as const)(
-    "when a poll at the deadline reports %s, the deadline moves to the time of the answer plus a quarter of the time from the task's creation to its deadline",
+    "when a poll at a task's deadline reports %s, the deadline moves to the time of the answer plus a quarter of the time from the task's creation to its deadline",
     (_what, news, status) => {
       expect(asked(newsAnswer(news))).toEqual({
         ...task,
@@ -129,7 +129,7 @@ describe("an upstream that is still at work at the deadline", () => {
     expect(wakeAt(record, POLICY)).toBe(LATE + 10 * MINUTE);
   });
 
-  it("a task's deadline is extended when the poll at the deadline gets no answer but a hook came during it; the upstream is polled again", () => {
+  it("a task's deadline is extended when the poll at the deadline gets no answer but a hook came during this poll; the upstream is then polled again", () => {
     const nudged = afterwards(transition(task, aHook(aCompletion()), POLICY, LATE));
     const end = aPollEnd(UNANSWERED, { askedAt: deadlineAt });
     const record = apply(nudged, end, LATE + 1);
@@ -161,7 +161,7 @@ describe("success without output near the deadline", () => {
     ["a poll whose key is refused", UNAUTHORIZED],
     ["a poll whose answer is not understood", { kind: "unclear", statusCode: 404, word: null }],
   ] as const)(
-    "for ten minutes after a poll first found success without output, %s changes nothing, even past the deadline; from then on, the task stores it as the latest answer",
+    "for ten minutes after a poll first reported success without output, %s changes nothing, even past the task's deadline; later, the task stores its answer as the latest one",
     (_what, answer) => {
       const [endAt, tracking] = [since + 10 * MINUTE, { ...reported.tracking, isExtended: true }];
       const early = anAttachedTask({}, { deadlineAt: since + MINUTE, tracking });
@@ -245,7 +245,7 @@ describe("a task whose upstream cannot be polled at the deadline", () => {
     expect(nextStep(old, POLICY, NOW + 300 * DAY)).toBeNull();
   });
 
-  it("a task is ended by its unsigned hook when the provider's rate limit forbids polls for longer than the upstream keeps the job", () => {
+  it("a task is ended by an unsigned hook when the provider's rate limit forbids polls for longer than the upstream keeps the job", () => {
     const limits = { at: NOW + 2 * HOUR, notBefore: NOW + 2 * HOUR };
     const record = anAttachedTask(limits, { deadlineAt });
     const decision = transition(record, aHook(aCompletion()), forgetful, NOW + 1);

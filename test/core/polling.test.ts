@@ -148,7 +148,7 @@ describe("a poll that reports no end", () => {
     expectUnchanged(silent, aPollEnd(UNANSWERED), THEN);
   });
 
-  it("a shorter wait that the provider asks for does not replace a longer one that it asked for before and that is not over", () => {
+  it("when a provider's rate limit refuses polls, a shorter wait that the provider asks for does not replace an earlier, longer one that is not over yet", () => {
     const waiting = anAttachedTask({ answer: anAnswer("limited", NOW), notBefore: THEN + HOUR });
     expectUnchanged(waiting, aPollEnd(rateLimited(MINUTE)), THEN);
   });
@@ -162,7 +162,7 @@ describe("a poll that reports no end", () => {
     });
   });
 
-  it("when a provider's API key was removed during a poll that the provider then refused, the task stores that its key was refused and counts the poll", () => {
+  it("when a provider's API key was removed during a poll that the provider then refused, the task stores that the key was refused, and counts the poll", () => {
     const record = apply(task, aPollEnd(UNAUTHORIZED), THEN, NO_KEY);
     const poll = aPlan({ answer: anAnswer("unauthorized", THEN) });
     expect(record).toEqual({ ...task, tracking: aTracking({ poll }), counts: ONE_POLL });

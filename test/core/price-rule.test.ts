@@ -50,7 +50,7 @@ it.each<[string, PriceRule, PricedResult, number]>([
     29,
   ],
 ])(
-  "a completed task whose price depends on usage costs what its rule gives for %s",
+  "a completed task whose price depends on usage costs what its price rule gives for %s",
   (_what, rule, result, credits) => {
     expect(decidePrice(200, rule, result)).toEqual({
       final: { credits, basis: rule.by },
@@ -63,9 +63,14 @@ it.each<[string, PriceRule, PricedResult, number]>([
 it.each<[string, PriceRule, PricedResult, string]>([
   ["no usage", BY_TOKENS, used(null), "absent"],
   ["usage under another name", BY_TOKENS, used({ total_tokens: 2_000 }), "absent"],
-  ["usage with a name of every object", { ...BY_TOKENS, name: "toString" }, used({}), "absent"],
+  [
+    "no usage under the name toString, which every JavaScript object has",
+    { ...BY_TOKENS, name: "toString" },
+    used({}),
+    "absent",
+  ],
   ["a duration that is a text", BY_SECONDS, shown({ duration: "5", resolution: "720p" }), "absent"],
-  ["no tokens", BY_TOKENS, tokens(0), "not_positive"],
+  ["0 tokens", BY_TOKENS, tokens(0), "not_positive"],
   ["negative tokens", BY_TOKENS, tokens(-2_000), "not_positive"],
   ["tokens that are not finite", BY_TOKENS, tokens(Infinity), "not_positive"],
   ["tokens that are no number", BY_TOKENS, tokens(NaN), "not_positive"],
@@ -78,13 +83,13 @@ it.each<[string, PriceRule, PricedResult, string]>([
     "no_rate",
   ],
   [
-    "a resolution with a name of every object",
+    "the resolution constructor, which is a property of every JavaScript object",
     BY_SECONDS,
     shown({ duration: 5, resolution: "constructor" }),
     "no_rate",
   ],
 ])(
-  "a completed task whose price depends on usage costs all credits that were charged when its result has %s",
+  "a completed task with a price by usage costs all the credits charged for it when its price cannot be computed, because its result has %s",
   (_what, rule, result, unknown) => {
     expect(decidePrice(200, rule, result)).toEqual({
       final: { credits: 200, basis: "hold" },
@@ -99,7 +104,7 @@ it.each([
   ["by a thousand credits", 80_000, 1_000],
   ["by more than can be counted", 1e30, Number.MAX_SAFE_INTEGER],
 ])(
-  "when a price by usage is above the charged credits %s, the task costs only the charged credits, and it is stored how many are missing",
+  "when a price by usage is above the charged credits %s, the task costs only the charged credits, and the number of missing credits is stored",
   (_what, count, missing) => {
     expect(decidePrice(200, BY_TOKENS, tokens(count))).toEqual({
       final: { credits: 200, basis: "usage" },

@@ -32,6 +32,6 @@ it.each([
     { credits: 200, rule: BY_SECONDS },
     `Price: 5 credits at 720p or 9.5 credits at 1080p for 1 of duration, at least 0 and at most 200 credits. ${CHARGED_FIRST}`,
   ],
-])("the description of a tool for agents states %s", (_, price, text) => {
+])("the description of a tool for agents states what its offer costs: %s", (_, price, text) => {
   expect(priceText(price)).toBe(text);
 });

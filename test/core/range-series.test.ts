@@ -32,7 +32,7 @@ function aStep(
   };
 }
 
-it("the numbers for a time range are the sums over its hours, and the success rate is unknown while no callback has ended", () => {
+it("the statistics of a time range are the sums of the numbers of its hours; without any ended callback, the success rate is null", () => {
   const steps = [
     aStep(
       { delivered: 6, failed: 1, attempts: 9, outcomes: { delivered: 6, timeout: 2, rejected: 1 } },

@@ -27,7 +27,7 @@ it.each([
 
 it.each([
   ["of an early build, whose fields have other names", { v: 1, status: "open", tries: 1 }],
-  ["that is nothing but a number of the format", { v: 1 }],
+  ["that consists only of its format number", { v: 1 }],
 ])("a task record %s is refused as one of a build before 1.0.0", (_, stored) => {
   expect(() => parseRecord(stored)).toThrow("of a build before 1.0.0");
 });
@@ -125,7 +125,7 @@ it("each task record that the previous release has stored can be read, and is re
 /** A member that a later release may have added. */
 const ADDED = { shard: "b" };
 
-it("members that a later release has added to an open task and its tracking are kept when the task changes", () => {
+it("members that a later release has added to the record of an open task and its tracking stay there when the task changes", () => {
   const task = anAttachedTask();
   const tracking = { ...task.tracking, poll: { ...task.tracking.poll, ...ADDED }, ...ADDED };
   const stored = parseRecord({ ...task, ...ADDED, tracking });
@@ -135,7 +135,7 @@ it("members that a later release has added to an open task and its tracking are 
   expect(parseRecord(changed)).toEqual(changed);
 });
 
-it("members that a later release has added to a finished task, its callback and an attempt are kept when a redelivery begins", () => {
+it("members that a later release has added to the record of a finished task, its callback and an attempt stay there when a redelivery begins", () => {
   const { callback, ...task } = aFinishedTask();
   const attempts = callback?.attempts.map((attempt) => ({ ...attempt, ...ADDED }));
   const stored = parseRecord({ ...task, ...ADDED, callback: { ...callback, attempts, ...ADDED } });

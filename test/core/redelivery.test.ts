@@ -97,7 +97,7 @@ describe("a redelivery", () => {
     });
   });
 
-  it("a redelivery ordered while a pause holds back a callback attempt adds no attempt: the waiting one gets the redelivery's URL and Idempotency-Key", () => {
+  it("a redelivery ordered while a pause holds back a callback attempt adds no attempt: the waiting attempt gets the redelivery's URL and Idempotency-Key", () => {
     const paused = aPolicy({ pausedAt: NOW + 2 * HOUR });
     const waiting = aFinishedTask({ callback: aCallback({ state: due(HOUR), deliveredAt: null }) });
     expectUnchanged(waiting, aRedelivery(), NOW + HOUR, paused);
@@ -200,13 +200,13 @@ describe("a redelivery is refused", () => {
     expectRefused(record, aRedelivery({ idempotencyKey: "new" }), code);
   });
 
-  it("a redelivery is refused for a task without a callback URL also while the relay is paused", () => {
+  it("a redelivery that states no URL, of a task without a callback URL, is refused also while the relay is paused", () => {
     const task = aFinishedTask({ callback: null });
     const decision = transition(task, aRedelivery(), aPolicy({ pausedAt: NOW }), NOW);
     expect(decision).toEqual({ kind: "reject", rejection: { code: "no_callback", task } });
   });
 
-  it("a redelivery is refused while callback attempts are still being made, even when it names a URL", () => {
+  it("a redelivery is refused while a callback attempt of the task is still due, even when the redelivery states a URL", () => {
     expectRefused(unsettled(due(0)), aRedelivery({ callbackUrl: URL_A }), "series_running");
   });
 });
@@ -289,7 +289,7 @@ describe("the Idempotency-Key of a redelivery", () => {
     expect(callbackOf(apply(failed, aRedelivery())).keyedRedeliveries.operator).toEqual([]);
   });
 
-  it("repeating a redelivery that was merged into a callback attempt held back by a pause starts nothing, even after further redeliveries", () => {
+  it("a redelivery that was merged into a callback attempt held back by a pause starts nothing when it is repeated with its Idempotency-Key, even after another redelivery", () => {
     const paused = aPolicy({ pausedAt: NOW });
     const state = { kind: "due", nextAttemptAt: NOW } as const;
     let record: TaskRecord = aFinishedTask({ callback: aCallback({ state, attempts: [] }) });

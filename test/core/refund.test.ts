@@ -178,7 +178,7 @@ describe("the end of a refund", () => {
     expect(done.callback?.state).toEqual(runningSince(now));
   });
 
-  it("when the ledger's answer to a refund comes a second time, the callback attempts do not begin anew", () => {
+  it("a refund that the ledger confirms when the task's callback is already delivered or has failed does not begin the callback attempts anew", () => {
     for (const kind of ["delivered", "failed"] as const) {
       const callback = aCallback({ state: { kind } });
       const done = finish(aRefundingTask({ callback }), aRefundEnd(true), later);

@@ -180,7 +180,7 @@ describe("the same registration again", () => {
   };
 
   it.each(Object.entries(others))(
-    "a registration of a known task id is refused when it differs in its %s",
+    "a second registration of a task id is refused when it differs from the first in its %s",
     (_field, event) => {
       expectRefused(record, event, "task_exists", later);
     },
@@ -196,10 +196,10 @@ describe("a registration with a price by usage again", () => {
   });
 
   it.each([
-    ["another rule", { ...PRICE_RULE, rate: 7 }],
-    ["no rule", undefined],
+    ["another price rule than the first", { ...PRICE_RULE, rate: 7 }],
+    ["no price rule", undefined],
   ])(
-    "a registration of a known task id with a price by usage is refused with %s, although the charge is the same",
+    "a second registration of a task with a price by usage is refused when it has %s, although the charged credits are the same",
     (_, priceRule) => {
       const { priceRule: _known, ...others } = priced.registration;
       const registration = { ...others, ...(priceRule !== undefined && { priceRule }) };

@@ -42,7 +42,7 @@ const task = aChargedTask({ registration });
 const used = (seconds: number) => aReport({ ...aCompletion(), usage: { seconds } });
 
 describe("the end of a task with a price by usage", () => {
-  it("when a task completes below its charged price, the difference is released to the account, and the callback does not wait for the release", () => {
+  it("when a completed task costs less than was charged, the difference is released to its account, and the callback does not wait for this release", () => {
     const completed = finish(task, used(25), later);
     expect(completed.usage).toEqual({ seconds: 25 });
     expect(completed.credits).toEqual(
@@ -76,7 +76,7 @@ describe("the end of a task with a price by usage", () => {
     expect(completed.credits).toEqual(credits(undefined, { final }));
   });
 
-  it("when a completed task's usage is not stated, all charged credits are kept, and the operator is sent one event about it", () => {
+  it("when nobody states the usage of a completed task with a price by usage, the task costs all charged credits, and the operator is sent one event about it", () => {
     const completed = finish(task, aReport(), later, told);
     const final = { credits: PRICE, basis: "hold" } as const;
     expect(completed.credits).toEqual(credits(undefined, { final }));
@@ -96,7 +96,7 @@ describe("the end of a task with a price by usage", () => {
     expect(notices).toMatchObject([{ kind: "price.above_hold", version: later, details }]);
   });
 
-  it("the operator is sent no event about a price that is known and within the charge, and none about any price when OPERATOR_EVENTS leaves the event out", () => {
+  it("the operator is sent no event about a price by usage within the charged credits, and none about any price when OPERATOR_EVENTS leaves out the events about prices", () => {
     expect(finish(task, used(25), later, told).notices).toEqual([]);
     const unwantedNotices = new Set(["price.unknown", "price.above_hold"]);
     for (const event of [used(100), aReport()]) {
@@ -125,7 +125,7 @@ describe("the end of a task with a price by usage", () => {
 describe("the end of a release", () => {
   const releasing = aReleasingTask();
 
-  it("when a release of credits has succeeded, the task stores this, and its retention begins anew", () => {
+  it("when the credits that a task did not cost have been released to its account, the task stores this, and its retention begins anew", () => {
     expect(finish(releasing, aReleaseEnd(true), later)).toEqual({
       ...releasing,
       version: later,
@@ -134,7 +134,7 @@ describe("the end of a release", () => {
     });
   });
 
-  it("a release of credits that gets no answer is repeated for the same amount, with the waits of a refund and without end", () => {
+  it("when the ledger does not answer a release of the credits that a task did not cost, the release is repeated for the same amount, with the waits of a refund and without end", () => {
     let record: TaskRecord = releasing;
     const waits: number[] = [];
     let now = NOW;
@@ -153,7 +153,7 @@ describe("the end of a release", () => {
     expect(nextStep(record, POLICY, now - 1)).toBeNull();
   });
 
-  it("the operator is sent one event when a release of credits has not been confirmed for 5 minutes", () => {
+  it("the operator is sent one event when the ledger has not confirmed a release of credits for 5 minutes", () => {
     let record: TerminalTask = { ...releasing, finishedAt: NOW };
     for (let now = NOW; now < NOW + HOUR; now = wakeAt({ ...record, notices: [] }, told)) {
       record = finish(record, aReleaseEnd(false), now, told);
@@ -167,7 +167,10 @@ describe("the end of a release", () => {
     ["a task without a price", aFinishedTask()],
     ["a task with a fixed price", aFinishedTask({ credits: credits() })],
     ["a refunded task", aFinishedTask({ credits: credits({ kind: "refunded", at: NOW }) })],
-    ["a released task", aReleasingTask({ credits: credits({ kind: "released", at: NOW }) })],
+    [
+      "a task whose release is already confirmed",
+      aReleasingTask({ credits: credits({ kind: "released", at: NOW }) }),
+    ],
   ])(
     "the ledger's answer to a release of credits is ignored when it arrives for %s",
     (_what, record) => {

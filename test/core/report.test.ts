@@ -145,7 +145,7 @@ describe("a report with the fields that create a task", () => {
     ["the completion time, because it is in the past", NOW - HOUR, NOW - HOUR],
     ["the present time, because the completion time is later", NOW + HOUR, NOW],
   ])(
-    "a task that an event without created_at has created has the completion time in the event as its creation time, but none in the future: %s",
+    "an event that creates a task and states no created_at gives the task its completion time as the creation time, but none in the future: %s",
     (_what, completedAt, createdAt) => {
       const news = aReport(aCompletion({ completedAt }), aCreation());
       expect(finish(null, news).createdAt).toBe(createdAt);

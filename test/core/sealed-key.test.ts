@@ -27,7 +27,7 @@ function changed(part: keyof SealedKey): SealedKey {
 }
 
 describe("a customer's key that is sealed", () => {
-  it("a sealed key of a customer can be opened for its own task and connection", async () => {
+  it("a customer's key that was sealed (encrypted) for a task and connection can be opened for the same task and connection", async () => {
     expect(await openKey(sealed, PLACE, old)).toBe(KEY);
   });
 

@@ -29,7 +29,7 @@ const DELIVERED = {
 it.each<[string, Partial<TerminalTask>, SettledSummary]>([
   ["has null in the fields that do not apply to the task", {}, DELIVERED],
   [
-    "has all of them for a failed, refunded task of an account whose callback failed",
+    "has account, counts and refunded credits of a failed and refunded task whose callback failed",
     {
       account: ACCOUNT,
       upstream: UPSTREAM,
@@ -87,7 +87,7 @@ it.each<[string, Partial<TerminalTask>, SettledSummary]>([
     { ...DELIVERED, open_ms: 2 * MINUTE, settling_ms: 0 },
   ],
 ])(
-  "the summary that the relay logs of a settled task has the task's end, counts, credits and durations, as far as there are any: it %s",
+  "the summary that the relay logs of a settled task states its end, counts, credits and durations: it %s",
   (_what, changes, summary) => {
     expect(settledSummary(aFinishedTask(changes), NOW + MINUTE)).toEqual(summary);
   },

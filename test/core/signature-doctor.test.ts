@@ -206,7 +206,7 @@ const SECRETS = [PRESENT, PRESENT + 1, PRESENT - 1].map((generation, at) => {
 });
 const KEY = { scheme: "v1a", age: "current", kid: keyring.signingKeys[0]?.x };
 
-it("the signature doctor, which checks a received callback, finds one valid that arrived unchanged, and names its attempt and the secrets and keys that signed it", async () => {
+it("the signature doctor, which checks a received callback, calls it valid when it arrived unchanged, and names its attempt and the secrets and keys that signed it", async () => {
   expect(await verdictOn({})).toEqual({
     verdict: "valid",
     signed_by: [...SECRETS, KEY],

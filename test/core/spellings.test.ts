@@ -29,7 +29,7 @@ describe("a secret in a text", () => {
     ["in base64 behind a longer user name", btoa(`us:${SECRET}`)],
     ["in base64url", btoa(`?>?>${SECRET}`).replaceAll("+", "-").replaceAll("/", "_")],
     ["in base64 with escaped slashes", btoa(`???${SECRET}`).replaceAll("/", "\\/")],
-  ])("a secret in a text is found and hidden when the text has it %s", (_, spelled) => {
+  ])("a secret in a text is found and hidden when it is written there %s", (_, spelled) => {
     const text = `{"before": "\\n%41 é", "key": "${spelled}", "after": "\\"1\\""}`;
     expect(areSpelledIn(text, [OTHER, SECRET])).toBe(true);
     const hidden = hideSecrets(text, [OTHER, SECRET]);
@@ -61,7 +61,7 @@ it.each([
   ["no secret", "a text with \\u0041, %41 and &amp;"],
   ["a part of a secret", SECRET.slice(0, -1)],
   ["a secret in capitals", SECRET.toUpperCase()],
-  ["nothing", ""],
+  ["no characters", ""],
 ])("a text that has %s is not changed when secrets are hidden in it", (_, text) => {
   expect(areSpelledIn(text, [SECRET, OTHER])).toBe(false);
   expect(hideSecrets(text, [SECRET, OTHER, ""])).toBe(text);

@@ -26,7 +26,7 @@ it.each<[string, PollAnswer]>([
   ["is refused by a rate limit", rateLimited()],
   ["gets no answer", UNANSWERED],
 ])(
-  "once an event has reported that the submitted job runs, a poll of a job that only a hook has named changes nothing when the poll %s",
+  "a poll sent to confirm a job id that only a hook has stated %s, and changes nothing, because an event has meanwhile reported that the job runs",
   (_what, answer) => {
     const named = apply(anUnknownTask(), aSubmissionHook(QUEUED), NOW, stating());
     const running = apply(named, aReport(PROCESSING), NOW, stating());
@@ -40,9 +40,9 @@ it.each([
     "accepted",
     withPrice(aSendingTask({ submission: aSubmission({ state: accepted(), answer: ANSWER }) })),
   ],
-  ["of an unknown outcome", withPrice(anUnknownTask())],
+  ["of unknown outcome", withPrice(anUnknownTask())],
 ])(
-  "sending a submission again that is %s changes nothing, even if its offer has had another price or none since",
+  "repeating a submission that was %s changes nothing, even if its offer has had another price or none since",
   (_what, task) => {
     for (const credits of [9, null]) {
       expectUnchanged(task, { ...aPricedSubmission({ credits }), isPriceOffered: true });

@@ -137,7 +137,11 @@ describe("a submission whose outcome is unknown", () => {
 
   it.each([
     ["its time to fail has not come yet", silent, FAILS_AT - 1],
-    ["the job is known meanwhile", apply(silent, anAcceptance(), LATER), FAILS_AT],
+    [
+      "the upstream has accepted the submission meanwhile",
+      apply(silent, anAcceptance(), LATER),
+      FAILS_AT,
+    ],
     ["the task has ended meanwhile", lost, FAILS_AT],
     ["there is no task", null, FAILS_AT],
   ])("a task does not fail with submit_unknown when %s", (_why, task, at) => {
@@ -150,8 +154,8 @@ describe("a submission whose outcome is unknown", () => {
   });
 
   it.each([
-    ["sending", aSendingTask({ deadlineAt: NOW + SECOND }), SENDING_ENDS_AT],
-    ["unknown", { ...silent, deadlineAt: NOW + SECOND }, FAILS_AT],
+    ["being sent", aSendingTask({ deadlineAt: NOW + SECOND }), SENDING_ENDS_AT],
+    ["of unknown outcome", { ...silent, deadlineAt: NOW + SECOND }, FAILS_AT],
   ])("a task does not fail at its deadline while its submission is %s", (_state, task, endsAt) => {
     expect(nextStep(task, POLICY, endsAt - 1)).toBeNull();
     expect(wakeAt(task, POLICY)).toBe(endsAt);
@@ -188,17 +192,17 @@ describe("a submission whose job no hook can report, because its call has no hoo
     },
   );
 
-  it("when no hook can come about a submission, its task waits for no hook once the time for the upstream's answer is over", () => {
+  it("when no hook can come about a submission, its outcome is unknown as soon as the time for the upstream's answer is over", () => {
     const event = anUnknownOutcome();
     expect(nextStep(hookless, STATING, SENDING_ENDS_AT)).toEqual({ kind: "event", event });
   });
 
   it.each<[string, TaskRecord]>([
     [
-      "a hook has named the job all the same",
+      "a hook has stated the job's id all the same",
       apply(hookless, aSubmissionHook(QUEUED), LATER, STATING),
     ],
-    ["the job is known since the registration", { ...hookless, upstream: UPSTREAM }],
+    ["the registration already stated the job's id", { ...hookless, upstream: UPSTREAM }],
   ])(
     "a task whose submission is of unknown outcome waits for news of its job, although no hook is expected, when %s",
     (_why, task) => {
@@ -225,7 +229,7 @@ describe("a submission whose job no hook can report, because its call has no hoo
     },
   );
 
-  it("a task stores with its submission that no hook can come about it, and stores nothing of this when a hook can come", () => {
+  it("a task stores that no hook can come about its submission, and stores nothing of the kind when a hook can come", () => {
     const event = aSubmittedRegistration({}, { isHookless: true });
     expect(apply(null, event).submission).toMatchObject({ isHookless: true });
     expect(apply(null, aSubmittedRegistration()).submission).not.toHaveProperty("isHookless");
@@ -233,7 +237,7 @@ describe("a submission whose job no hook can report, because its call has no hoo
 });
 
 describe("an upstream's answer that comes after the outcome of a submission counted as unknown", () => {
-  it("after an unknown outcome, a late answer that accepts the submission attaches the job, and the stored hooks about this job take effect", () => {
+  it("when the outcome of a submission is unknown, a late answer of the upstream that accepts it attaches the job, and the stored hooks about this job take effect", () => {
     const task = apply(named, anAcceptance(), LATER + SECOND);
     expect(task).toMatchObject({
       upstream: UPSTREAM,
@@ -246,7 +250,7 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     });
   });
 
-  it("after an unknown outcome, a late answer to the submission that already contains the result ends the task", () => {
+  it("when the outcome of a submission is unknown, a late answer of the upstream that already contains the result ends the task", () => {
     const ended = finished(transition(silent, aResultAtOnce(aCompletion()), POLICY, LATER));
     expect(ended).toMatchObject({ status: "completed", submission: { state: accepted(LATER) } });
   });
@@ -261,7 +265,7 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     ["rate", 503, "rate_limited", true],
     ["busy", 400, "rate_limited", true],
   ])(
-    "after an unknown outcome, a late refusal of the class %s with HTTP status %i fails the task with the upstream's status in the message and the category %s",
+    "when the outcome of a submission is unknown and the upstream refuses it late (reason: %s, HTTP status %i), the task fails with this status in its message and the category %s",
     (refusal, statusCode, category, retryable) => {
       const task = withPrice(silent);
       const ended = finished(transition(task, aRefusal(statusCode, refusal), POLICY, LATER));
@@ -282,7 +286,7 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     ["key", 401, "upstream_key"],
     ["key", 400, "upstream_key"],
   ])(
-    "after an unknown outcome, a late refusal of the class %s with HTTP status %i fails the task with a code of its own, and its message does not mention the cause",
+    "when the outcome of a submission is unknown and the upstream refuses it late (reason: %s, HTTP status %i), the task fails with a code for this reason and a message that does not mention it",
     (refusal, statusCode, code) => {
       const task = withPrice(silent);
       const ended = finished(transition(task, aRefusal(statusCode, refusal), POLICY, LATER));
@@ -302,13 +306,13 @@ describe("an upstream's answer that comes after the outcome of a submission coun
     },
   );
 
-  it("after an unknown outcome, a report that the call was not sent changes nothing", () => {
+  it("when the outcome of a submission is unknown, a report that the submission was not sent changes nothing", () => {
     expectUnchanged(silent, NOT_SENT, LATER);
   });
 });
 
 describe("an unsigned hook at the URL of a submission of an unknown outcome", () => {
-  it("after an unknown outcome, the job that a hook names is polled at once, and the poll knows what an answer must state to prove whose job it is", () => {
+  it("when the outcome of a submission is unknown and a hook states a job id, this job is polled at once, and the poll has the model and time by which its answer can prove whose job it is", () => {
     expect(named).toMatchObject({
       upstream: { job: null },
       tracking: { keptHooks: [aKeptHook(aCompletion())] },
@@ -330,14 +334,14 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     });
   });
 
-  it("a job that a hook named while the submission was being sent is polled as soon as the outcome of the submission is unknown", () => {
+  it("a job whose id a hook stated while the submission was being sent is polled as soon as the outcome of the submission is unknown", () => {
     const heard = apply(aSendingTask(), aSubmissionHook(QUEUED), LATER, STATING);
     const task = apply(heard, anUnknownOutcome(), SENDING_ENDS_AT, STATING);
     expect(task.submission?.state).toMatchObject({ kind: "unknown", askAt: SENDING_ENDS_AT });
     expect(nextStep(task, STATING, SENDING_ENDS_AT)).toMatchObject({ poll: { job: JOB } });
   });
 
-  it("after an unknown outcome, the job that a hook names is polled with the endpoint that the path of the submitted call states", () => {
+  it("when the outcome of a submission is unknown and a hook states a job id, this job is polled at the endpoint that the path of the submitted call contained", () => {
     const endpoint = "fal-ai/flux";
     const submission = aSubmission({ endpoint, state: unknown() });
     const task = apply({ ...silent, submission }, aSubmissionHook(QUEUED), LATER, STATING);
@@ -346,7 +350,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     });
   });
 
-  it("a job of a submission of unknown outcome is polled again after 5 s, then after twice as long up to 5 min, and just before the task fails", () => {
+  it("when the outcome of a submission is unknown, a job whose id a hook has stated is polled again after 5 s, then after twice as long each time up to 5 min, and just before the task fails", () => {
     let task = named;
     const waits: number[] = [];
     for (let at = LATER; at < FAILS_AT;) {
@@ -366,13 +370,17 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
   it.each<[string, PollAnswer, number]>([
     ["does not prove that it is the job of the submission", UNCLEAR, 5 * SECOND],
     ["is missing", UNANSWERED, 5 * SECOND],
-    ["is missing for a named time", { kind: "unanswered", retryAfterMs: 10 * MINUTE }, 10 * MINUTE],
+    [
+      "is an error that asks for a wait of 10 minutes",
+      { kind: "unanswered", retryAfterMs: 10 * MINUTE },
+      10 * MINUTE,
+    ],
     ["refuses the key", UNAUTHORIZED, 5 * SECOND],
-    ["names no wait", rateLimited(), 5 * SECOND],
-    ["names a short wait", rateLimited(SECOND), 5 * SECOND],
-    ["names a long wait", rateLimited(10 * MINUTE), 10 * MINUTE],
+    ["is a rate limit that states no wait", rateLimited(), 5 * SECOND],
+    ["is a rate limit that states a wait of 1 s", rateLimited(SECOND), 5 * SECOND],
+    ["is a rate limit that states a wait of 10 minutes", rateLimited(10 * MINUTE), 10 * MINUTE],
   ])(
-    "after an unknown outcome, the job that a hook has named is polled again when the answer to its poll %s",
+    "when the outcome of a submission is unknown, a job whose id a hook has stated is polled again if the answer to its poll %s",
     (_what, answer, waitMs) => {
       const task = asked(named, answer, LATER);
       expect(task).toMatchObject({
@@ -383,7 +391,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     },
   );
 
-  it("after an unknown outcome, a hook that says something new causes a poll at once, and the growing waits begin anew; a repeated hook does neither", () => {
+  it("when the outcome of a submission is unknown, a hook with news about its job causes a poll at once, and the growing waits between polls begin anew; a repeated hook does neither", () => {
     let task = named;
     for (let tries = 0; tries < 5; tries++) task = asked(task, UNCLEAR, LATER);
     const hook = aSubmissionHook(PROCESSING);
@@ -398,7 +406,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ["a success", aCompletion(), "completed"],
     ["a failure", anUpstreamFailure(), "failed"],
   ] as const)(
-    "after an unknown outcome, the task ends when a poll's answer proves that the job named by a hook is the submission's and states %s",
+    "a task whose submission is of unknown outcome ends when a poll's answer proves that the job whose id a hook has stated is the submission's, and reports %s",
     (_what, news, status) => {
       const end = aPollEnd(newsAnswer(news), { purpose: "kept_job", askedAt: LATER });
       const ended = finished(transition(named, end, STATING, LATER));
@@ -415,7 +423,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ["runs", PROCESSING, { status: "processing" }],
     ["has succeeded without output", NO_OUTPUT, { status: "pending" }],
   ] as const)(
-    "after an unknown outcome, the job that a hook has named is attached when a poll's answer proves that it is the submission's and states that it %s",
+    "when the outcome of a submission is unknown, the job whose id a hook has stated is attached once a poll's answer proves that it is the submission's and states that it %s",
     (_what, news, expected) => {
       const task = asked(named, newsAnswer(news), LATER);
       expect(task).toMatchObject({
@@ -427,13 +435,13 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     },
   );
 
-  it("after an unknown outcome, the job that a hook has named is attached together with the endpoint with which it was polled", () => {
+  it("when the outcome of a submission is unknown, the job whose id a hook has stated is attached together with the endpoint at which the confirming poll was sent", () => {
     const job: Job = { id: JOB.id, endpoint: "fal-ai/flux" };
     const end = aPollEnd(newsAnswer(QUEUED), { purpose: "kept_job", job, askedAt: LATER });
     expect(apply(named, end, LATER, STATING)).toMatchObject({ upstream: { job } });
   });
 
-  it("the answer to a poll changes nothing when no stored hook of the task's present submission names the polled job", () => {
+  it("the answer to a poll sent to confirm a job id changes nothing when no stored hook about the task's present submission states this id", () => {
     const end = aPollEnd(newsAnswer(aCompletion()), { purpose: "kept_job", askedAt: LATER });
     for (const task of [silent, aSendingTask()]) expectUnchanged(task, end, LATER, STATING);
     expectUnchanged(named, { ...end, job: OTHER_JOB }, LATER, STATING);
@@ -441,21 +449,21 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
 
   it.each<[string, TaskRecord, Policy]>([
     [
-      "names no job",
+      "states no job id",
       apply(silent, aSubmissionHook(aCompletion(), { jobId: null }), LATER, STATING),
       STATING,
     ],
-    ["comes from a provider whose answers prove nothing", named, POLICY],
+    ["comes from a provider whose answers do not prove whose job it is", named, POLICY],
     ["comes from a provider that cannot be polled", named, NO_KEY],
     [
-      "names a job so old that the provider has forgotten it",
+      "states the id of a job so old that the provider has forgotten it",
       named,
       aPolicy({
         polls: new Map([[CONNECTION, { ...LIMITS, isCreationStated: true, maxAgeMs: SECOND }]]),
       }),
     ],
   ])(
-    "after an unknown outcome, a hook causes no poll before the task fails when the hook %s",
+    "when the outcome of a submission is unknown, no poll is made before the task fails if the only hook %s",
     (_why, task, policy) => {
       expect(nextStep(task, policy, FAILS_AT - 1)).toBeNull();
       expect(wakeAt(task, policy)).toBe(FAILS_AT);
@@ -463,12 +471,12 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     },
   );
 
-  it("after an unknown outcome, a hook causes a poll also when the provider proves whose job it is by naming the task in its answers", () => {
+  it("when the outcome of a submission is unknown, a hook causes a poll also at a provider whose answers prove whose job it is by stating the task's id", () => {
     const naming = aPolicy({ polls: new Map([[CONNECTION, { ...LIMITS, isTaskNamed: true }]]) });
     expect(nextStep(named, naming, LATER)).toMatchObject({ poll: { purpose: "kept_job" } });
   });
 
-  it("a pause of the relay delays the polls of a job of a submission of unknown outcome, but not the failure of the task", () => {
+  it("when the outcome of a submission is unknown, a pause of the relay delays the polls of a job whose id a hook has stated, but not the failure of the task", () => {
     const paused = stating({ pausedAt: LATER });
     expect(nextStep(named, paused, LATER)).toBeNull();
     expect(wakeAt(named, paused)).toBeGreaterThan(LATER);
@@ -477,7 +485,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(nextStep(named, STATING, LATER + MINUTE)).toMatchObject({ kind: "poll" });
   });
 
-  it("a job of a submission of unknown outcome is polled before its task fails, even when the connection's limit defers the poll for longer", () => {
+  it("when the outcome of a submission is unknown, the task does not fail before the last poll of the job whose id a hook has stated, even if the connection's poll limit defers this poll", () => {
     const deferred = { kind: "deferred", waitMs: HOUR } as const;
     const end = aPollEnd(deferred, { purpose: "kept_job", askedAt: LATER });
     expectUnchanged(named, end, LATER, STATING);
@@ -490,7 +498,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(nextStep(last, policy, turnAt)).toEqual(LOST_STEP);
   });
 
-  it("after an unknown outcome, a hook that comes after the deadline of its task but before the task fails is stored", () => {
+  it("when the outcome of a submission is unknown, a hook that comes after the deadline of the task but before the task fails is stored", () => {
     const task = { ...silent, deadlineAt: NOW + SECOND };
     const hook = aSubmissionHook(aCompletion());
     const heard = apply(task, hook, LATER, STATING);
@@ -498,7 +506,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expectUnchanged(task, hook, FAILS_AT, STATING, "ignored");
   });
 
-  it("after an unknown outcome, the deadline is extended when a poll proves only after it that the job a hook has named is the submission's and still runs", () => {
+  it("a task whose submission is of unknown outcome gets a later deadline when a poll after its deadline proves that the job whose id a hook has stated is the submission's and still runs", () => {
     const late = apply(
       { ...silent, deadlineAt: NOW + SECOND },
       aSubmissionHook(aCompletion()),
@@ -510,7 +518,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     expect(isOpen(task) && task.deadlineAt).toBeGreaterThan(LATER);
   });
 
-  it("after an unknown outcome, the output of a successful job is awaited for ten minutes once it is proved to be the submission's, however late that is", () => {
+  it("when a poll proves that a successful job without output is that of a submission of unknown outcome, its output is awaited for ten minutes, however late the proof comes", () => {
     if (!isOpen(named)) throw new Error("the task has ended");
     const at = NOW + 7 * HOUR;
     const extended = { ...named.tracking, isExtended: true };
@@ -527,7 +535,7 @@ describe("an unsigned hook at the URL of a submission of an unknown outcome", ()
     ],
     ["of another connection", aSubmissionHook(aCompletion(), { connection: "ark-2" })],
   ])(
-    "after an unknown outcome, a hook %s is refused with unknown_task, and nothing is polled for it",
+    "when the outcome of a submission is unknown, a hook %s is refused with unknown_task, and causes no poll",
     (_what, hook) => {
       expectRefused(silent, hook, "unknown_task", LATER);
     },

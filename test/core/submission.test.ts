@@ -99,7 +99,7 @@ describe("the registration of a task that the relay submits itself", () => {
 
   it.each<[string, TaskRecord]>([
     ["accepted", attached],
-    ["of an unknown outcome", anUnknownTask()],
+    ["of unknown outcome", anUnknownTask()],
     ["of a task that has ended", apply(sending, aResultAtOnce(aCompletion()))],
   ])(
     "a registration that is sent again changes nothing when its submission is %s",
@@ -148,7 +148,7 @@ describe("the charge of a submission", () => {
     ["charged", aChargingSubmission()],
     ["returned", apply(priced, aRefusal(), LATER)],
   ])(
-    "a registration is refused while the price of a submission with the same id is being %s, because only one caller may send the call",
+    "a submission or registration with the id of a submission whose price is being %s is refused, because only the first caller may send the submission to the upstream",
     (_what, hidden) => {
       for (const event of [
         aPricedSubmission(),
@@ -197,15 +197,15 @@ describe("the charge of a submission", () => {
   it.each([
     ["accepted", anAcceptance()],
     ["refused", aRefusal()],
-    ["unknown", anUnknownOutcome()],
+    ["of unknown outcome", anUnknownOutcome()],
   ])(
-    "a report that the outcome of a submission is %s changes nothing while its price is being charged, because the submission has not been sent yet",
+    "a report that a submission was %s changes nothing while its price is being charged, because the submission has not been sent yet",
     (_outcome, event) => expectUnchanged(aChargingSubmission(), event, LATER),
   );
 });
 
 describe("a submission that the upstream has accepted", () => {
-  it("an answer that accepts a submission attaches its job, makes the relay poll the job, and is stored for callers that repeat the call", () => {
+  it("an answer of the upstream that accepts a submission attaches its job, makes the relay poll the job, and is stored for callers that repeat the submission", () => {
     expect(attached).toEqual({
       ...sending,
       version: LATER,
@@ -227,7 +227,7 @@ describe("a submission that the upstream has accepted", () => {
     expect(heard).toMatchObject({ tracking: { poll: { hint: null } } });
   });
 
-  it("an answer that accepts a submission changes nothing when it is reported a second time", () => {
+  it("an answer of the upstream that accepts a submission changes nothing when it is reported to the task a second time", () => {
     expectUnchanged(attached, anAcceptance(), LATER + SECOND);
     expectUnchanged(attached, anAcceptance({ job: OTHER_JOB }), LATER + SECOND);
     const ended = apply(sending, aResultAtOnce(aCompletion()), LATER);
@@ -245,7 +245,7 @@ describe("a submission that the upstream has accepted", () => {
     });
   });
 
-  it("an answer that accepts a submission attaches the job that it names in place of another job that was attached before", () => {
+  it("an answer of the upstream that accepts a submission attaches the job in this answer in place of another job that was attached before", () => {
     const other = apply(sending, anAttachment(OTHER_JOB), NOW + SECOND);
     expect(apply(other, anAcceptance(), LATER)).toMatchObject({ upstream: UPSTREAM });
   });
@@ -280,7 +280,7 @@ describe("a submission that the upstream has accepted", () => {
     },
   );
 
-  it("when the upstream's answer to a submission contains the result but names no job, the task ends without a job", () => {
+  it("when the upstream's answer to a submission contains the result but no job id, the task ends without a job", () => {
     const ended = finished(transition(sending, aResultAtOnce(aCompletion(), null), POLICY, LATER));
     expect(ended).toMatchObject({ status: "completed", upstream: { job: null } });
   });
@@ -304,7 +304,7 @@ describe("a submission that the upstream has accepted", () => {
     ["2 KB of the first four-byte character", "\u{10000}".repeat(512), true],
     ["2 KB of four-byte characters and a byte", `${"🦊".repeat(512)}x`, false],
   ])(
-    "the upstream's answer is stored for callers that repeat the submission; for one that has %s, it is still stored after the task is settled: %s",
+    "the upstream's answer to a submission is stored for callers that repeat it; an answer of %s is still stored after the task is settled: %s",
     (_what, body, isKept) => {
       const answer = { ...ANSWER, body };
       const started = apply(sending, aResultAtOnce(aCompletion(), JOB, answer), LATER);
@@ -390,7 +390,7 @@ describe("a submission that was refused, or not sent", () => {
   it.each<[string, SubmitEndedEvent]>([
     ["refused", aRefusal()],
     ["accepted", anAcceptance()],
-    ["unknown", anUnknownOutcome()],
+    ["of unknown outcome", anUnknownOutcome()],
   ])(
     "a submission that was refused stays refused when a later report says that it was %s",
     (_what, event) => {
@@ -415,7 +415,7 @@ it.each<[string, TaskRecord | null]>([
     aFinishedTask({ submission: aSubmission({ id: "later" }) }),
   ],
 ])(
-  "a report on how a submission has ended is refused when the id belongs to %s",
+  "a report that a submission was accepted, refused, not sent or of unknown outcome is refused when the task id belongs to %s",
   (_what, record) => {
     for (const event of [anAcceptance(), aRefusal(), NOT_SENT, anUnknownOutcome()]) {
       expectRefused(record, event, "unknown_task", LATER);
@@ -430,7 +430,7 @@ describe("other events about a submitted task", () => {
 
   it.each([
     ["accepted", attached],
-    ["unknown", anUnknownTask()],
+    ["of unknown outcome", anUnknownTask()],
   ])("a task can be canceled when its submission is %s", (_state, task) => {
     const canceled = finished(transition(task, { type: "cancel", isForced: false }, POLICY, LATER));
     expect(canceled).toMatchObject({ status: "failed", failure: { category: "canceled" } });
@@ -438,8 +438,8 @@ describe("other events about a submitted task", () => {
   });
 
   it.each([
-    ["sending", sending],
-    ["unknown", anUnknownTask()],
+    ["being sent", sending],
+    ["of unknown outcome", anUnknownTask()],
   ])(
     "an event that reports the result ends a task whose submission is %s, and a later answer of the upstream does not change the result",
     (_state, task) => {
@@ -456,8 +456,8 @@ describe("other events about a submitted task", () => {
   );
 
   it.each([
-    ["sending", sending],
-    ["unknown", anUnknownTask()],
+    ["being sent", sending],
+    ["of unknown outcome", anUnknownTask()],
   ])(
     "when an operator attaches a job to a task whose submission is %s, the submission counts as accepted",
     (_state, task) => {
@@ -502,7 +502,7 @@ describe("other events about a submitted task", () => {
     expectRefused(anOpenTask({ upstream: UPSTREAM }), aSubmissionHook(PROCESSING), "unknown_task");
   });
 
-  it('hooks that come while a submission is "sending" are stored, and the jobs that they name are not polled yet', () => {
+  it('hooks that come while a submission is "sending" are stored, and the jobs whose ids they state are not polled yet', () => {
     const deadlineAt = NOW + SECOND;
     const task = apply({ ...sending, deadlineAt }, aSubmissionHook(aCompletion()), LATER, STATING);
     expect(task).toMatchObject({
@@ -540,7 +540,7 @@ describe("the view of a submitted task", () => {
     ],
     ["unknown", apply(anUnknownTask(), { type: "cancel", isForced: false }, LATER), {}],
   ])(
-    "operator and account see that a submission is %s; a reader of the task's status link sees nothing of the submission",
+    "operator and account see the state of a task's submission, here %s; a reader with the task's status link sees nothing of the submission",
     (state, task, more) => {
       const submission = { state, started_at: NOW_S, ...more };
       expect(viewOf(task, "operator")).toMatchObject({ submission });
@@ -550,7 +550,7 @@ describe("the view of a submitted task", () => {
     },
   );
 
-  it("no reader of a task sees the id of its submission, the hash of its call or the stored answer of the upstream", () => {
+  it("no reader of a task sees the id of its submission, the hash of the submitted request or the stored answer of the upstream", () => {
     const { body } = ANSWER;
     for (const reader of ["operator", "account", "link"] as const) {
       const text = taskView(attached, reader);

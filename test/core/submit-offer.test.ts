@@ -151,7 +151,7 @@ it.each([
   [[5, "6", true], 'one of 5, "6", true', [5, "6", true], ["5", 6, "true", 1, false, null]],
   [{ values: [0] }, "0", [0], ["0", false, "", null]],
 ] as const)(
-  "a member of the request body is within the limit %j only if it is %s, of this type: %j are within, %j are outside",
+  "a member of the request body is within an offer's limit %j only if it is %s, with exactly this type: %j are within, %j are outside",
   (limit, rule, within, outside) => {
     for (const value of within) {
       expect([value, faultIn(limit, "/a", { body: { "/a": value } })]).toEqual([value, null]);
@@ -191,7 +191,7 @@ it.each([
   [["720p"], '"720p"', ["720p"], ["720P", "480p", ""]],
   [[5, true], "one of 5, true", ["5", "true"], ["05", "5.0", "TRUE", "1"]],
 ] as const)(
-  "a parameter of the request's query is within the limit %j only if it is %s, in the shortest spelling: %j are within, %j are outside",
+  "a parameter of the request's query is within an offer's limit %j only if it is %s, in the shortest spelling: %j are within, %j are outside",
   (limit, rule, within, outside) => {
     const faultOf = (value: string) =>
       faultIn(limit, "?a", { query: new URLSearchParams({ a: value }).toString() });
@@ -228,7 +228,7 @@ it("a value of a request that a limit calls optional must be within the limit if
 });
 
 it.each([[[{ b: 1 }]], ['{"b": 1}'], [null], [LONG]])(
-  "a request is refused when a value that should contain a limited one is not an object, even if the limited one is optional: at %j",
+  "a request is refused when a value that should contain a limited one is not an object, even if the limited one is optional: here the value is %j",
   (value) => {
     const limit = { max: 1, optional: true };
     const body = { "/a": {}, "/a/b": value };
@@ -309,7 +309,7 @@ it("the first offer for any model that limits no body decides a multipart reques
   });
 });
 
-it("of a request body, exactly the members that the connection's offers limit and the objects around them are read, each once", () => {
+it("the members that the relay looks up in a request body are those that offers of the connection limit and the objects around them, each once", () => {
   const offers = offersOf(
     { ...OFFER, limits: { "/a/b/c~1d": [1], "?q/r": [1], "/e": [1] } },
     { ...OFFER, models: ["n"], path: "/v2", limits: { "/a/b/f": [1], "/e": [2] } },

@@ -55,7 +55,7 @@ it.each([
   ["accepted", anAccepted(NOW + SECOND), NOW + SECOND, 200, null],
   ["unknown", anUnknown(502), NOW + SECOND, 502, FAILS_AT],
 ] as const)(
-  "taskFacts returns, for an open task whose submission is %s, the time and status of the upstream's answer, and until when the task waits",
+  "taskFacts returns, for an open task with a submission in the state %s, the time and status of the upstream's answer, and until when the task waits",
   (state, submission, answeredAt, statusCode, waitsUntil) => {
     const facts = taskFacts(anOpenTask({ submission }), "operator", POLICY);
     expect(facts.submission).toMatchObject({ state, answeredAt, statusCode, waitsUntil });

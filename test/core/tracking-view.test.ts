@@ -47,7 +47,7 @@ function refused(reason: HookRefusal): HookRefusedEvent {
 it.each([
   ["has not been polled yet", {}, {}, next(FIRST_POLL, "schedule")],
   [
-    "does not answer the polls of this instance",
+    "has not answered the latest polls",
     { unansweredSince: NOW, answer: anAnswer("processing", NOW - SECOND) },
     { askedAt: NOW + 20 * SECOND, polledAt: FIRST_POLL },
     { answer: "unanswered", answer_since: NOW_S, asked_at: NOW_S + 20 },
@@ -71,7 +71,7 @@ it.each([
     { answer: "no_output", ...next(NOW + 15 * SECOND, "no_output") },
   ],
   [
-    "refuses polls by its rate limit for longer than the relay may stay paused",
+    "refuses polls for 30 minutes by its rate limit, and the relay has been paused",
     { notBefore: NOW + 30 * MINUTE },
     { pausedAt: NOW + MINUTE },
     { paused: true, ...next(NOW + 30 * MINUTE, "retry_after") },
@@ -103,7 +103,7 @@ it.each([
   ],
   ["is next polled at the deadline", {}, { polledAt: DEADLINE - 1 }, next(DEADLINE, "deadline")],
 ] as const)(
-  "the operator sees in a task's tracking the upstream's last answer, the next poll and the reason for its time: the upstream %s",
+  "the view of a task shows the operator the upstream's last answer to a poll, and when and why the job is polled next: here the upstream %s",
   (_what, plan, policy, expected) => {
     const task = anAttachedTask(plan, { deadlineAt: DEADLINE });
     const { tracking } = view(task, aPolicy({ polledAt: NOW, ...policy }));
@@ -111,7 +111,7 @@ it.each([
   },
 );
 
-it("the member tracking in a task's view has paused: true only while the relay is paused and the task would otherwise be polled", () => {
+it("the view of a task shows the operator tracking.paused: true only while the relay is paused and would otherwise poll the task's job", () => {
   const pausedAt = NOW + MINUTE;
   const paused = aPolicy({ polledAt: NOW, pausedAt });
   expect(view(anAttachedTask(), paused).tracking).toEqual({
@@ -129,7 +129,7 @@ it("the member tracking in a task's view has paused: true only while the relay i
   expect(view(anAttachedTask(), paused, "account")).not.toHaveProperty("tracking");
 });
 
-it("the view of a finished task says whether its callback waits for a pause or the refund to end; only the operator sees the time of the next refund try", () => {
+it("the view of a finished task says whether its callback waits for the end of a pause or for the refund of its credits; only an operator sees when the refund is tried next", () => {
   const due = aCallback({ state: { kind: "due", nextAttemptAt: NOW } });
   const waiting = aFinishedTask({ callback: due });
   expect(view(waiting, aPolicy()).callback).not.toHaveProperty("paused");
@@ -147,7 +147,7 @@ it("the view of a finished task says whether its callback waits for a pause or t
   expect(view(refunding, aPolicy(), "account").credits).not.toHaveProperty("retry_at");
 });
 
-it("an open task stores the refused hooks of its job's connection, at most three for each reason, without getting a new version", () => {
+it("a task whose job runs stores at most three refused hooks for each reason of the refusal, and its version number does not change", () => {
   const times = [1, 2, 3].map((minutes) => NOW + minutes * MINUTE);
   const task = anAttachedTask();
   const signed = times.reduce<TaskRecord>(
@@ -166,7 +166,7 @@ it("an open task stores the refused hooks of its job's connection, at most three
   expectUnchanged(null, refused("bad_signature"), NOW);
 });
 
-it("the operator sees that the next poll of a job comes so soon because the upstream has answered the call that cancels the job", () => {
+it("when the upstream has accepted to cancel a job, the view of the task shows the operator that the relay polls the job a second later, and for this reason", () => {
   const task = aCancelingTask({ state: answeredAs("accepted") }, { deadlineAt: DEADLINE });
   const expected = next(NOW + SECOND, "cancel_answered");
   expect(view(task, aPolicy({ polledAt: NOW })).tracking).toMatchObject(expected);

@@ -246,7 +246,7 @@ it.each(
     return [what, kinds === "" ? "none" : kinds, facts, expected] as const;
   }),
 )(
-  "the list of problems has an entry for each present fault, but none for small or past faults: with %s, it has entries of these types: %s",
+  "when a relay has %s, the list of its problems has an entry of each of these types, and no other: %s",
   (_, _kinds, facts, expected) => {
     expect(troublesOf({ ...QUIET, ...facts })).toMatchObject(expected);
   },

@@ -19,7 +19,7 @@ it("parseUrl accepts a host name of 512 characters, and refuses one of 513 witho
 });
 
 it.each(["", "/", "//"])(
-  "a base URL that ends with the slashes '%s' is used without these, and all slashes within its path stay",
+  "the relay removes the slashes '%s' from the end of a base URL, and leaves the double slash within its path",
   (slashes) => {
     const base = "https://relay.example.com//v1";
     expect(withoutSlash(base + slashes)).toBe(base);

@@ -43,7 +43,7 @@ it.each<[string, object | null, TaskEvent, typeof attached | typeof kept]>([
     attached,
   ],
   ["a success in a signed hook", USAGE, aHook(used, signed), attached],
-  ["a success in a hook from before its job was attached", USAGE, anAttachment(), kept],
+  ["a success in a hook that came before the job was attached", USAGE, anAttachment(), kept],
   ["a success without output", USAGE, aHook({ ...NO_OUTPUT, usage: USAGE }), attached],
   [
     "a success with too many links",
@@ -59,7 +59,7 @@ it.each<[string, object | null, TaskEvent, typeof attached | typeof kept]>([
   ],
   ["an event of the operator", null, aReport(), attached],
 ])(
-  "when a task ends by %s, its record has the job's usage as %j, and its callback body does not mention usage",
+  "when a task ends by %s, the usage stored in the task is %j, and the body of its callback mentions none",
   (_what, usage, event, task) => {
     const policy = event.type === "hook" || event.type === "attach" ? NO_KEY : aPolicy();
     const record = finish(task, event, NOW, policy);
@@ -68,7 +68,7 @@ it.each<[string, object | null, TaskEvent, typeof attached | typeof kept]>([
   },
 );
 
-it("only the operator, and no account, sees what the upstream says that the job of a task has consumed", () => {
+it("the view of a task shows the operator, but not an account, the usage (such as tokens) that the upstream has stated for the job", () => {
   const record = aFinishedTask({ account: ACCOUNT, usage: USAGE });
   expect(JSON.parse(taskView(record, "operator"))).toMatchObject({ usage: USAGE });
   expect(JSON.parse(taskView(record, "account"))).not.toHaveProperty("usage");
@@ -76,7 +76,7 @@ it("only the operator, and no account, sees what the upstream says that the job 
   expect(unknown).not.toHaveProperty("usage");
 });
 
-it("when a hook brings a success after the task has failed, the job's usage is stored as a new version of the record and sent in task.late_result", () => {
+it("when a hook reports a success after the task has failed, the usage in the hook is stored in the task and sent to the operator in the event task.late_result", () => {
   const policy = aPolicy({ isOperatorNotified: true });
   const later = attached.deadlineAt + HOUR;
   const timedOut = finish(attached, { type: "deadline" }, attached.deadlineAt, NO_KEY);

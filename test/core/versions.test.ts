@@ -45,7 +45,7 @@ describe.each(changes)("the version of a task: %s", (what, record, event) => {
   );
 });
 
-it("a task object that gets an event of a type that only a later release knows refuses it with an error that says so", () => {
+it("a task refuses an event of a type that only a later release of the relay knows, with an error that says so and names the type", () => {
   expect(() => transition(anOpenTask(), laterEvent(), POLICY, NOW)).toThrow(
     "an event of a later release: split",
   );

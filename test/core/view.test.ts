@@ -52,7 +52,7 @@ describe("the view of an open task", () => {
     },
   );
 
-  it("the view of an open task shows the progress of its job in percent, when this is known", () => {
+  it("the view of an open task shows the progress of its job in percent, if the upstream has stated it", () => {
     expect(JSON.parse(taskView(open, "account", 40))).toMatchObject({ progress: 40 });
   });
 
@@ -155,7 +155,7 @@ describe("provider and upstream job of a task", () => {
     ],
     ["a task without a provider", anOpenTask({ registration: null }), {}],
   ])(
-    "the operator sees the provider and the upstream job as far as the task has them, and an account sees neither: %s",
+    "the view of %s shows the operator the provider and the upstream's job as far as the task has them, and shows an account neither",
     (_what, record, place) => {
       const { provider, upstream } = JSON.parse(taskView(record, "operator"));
       expect({ provider, upstream }).toEqual(place);
@@ -196,7 +196,7 @@ describe("the view of a finished task", () => {
     );
   });
 
-  it("only the operator sees, in the view of a failed task, the ids of the upstream's requests", () => {
+  it("the view of a failed task shows only the operator, and no account, the request ids that the upstream has stated", () => {
     const failure = { category: "provider", retryable: true, requestIds: ["req_1"] } as const;
     const shownTo = (reader: "operator" | "account") =>
       JSON.parse(taskView(aFinishedTask({ failure }), reader)).failure;
@@ -205,7 +205,7 @@ describe("the view of a finished task", () => {
     expect(shownTo("account")).toEqual(known);
   });
 
-  it("the view of a failed task ends with its failure category and whether it can be retried, when these are stored", () => {
+  it("the view of a failed task ends with the category of the failure and whether a retry makes sense, if these are stored", () => {
     const failure = { category: "timeout", retryable: true } as const;
     expect(taskView(aFinishedTask({ callback: null, failure }), "account")).toBe(
       `${BODY.slice(0, -1)},"callback":null,` +
@@ -225,13 +225,13 @@ describe("the view of a finished task", () => {
       [DELIVERED, { number: 2, series: 2, started_at: NOW_S + 3600, late_ms: 0, after_ms: HOUR }],
     ],
     [
-      "that the latest series of callback attempts failed",
+      "that the redelivery has failed",
       aCallback({ attempts: [], state: { kind: "failed" } }),
       "failed",
       [],
     ],
   ])(
-    "the view of a finished task shows, besides the time of an earlier delivery, %s",
+    "the view of a finished task whose callback was delivered and ordered again shows the time of the earlier delivery and %s",
     (_what, callback, status, attempts) => {
       const view = JSON.parse(taskView(aFinishedTask({ callback }), "operator"));
       expect(view.callback).toEqual({ url: URL_A, status, attempts, delivered_at: NOW_S });
@@ -296,7 +296,7 @@ describe("the view of a task with a price", () => {
     ["confirmed", { state: "confirmed" }],
     ["not_sent", { state: "not_sent" }],
   ] as const)(
-    "the view of a task shows every reader a cancellation in the state %s as %j, together with its reason and its time",
+    "the view of a task whose stored cancellation has the state %s shows operator and account the member cancel with %j and with the reason and time of the request",
     (kind, { state, ...answer }) => {
       const task = aCancelingTask({ state: cancelStateNamed(kind) });
       const cancel = { state, reason: "order", requested_at: NOW_S, ...answer };
@@ -307,7 +307,7 @@ describe("the view of a task with a price", () => {
     },
   );
 
-  it("a finished task with a price by usage shows its account what it costs, what decided the cost, and when the difference was released", () => {
+  it("a finished task that is priced by usage shows its account the final cost, that usage decided it, and when the difference to the credits held at first was released", () => {
     const final = { credits: 13, basis: "usage" } as const;
     const task = aFinishedTask({ credits: credits({ kind: "released", at: NOW }, { final }) });
     const { credits: shown } = JSON.parse(taskView(task, "account"));
@@ -324,7 +324,7 @@ describe("the view of a task with a price", () => {
     ["are charged", "charged", {}],
     ["were refunded, and when", "refunded", { refunded_at: NOW_S }],
   ] as const)(
-    "a finished task with a price is shown to its account with the number of credits and that they %s",
+    "the view of a finished task with a price shows its account the number of credits, and that they %s",
     (_, kind, times) => {
       const state = kind === "charged" ? { kind } : { kind, at: NOW };
       const task = aFinishedTask({ callback: null, credits: credits(state) });

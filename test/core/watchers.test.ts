@@ -11,14 +11,14 @@ function watched() {
   return { watchers: new Watchers(ctx), told, join, leave };
 }
 
-it("those who watch a task are sent each state of it once, even if the record is written several times with this state", () => {
+it("a connection that watches a task is sent each state of the task once, even if the task's record is written several times with this state", () => {
   const { watchers, told, join } = watched();
   join();
   for (const state of ["1.40", "1.40", "1.50"]) watchers.tell(() => state);
   expect(told).toEqual(["1.40", "1.50"]);
 });
 
-it("the state of a task is not computed while nobody watches it", () => {
+it("while no connection watches a task, the state that would be sent to such connections is not computed", () => {
   const { watchers, told } = watched();
   watchers.tell(() => {
     throw new Error("the state was computed");
@@ -26,7 +26,7 @@ it("the state of a task is not computed while nobody watches it", () => {
   expect(told).toEqual([]);
 });
 
-it("a new watcher of a task is sent its state even if an earlier watcher, who has left, was already sent this state", () => {
+it("a new connection that watches a task is sent the task's state even if an earlier connection, now closed, was already sent this state", () => {
   const { watchers, told, join, leave } = watched();
   join();
   watchers.tell(() => "1.40");

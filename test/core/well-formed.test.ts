@@ -9,7 +9,7 @@ it("wellFormed, which makes a text fit for strict parsers, replaces each lone su
   expect(wellFormed("\0a\ud83d😀\ude00\u0001")).toBe("\ufffda\ufffd😀\ufffd\u0001");
 });
 
-it("isWellFormed tells for any text whether wellFormed leaves it as it is, and so whether UTF-8 and Postgres can hold it", () => {
+it("isWellFormed is true exactly for the texts that wellFormed leaves as they are: those that UTF-8 can carry and that have no U+0000", () => {
   fc.assert(
     fc.property(
       fc.string({ unit: "binary" }),

@@ -27,25 +27,25 @@ const awakeFor = (seconds: number) => seconds * OBJECT_GB * PRICES.durationGbS.d
 
 it.each([
   [
-    "a poll without news",
+    "a poll of a job that still runs",
     "costs $%.2 per million.",
     dollarsOf(plus(hooked, IDLE_POLL)) - dollarsOf(hooked),
   ],
   [
-    "the counts of a busy hour",
+    "counting the tasks of a busy hour",
     "at most 9 rows each: $%.2 per million tasks",
     COUNTS_PER_HOUR * ROWS_PER_COUNT * PRICES.d1Read.dollars,
   ],
   ["a receiver that hangs for 10 s", "10 seconds cost $%.0 per million attempts", awakeFor(10)],
   ["a receiver that hangs for 25 s", "with `CALLBACK_TIMEOUT_S=25` $%.0.", awakeFor(25)],
   [
-    "an index that is away",
+    "an index that cannot be reached",
     "costs $%.2 more per million tasks (*index away*)",
     dollarsOf(LIVES["Ark with hooks, index away for 28 days"]) - dollarsOf(hooked),
   ],
   ["a D1 that hangs", "hangs for 30 seconds costs $%.0 per million writes", awakeFor(30)],
   [
-    "the queue",
+    "two index writes per task through a queue",
     "so two writes per task cost $%.2 per million tasks",
     2 * OPERATIONS_PER_MESSAGE * PRICES.queueOperations.dollars,
   ],
@@ -60,7 +60,7 @@ it("by scripts/cost, a stream of a task's events costs at most $2 per million ta
   }
 });
 
-it("by scripts/cost, each time that a stream is opened again after 15 minutes costs one more request to the Worker and two more to objects", () => {
+it("by scripts/cost, a stream of a task's events, which is opened again every 15 minutes, costs each time one request to the Worker and two to Durable Objects more", () => {
   const [once, twice, often] = [900, 901, 2_701].map(streamUsage);
   expect(twice?.workerRequests).toBe((once?.workerRequests ?? NaN) + 1);
   expect(often?.workerRequests).toBe((once?.workerRequests ?? NaN) + 3);
@@ -74,7 +74,7 @@ it.each(Object.entries(POLLED_ALONE))(
   },
 );
 
-it("by scripts/cost, a larger POLL_LATENESS lets a job use less of everything that is billed, and never a negative amount", () => {
+it("by scripts/cost, a job polled with POLL_LATENESS=50 takes fewer requests to Durable Objects than with 7, and no billed amount is negative", () => {
   for (const jobS of [30, 31, 110, 600, 7_200]) {
     const [near, far] = [7, 50].map((lateness) => polledAlone(jobS, lateness));
     expect(far?.objectRequests).toBeLessThan(near?.objectRequests ?? NaN);
@@ -230,7 +230,7 @@ it.each([
   );
 });
 
-it("by scripts/cost, each output costs its storage for OUTPUT_DAYS, one write, or a write for each part of 8 MiB and two more, and two calls per read", () => {
+it("scripts/cost bills for an output its storage for OUTPUT_DAYS, two calls for each read, and one write or, in parts of 8 MiB, a write for each part and two more", () => {
   const use = { outputs: 1, outputMb: 10, outputDays: 15, outputReads: 3, isChunked: false };
   const [one, chunked] = [use, { ...use, isChunked: true }].map(outputUsage);
   expect(one).toMatchObject({ r2ClassA: 1, r2ClassB: 6, r2GbMonths: 0.005, workerRequests: 3 });
@@ -251,7 +251,7 @@ it("`npm run cost` adds the cost of outputs to the bill of the relay alone, not 
   );
 });
 
-it("`npm run cost` says in its first line for which readers, polls and accounts its bill is", () => {
+it("`npm run cost` states in its first line how many polls and streams a job of its bill has, and whether the tasks belong to accounts", () => {
   const [line] = report(
     orderOf(...given("--poll-lateness 20 --job-s 600 --watchers 2 --account")),
   ).split("\n");

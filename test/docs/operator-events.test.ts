@@ -34,7 +34,7 @@ it.each([
     `task: t\naccount: a&amp;b\nhost: a&amp;b.example.com:8443`,
   ],
   [
-    "that names the failed tasks of a host, which it only counts",
+    "of two tasks to one host, which it only counts",
     { host: HOST, since: 1, failed: 2, tasks: ["t", "u"] },
     "host: a&amp;b.example.com:8443\nsince: 1\nfailed: 2",
   ],
@@ -49,7 +49,7 @@ it.each([
   },
 );
 
-it("a Slack message of upstream.unclear shows the unknown word for a state escaped and on one line, and nothing of the result", () => {
+it("the Slack message upstream.unclear shows the upstream's unknown word for the job's state, escaped and on one line, and nothing of the job's result", () => {
   const event = {
     type: "upstream.unclear",
     taskId: "t",

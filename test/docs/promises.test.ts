@@ -12,7 +12,7 @@ it("README.md names the promises of docs/promises.md in their order", () => {
 });
 
 it.each(lines.map(([line, number]) => [number, line]))(
-  "every number that README.md states for the promise %s is also among the figures of docs/promises.md",
+  "every number that README.md states for its promise no. %s is also among the figures of docs/promises.md",
   (_, line = "") => {
     const [, figures = ""] = PROMISES_PAGE.split("\n## Figures\n");
     const [, stated = ""] = /(?<!\*)\*([^*]+)\*(?!\*)/.exec(line) ?? [];

@@ -10,7 +10,7 @@ const READY = {
   changelog: "# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2026-12-01\n\n### Added\n",
 };
 
-it("npm run release:check accepts a tree whose versions and changelog have the tag's version and whose client names its repository", () => {
+it("npm run release:check accepts a tag when both package.json files and the changelog have its version and the client's names its repository", () => {
   expect(releaseFaults("v1.2.0", READY)).toEqual([]);
 });
 

@@ -7,7 +7,7 @@ import { PERMISSIONS } from "../../src/security/roles.ts";
 
 const rolesIn = (text = "") => (text === "–" ? [] : text.split(", "));
 
-it("docs/api.md lists every access that a route can need, with the roles of operator keys and of account keys that have it", () => {
+it("docs/api.md lists each permission that a route can require, with the roles of operator keys and of account keys that have it", () => {
   const [, section = ""] = API_PAGE.split("\n## Who may call\n");
   const [text = ""] = section.split("\n## ");
   const [, ...rows] = text.matchAll(/^\| (\w+) \| [^|]+ \| ([\w, –]+) \| ([\w, –]+) \|$/gm);

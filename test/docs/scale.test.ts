@@ -54,7 +54,7 @@ it("README.md, self-host.md and scale.md state the same tasks per second for one
 });
 
 it.each([1, 10, 100, 300, 1_000, 2_500, 5_000, 10_000])(
-  "docs/scale.md states rows, databases, log lines and price for %i tasks per second, computed from the counts of one task",
+  "docs/scale.md states the rows, databases, log lines and price for %i tasks per second, as computed from those of one task",
   (tasksPerS) => {
     const isQueued = tasksPerS >= QUEUE_FROM;
     const usage = usageOf(LIVES["Ark with hooks, index"], { receiverMs: 300, isQueued });

@@ -39,7 +39,7 @@ it("docs/api.md explains every field that a task shows to the operator", () => {
   expect([...new Set(shown)].filter((name) => !explained.includes(name))).toEqual([]);
 });
 
-it("docs/api.md explains every outcome of an attempt, and no other", () => {
+it("docs/api.md explains every outcome that a callback attempt can have, and no other", () => {
   const outcomes = namesIn("## Callbacks").filter((name) => !name.includes("-"));
   expect(outcomes).toEqual(OUTCOMES);
 });

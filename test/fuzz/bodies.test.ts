@@ -51,7 +51,7 @@ function fuzzBody<T>(name: string, body: Body<T>): void {
     (bytes) => change(read(bytes)),
   ]);
   fuzz(
-    `any JSON body of ${name} is accepted if it is valid, else refused with a list of its faults`,
+    `any JSON body of ${name} is accepted if it is valid, and otherwise refused with a list of its faults`,
     {
       cases,
       inputs: jsonBytes(mutated(valid)),

@@ -15,7 +15,7 @@ const PAGES = [
 ];
 
 fuzz(
-  "whatever return path a login to the console is given, it redirects to a path of the relay and never to another host",
+  "whatever return path the form of a login to the console has, the login redirects to a path of the relay and never to another host",
   {
     inputs: changedText(fc.constantFrom(...PAGES, "https://evil.example/a", "/\\evil.example")),
     cases: 20_000,

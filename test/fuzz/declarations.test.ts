@@ -88,7 +88,7 @@ function requireReadable(
 }
 
 fuzz(
-  "any declaration of an upstream is either refused with the places of its faults, or reads any answer without an exception and calls only its base URL",
+  "any description of an upstream in CONNECTIONS is refused with the places of its faults, or lets the relay read any answer without an exception and call only its base URL",
   {
     inputs,
     subject: SUBJECT,

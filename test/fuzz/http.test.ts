@@ -99,7 +99,7 @@ async function answer(request: SentRequest, relayed: Relay): Promise<Response> {
   return relayed(sent, ENVS[Number(isIndexed)] ?? {});
 }
 
-it("when the connection is lost, a method of a Durable Object is called again only if a second call changes nothing", () => {
+it("when the connection to a Durable Object is lost during a call, the relay repeats the call only if a second call of the same method changes nothing", () => {
   const classes = [TaskObject, AccountObject, ...Object.values(OTHER_CLASSES)];
   const marked = classes.flatMap(({ name: type, prototype }) =>
     methodsOf(prototype).flatMap(([name, { value }]) => (marks.has(value) ? [[type, name]] : [])),

@@ -271,7 +271,7 @@ function apart(paths: readonly Path[]): readonly Path[] {
 }
 
 fuzz(
-  "setting members of a submission's body has the effect that JSON.parse sees, and changes no bytes of the body but those of the replaced values",
+  "when the relay sets members of a submission's body, JSON.parse reads the new values from it, and no byte but those of the replaced values changes",
   {
     cases: 50_000,
     inputs: fc.tuple(
@@ -342,7 +342,7 @@ const ofList =
   };
 
 fuzz(
-  "when a member of a submission's body is a short list, its values are those that JSON.parse reads, and no other member is read as a list",
+  "the relay reads a short list in a submission's body with the values that JSON.parse reads, and reads no other member as a list",
   {
     inputs: bodies,
     subject: listIn,

@@ -183,7 +183,7 @@ it.each(
 });
 
 it.each(["/v1/videos/", "/v1/tasks/a", "/content", "/", "?access="])(
-  "an output URL from a gateway, in which %j is repeated, is examined in linear time",
+  "an output URL of a gateway in which %j is repeated is examined in linear time",
   (part) => {
     expectLinear((length) => {
       const path = repeated(part, length);
@@ -203,7 +203,7 @@ it.each(withNames(["-", "--", String.raw`\u002d`, "--framespersecon", "--d", "\\
 );
 
 it.each(["/", "a/", "a", "/v1/models/a/", ".", "-", "/requests"])(
-  "the path of a submission in which %j is repeated is judged in linear time",
+  "whether a path with many repetitions of %j is that of a submission is decided in linear time",
   (part) => {
     const adapters = [...PROVIDERS.values()].flatMap(({ submits }) => submits ?? []);
     expectLinear((length) => {
@@ -285,7 +285,7 @@ it.each(
     "v1,a ",
   ]),
 )(
-  "headers that a user pastes to have the signature of a callback checked, and that repeat %s, are read in linear time",
+  "the headers of a callback that a user pastes into the console to check its signature are read in linear time when they repeat %s",
   (_, part) => {
     for (const before of ["", "webhook-id", "webhook-signature: "]) {
       expectLinear((length) => {
@@ -301,7 +301,7 @@ const searches = (pattern: RegExp) => (length: number) => {
   return () => pattern.test(text);
 };
 
-it("the measurement of linear time lets a linear search pass, and fails for a pattern that takes cubic time on the same texts", () => {
+it("the function that measures linear time in these tests lets a linear search pass, and fails for a pattern that takes cubic time on the same texts", () => {
   expectLinear(searches(/b/), 128);
   expect(() => expectLinear(searches(/a+a+b/), 128)).toThrow("less than");
 });

@@ -86,7 +86,7 @@ const cursor = fc.oneof(
   ),
 );
 
-fuzz("a list of tasks is continued only from a cursor that the relay made for the same filters", {
+fuzz("GET /v1/tasks accepts only a cursor that the relay made for a list with the same filters", {
   inputs: cursor,
   subject: positionOf,
   defects: {

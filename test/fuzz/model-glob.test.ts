@@ -39,7 +39,7 @@ function matchesReference({ glob, model }: { readonly glob: string; readonly mod
 }
 
 fuzz(
-  "a glob of an offer matches the name of a model exactly when the regular expression with the same meaning does",
+  "a pattern for models in OFFERS, such as veo-*, matches the name of a model exactly when the regular expression with the same meaning does",
   {
     inputs: compared,
     subject: isModelOf,
@@ -72,7 +72,7 @@ fuzz(
 );
 
 it.each(withNames(["a", "ab", "*", "\u{1f600}"]))(
-  "the name of a model is compared with globs of many * in linear time when %s is repeated in it",
+  "the name of a model in which %s is repeated is compared with patterns of many * in linear time",
   (_, part) => {
     for (const glob of ["*a*a*a*a*a*a*b", "a*a*a*a*a*a*a*", "*aaaab*", "**********b"]) {
       expectLinear((length) => {

@@ -111,7 +111,7 @@ function isSameSignature(a: string, b: string): boolean {
 }
 
 fuzz(
-  "any signed event is accepted exactly when its timestamp is within 300 s of the relay's clock and a current secret has signed its bytes",
+  "any signed request to POST /v1/events is accepted exactly when its timestamp is within 300 s of the relay's clock and a configured secret has signed its bytes",
   {
     inputs: changed(messages, damages, 2),
     subject: verify,

@@ -126,7 +126,7 @@ function isSendable(name: string, value: string): boolean {
 const CREDENTIALS = { Authorization: "Bearer key-of-the-connection" };
 
 fuzz(
-  "with a submission, the relay sends an operator's headers except keys, cookies, addresses and those of the connection, and of an account's only listed ones",
+  "with a submission, the relay forwards an operator's headers except keys, cookies, addresses and those of the connection, but of an account's headers only listed ones",
   {
     inputs: calls,
     subject: sentHeaders,

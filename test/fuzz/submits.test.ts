@@ -115,7 +115,7 @@ for (const { provider, submits } of EXAMPLES) {
   const target = adapter?.target(submits?.calls[0]?.path ?? "") ?? null;
   if (submits === undefined || adapter === undefined || target === null) continue;
   fuzz(
-    `any path of a POST to ${provider} either counts as a submission, which is sent to this path unchanged, or is refused, and never causes an exception`,
+    `any POST that is to go to ${provider} is either sent as a submission to exactly its path, or refused because of its path, without an exception`,
     {
       inputs: pathsOf(submits),
       subject: adapter,

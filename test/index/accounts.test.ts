@@ -24,7 +24,7 @@ it("GET /v1/accounts lists each account once, in the order of their ids", async 
 
 const WEEK_S = 7 * 86_400;
 
-it("GET /v1/accounts/{account}/stats counts the account's tasks of the last 7 days by default, for an operator key and for a key of the account", async () => {
+it("GET /v1/accounts/{account}/stats counts by default the account's tasks of the last 7 days, both with an operator key and with a key of the account", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   await insert(

@@ -68,7 +68,7 @@ it("a bulk redelivery with ?callback=delivered sends each task's callback once m
   expect(await timesSent(received, ids)).toEqual([2, 2, 2]);
 });
 
-it("a bulk redelivery that is interrupted and repeated with the same Idempotency-Key sends no callback twice", async () => {
+it("a bulk redelivery that was interrupted and is ordered again with the same Idempotency-Key sends no callback twice", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(5);
   const first = await redelivered("?limit=2", "run");
@@ -101,7 +101,7 @@ it("a bulk redelivery repeated with the same Idempotency-Key sends no callback t
   expect(await timesSent(received, ids)).toEqual([3, 3, 3, 3, 3, 2]);
 });
 
-it("a bulk redelivery skips a task that was redelivered to another URL with the same Idempotency-Key, and the answer has the reason", async () => {
+it("a bulk redelivery skips a task whose callback was sent to another URL with the same Idempotency-Key before, and its answer gives the reason", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(2);
   const headers = { "Idempotency-Key": "run" };
@@ -137,7 +137,7 @@ it("a bulk redelivery skips tasks that are open, have no callback, are erased, o
   expect(await stored(gone)).toEqual(NOTHING);
 });
 
-it("a bulk redelivery with dry_run only counts the tasks, sends nothing and needs no Idempotency-Key", async () => {
+it("a bulk redelivery with ?dry_run=true only counts the tasks, sends nothing and needs no Idempotency-Key", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(2);
   const before = await Promise.all(ids.map((id) => stored(id)));
@@ -151,7 +151,7 @@ it("a bulk redelivery with dry_run only counts the tasks, sends nothing and need
   expect(await Promise.all(ids.map((id) => stored(id)))).toEqual(before);
 });
 
-it("a bulk redelivery ordered with an account key reaches only tasks of that account", async () => {
+it("a bulk redelivery ordered with an account key sends callbacks only of tasks of this account", async () => {
   const received = aReceiver(status(200));
   const [own, other] = [await anAccount(), await anAccount()];
   const { key } = await aKey(own);
@@ -167,7 +167,7 @@ it("a bulk redelivery ordered with an account key reaches only tasks of that acc
   expect(await timesSent(received, foreign)).toEqual([1]);
 });
 
-it("of tasks that were redelivered before with the same Idempotency-Key, a bulk redelivery skips only those of its own caller; all operator keys are one caller", async () => {
+it("a bulk redelivery skips a task redelivered with the same Idempotency-Key only if the same caller has ordered that; all operator keys are one caller", async () => {
   const received = aReceiver(status(200));
   const account = await anAccount();
   const { key } = await aKey(account);
@@ -188,7 +188,7 @@ it("of tasks that were redelivered before with the same Idempotency-Key, a bulk 
   }
 });
 
-it("a bulk redelivery covers 100 tasks by default, and as many as its parameter limit says", async () => {
+it("one request for a bulk redelivery covers at most 100 tasks by default, and at most as many as its parameter limit says", async () => {
   await insert(...Array.from({ length: 501 }, () => aRow()));
   expect(await redelivered("?dry_run=true", null)).toMatchObject({ matched: 100 });
   expect(await redelivered("?dry_run=true&limit=500", null)).toMatchObject({
@@ -214,7 +214,7 @@ it.each([
   },
 );
 
-it("a bulk redelivery that has failed at a task it could not reach and is repeated sends only the callbacks that were not sent before", async () => {
+it("a bulk redelivery that failed because one task's Durable Object was unreachable sends, when it is repeated, only the callbacks not sent before", async () => {
   const received = aReceiver(status(200));
   const ids = await settledTasks(4);
   const lost = ids[2] ?? "";

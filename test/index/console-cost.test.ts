@@ -12,7 +12,7 @@ useIndex();
 
 const OPEN = { ...UNTRIED, status: "processing", settledAt: null, expiresAt: null } as const;
 
-it("two refreshes of the console's overview within a minute use as many object requests and rows as docs/cost.md states", async () => {
+it("two refreshes of the console's overview within a minute use as many requests to Durable Objects and rows of D1 as docs/cost.md states", async () => {
   await insert(...Array.from({ length: 1_000 }, () => aRow({ ...OPEN, dueAt: Date.now() + DAY })));
   await cron();
   const calls = [

@@ -14,7 +14,7 @@ async function listed(path: string, cookie: string): Promise<readonly string[]> 
   return Array.from(text.matchAll(/href="\/tasks\/([0-9a-f-]{36})"/g), ([, id = ""]) => id);
 }
 
-it("in the console, an account sees a list of its own tasks only, 50 to a page, and gets no page about hosts", async () => {
+it("the console's list of tasks shows an account only its own tasks, 50 to a page, and the console's pages about hosts are refused to it", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const cookie = await logIn((await aKey(own)).key);
   const mine = Array.from({ length: 51 }, (_, n) => aRow({ account: own, createdAt: START - n }));
@@ -48,7 +48,7 @@ it("when no task on a page of the console's list matches the filter, the page sa
   expect(await listed(further.replaceAll("&amp;", "&"), cookie)).toHaveLength(1);
 });
 
-it("when a test or a redelivery on a host's page of the console is refused, the answer has the refusal's status and the page with the typed input and the fault", async () => {
+it("when a test callback or a redelivery ordered on the console's page of a host is refused, the page is shown again with the typed input, the fault and the refusal's HTTP status", async () => {
   await insert(aRow({ callback: "failed", attempts: 3, lastOutcome: "rejected" }));
   const cookie = await logIn();
   const typed = { callback_url: "http://client.example.net/<hook>" };
@@ -67,7 +67,7 @@ it("when a test or a redelivery on a host's page of the console is refused, the 
   );
 });
 
-it("a bulk redelivery in the console first counts, has one Idempotency-Key, continues only in the browser that began it, and sends nothing twice", async () => {
+it("a bulk redelivery in the console first shows how many callbacks it will send, goes on by itself only in the browser that began it, and sends no callback twice", async () => {
   const received = aReceiver(status(200));
   for (let n = 0; n < 12; n++) {
     await indexedTask();

@@ -30,7 +30,7 @@ async function mainOf(response: Response): Promise<string> {
   return main.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 }
 
-it("once the cron has counted the tasks, the console's overview for an operator shows a failing host first, then the numbers and the hosts", async () => {
+it("once the cron has counted the tasks, the console's overview for an operator shows a failing host as a problem, then the numbers of tasks and callbacks, then all hosts", async () => {
   const failures = [1, 2, 3].map((minutes) =>
     aRow({ ...FAILED, createdAt: START - minutes * 60_000 }),
   );
@@ -55,7 +55,7 @@ it.each([
   ["7d", "7 d"],
   ["30d", "30 d"],
 ] as const)(
-  "the console's overview for an operator says 'All quiet' when nothing is wrong, and shows the range %s that was asked for",
+  "the console's overview for an operator says 'All quiet' when there is no problem, and counts the callbacks of the chosen time range: %s",
   async (range, title) => {
     const attempts = { attempts: 2, outcomes: { timeout: 1, delivered: 1 } };
     const createdAt = START - 6 * 24 * HOUR;
@@ -67,7 +67,7 @@ it.each([
   },
 );
 
-it("while there are no tasks, the operator's overview in the console explains how to register one, and before the first count how often the cron counts", async () => {
+it("the console's overview for an operator explains, while there are no tasks, how to register one, and, while the first is not yet counted, how often the cron counts", async () => {
   const cookie = await logIn();
   expect(await mainOf(await visit("/", cookie, {}, fresh()))).toContain("Your first task");
   await insert(aRow());
@@ -112,7 +112,7 @@ async function partOf(cookie: string, shown?: string) {
 describe("the console's overview for an account whose newest task is open", () => {
   const waits = useHeldWaits();
 
-  it("a refresh of the console's overview for an account is answered when the account's newest open task changes, with its state; no other task is watched", async () => {
+  it("a request to refresh the console's overview for an account is answered, with the new state, when the account's newest open task changes; it watches no other task", async () => {
     const { cookie, ids } = await anAccountWithOpenTasks(3);
     const newest = ids.at(-1) ?? "";
     const { part, version, refreshS } = await partOf(cookie);
@@ -130,7 +130,7 @@ describe("the console's overview for an account whose newest task is open", () =
     expect([waits.pauses, watched.mock.calls.length]).toEqual([[25_000], 1]);
   });
 
-  it("a refresh of the console's overview for an account waits 25 s at most, but not at all for a task that has already changed or is another account's", async () => {
+  it("a request to refresh the console's overview for an account waits at most 25 s for a change of a task, and not at all if the task has changed already or belongs to another account", async () => {
     const { cookie } = await anAccountWithOpenTasks(1);
     const other = await anAccountWithOpenTasks(1);
     const { version = "" } = await partOf(cookie);
@@ -143,7 +143,7 @@ describe("the console's overview for an account whose newest task is open", () =
     expect(waits.pauses).toEqual([25_000]);
   });
 
-  it("while the object of the account's newest open task cannot be reached, the console's overview for the account shows what the index has", async () => {
+  it("while the Durable Object of an account's newest open task cannot be reached, the console's overview for the account shows the task's state from the index", async () => {
     const { cookie, ids } = await anAccountWithOpenTasks(1);
     const { version } = await partOf(cookie);
     const fault = Object.assign(new Error("Network connection lost."), { retryable: true });
@@ -155,7 +155,7 @@ describe("the console's overview for an account whose newest task is open", () =
   });
 });
 
-it("the console's overview for an account that has no open task is refreshed every 30 s, without a request to a task's object", async () => {
+it("the console's overview for an account that has no open task is refreshed every 30 s, without a request to the Durable Object of a task", async () => {
   const account = await anAccount();
   await insert(aRow({ account }));
   const cookie = await logIn((await aKey(account)).key);
@@ -164,7 +164,7 @@ it("the console's overview for an account that has no open task is refreshed eve
   expect([version, refreshS, asked.mock.calls.length]).toEqual([undefined, 30, 0]);
 });
 
-it("the operator's overview in the console has no two elements with one id, and no refreshed element inside another refreshed element", async () => {
+it("on the console's overview for an operator each element has an id of its own, and no element that is refreshed is inside another one that is", async () => {
   await insert(aRow(FAILED), aRow({ callback: "sending", settledAt: null }));
   await cron();
   const ids: (string | null)[] = [];

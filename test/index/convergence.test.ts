@@ -68,7 +68,7 @@ const worlds = histories.chain((all) =>
   })),
 );
 
-it("when rows are written to the index repeatedly and in any order, each task's row ends at its last state and never returns to an earlier one", async () => {
+it("when the index rows of tasks are written repeatedly and in any order, the index never returns to an earlier state of a task and ends at its last one", async () => {
   await fc.assert(
     fc.asyncProperty(worlds, async ({ truth, batches }) => {
       await db.prepare("DELETE FROM index_rows").run();
@@ -100,7 +100,7 @@ it("when rows are written to the index repeatedly and in any order, each task's 
   );
 });
 
-it("a newer row of a task replaces every column of the older row in the index, even where the newer one has null", async () => {
+it("a newer index row of a task replaces every column of the task's older row, even where the newer row has null", async () => {
   const found = { foundBy: "poll", foundLateMs: 1 } as const;
   const known = { account: "a", provider: "ark", job: "j", category: "timeout" } as const;
   const submitted = { submission: "unknown", refusal: "funds" } as const;
@@ -145,7 +145,7 @@ it("the index stores neither a new nor a changed row of a task whose retention h
   );
 });
 
-it("a row in the index is overwritten by a row of the same task and version that has other contents", async () => {
+it("an index row is overwritten by a row of the same task and the same version that has other contents", async () => {
   const row = aRow({ model: "wrong" });
   await insert(row);
   await insert({ ...row, model: "right" });

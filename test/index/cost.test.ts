@@ -55,7 +55,7 @@ it.each([
   ["4 written rows for a task without an account", null, 4],
   ["6 written rows for a task with an account", "a", 6],
 ])(
-  "D1 bills at most %s whose index row is written twice and removed, plus one row for each run that removes rows",
+  "D1 bills at most %s whose index row is written twice and removed, plus one for each run of the cron that removes rows",
   async (_, name, most) => {
     aReceiver();
     const account = name === null ? null : await anAccount();
@@ -71,7 +71,7 @@ it.each([
   },
 );
 
-it("for a task whose callback fails, D1 bills at most 3 written rows when its index row is written once and removed, plus one row for each run that removes rows", async () => {
+it("D1 bills at most 3 written rows for a task whose callback fails and whose index row is written once and removed, plus one for each run of the cron that removes rows", async () => {
   aReceiver(status(500));
   const { id, rows, INDEX_DB } = await meteredTask();
   await finish(id, { model: "m", callback_url: CALLBACK_URL });
@@ -120,7 +120,7 @@ async function costWith(INDEX_DB: D1Database | undefined) {
   return { rows: rows(), lines: lines.length };
 }
 
-it("a task whose index writes all fail for 28 days stores 15 more rows in its object than without an index, and logs one line for each failed write", async () => {
+it("a task whose index writes all fail for 28 days writes 15 rows more in its Durable Object than without an index, and logs one line more for each failed write", async () => {
   aReceiver(status(500));
   let writes = 0;
   const away = gated(db, async (sql) => {
@@ -133,7 +133,7 @@ it("a task whose index writes all fail for 28 days stores 15 more rows in its ob
   expect(cost).toEqual({ rows: without.rows + 15, lines: without.lines + writes });
 });
 
-it("an index row that is overdue because the index failed while the task changed is updated by the next run of the cron once the index works again", async () => {
+it("an index row that is out of date because the index failed when its task ended is updated by the next run of the cron once the index works again", async () => {
   aReceiver();
   const id = crypto.randomUUID();
   await insert(aRow({ id, createdAt: START, dueAt: START - HOUR, version: 1, expiresAt: null }));

@@ -111,7 +111,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-it("hourly counts are exact whatever the order of index writes, repeats, erasures and counts; totals of attempts are exact if nothing is erased", async () => {
+it("the counts of tasks by hour are exact in whatever order index rows are written, repeated, erased and counted; the totals of attempts are exact if no task is erased", async () => {
   await fc.assert(
     fc.asyncProperty(
       lives.chain((all) => {
@@ -146,7 +146,7 @@ it("hourly counts are exact whatever the order of index writes, repeats, erasure
   );
 });
 
-it("the counts of an hour stay the same after the index rows of its tasks have expired, even when tasks are kept for less than 48 hours", async () => {
+it("the counts of an hour stay the same after the index rows of its tasks have expired, even with RETENTION_DAYS=1", async () => {
   const RETENTION_DAYS = "1";
   const rows = [0, 1, 2, 3].map((hours) =>
     aRow({ createdAt: START + hours * HOUR, expiresAt: START + hours * HOUR + DAY }),
@@ -164,7 +164,7 @@ it("the counts of an hour stay the same after the index rows of its tasks have e
   expect(await counted(...OF_TASKS)).toEqual(countedFrom(rows));
 });
 
-it("an hour so long ago that index rows of its tasks may already have expired is not counted", async () => {
+it("the cron does not count an hour so long ago that index rows of its tasks may already have expired", async () => {
   const RETENTION_DAYS = "4";
   const hour = START - (START % HOUR) - 4 * DAY;
   const rows = [hour, hour + HOUR].map((createdAt) => aRow({ createdAt, dueAt: START }));
@@ -177,7 +177,7 @@ it("an hour so long ago that index rows of its tasks may already have expired is
 const counts = () =>
   Promise.all([counted("tasks", "hosts"), counted("latencies"), counted("found_late")]);
 
-it("the counts of tasks and the latency histograms of an hour are kept for 400 days, longer than the index rows that were counted for them", async () => {
+it("the counts of tasks and the latency histograms of an hour stay in the index for 400 days, longer than the rows of the counted tasks", async () => {
   await insert(aRow({ foundBy: "hook", foundLateMs: 1 }));
   await cron();
   const before = await counts();
@@ -193,7 +193,7 @@ it("the counts of tasks and the latency histograms of an hour are kept for 400 d
   expect(await counts()).toEqual([[], [], []]);
 });
 
-it("the latency histograms count the time until a task's first callback attempt, until its callback has ended, and until it is indexed", async () => {
+it("the latency histograms count the times from a result to the first callback attempt and to the callback's end, and from a change of a task to its index row", async () => {
   const row = aRow({ firstAttemptMs: 7, settledMs: 800_000, version: START });
   await writeRows(db, [row], START + 40);
   await writeRows(db, [aRow({ firstAttemptMs: 10, settledMs: 4_000_000 })], START + 2);
@@ -210,7 +210,7 @@ it("the latency histograms count the time until a task's first callback attempt,
   );
 });
 
-it("the histograms of how late results were found are per provider and source, and an hour is computed again after one of its rows was removed", async () => {
+it("how late results were found is counted by provider and source (poll, hook or event), and the hour of a removed index row is counted again", async () => {
   const polled = { provider: "ark", foundBy: "poll" } as const;
   const first = aRow({ ...polled, foundLateMs: 4_000 });
   await insert(
@@ -230,7 +230,7 @@ it("the histograms of how late results were found are per provider and source, a
   expect(await counted("found_late")).toEqual([...others, polls(1, 5_000)].toSorted());
 });
 
-it("the latency histograms leave out an open task without a callback attempt", async () => {
+it("the latency histograms of callbacks leave out an open task whose callback was not attempted yet", async () => {
   await insert(aRow({ firstAttemptMs: null, settledMs: null, settledAt: null, dueAt: START }));
   await cron();
   expect(await counted("latencies")).toEqual([]);

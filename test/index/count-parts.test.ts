@@ -92,7 +92,7 @@ it.each([1, 2, 3, 7, 19, 20, 21])(
   },
 );
 
-it("no statement of a count reads more than four rows for each row of a part, so at most 400,000, however many rows the hour has", async () => {
+it("no statement that counts the tasks of an hour in parts reads more than four rows per task of a part, and so at most 400,000 rows", async () => {
   const shapes = mixedRows(20);
   for (let n = 0; n < 100; n++) {
     await insert(...shapes.map((row) => ({ ...row, id: crypto.randomUUID() })));
@@ -110,7 +110,7 @@ it("no statement of a count reads more than four rows for each row of a part, so
   expect(4 * PART_ROWS).toBeLessThanOrEqual(400_000);
 });
 
-it("counting an hour in parts again, with the same result, writes no row of the hour's counts, of the sums by hour and day, and of the totals", async () => {
+it("when an hour is counted in parts again with the same result, no row of the hour's counts, of the sums by hour and day or of the totals is written", async () => {
   await insert(...mixedRows(10));
   await countIn(PART);
   await db.prepare("UPDATE index_rows SET version = version").run();
@@ -176,7 +176,7 @@ function failingAt(statement: RegExp, time: number, isStored: boolean): D1Databa
 }
 
 it.each(FAULTS)(
-  "when D1 %s, the hour keeps its earlier counts, and later runs complete the count, including rows that changed after their part was counted",
+  "when D1 %s during a count, the hour keeps its earlier counts, and later runs complete the count, also of rows that changed after their part was counted",
   async (_, aFaultyDatabase) => {
     const rows = mixedRows(10);
     await insert(...rows.slice(0, 6));
@@ -195,14 +195,14 @@ it.each(FAULTS)(
   },
 );
 
-it("when D1 has stored the counts of an hour but its answer is lost, the next run counts nothing", async () => {
+it("when D1 has stored the counts of an hour but its answer is lost, the next run of the cron does not count the hour again", async () => {
   await insert(...mixedRows(10));
   await expect(countIn(PART, failingAt(STORES_HOUR, 1, true))).rejects.toThrow("lost");
   expect(await countIn(PART)).toEqual({ hours: 0, left: 0 });
   expect(await shown()).toEqual(await shownAfterOnePart());
 });
 
-it("when the queries of a run do not suffice for all parts of an hour, the next run continues with the part at which the count stopped", async () => {
+it("when the queries of a run of the cron do not suffice to count all parts of an hour, the next run continues with the part at which the count stopped", async () => {
   await insert(...mixedRows(10));
   const parts: number[] = [];
   let stored = 0;
@@ -217,7 +217,7 @@ it("when the queries of a run do not suffice for all parts of an hour, the next 
   expect(await shown()).toEqual(await shownAfterOnePart());
 });
 
-it("two runs that count the parts of the same hour at the same time count no task twice", async () => {
+it("when two runs of the cron count the parts of the same hour at the same time, no task is counted twice", async () => {
   await insert(...mixedRows(10));
   await expect(countIn(PART, failingAt(STORES_PART, 2, false))).rejects.toThrow();
   let isFirst = true;
@@ -271,7 +271,7 @@ it("each part of an hour's count stores at most 1,000 hosts by name, those with 
   expect(results).toContainEqual({ host: "zz.example.net", tasks: 1 });
 });
 
-it("hourly counts made in parts are exact whatever the order of index writes, erasures and short runs; totals are exact if no task is erased", async () => {
+it("counts of an hour in parts are exact in whatever order index rows are written and erased and counts are cut short; totals are exact if no task is erased", async () => {
   const change = fc.record({
     row: fc.nat(11),
     kind: fc.constantFrom("write", "change", "erase", "count"),

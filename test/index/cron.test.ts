@@ -85,10 +85,10 @@ async function expiredWithoutAlarm(...ids: readonly string[]): Promise<void> {
 }
 
 it.each([
-  ["all of them when one is in the sample that it checks", true, NOTHING, 2],
-  ["none of them when none is in the sample that it checks", false, { alarm: null }, 0],
+  ["both when one is in the sample that it checks", true, NOTHING, 2],
+  ["neither when none is in the sample that it checks", false, { alarm: null }, 0],
 ])(
-  "of expired tasks whose alarms were lost, the cron erases %s",
+  "of two expired tasks that lost their alarms and so were not erased, the cron erases %s",
   async (_, isInSample, other, lost) => {
     const [first, second] = [anId(isInSample), anId(false)];
     await expiredWithoutAlarm(first, second);
@@ -104,7 +104,7 @@ it.each([
   },
 );
 
-it("when the object of an expired task cannot be reached, the cron checks the task again an hour later", async () => {
+it("when the Durable Object of an expired task cannot be reached, the cron checks an hour later again whether the task is erased", async () => {
   const id = anId(true);
   await expiredWithoutAlarm(id);
   await cron({ TASKS: { getByName: () => ({ expireIfDue: unreachable }) } });
@@ -158,7 +158,7 @@ it("the cron wakes a task whose next callback attempt was due more than 10 minut
   expect(await rowsOfTask(id)).toMatchObject([{ callback: "delivered", due_at: null }]);
 });
 
-it("the cron updates an index row that is overdue and shows an earlier version of its task", async () => {
+it("when an index row says that its task is overdue, but shows an earlier version of the task, the cron updates the row", async () => {
   aReceiver();
   const id = await indexedTask();
   const behind = { status: "pending", due_at: START, settled_at: null, version: START - 5 };
@@ -174,7 +174,7 @@ it("the cron updates an index row that is overdue and shows an earlier version o
   expect(await rowsOfTask(id)).toMatchObject([{ due_at: null, callback: "delivered" }]);
 });
 
-it("the cron removes an index row that is overdue and whose task no longer exists", async () => {
+it("when an index row says that its task is overdue, but the task no longer exists, the cron removes the row", async () => {
   const row = aRow({ dueAt: START, expiresAt: null });
   await insert(row);
   pass(TEN_MINUTES + 1);
@@ -183,7 +183,7 @@ it("the cron removes an index row that is overdue and whose task no longer exist
   expect(await stored(row.id)).toEqual(NOTHING);
 });
 
-it("when the cron cannot reach the object of one overdue task it goes on to the next overdue task", async () => {
+it("when the cron cannot reach the Durable Object of one overdue task, it goes on to the next overdue task", async () => {
   const [lost, gone] = [aRow({ dueAt: START - 2 }), aRow({ dueAt: START - 1 })];
   await insert(lost, gone);
   pass(TEN_MINUTES + 1);
@@ -233,7 +233,7 @@ async function clear(each: D1Database): Promise<void> {
   await each.batch(TABLES.map((table) => each.prepare(`DELETE FROM ${table}`)));
 }
 
-it("the cron wakes overdue tasks first, before other steps can use up its time and queries, and counts last, so that a count delays nothing", async () => {
+it("the cron first wakes overdue tasks, before other work can use up its time and queries, and counts tasks last, so that the count delays nothing", async () => {
   const lines = logLines();
   await cron();
   const events = lines().map(({ event }) => event);
@@ -241,7 +241,7 @@ it("the cron wakes overdue tasks first, before other steps can use up its time a
   expect(events).toEqual(steps.map((step) => `index.${step}`));
 });
 
-it("on the Free plan, whose queries suffice for one round of each step, each run of the cron works on the next of several index databases", async () => {
+it("on the Free plan, whose queries suffice for one index database, each run of the cron counts and removes tasks in the next of several databases", async () => {
   const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
   await Promise.all(databases.map(clear));
   for (const each of databases) {
@@ -273,7 +273,7 @@ it("on the Free plan, whose queries suffice for one round of each step, each run
   await Promise.all(databases.map(clear));
 });
 
-it("when a run may call no more Durable Objects, the check whether expired tasks were erased returns the ids of the tasks that are still unchecked", async () => {
+it("when a run of the cron may call no more Durable Objects, the check whether expired tasks were erased returns the ids of the tasks not yet checked", async () => {
   const sampled = (): string => {
     const id = crypto.randomUUID();
     return isSampled(id) ? id : sampled();
@@ -285,7 +285,7 @@ it("when a run may call no more Durable Objects, the check whether expired tasks
   expect(expiryCheck.counts).toEqual({ asked: 1, lost: 0 });
 });
 
-it("on the Free plan, each run of the cron removes the rows of lost tasks from the next of several databases, and logs how many databases it skipped", async () => {
+it("on the Free plan, each run of the cron removes index rows of tasks that no longer exist from the next of several databases, and logs how many it skipped", async () => {
   const lines = logLines();
   const databases = [db, env.SHARD_1, env.SHARD_2].filter((each) => each !== undefined);
   await Promise.all(databases.map(clear));
@@ -310,7 +310,7 @@ it("on the Free plan, each run of the cron removes the rows of lost tasks from t
   await Promise.all(databases.map(clear));
 });
 
-it("the cron logs the hours and index databases for which the queries of a run do not suffice, and sends the operator an event when hours stay uncounted", async () => {
+it("the cron logs the hours and index databases for which the queries of its run did not suffice, and sends the event index.lagging when hours stay uncounted", async () => {
   const lines = logLines();
   const outside = receivers(200);
   await allowIndexAlert();
@@ -379,7 +379,7 @@ it.each([
   },
 );
 
-it("a count that D1 does not answer is given up and logged, after the run of the cron has done everything else", async () => {
+it("when D1 does not answer the count of tasks, the cron gives the count up and logs this, after it has done everything else", async () => {
   const warned = logLines("warn");
   const gone = aRow({ dueAt: START - 1, expiresAt: null });
   await insert(gone, expiringAt(START + 1), aRow());
@@ -397,14 +397,14 @@ it("a count that D1 does not answer is given up and logged, after the run of the
   ).toBe(1);
 });
 
-it("all steps of a run of the cron end before the next run, which wrangler.toml starts every ten minutes, also when D1 answers none of them", () => {
+it("even when D1 answers no query, a run of the cron ends before the next one, which wrangler.toml starts ten minutes later", () => {
   const [, minutes] = /^crons = \["\*\/(\d+) \* \* \* \*"\]$/m.exec(WRANGLER_CONFIG) ?? [];
   expect(PERIOD_MS).toBe(Number(minutes) * 60_000);
   const longestMs = STEPS.reduce((sum, { maxMs }) => sum + maxMs + PATIENCE_MS, 0);
   expect(longestMs).toBeLessThan(PERIOD_MS);
 });
 
-it("when an index database does not answer, the cron waits for it only as long as the databases before it have left of the step's time", async () => {
+it("when an index database does not answer, the cron waits for it only for the rest of the time that this part of its work has for all databases", async () => {
   const warned = logLines("warn");
   let calls = 0;
   const each = async () => {
@@ -467,7 +467,7 @@ it.each([
   },
 );
 
-it("the cron stops waking overdue tasks a minute after it has begun to", async () => {
+it("the cron wakes overdue tasks for at most a minute in each run", async () => {
   const rewriteIndexRow = vi.fn(async () => START);
   await cronOn(51, rewriteIndexRow, () => pass(60_000));
   expect(rewriteIndexRow.mock.calls.length).toBeLessThanOrEqual(50);

@@ -23,7 +23,7 @@ function refusal(outcome: string, connection = "") {
   return { indexes: [""], blobs: [outcome, "", connection, "credential"] };
 }
 
-it("when METRICS is bound, a data point is written to Analytics Engine for every callback attempt", async () => {
+it("when the dataset METRICS of Analytics Engine is bound, the relay writes a data point to it for every callback attempt", async () => {
   const outside = receivers(500);
   const { points, METRICS } = aDataset();
   const id = await register();
@@ -38,7 +38,7 @@ it("when METRICS is bound, a data point is written to Analytics Engine for every
   ]);
 });
 
-it("METRICS gets a data point for each request with a key that is refused, or unchecked beyond LIMIT_REFUSALS, but none for a request without a key", async () => {
+it("METRICS gets a data point for each request with a wrong key or signature, also for those left unchecked beyond LIMIT_REFUSALS, but none for a request without a key", async () => {
   const { points, METRICS } = aDataset();
   const bindings = { ...env, METRICS, REPLICATE_WEBHOOK_SECRET: `whsec_${btoa("x".repeat(24))}` };
   const { hookUrl } = await hooked({ provider: "replicate", bindings });
@@ -77,7 +77,7 @@ it.each([
     "customer",
   ],
 ])(
-  "METRICS gets a data point for each poll with %s, which has the connection, the answer, and whether the key is the customer's",
+  "for each poll with %s, METRICS gets a data point that states the connection, the answer, and whether the key is the customer's",
   async (_, keys, owner) => {
     const outside = receivers(200);
     outside.on("https://ark.", ({ method }) =>
@@ -107,7 +107,7 @@ it.each([
     "customer",
   ],
 ])(
-  "METRICS gets one data point for a refused submission with %s, which has the class of the refusal, the connection and the HTTP status",
+  "for a submission with %s that the upstream refuses, METRICS gets one data point that states the reason, the connection, the HTTP status, and whose key it was",
   async (_, keys, owner) => {
     const outside = receivers(200);
     const busy = { error: { code: "InflightBatchsizeExceeded" } };

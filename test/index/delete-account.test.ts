@@ -26,7 +26,7 @@ async function isListed(account: string): Promise<boolean> {
   return (await (await call("/v1/accounts?limit=200")).text()).includes(account);
 }
 
-it("DELETE /v1/accounts/{account} answers 409 with the id of an open task while the index lists an open task of the account", async () => {
+it("while the index lists an open task of an account, DELETE /v1/accounts/{account} answers 409 with the id of this task", async () => {
   aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);
@@ -60,7 +60,7 @@ it.each([
   ["right after the charge", 0],
   ["nine minutes after the charge", 9 * MINUTE_MS],
 ])(
-  "when a charged open task is missing in the index, %s, DELETE /v1/accounts/{account} answers 409 with the id of the task",
+  "when the index lacks an open task that was charged to the account, DELETE /v1/accounts/{account} answers 409 with the task's id %s",
   async (_, ms) => {
     aReceiver();
     const account = await anAccount(10);
@@ -74,7 +74,7 @@ it.each([
   },
 );
 
-it("while the ledger's answer to the charge of a new task has not reached the task, DELETE /v1/accounts/{account} answers 409", async () => {
+it("while a new task does not know yet that its price was charged to the account, DELETE /v1/accounts/{account} answers 409", async () => {
   const account = await anAccount(10);
   const body = priced(account, 4);
   const heal = await breakLedger(account);

@@ -40,7 +40,7 @@ async function erase(id: string): Promise<void> {
   expect(response.status).toBe(204);
 }
 
-it("when a task is erased during a write of its index row, this write does not put the row into the index", async () => {
+it("when a task is erased while its Durable Object writes its index row, the index has no row of the task after the write", async () => {
   const held = Promise.withResolvers<void>();
   const count = { asked: 0, answered: 0 };
   const slow = gated(
@@ -59,7 +59,7 @@ it("when a task is erased during a write of its index row, this write does not p
   expect(await rowsOfTask(id)).toEqual([]);
 });
 
-it("when a task is erased while a message with its row is in INDEX_QUEUE, this message does not put the row into the index", async () => {
+it("when a task is erased while a message with its index row waits in INDEX_QUEUE, the consumer does not write this row to the index", async () => {
   const { sent, queue } = aQueue();
   const { id, alarm } = await writing({ INDEX_QUEUE: queue }, () => sent.length > 0);
   await alarm;
@@ -70,7 +70,7 @@ it("when a task is erased while a message with its row is in INDEX_QUEUE, this m
   expect(await rowsOfTask(id)).toEqual([]);
 });
 
-it("an erased task leaves the index, and has an index row again when its id is created again", async () => {
+it("the index row of a task is removed when the task is erased, and written again when a new task is created with the same id", async () => {
   aReceiver();
   const id = await indexedTask();
   await erase(id);

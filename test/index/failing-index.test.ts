@@ -79,7 +79,7 @@ it.each(FAULTS)(
 );
 
 it.each(FAULTS)(
-  "an index write is repeated with growing waits when the index %s",
+  "a task repeats the write of its index row with growing waits when the index %s",
   async (_, gateOf) => {
     const { id, fault } = await withFault(gateOf());
     const waits: number[] = [];
@@ -96,7 +96,7 @@ it.each(FAULTS)(
   },
 );
 
-it("an index write that gets no answer does not delay the callback of a task that ends during the write", async () => {
+it("when a task ends while the write of its index row gets no answer, its callback is sent without waiting for the answer", async () => {
   const received = aReceiver();
   const { id, fault } = await withFault(hang);
   pass(30_000);
@@ -107,7 +107,7 @@ it("an index write that gets no answer does not delay the callback of a task tha
   expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
 });
 
-it("an index write that gets no answer does not delay a redelivery that is ordered during the write", async () => {
+it("when a redelivery of a task is ordered while the write of its index row gets no answer, the callback is sent without waiting for the answer", async () => {
   const received = aReceiver();
   const { id, fault } = await withFault(hang);
   await finish(id);
@@ -118,7 +118,7 @@ it("an index write that gets no answer does not delay a redelivery that is order
   await end();
 });
 
-it("an index write that succeeds only after its timeout is repeated, even after the task's object was evicted, and the repetition changes nothing", async () => {
+it("the write of an index row that succeeds only after its timeout is repeated, also after the task's Durable Object was evicted, and changes nothing then", async () => {
   const { id, fault } = await withFault(tooLate(() => Promise.resolve()));
   await wake(id);
   expect((await stored(id)).record).toMatchObject({ indexRow: { version: 0, hasFailed: true } });

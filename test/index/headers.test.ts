@@ -154,7 +154,7 @@ const OPEN = ["/v1/tasks/{id}", "/v1/tasks/{id}/events", "/outputs/{id}/{output}
 const OWN_ROUTES = ROUTES.filter(({ id }) => id !== "readOutput");
 
 it.each(OWN_ROUTES.map((route) => [nameOf(route), route] as const))(
-  "%s answers with security headers to the operator, to an account and to requests without a valid key",
+  "%s answers the operator, an account and requests without a valid key with the relay's security headers",
   async (name, route) => {
     const { method, access, id } = route;
     const isForPages = id === "callTools";
@@ -194,7 +194,7 @@ it.each(OWN_ROUTES.map((route) => [nameOf(route), route] as const))(
 );
 
 it.each(["/", "/dashboard", "/favicon.ico", "/nowhere"])(
-  "GET %s, which is no route of the API, answers with security headers to a request without a key",
+  "GET %s, which is not a route of the API, answers a request without a key with the relay's security headers",
   async (path) => {
     const response = await call(path, { key: null, headers: FOREIGN });
     expect([200, 302, 404]).toContain(response.status);
@@ -202,7 +202,7 @@ it.each(["/", "/dashboard", "/favicon.ico", "/nowhere"])(
   },
 );
 
-it("the redirect of a page to the login has the security headers of a page", async () => {
+it("when a page of the console redirects to the login, the redirect has the security headers of a page", async () => {
   const response = await answerRequest(new Request(`${ORIGIN}/tasks`), env);
   expect(response.status).toBe(303);
   expectGuarded(response);
@@ -224,7 +224,7 @@ it.each([...new Set(ROUTES.map(({ path }) => path))].filter((path) => !OPEN.incl
 );
 
 it.each(["<script>alert(1)</script>", "a b", '{"event":"x"}', "x".repeat(300)])(
-  "the relay ignores the X-Request-Id %j of a request: it makes one of its own, which differs for two requests with the same header",
+  "the relay ignores the invalid X-Request-Id %j and gives each request with it a new id of its own",
   async (id) => {
     const send = () => call("/healthz", { headers: { "X-Request-Id": id } });
     const ids = [await send(), await send()].map(({ headers }) => headers.get("X-Request-Id"));
@@ -235,7 +235,7 @@ it.each(["<script>alert(1)</script>", "a b", '{"event":"x"}', "x".repeat(300)])(
 );
 
 it.each(["a-B_9=", "x".repeat(255)])(
-  "the answer to a request whose X-Request-Id %j is accepted has the same id",
+  "the answer to a request with the valid X-Request-Id %j has the same X-Request-Id",
   async (id) => {
     const { headers } = await call("/healthz", { headers: { "X-Request-Id": id } });
     expect(headers.get("X-Request-Id")).toBe(id);

@@ -454,7 +454,7 @@ it.each(LIVES.map((life) => [life.kind, life] as const))(
   },
 );
 
-it("a task that the relay submits uses only this more than one that is registered and attached: two requests to its job's object, a row there and three subrequests", () => {
+it("a task that the relay submits costs no more than a registered task with an attached job but for 2 requests to Durable Objects, 1 row written, 2 read and 3 subrequests", () => {
   const differences = Object.entries(plus(submitted, hooked, -1));
   expect(differences.filter(([, more]) => more > 0)).toEqual([
     ["objectRequests", 2],
@@ -465,7 +465,7 @@ it("a task that the relay submits uses only this more than one that is registere
 });
 
 it.each(READER_LIVES.map((life) => [life.name, life] as const))(
-  "reading a registered task adds exactly the requests and rows that docs/cost.md states: %s",
+  "following a registered task adds exactly the requests and rows that docs/cost.md states for it: %s",
   async (_, life) => {
     expect(await count(followed(life))).toEqual(plus(registered, READERS[life.name]));
   },

@@ -21,7 +21,7 @@ it("GET /v1/tasks answers with an empty page when the index has no task", async 
   expect(response.headers.get("Cache-Control")).toBe("private, no-store");
 });
 
-it("without PUBLIC_URL, a page of GET /v1/tasks that is asked for over a service binding has its next_cursor but no header Link", async () => {
+it("without PUBLIC_URL, GET /v1/tasks called by another Worker over a service binding answers with next_cursor but without a header Link", async () => {
   await insert(agedRow(60), agedRow(50));
   const isolate: unknown = await started({ ...env, PUBLIC_URL: "" });
   const request = new Request("https://relay/v1/tasks?limit=1");
@@ -30,7 +30,7 @@ it("without PUBLIC_URL, a page of GET /v1/tasks that is asked for over a service
   expect(page.headers.get("Link")).toBeNull();
 });
 
-it("the MCP tool list_tasks answers what GET /v1/tasks answers, page by page, and to an account only its own tasks", async () => {
+it("the MCP tool list_tasks answers each page as GET /v1/tasks does, and shows an account only its own tasks", async () => {
   await insert(agedRow(60), agedRow(5, { status: "failed" }), agedRow(50));
   const query = { status: "completed", limit: 1 };
   const pages = ["", "&cursor="];
@@ -214,7 +214,7 @@ it.each([
 
 const counted = async (query: string) => (await call(`/v1/tasks?count=true&${query}`)).json();
 
-it("GET /v1/tasks?count=true counts the matching tasks among the newest 10,000 rows, and says whether there are older rows that it has not read", async () => {
+it("GET /v1/tasks?count=true counts the matching tasks among the newest 10,000 tasks, and says whether there are older ones that it has not examined", async () => {
   const rows = Array.from({ length: 10_001 }, (_, age) => agedRow(age, { model: `m${age % 2}` }));
   await insert(...rows.slice(0, -1));
   expect(await counted("model=m0")).toEqual({ count: 5_000, is_capped: false });
@@ -284,7 +284,7 @@ async function aCursor(query = "?limit=1", key?: string): Promise<string> {
 const tasks = (length: number, fields: Parameters<typeof aRow>[0] = {}) =>
   Array.from({ length }, (_, i) => aRow({ createdAt: START - i, ...fields }));
 
-it("GET /v1/tasks refuses a cursor in which a character was changed", async () => {
+it("GET /v1/tasks refuses a cursor that was cut off or altered", async () => {
   await insert(...tasks(3));
   const cursor = await aCursor();
   const place = cursor.slice(0, cursor.lastIndexOf("_"));
@@ -294,7 +294,7 @@ it("GET /v1/tasks refuses a cursor in which a character was changed", async () =
   }
 });
 
-it("GET /v1/tasks refuses a cursor that was given to an account when another account or the operator sends it, and the operator's when an account does", async () => {
+it("GET /v1/tasks refuses the cursor of an account when another account or the operator sends it, and the operator's cursor when an account sends it", async () => {
   const [own, other] = [await anAccount(), await anAccount()];
   const [{ key }, { key: otherKey }] = [await aKey(own), await aKey(other)];
   await insert(...tasks(3, { account: own }), ...tasks(3, { account: other }));
@@ -306,7 +306,7 @@ it("GET /v1/tasks refuses a cursor that was given to an account when another acc
   expect(await refusal(operators)).toEqual(INVALID);
 });
 
-it("GET /v1/tasks accepts a cursor with another ?limit than on the page before, and also after a rotation of RELAY_SECRET", async () => {
+it("GET /v1/tasks accepts a cursor together with another ?limit than before, and also after a new RELAY_SECRET was put in front of the old one", async () => {
   const rows = tasks(4);
   await insert(...rows);
   const cursor = await aCursor();
@@ -321,7 +321,7 @@ it.each([
   ["", null],
   ["&account=a", "a"],
 ])(
-  "GET /v1/tasks lists 3,000 tasks once each, newest first, with the query ?limit=200%s, while other tasks arrive",
+  "the pages of GET /v1/tasks with ?limit=200%s list 3,000 tasks once each, newest first, while further tasks are created and listed ones change",
   async (filter, account) => {
     // Several tasks are created in the same millisecond, as in a burst.
     const rows = Array.from({ length: TASKS }, (_, i) =>

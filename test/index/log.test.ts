@@ -64,7 +64,7 @@ async function logEverything(): Promise<void> {
 
 const Line = z.looseObject({ event: z.string() });
 
-it("the log of work on the index has one JSON object per line, with an event name such as index.write for each type of work", () => {
+it("the relay logs each type of work on the index as one JSON object per line with an event name such as index.write", () => {
   const events = new Set(lines.map((line) => Line.parse(JSON.parse(line)).event));
   for (const event of [
     "index.write",
@@ -81,7 +81,7 @@ it("the log of work on the index has one JSON object per line, with an event nam
   }
 });
 
-it("the log of work on the index and of events to the operator has no payload, query string, URL, key or secret", () => {
+it("log lines about work on the index and about events sent to the operator contain no payload, query string, URL, key or secret", () => {
   const text = lines.join("\n");
   for (const word of [MARK, "?", "example", "whsec_", env.RELAY_SECRET, "operator-key", "v1,"]) {
     expect(text).not.toContain(word);

@@ -126,7 +126,7 @@ const SIZE = ["index_bytes", "Size of the largest database of the index."] as co
 const AGE = ["overdue_seconds", "Age of the oldest of these."] as const;
 
 // The format is that of OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics).
-it("GET /metrics has every metric, with the value 0 or without samples, when the index is empty", async () => {
+it("when the index is empty, GET /metrics has every metric, with the value 0 or without samples", async () => {
   expect(await metrics()).toEqual([
     ...deployment(0),
     ...totals([0, 0, 0, 0]),
@@ -244,7 +244,7 @@ it("GET /metrics counts the 100 hosts with the most tasks of all hours by name, 
   expect(lines).toContain('task_relay_callbacks{outcome="delivered",host="*"} 4');
 });
 
-it("GET /metrics answers in the text format 0.0.4 when Accept does not name OpenMetrics", async () => {
+it("GET /metrics answers in Prometheus' text format 0.0.4 when the header Accept does not name OpenMetrics", async () => {
   const response = await callWith({}, "/metrics", { headers: { Accept: "text/plain, */*" } });
   expect(response.headers.get("Content-Type")).toBe("text/plain; version=0.0.4; charset=utf-8");
   const lines = (await response.text()).split("\n");
@@ -267,7 +267,7 @@ it.each([
   ["text that looks like a metric", '"} 1\nevil_total 1', '\\"} 1\\nevil_total 1'],
   ["braces, = and an emoji", "a{b}, c=é 🦀#", "a{b}, c=é 🦀#"],
 ])(
-  "in models and hosts that are label values, GET /metrics escapes only double quotes, backslashes and line breaks: tried with %s",
+  "GET /metrics escapes only double quotes, backslashes and line breaks in names of models and hosts, here %s",
   async (_, name, escaped) => {
     await insert(aRow({ model: name, host: name }));
     await cron();
@@ -287,7 +287,7 @@ const COPY_ONLY_ROW = `
   INSERT INTO index_rows (id, version, model, status, attempts, created_at, due_at, indexed_at)
   SELECT id || n, version, model, status, attempts, created_at, due_at, indexed_at FROM index_rows, number`;
 
-it("GET /metrics reads the index rows of at most 10,000 open tasks, once each, and no row when the request is repeated within a minute", async () => {
+it("GET /metrics reads the index rows of at most 10,000 open tasks, each once, and reads no row when it is called again within a minute", async () => {
   const { rows, INDEX_DB } = metered(db);
   const relay = { ...env, INDEX_DB };
   await insert(aRow({ settledAt: null, expiresAt: null, status: "pending", dueAt: START }));
@@ -317,7 +317,7 @@ async function risenTotals() {
   );
 }
 
-it("the totals of GET /metrics count each output that was copied or lost once, and its bytes, despite later copies and deletions", async () => {
+it("the totals of GET /metrics count each copied or lost output once, with its bytes, whatever is copied or deleted later", async () => {
   const task = aRow();
   const { version } = task;
   await insert(task, aRow({ createdAt: START - 9 * HOUR, lostOutputs: 1 }));
@@ -335,7 +335,7 @@ it("the totals of GET /metrics count each output that was copied or lost once, a
   expect(await risenTotals()).toMatchObject(second);
 });
 
-it("the totals of GET /metrics count each task, end, refund and ended attempt once, despite later changes, redeliveries and erasures", async () => {
+it("the totals of GET /metrics count each task, its end, its refund and each callback attempt once, also when the task is redelivered or erased later", async () => {
   const task = aRow();
   const version = task.version + 1;
   const others = [aRow(UNANSWERED), aRow({ createdAt: START - 9 * HOUR })];

@@ -40,7 +40,7 @@ const COUNTED = [
   { connection: "gone", pending: 1, processing: 0 },
 ];
 
-it("GET /v1/problems counts the open tasks of each connection by status, and leaves out tasks that have ended and whose callback is being sent", async () => {
+it("GET /v1/problems counts the tasks of each connection that have not ended, by status, and leaves out an ended task whose callback is being sent", async () => {
   await openRows();
   expect(await answerOf("/v1/problems")).toMatchObject({
     now: { open: { at: START_S, is_capped: false, connections: COUNTED } },
@@ -61,7 +61,7 @@ it("GET /v1/problems adds up the open tasks of a connection over all databases o
   expect(await answerOf("/healthz", bindings)).toMatchObject({ index: { databases: 2 } });
 });
 
-it("GET /v1/problems reads at most 5,000 rows of D1 to count up to 2,000 open tasks, keeps the count for 4 min, and then reads at most 1,000 rows", async () => {
+it("GET /v1/problems counts up to 2,000 open tasks with at most 5,000 rows read from D1, and repeats this count for 4 minutes with at most 1,000", async () => {
   const later = Array.from({ length: 2_100 }, () => aRow({ ...OPEN, provider: "ark" }));
   const sending = { callback: "sending", settledAt: null, dueAt: START } as const;
   await insert(...later, ...Array.from({ length: 100 }, () => aRow(sending)));
@@ -85,7 +85,7 @@ it("GET /v1/problems reads at most 5,000 rows of D1 to count up to 2,000 open ta
   expect(await read()).toMatchObject({ open: { at: START_S + 240, ...capped } });
 });
 
-it("GET /healthz shows the operator the index's databases, their size, the last count and delays of rows, and reads at most 60 rows for it in 30 s", async () => {
+it("GET /healthz shows the operator the index's number of databases, size, last count and delays of its rows, and reads at most 60 rows for this in 30 s", async () => {
   await insert(aRow({ version: START - 3_000 }), ...Array.from({ length: 500 }, () => aRow(OPEN)));
   const { rows, INDEX_DB } = metered(db);
   const bindings = { ...env, INDEX_DB };
@@ -128,7 +128,7 @@ const FAULTS = [
 ] as const;
 
 it.each(FAULTS)(
-  "when the index %s, GET /healthz says that the index is not reachable, and the console's page of providers that open tasks were not counted",
+  "when the index %s, GET /healthz says that it is not reachable, and the console's page of providers says that the open tasks were not counted",
   async (_, gateOf) => {
     const gate = gateOf();
     const bindings = { ...env, INDEX_DB: gated(db, gate) };

@@ -65,7 +65,7 @@ async function untilSent(outside: Outside, id: string, count: number): Promise<v
   }
 }
 
-it("the operator event callback.failed carries the task as GET /v1/tasks/{id} shows it, and is sent once after each failed series", async () => {
+it("the operator event callback.failed contains the task as GET /v1/tasks/{id} shows it, and is sent once after the last attempt of the callback and of each redelivery fails", async () => {
   const outside = receivers(500);
   const id = await failedTask();
   await untilSent(outside, id, 1);
@@ -96,7 +96,7 @@ it("the operator event callback.failed is repeated with the same id until the op
   await operatorEvents({ ...outside, sentTo: () => sent.slice(-1) });
 });
 
-it("when a redelivery is ordered, the request that sends the operator event callback.failed is aborted, so that the redelivery starts at once", async () => {
+it("a redelivery ordered while a task's operator event callback.failed is being sent aborts that request and starts at once", async () => {
   const outside = receivers(500);
   // In this test only the order of the redelivery can end the notice's request, not its time limit.
   holdTimers(OPERATOR_TIMEOUT_MS);
@@ -143,7 +143,7 @@ it("with OPERATOR_CALLBACK_FORMAT=slack, callback.failed is a Slack message with
   });
 });
 
-it("with OPERATOR_DIGEST_MINUTES, one callback.failed names all failed tasks of a host, waits while the configuration is invalid, and is repeated under one id", async () => {
+it("with OPERATOR_DIGEST_MINUTES, one event callback.failed names all failed tasks of a host, waits while the configuration is invalid, and is repeated with the same id", async () => {
   const outside = receivers(500, 503);
   const callback_url = aCallbackUrl();
   const { host } = new URL(callback_url);
@@ -176,7 +176,7 @@ it("with OPERATOR_DIGEST_MINUTES, one callback.failed names all failed tasks of 
   expect(await runDurableObjectAlarm(digest)).toBe(false);
 });
 
-it("the operator event refund.delayed is sent once when the refund of a failed task has not succeeded 5 minutes after the task failed", async () => {
+it("the operator event refund.delayed is sent once when the credits of a failed task are not refunded 5 minutes after its failure", async () => {
   const outside = receivers(200);
   const account = await anAccount(5);
   const id = await aCharged(account, 5);
@@ -204,7 +204,7 @@ it("the operator event refund.delayed is sent once when the refund of a failed t
   expect(outside.sentTo(OPERATOR_URL)).toHaveLength(1);
 });
 
-it("the operator events price.unknown and price.above_hold contain the completed task, what it costs, and the number from which the price was decided", async () => {
+it("the operator events price.unknown and price.above_hold contain the completed task, its price, and the name of the usage number that decides the price", async () => {
   const outside = receivers(200);
   const account = await anAccount(400);
   const per = { usage: "seconds", units: 1, credits: 2 };
@@ -227,7 +227,7 @@ it("the operator events price.unknown and price.above_hold contain the completed
   ]);
 });
 
-it("the operator event task.late_result contains links and usage of a success that a poll finds an hour after the task failed at its deadline", async () => {
+it("when a poll finds that a job has succeeded, an hour after its task failed at the deadline, the operator event task.late_result has the job's links and usage", async () => {
   const outside = receivers(200);
   outside.on("https://ark.", answering("", 500));
   const bindings = { ...env, ...OPERATOR_BINDINGS, ARK_API_KEY: "test-only-ark-key" };

@@ -51,7 +51,7 @@ async function failedOnce(host: string, bindings: object = OPERATOR_BINDINGS): P
   await finish(id);
 }
 
-it("the operator event host.failing is sent with the tenth failed callback attempt to a host in 10 minutes, summed over all tasks", async () => {
+it("the operator event host.failing is sent when the tenth callback attempt to a host within 10 minutes fails, counted over all tasks", async () => {
   const outside = receivers(500);
   const host = `${crypto.randomUUID()}.example.net`;
   outside.on(`https://${host}/`, answering("", 500));
@@ -69,7 +69,7 @@ it("the operator event host.failing is sent with the tenth failed callback attem
   ]);
 });
 
-it("the operator event host.failing counts neither successful attempts nor failures from the time when OPERATOR_CALLBACK_URL was not set", async () => {
+it("for the operator event host.failing, the relay counts neither successful attempts nor failures from the time when OPERATOR_CALLBACK_URL was not set", async () => {
   const outside = receivers(200);
   const host = `${crypto.randomUUID()}.example.net`;
   for (let n = 0; n < 10; n++) await failedOnce(host, {});
@@ -79,7 +79,7 @@ it("the operator event host.failing counts neither successful attempts nor failu
   expect(outside.sentTo(OPERATOR_URL)).toEqual([]);
 });
 
-it("the operator event host.failing is sent at most once an hour, and not for fewer than 10 failures within 10 minutes", async () => {
+it("the operator event host.failing is sent at most once an hour, and never when fewer than 10 callback attempts have failed within 10 minutes", async () => {
   const object = hostObject(env, crypto.randomUUID());
   const fail = async (times: number, everyMs: number) => {
     const answers: boolean[] = [];
@@ -110,7 +110,7 @@ async function polledTask(outside: ReturnType<typeof receivers>): Promise<void> 
   while (outside.sentTo("https://ark.").length === polls) await wake(task.id);
 }
 
-it("the object that counts the failures of a host erases itself when its failures are too old for an operator event", async () => {
+it("the Durable Object that counts failed callback attempts to a host erases itself when these are too old for the operator event host.failing", async () => {
   const object = hostObject(env, crypto.randomUUID());
   await object.noteFailure();
   const keys = () => runInDurableObject(object, (_, { storage }) => [...storage.kv.list()].length);
@@ -185,7 +185,7 @@ it.each([
   ["provider.funds", "funds_refused", 400, "You do not have enough credits to run this task."],
   ["provider.unauthorized", "key_refused", 401, "The API key is not valid."],
 ])(
-  "the operator event %s is sent and the problem %s listed when a submission is refused for this reason, at once but at most hourly for a connection",
+  "the operator event %s is sent, at most hourly for a connection, and the problem %s listed when the upstream refuses a submission for this reason",
   async (type, kind, status, error) => {
     const outside = receivers(200);
     outside.on("https://api.dev.runwayml.com", answering({ error }, status));
@@ -208,7 +208,7 @@ it.each([
 );
 
 it.each([
-  ["a limit", 429, { error: { code: "RateLimitExceeded.EndpointRPMExceeded" } }, {}, 1],
+  ["a rate limit", 429, { error: { code: "RateLimitExceeded.EndpointRPMExceeded" } }, {}, 1],
   ["its input", 400, { error: { code: "InvalidParameter" } }, {}, 3],
   [
     "the balance of a customer's own key",
@@ -218,7 +218,7 @@ it.each([
     5,
   ],
 ])(
-  "no operator event is sent when a submission is refused because of %s",
+  "no operator event is sent when the upstream refuses a submission because of %s",
   async (_because, status, answer, headers, minutes) => {
     const outside = receivers(200);
     outside.on("https://ark.", answering(answer, status));
@@ -284,7 +284,7 @@ it.each([
   ["takes longer than the run has time", "paid", "count_slow", async () => pass(3 * MINUTE)],
   ["needs more queries than the plan has", "free", "count_slow", async () => undefined],
 ])(
-  "the operator event index.lagging is sent, with the cause and at most once an hour, when the count of the hours %s",
+  "the operator event index.lagging is sent once an hour, with the cause, when the cron's count of tasks by hour %s",
   async (_, PLAN, cause, fault) => {
     const outside = receivers(200);
     await allowIndexAlert();
@@ -315,7 +315,7 @@ it("the operator event index.lagging is not sent when OPERATOR_CALLBACK_URL is n
   expect(outside.sentTo("")).toEqual([]);
 });
 
-it("failed callbacks that wait to be reported to the operator together are dropped, with a log line, when OPERATOR_CALLBACK_URL has been removed", async () => {
+it("failed callbacks that wait to be reported to the operator in one event are dropped, with a log line, once OPERATOR_CALLBACK_URL is no longer set", async () => {
   const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const outside = receivers(500);
   const host = `${crypto.randomUUID()}.example.net`;
@@ -330,7 +330,7 @@ it("failed callbacks that wait to be reported to the operator together are dropp
   expect(await runDurableObjectAlarm(digest)).toBe(false);
 });
 
-it("when the callbacks of 50 tasks to one host fail at the same time, only two calls store them for the common report to the operator", async () => {
+it("when the callbacks of 50 tasks to one host fail at the same time, two calls to a Durable Object store them all for one event to the operator", async () => {
   const host = `${crypto.randomUUID()}.example.net`;
   const ids = Array.from({ length: 50 }, () => crypto.randomUUID());
   const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");
@@ -347,7 +347,7 @@ it("when the callbacks of 50 tasks to one host fail at the same time, only two c
   expect(digest).toMatchObject({ failed: 50, tasks: expect.arrayContaining(ids) });
 });
 
-it("failed callbacks that could not be stored for their host's common report are stored when one of their tasks sends its operator event again", async () => {
+it("failed callbacks that could not be stored for one event to the operator about their host are stored when a task tries this again", async () => {
   const host = `${crypto.randomUUID()}.example.net`;
   const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const calls = vi.spyOn(DigestObject.prototype, "noteFailedCallbacks");

@@ -11,7 +11,7 @@ import { answerOf, aRow, cron, DAY, db, HOUR, insert, TABLES, useIndex } from ".
 
 useIndex();
 
-it("GET /v1/tasks?outputs=lost finds in one page a task behind 10,000 newer ones, and reads no row of the newer tasks", async () => {
+it("GET /v1/tasks?outputs=lost lists on its first page a task older than 10,000 others without lost outputs, and reads none of their index rows", async () => {
   const others = Array.from({ length: 10_001 }, (_, n) =>
     aRow({ createdAt: START - n, keptOutputs: 1, keptBytes: 9 }),
   );
@@ -23,7 +23,7 @@ it("GET /v1/tasks?outputs=lost finds in one page a task behind 10,000 newer ones
   expect(rows.read).toBeLessThan(20);
 });
 
-it("the console's list of tasks is narrowed by its filter Outputs to tasks with an output that was not kept", async () => {
+it("the console's list of tasks with the filter for lost outputs shows only tasks with an output that the relay could not copy", async () => {
   const lost = aRow({ lostOutputs: 1 });
   const kept = aRow({ keptOutputs: 1, keptBytes: 9 });
   await insert(lost, kept);
@@ -33,7 +33,7 @@ it("the console's list of tasks is narrowed by its filter Outputs to tasks with 
   expect(page).toMatch(/<option value="lost" selected[^>]*>lost/);
 });
 
-it("GET /v1/stats counts the kept outputs, their bytes and the lost outputs of tasks created in its time range, in all databases", async () => {
+it("GET /v1/stats counts the copied outputs, their bytes and the lost outputs of tasks created in its time range, in all databases of the index", async () => {
   const { SHARD_1: second } = env;
   if (second === undefined) throw new Error("this test needs two databases");
   await ready(second);

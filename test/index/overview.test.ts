@@ -59,7 +59,7 @@ async function anOutage(): Promise<void> {
 }
 
 it.each(["before", "after"])(
-  "GET /v1/hosts and /v1/hosts/{host} show that a host fails %s the cron has counted the host's tasks",
+  "GET /v1/hosts and /v1/hosts/{host}, called %s the cron has counted the tasks, show that callbacks to a host fail",
   async (when) => {
     await anOutage();
     if (when === "after") await cron();
@@ -101,7 +101,7 @@ it("GET /v1/hosts/{host} answers with zeros for a host without callbacks, and re
   expect(await refusal(await callWith({}, "/v1/hosts/a%20b"))).toEqual(invalid("/host"));
 });
 
-it("GET /v1/problems lists a failing host, a refused API key, an account without money and a pause, and counts tasks that are overdue, send a callback or await a refund", async () => {
+it("GET /v1/problems lists a failing host, a refused API key, an upstream account without money and a pause, and counts overdue tasks, callbacks being sent and pending refunds", async () => {
   await anOutage();
   await connectionObject(env, "vidu").noteRefusal("key");
   await connectionObject(env, "vidu").noteRefusal("funds");
@@ -129,13 +129,13 @@ it("GET /v1/problems lists a failing host, a refused API key, an account without
   });
 });
 
-it("without an index, GET /v1/problems lists the problems of the configuration, and has null instead of the numbers of tasks", async () => {
+it("in a relay without an index, GET /v1/problems lists problems of the configuration, and has null in place of the numbers of tasks", async () => {
   const answer = await answerOf("/v1/problems", { INDEX_DB: undefined, PAUSED: "true" });
   expect(answer).toMatchObject({ now: null, data: [{ kind: "paused" }] });
 });
 
 it.each(["/v1/hosts", `/v1/hosts/${HOST}`, "/v1/problems", "/v1/stats/series"])(
-  "GET %s is refused to account keys",
+  "GET %s answers 403 to a request with an account key",
   async (path) => {
     const { key } = await aKey(await anAccount());
     expect(await refusal(await callWith({}, path, { key }))).toEqual({
@@ -145,7 +145,7 @@ it.each(["/v1/hosts", `/v1/hosts/${HOST}`, "/v1/problems", "/v1/stats/series"])(
   },
 );
 
-it("GET /v1/hosts, /v1/problems and /v1/stats/series add up the counts and list the tasks of all databases of the index", async () => {
+it("GET /v1/hosts, /v1/problems and /v1/stats/series add up the numbers of tasks from all databases of the index", async () => {
   const { SHARD_1: second } = env;
   if (second === undefined) throw new Error("this test needs two databases");
   await ready(second);
@@ -217,7 +217,7 @@ async function aMillionTasks(): Promise<void> {
   await cron();
 }
 
-it("with a million tasks, the operator's overview reads at most 20,000 rows of D1 when it is opened and 1,000 when refreshed, whatever its time range", async () => {
+it("with a million tasks in the index, the console's overview for an operator reads at most 20,000 rows of D1 when opened, and 1,000 when refreshed, for each time range", async () => {
   await aMillionTasks();
   for (const range of ["24h", "7d", "30d"]) {
     const { rows, INDEX_DB } = metered(db);
@@ -244,7 +244,7 @@ it("with a million tasks, the operator's overview reads at most 20,000 rows of D
   }
 });
 
-it("the overview of an account with 3,000 tasks reads at most 20,000 rows in D1 when it is opened, and at most 1,000 when it is refreshed", async () => {
+it("the console's overview for an account with 3,000 tasks reads at most 20,000 rows of D1 when it is opened, and at most 1,000 when it is refreshed", async () => {
   const account = await anAccount();
   await insert(...Array.from({ length: 3_000 }, (_, n) => aRow({ account, createdAt: START - n })));
   const { rows, INDEX_DB } = metered(db);

@@ -66,7 +66,7 @@ const LISTS: readonly [string, Partial<Filters>, string][] = [
   ["of an account", { account: "a" }, "INDEX tasks_of_account (account=?"],
   ["with failed callbacks", { callback: "failed" }, "INDEX tasks_failed"],
   ["with a submission of unknown outcome", { submission: "unknown" }, "tasks_submit_unknown"],
-  ["with outputs that were given up", { outputs: "lost" }, "tasks_outputs_lost"],
+  ["with outputs that the relay could not copy", { outputs: "lost" }, "tasks_outputs_lost"],
   [
     "with a submission of unknown outcome and a failed callback, of a time range",
     { ...DAY_AGO, submission: "unknown", callback: "failed" },
@@ -84,7 +84,7 @@ const LISTS: readonly [string, Partial<Filters>, string][] = [
 ];
 
 it.each(LISTS)(
-  "the D1 query for the tasks %s uses an SQL index or the table's primary key, and needs no sorting",
+  "the D1 query for a page of GET /v1/tasks with the tasks %s uses an SQL index or the table's primary key, and needs no sorting",
   async (_, filters, index) => {
     for (const after of [null, AFTER]) {
       const plans = await page(filters, after);
@@ -100,7 +100,7 @@ it.each(LISTS)(
   },
 );
 
-it("the D1 query for the tasks of all accounts and times with the filter status=failed needs no sorting", async () => {
+it("the D1 query for GET /v1/tasks?status=failed, without any other filter, needs no sorting", async () => {
   for (const plan of await page({ status: "failed" })) expect(plan).not.toMatch(/TEMP B-TREE/);
   for (const plan of await page({ status: "failed" }, AFTER)) {
     expect(plan).toMatch(/SEARCH index_rows USING PRIMARY KEY/);
@@ -110,7 +110,7 @@ it("the D1 query for the tasks of all accounts and times with the filter status=
 it.each<[string, () => Promise<unknown>]>([
   ["the list of tasks", () => listTasks(db, ANY_TASK, null, 50)],
   ["the statistics", () => statistics(SHARDS, DAY_AGO, START)],
-])("the D1 queries for %s may be answered by the nearest replica", async (_, work) => {
+])("the relay lets the nearest replica of D1 answer the queries for %s", async (_, work) => {
   const opening = vi.spyOn(db, "withSession");
   await work();
   expect(opening).toHaveBeenCalledExactlyOnceWith("first-unconstrained");

@@ -77,7 +77,7 @@ describe("the schema of the index in D1", () => {
     expect(names.toSorted()).toEqual([...TABLES, "relay_schema"].toSorted());
   });
 
-  it("the index schema in D1 is read only when a statement finds no table, so that an isolate's first write to a complete database is one statement", async () => {
+  it("an isolate looks at the index schema in D1 only when a statement finds no table, so that its first write to a complete database is one statement", async () => {
     const statements: string[] = [];
     const counting = () => gated(db, async (sql) => statements.push(sql));
     const row = aRow();
@@ -93,7 +93,7 @@ describe("the schema of the index in D1", () => {
     expect(statements).toHaveLength(1);
   });
 
-  it("the index schema of a later release is applied by the first statement that needs it, even when two isolates do so at once, and rows keep their values", async () => {
+  it("the first statement that needs a later release's additions to the index schema makes them, even when two isolates do so at once, and rows keep their values", async () => {
     const row = aRow();
     await writeRows(unknown(), [row], START);
     const isolates = [unknown(), unknown()];
@@ -102,7 +102,7 @@ describe("the schema of the index in D1", () => {
     expect(await appliedSteps()).toEqual(LATER.map((_, index) => FIRST_VERSION + index));
   });
 
-  it("an index schema that a later release has extended can be used by this release, which leaves it extended", async () => {
+  it("this release can use an index whose schema a later release has extended, and leaves the schema extended", async () => {
     await ready(unknown(), LATER);
     const row = aRow();
     await writeRows(unknown(), [row], START);
@@ -112,7 +112,7 @@ describe("the schema of the index in D1", () => {
     ]);
   });
 
-  it("when the database is too full for a new column, expired index rows are still removed, and overdue tasks are still found", async () => {
+  it("when the index database is too full for a column that a release adds, expired index rows are still removed and overdue tasks still found", async () => {
     await ready(unknown());
     await insert(aRow({ createdAt: START - DAY, settledAt: START - DAY, expiresAt: START + 1 }));
     await insert(aRow({ createdAt: START - DAY, dueAt: START }));
@@ -166,7 +166,7 @@ describe("a database in which an earlier build has stored the index", () => {
     "/v1/accounts",
     "/metrics",
   ])(
-    "GET %s reads no index that an earlier build has stored, and answers 503 stored_by_earlier_build with what to do",
+    "GET %s answers 503 stored_by_earlier_build, and says what to do, when the index was stored by a build that is too old to be read",
     async (path) => {
       const response = await callWith({ INDEX_DB: unknown() }, path);
       expect(response.status).toBe(503);
@@ -177,7 +177,7 @@ describe("a database in which an earlier build has stored the index", () => {
     },
   );
 
-  it("an index that an earlier build has stored is changed neither by the write of a row nor by the cron", async () => {
+  it("an index stored by a build that is too old to be read is changed neither by the write of a task's row nor by the cron", async () => {
     const before = await content();
     await expect(writeRows(unknown(), [aRow()], START)).rejects.toThrow(EarlierBuildError);
     await cron({ INDEX_DB: unknown() });
@@ -245,11 +245,11 @@ describe("the row of a task", () => {
     expires_at: START + 28 * DAY,
   };
 
-  it("the index row of a new task has its model, status, callback host and times, and null in the columns of what has not happened yet", async () => {
+  it("the index row of a new task has the task's model, status, callback host and times, and null for all that has not happened yet", async () => {
     await expectRow(await register(), OPEN);
   });
 
-  it("the index row of a task without a callback_url has the task's account and deadline, and null as callback and as host", async () => {
+  it("the index row of an account's task without a callback_url has the account and the deadline, and null as callback and as host", async () => {
     const account = await anAccount();
     const id = await register({ account, callback_url: null, deadline_at: START_S + 600 });
     const due_at = (START_S + 600) * 1000;

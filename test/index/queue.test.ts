@@ -36,7 +36,7 @@ it("the consumer of INDEX_QUEUE keeps the newest version of a task's row when me
   expect(await rowsOfTask(row.id)).toMatchObject([{ version: row.version, status: "completed" }]);
 });
 
-it("the consumer of INDEX_QUEUE asks for another delivery of messages that are not valid index rows, and writes the rows in all others", async () => {
+it("the consumer of INDEX_QUEUE asks for another delivery of messages that are not valid index rows, and writes the rows of the other messages", async () => {
   const row = aRow();
   const { version: _, ...without } = aRow();
   const poison = [
@@ -57,7 +57,7 @@ it.each([
   ["fails", { INDEX_DB: gated(db, fail) }],
   ["is not bound", { INDEX_DB: undefined }],
 ])(
-  "the consumer of INDEX_QUEUE asks for another delivery of all messages after 30 s when the database %s",
+  "the consumer of INDEX_QUEUE asks for another delivery of all messages after 30 s when the index database %s",
   async (_, bindings) => {
     const rows = [aRow(), aRow()];
     expect(await consumed(rows, bindings)).toEqual({
@@ -79,7 +79,7 @@ it("the consumer of INDEX_QUEUE acknowledges the index row of an expired task wi
   expect(await allRows()).toEqual([]);
 });
 
-it("a task sends its row to INDEX_QUEUE, whose consumer writes the same row that the task would write without a queue", async () => {
+it("a task sends its index row to INDEX_QUEUE, whose consumer writes the same row that the task would write without a queue", async () => {
   aReceiver();
   const direct = await register();
   await finish(direct);
@@ -102,7 +102,7 @@ it("a task sends its row to INDEX_QUEUE, whose consumer writes the same row that
   expect({ ...row, id, ...same, indexed_at: 0 }).toEqual({ ...own, id, ...same, indexed_at: 0 });
 });
 
-it("when INDEX_QUEUE fails, a task sends its row again at an alarm, and its callback is not affected", async () => {
+it("when INDEX_QUEUE fails, a task's callback is sent all the same, and the task sends its index row to the queue again later", async () => {
   const received = aReceiver();
   const id = await register();
   const queue = { isDown: true };

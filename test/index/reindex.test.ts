@@ -26,7 +26,7 @@ async function oneOfEachKind(): Promise<readonly string[]> {
   return [...ids, processing];
 }
 
-it("after the index was lost, POST /v1/reindex makes the tasks write the same index rows again", async () => {
+it("when all index rows were lost, POST /v1/reindex with the ids of the tasks makes each task write the same row again", async () => {
   const ids = await oneOfEachKind();
   for (const id of ids) await indexed(id);
   pass(60_000);
@@ -40,7 +40,7 @@ it("after the index was lost, POST /v1/reindex makes the tasks write the same in
   for (const id of ids) await until(() => isWritten(id));
 });
 
-it("POST /v1/reindex changes neither a task nor a correct index row", async () => {
+it("POST /v1/reindex of a task whose index row is correct changes neither the task nor the row", async () => {
   aReceiver();
   const id = await indexedTask();
   const [rows, before] = [await allRows(), await call(`/v1/tasks/${id}`)];
@@ -53,7 +53,7 @@ it("POST /v1/reindex changes neither a task nor a correct index row", async () =
   expect(await after.text()).toBe(await before.text());
 });
 
-it("POST /v1/reindex accepts 500 ids, in upper or lower case, and creates nothing for unknown ids", async () => {
+it("POST /v1/reindex accepts 500 task ids, in upper or lower case, and creates no task for an unknown id", async () => {
   const [id, unknown] = [await register(), crypto.randomUUID()];
   const others = Array.from({ length: 498 }, () => crypto.randomUUID());
   const ids = [id.toUpperCase(), unknown, ...others];

@@ -41,7 +41,7 @@ const FAILED = {
   latency: { first_attempt: buckets({ 1: 1 }), settled: buckets({ 17: 1 }) },
 };
 
-it("GET /v1/stats/series has one step for each of the last 25 hours, with the number of tasks created in this hour", async () => {
+it("GET /v1/stats/series answers with one entry for each of the last 25 hours, which counts the tasks created in this hour", async () => {
   await tasksOfThreeHours();
   const { steps, ...head } = await answerOf("/v1/stats/series");
   expect(head).toEqual({
@@ -68,7 +68,7 @@ it("GET /v1/stats/series has one step for each of the last 25 hours, with the nu
   expect(steps).toEqual(expected);
 });
 
-it("with ?step=86400, GET /v1/stats/series has one step for each whole day, and covers the time range from ?since to ?until", async () => {
+it("GET /v1/stats/series answers with one entry per day with ?step=86400, and with the entries from ?since to ?until where these are set", async () => {
   await tasksOfThreeHours();
   const days = await answerOf("/v1/stats/series?step=86400");
   expect(days).toMatchObject({ step_s: 86_400 });

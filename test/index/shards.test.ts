@@ -128,7 +128,7 @@ describe("an index of three databases", () => {
     expect((await listed("host=h0&limit=4")).found).toEqual(even);
   });
 
-  it("GET /v1/tasks on an index of several databases reads only the databases with tasks of the page", async () => {
+  it("when the index has several databases, GET /v1/tasks reads only the databases that have tasks of the page", async () => {
     await rowsOfSixSpans();
     const asked = new Set<D1Database>();
     const counting = DATABASES.map((each) => gated(each, async () => asked.add(each)));
@@ -139,7 +139,7 @@ describe("an index of three databases", () => {
     expect(asked.size).toBe(1);
   });
 
-  it("with an index that is divided into databases by time, GET /v1/tasks reads at most four time spans for a page, and the next page begins at the fifth", async () => {
+  it("when the index has a database for each time span, GET /v1/tasks reads at most four spans for a page, and the next page begins with the fifth", async () => {
     const many = new Shards([...DATABASES, ...DATABASES], SPAN);
     const row = await write({ createdAt: BORDER - 5 * SPAN });
     const first = await listShards(many, ANY_TASK, null, 5, START);
@@ -148,7 +148,7 @@ describe("an index of three databases", () => {
     expect(second.tasks).toMatchObject([{ id: row.id }]);
   });
 
-  it("a task writes its index row to the database for its creation time, and when the task is erased the row is removed there", async () => {
+  it("when the index has several databases, a task writes its row to the one for its creation time, and the row is removed there when the task is erased", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     await restartWith(id, BINDINGS);
@@ -163,7 +163,7 @@ describe("an index of three databases", () => {
     expect((await ids()).flat()).toEqual([]);
   });
 
-  it("the consumer of INDEX_QUEUE writes each row to the database for its task's creation time, and retries only rows for a database that fails", async () => {
+  it("the consumer of INDEX_QUEUE writes each row to the index database for its task's creation time, and retries only the rows for a database that fails", async () => {
     const rows = [0, 1, 2].map((span) => aRow({ createdAt: BORDER - span * SPAN + 1 }));
     const broken = SHARDS.at(BORDER - SPAN + 1);
     const names = ["INDEX_DB", "INDEX_DB_1", "INDEX_DB_2"];
@@ -190,7 +190,7 @@ describe("an index of three databases", () => {
     expect(metrics).toContain("task_relay_overdue_tasks 1");
   });
 
-  it("the cron removes expired rows from several index databases, and moves an open task's row to the database for the task's creation time", async () => {
+  it("the cron removes expired rows from several index databases, and moves the row of an open task that is in a wrong one to the one for the task's creation time", async () => {
     for (const span of [0, 1, 2]) {
       const createdAt = BORDER - (3 + span) * SPAN;
       await write({ createdAt, expiresAt: START + 1 });
@@ -210,7 +210,7 @@ describe("an index of three databases", () => {
     );
   });
 
-  it("DELETE /v1/accounts/{account} is refused with 409 when any of several index databases has the row of an open task of the account", async () => {
+  it("DELETE /v1/accounts/{account} answers 409 when any one of several index databases has the row of an open task of the account", async () => {
     for (const span of [0, 1, 2]) {
       const account = await anAccount();
       const open = { status: "pending", dueAt: START + DAY, expiresAt: null } as const;
@@ -220,7 +220,7 @@ describe("an index of three databases", () => {
     }
   });
 
-  it("POST /v1/wake finds due tasks whose index rows are spread over several index databases, and takes them in the order of their due times", async () => {
+  it("when the index has several databases, POST /v1/wake finds the due tasks in all of them, and wakes them in the order of their due times", async () => {
     for (const span of [0, 1, 2]) {
       const createdAt = BORDER - span * SPAN;
       await write({ createdAt, dueAt: START + span, expiresAt: null });

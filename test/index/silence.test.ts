@@ -19,7 +19,7 @@ useIndex();
 
 const MINUTE = 60_000;
 
-it("the operator event events.silent is sent, at most hourly, when no task has ended for SILENCE_MINUTES, whether or not ends were counted before", async () => {
+it("the operator event events.silent is sent, at most once an hour, when no task has ended for SILENCE_MINUTES and the relay is not paused", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const bindings = { ...OPERATOR_BINDINGS, SILENCE_MINUTES: "90" };
@@ -55,7 +55,7 @@ async function anotherDatabase(): Promise<D1Database> {
   return shard;
 }
 
-it("on the Free plan, whose queries suffice for four index databases, events.silent is sent when no task has ended in either of two databases", async () => {
+it("on the Free plan with two index databases, the operator event events.silent is sent only when no task has ended in either of them", async () => {
   const outside = receivers(200);
   await allowIndexAlert();
   const shard = await anotherDatabase();
@@ -79,7 +79,7 @@ it("on the Free plan, whose queries suffice for four index databases, events.sil
   ]);
 });
 
-it("when the queries of a run suffice for four of five index databases, the cron logs that it skipped one database, but not for how long no task has ended", async () => {
+it("when a run of the cron may query only four of five index databases for the last end of a task, it logs that it skipped one, and sends no event events.silent", async () => {
   const lines = logLines();
   const outside = receivers(200);
   await allowIndexAlert();
@@ -123,7 +123,7 @@ async function insertOpen(): Promise<void> {
     .run();
 }
 
-it("with 10,000 new tasks in each run of the cron and SILENCE_MINUTES=10, events.silent is sent once a count finds no end in 10 minutes, and not before", async () => {
+it("with 10,000 new tasks between runs of the cron and SILENCE_MINUTES=10, events.silent is sent once no task has ended for 10 minutes, and not before", async () => {
   const lines = logLines();
   const outside = receivers(200);
   await allowIndexAlert();
@@ -145,7 +145,7 @@ it("with 10,000 new tasks in each run of the cron and SILENCE_MINUTES=10, events
   ]);
 });
 
-it("the search for the last end of a task reads at most 10,000 rows in one index database, and none when a count has already found a recent end", async () => {
+it("to find when a task last ended, the cron reads at most 10,000 task rows of an index database, and none when its count has already found a recent end", async () => {
   logLines();
   await insert(aRow());
   await cron();

@@ -43,7 +43,7 @@ it("GET /v1/stats answers zeros and nulls when there are no tasks", async () => 
   });
 });
 
-it("GET /v1/stats has the time of the count, tasks by status, callback and model, the callbacks' success rate and attempts per callback", async () => {
+it("GET /v1/stats states when the cron has counted, the tasks by status, callback and model, the callbacks' success rate and the attempts per callback", async () => {
   await insert(
     aRow({ model: "a" }),
     aRow({ model: "a", attempts: 2 }),
@@ -67,7 +67,7 @@ it("GET /v1/stats has the time of the count, tasks by status, callback and model
   expect(JSON.stringify(models)).toBe('{"__proto__":1,"a":2,"b":3}');
 });
 
-it("GET /v1/stats sums the credits of the tasks in its time range: held, earned, released and refunded", async () => {
+it("GET /v1/stats sums the credits of the tasks in its time range that were held, earned, released and refunded", async () => {
   const credits = {
     creditsHeld: 200,
     creditsEarned: 41,
@@ -132,7 +132,7 @@ it("GET /v1/stats names the ten hosts with the most failed callbacks", async () 
   );
 });
 
-it("GET /v1/stats counts the tasks that are not settled, and the overdue ones among them, as they are when it is asked, not when the cron last counted", async () => {
+it("GET /v1/stats counts the tasks with work left to do, and the overdue ones among them, as of the request, and not as of the cron's last count", async () => {
   await insert(
     aRow({ createdAt: START - HOUR, settledAt: null, dueAt: START - 60_000, expiresAt: null }),
     aRow({ createdAt: START - 2 * HOUR, settledAt: null, dueAt: START + 1, expiresAt: null }),
@@ -148,7 +148,7 @@ it("GET /v1/stats counts the tasks that are not settled, and the overdue ones am
   });
 });
 
-it("GET /v1/stats widens the time range from ?since to ?until to whole hours, and leaves out an hour that begins exactly at the end of the range", async () => {
+it("GET /v1/stats widens the time range from ?since to ?until to whole hours, without the hour that begins exactly at the end", async () => {
   const hour = START_S - (START_S % HOUR_S);
   for (const [n, model] of ["a", "b", "c"].entries()) {
     await insert(aRow({ createdAt: (hour + (n - 2) * HOUR_S) * 1000, model }));

@@ -53,7 +53,7 @@ it("the index row of a submitted task has the state of its submission: sending, 
   expect(await indexed(task.id)).toMatchObject({ submission: "accepted", job: "cgt-1" });
 });
 
-it("GET /v1/tasks shows operator and account the state of a task's submission, and no submission when the relay has not submitted the job", async () => {
+it("GET /v1/tasks shows operator and account the state of the submission of a task that the relay has submitted, and none for another task", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   await insert(anUnknown(2, { account }), aRow({ account, createdAt: START - HOUR }));
@@ -64,7 +64,7 @@ it("GET /v1/tasks shows operator and account the state of a task's submission, a
   }
 });
 
-it("GET /v1/tasks?submission=unknown finds in one page a task behind 10,000 newer ones, and reads no row of the newer tasks", async () => {
+it("GET /v1/tasks?submission=unknown lists on its first page a task older than 10,000 others that do not match, and reads none of their index rows", async () => {
   const others = Array.from({ length: 10_001 }, (_, n) => aRow({ createdAt: START - n }));
   const open = anUnknown(60);
   const failed = aRow({ status: "failed", submission: "unknown", createdAt: START - DAY });
@@ -103,7 +103,7 @@ it("GET /v1/problems counts the open tasks with a submission of unknown outcome 
   });
 });
 
-it("GET /v1/problems reads at most 50 rows of tasks with a submission of unknown outcome, and says when there may be more", async () => {
+it("GET /v1/problems counts at most 50 tasks with a submission of unknown outcome, reads no rows of further ones, and says when there may be more", async () => {
   const { rows, INDEX_DB } = metered(db, (sql) => sql.includes("tasks_submit_unknown"));
   await insert(...Array.from({ length: 60 }, (_, n) => anUnknown(n + 1)));
   const response = await callWith({ INDEX_DB }, "/v1/problems");
@@ -130,7 +130,7 @@ it("GET /v1/stats and GET /metrics count the open tasks whose submission has an 
   expect(rows.read).toBeLessThan(10);
 });
 
-it("the console's list of tasks names the submissions that are in progress or of unknown outcome, and filters by their state", async () => {
+it("the console's list of tasks marks submissions that are in progress or of unknown outcome, and can be filtered by the state of the submission", async () => {
   await insert(anUnknown(1), anUnknown(2, { submission: "sending" }));
   await insert(anUnknown(3, { submission: "accepted" }));
   const cookie = await logIn();
@@ -146,7 +146,7 @@ it("the console's list of tasks names the submissions that are in progress or of
   expect(filtered).toMatch(/<option value="unknown" selected[^>]*>unknown/);
 });
 
-it("the console's page of a task shows the operator what the submission waits for and until when, and later the upstream's answer", async () => {
+it("the console's page of a task says that its submission awaits the upstream's answer, then until when an unknown outcome may be resolved, and then the upstream's answer", async () => {
   const task = await submitted();
   const cookie = await logIn();
   const page = async () => (await visit(`/tasks/${task.id}`, cookie)).text();

@@ -32,7 +32,7 @@ async function counted(): Promise<readonly unknown[]> {
   return results;
 }
 
-it("the count of tasks by hour reads the rows of an hour with changed tasks at most eight times in all, and no row of other hours", async () => {
+it("the count of tasks by hour reads each index row of an hour with changed tasks at most eight times, and no row of other hours", async () => {
   await insert(...Array.from({ length: 2_000 }, (_, i) => aRow({ host: `h${i % 5}.example.net` })));
   expect((await rowsOfCount()).read).toBeLessThanOrEqual(8 * 2_000 + 400);
   const unchanged = await rowsOfCount();
@@ -43,7 +43,7 @@ it("the count of tasks by hour reads the rows of an hour with changed tasks at m
   expect(await counted()).toHaveLength(6);
 });
 
-it("after one new task, the next hourly count writes 11 rows: changed counts, increased totals, the sums of hour and day, and the hour's entry in the list of hours to count", async () => {
+it("the count of tasks by hour after one new task writes 11 rows: counts, totals, the sums of the hour and the day, and the list of hours to count", async () => {
   await insert(...manyRows(20, { host: "x.example.net" }));
   await countNow();
   await insert(aRow({ host: "y.example.net", firstAttemptMs: null, settledMs: null }));
@@ -58,11 +58,11 @@ it("after one new task, the next hourly count writes 11 rows: changed counts, in
 
 it.each([
   [
-    "when tasks of the hour changed during the count",
+    "when a task of the hour was added during the count",
     async () => insert(aRow({ host: "y.example.net" })),
   ],
-  ["when the count was interrupted", () => Promise.reject(new Error("the isolate was stopped"))],
-])("the next run of the count of tasks by hour counts an hour again %s", async (_, meanwhile) => {
+  ["when its count was interrupted", () => Promise.reject(new Error("the isolate was stopped"))],
+])("the cron's next run counts the tasks of an hour again %s", async (_, meanwhile) => {
   await insert(aRow({ host: "x.example.net" }));
   let isFirst = true;
   const interrupted = gated(db, async (sql) => {
@@ -76,7 +76,7 @@ it.each([
   expect(await counted()).toEqual(hosts.map((host) => ({ host, tasks: 1 })));
 });
 
-it("a run of the count of tasks by hour writes nothing for an hour that a later run has meanwhile counted", async () => {
+it("when a later run of the cron has meanwhile counted the tasks of an hour, the earlier run writes no counts of this hour", async () => {
   await insert(aRow({ host: "x.example.net" }));
   let isFirst = true;
   const overtaken = gated(db, async (sql) => {
@@ -100,7 +100,7 @@ it("the count of tasks by hour begins no further hour once its time is used up",
   expect(await counted()).toHaveLength(2);
 });
 
-it("a count that the cron makes in the first ten minutes of an hour covers all hours with changed tasks; a later one only the present quarter of the day", async () => {
+it("in the first ten minutes of an hour the cron counts all hours with changed tasks again, and later in the hour only those of the present quarter of the day", async () => {
   await insert(aRow({ createdAt: NOON - 20 * HOUR }), aRow({ createdAt: NOON }));
   await countHours(db, 2 * DAY, NOON + 20 * 60_000, new TimeBudget(HOUR));
   expect(await counted()).toHaveLength(1);
@@ -108,7 +108,7 @@ it("a count that the cron makes in the first ten minutes of an hour covers all h
   expect(await counted()).toHaveLength(2);
 });
 
-it("the count of tasks by hour counts 100 hosts by name, those with failures first, and all other hosts together under one name", async () => {
+it("the count of tasks by hour counts 100 hosts by name, those with failures first, and all other hosts together under the name *", async () => {
   const hosts = Array.from({ length: 130 }, (_, i) => `h${i}.example.net`);
   await insert(
     ...hosts.map((host) => aRow({ host })),
@@ -121,7 +121,7 @@ it("the count of tasks by hour counts 100 hosts by name, those with failures fir
   expect(rows).toContainEqual({ host: "zz-failing.example.net", tasks: 1 });
 });
 
-it("when its time is used up, the removal of expired index rows ends after a round of 5,000 rows, and the next removal continues from there", async () => {
+it("when the time to remove expired index rows is used up, the cron ends after a round of 5,000 rows, and its next run continues from there", async () => {
   const createdAt = START - 8 * DAY;
   await insert(
     ...manyRows(500, { createdAt: createdAt - 1, expiresAt: START + 1 }),
@@ -141,7 +141,7 @@ it("when its time is used up, the removal of expired index rows ends after a rou
   ).toBe(500);
 });
 
-it("the removal of expired index rows reads the rows that are kept longer, of failed callbacks and of open tasks, only once a day", async () => {
+it("to remove expired index rows, the cron reads the longer-lived rows of failed callbacks and open tasks only once a day", async () => {
   const createdAt = START - 9 * DAY;
   const kept = manyRows(2_000, { createdAt, callback: "failed" });
   const open = { createdAt: START - 40 * DAY, expiresAt: null, dueAt: START + DAY };

@@ -84,7 +84,7 @@ it("POST /v1/wake erases an expired task whose alarm was lost", async () => {
   await until(async () => (await stored(id)).record === undefined);
 });
 
-it('POST /v1/wake with "all": true wakes all tasks with a due time page by page, the longest overdue first, and logs the name of the caller\'s key', async () => {
+it('POST /v1/wake with "all": true wakes all tasks that have work planned, 500 for each request, the earliest first, and logs the name of the caller\'s key', async () => {
   const received = aReceiver(status(500), status(200));
   const due = await indexedTask();
   const later = Array.from({ length: 500 }, (_, n) => aRow({ dueAt: START + 200_000 + n }));
@@ -115,7 +115,7 @@ function withCalls(allowed: number) {
   return { TASKS: { getByName } };
 }
 
-it('repeated requests POST /v1/wake with "all": true reach every task when each request may call only 20 Durable Objects', async () => {
+it('repeated requests POST /v1/wake with "all": true reach every task even when each request may call only 20 Durable Objects', async () => {
   const due = await indexedTask({ callback_url: null });
   const rows = Array.from({ length: 49 }, (_, n) => aRow({ dueAt: START + (n % 7) }));
   await insert(aRow({ id: due, dueAt: START + DAY_MS, version: Date.now() + 1 }), ...rows);
@@ -134,19 +134,19 @@ it('repeated requests POST /v1/wake with "all": true reach every task when each 
   ]);
 });
 
-it('when the platform lets the request call no Durable Object, POST /v1/wake with "all": true answers with a cursor that begins at the first task', async () => {
+it('when the platform allows a request POST /v1/wake with "all": true no call to a Durable Object, its answer has a cursor that begins at the first task', async () => {
   await insert(aRow({ dueAt: START }));
   const { next_cursor: cursor } = Page.parse(await wake({ all: true }, withCalls(0)));
   const counts = { woken: 0, unknown: 1, failed: 0 };
   expect(await wake({ all: true, cursor })).toEqual({ ...counts, next_cursor: null });
 });
 
-it("when the platform lets the request call no further Durable Object, POST /v1/wake with a list of ids counts the tasks that are left as failed", async () => {
+it("when the platform allows a request POST /v1/wake with a list of ids no further call to a Durable Object, the tasks not yet woken are counted as failed", async () => {
   const ids = Array.from({ length: 3 }, () => crypto.randomUUID());
   expect(await wake({ ids }, withCalls(2))).toMatchObject({ unknown: 2, failed: 1 });
 });
 
-it("POST /v1/wake makes a task that has no index row write its row at once", async () => {
+it("POST /v1/wake of a task whose index row could not be written makes the task write the row at once", async () => {
   const id = await register();
   const INDEX_DB = gated(db, fail);
   await restartWith(id, { INDEX_DB });

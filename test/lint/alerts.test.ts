@@ -29,7 +29,7 @@ it.each(alerts.map((alert) => [nameOf(alert), alert]))(
   },
 );
 
-it("the alert TaskRelayIndexAlmostFull fires from the same size of the index database on as the operator event index.full is sent", () => {
+it("the alert TaskRelayIndexAlmostFull fires at the size of the index database at which the operator event index.full is sent", () => {
   const alert = alerts.find((text) => nameOf(text) === "TaskRelayIndexAlmostFull") ?? "";
   expect(Number(/index_bytes >= (\S+)/.exec(alert)?.[1])).toBe(ALMOST_FULL_BYTES);
 });
@@ -170,7 +170,7 @@ describe.skipIf(isMissing)(`promtool${skipped}`, () => {
     expect(run("check", "config", config)).toMatch(/^SUCCESS: .* is valid/);
   });
 
-  it(`promtool test rules finds that each alert of ops/alerts.yml fires only for its own fault, and that none fires for a healthy relay${skipped}`, () => {
+  it(`by promtool test rules, each alert of ops/alerts.yml fires for metrics that show its fault, and none fires for metrics of a healthy relay${skipped}`, () => {
     const tests = TROUBLES.map(([name, changes, expected]) => testOf(name, changes, expected));
     const text = JSON.stringify({ rule_files: [RULES], evaluation_interval: "5m", tests });
     expect(run("test", "rules", text)).toBe("SUCCESS");

@@ -33,15 +33,15 @@ function bindingsOf(env?: string): ReadonlyMap<string, unknown> {
 const production = bindingsOf();
 const preview = bindingsOf("preview");
 
-it("the deploy button asks for the two secrets that the relay requires, because .dev.vars.example has a line without a value for each", () => {
+it(".dev.vars.example has a line without a value for each of the two required secrets, so that the deploy button asks for them", () => {
   expect(parseEnv(read(".dev.vars.example"))).toEqual({ RELAY_SECRET: "", OPERATOR_KEYS: "" });
 });
 
-it("the deploy button asks for PUBLIC_URL, because wrangler.toml has it as a variable without a value", () => {
+it("wrangler.toml has PUBLIC_URL as its only variable, without a value, so that the deploy button asks for it", () => {
   expect(readConfig({ config: WRANGLER_TOML }).vars).toEqual({ PUBLIC_URL: "" });
 });
 
-it("the deploy button describes every secret and variable that it asks for and every binding, and says how to generate the secrets", () => {
+it("package.json has for the deploy button a description of every secret, variable and binding, which says how to generate the secrets", () => {
   const secrets = Object.keys(parseEnv(read(".dev.vars.example")));
   const asked = [...secrets, "PUBLIC_URL", ...production.keys()];
   expect(described.toSorted()).toEqual(asked.toSorted());
@@ -51,7 +51,7 @@ it("the deploy button describes every secret and variable that it asks for and e
   }
 });
 
-it("wrangler.toml binds every class of Durable Objects that the relay needs, in production and preview, and creates each in one migration", () => {
+it("for production and for preview, wrangler.toml binds every class of Durable Objects of the relay and creates each class in exactly one migration", () => {
   for (const env of [undefined, "preview"]) {
     const { durable_objects, migrations } = readConfig({ config: WRANGLER_TOML, env });
     const expected = Object.entries(OBJECT_CLASSES);

@@ -14,7 +14,7 @@ const FILES = [
 /** File that a line of a comment names, perhaps with the folders that it lies in, e.g. `record/task.ts`. */
 const NAMED = /(?<![\w./@"-])(?:[\w-]+\/)*[\w-]+\.tsx?(?![\w"])/g;
 
-it("no two files of src have the same name, even with different extensions", () => {
+it("no two files of src have the same name, not even in different folders or with different extensions", () => {
   const names = SOURCES.map((path) => basename(path, extname(path)));
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });

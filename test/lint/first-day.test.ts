@@ -27,7 +27,7 @@ it.each(sections.map((section) => [section.split("\n")[0], section]))(
   },
 );
 
-it("the receiver of docs/first-day.md answers each request as the query of the URL says, and logs each request as a line of JSON", async () => {
+it("the receiver of callbacks in docs/first-day.md answers with the status and after the wait that the URL's query states, and logs each request as a line of JSON", async () => {
   const file = join(directory, "first-day.mjs");
   writeFileSync(file, blocksOf(introduction).find(({ kind }) => kind === "js")?.code ?? "");
   const port = await freePort();
@@ -60,7 +60,7 @@ it("the receiver of docs/first-day.md answers each request as the query of the U
   }
 });
 
-it("the command of docs/first-day.md about punctual alarms prints how many attempts were followed by another, and how late the next ones were", ({
+it("the command of docs/first-day.md that checks the times of callback attempts prints how many attempts followed another, and how late these were", ({
   skip,
 }) => {
   skip(spawnSync("sh", ["-c", "command -v jq"]).status !== 0, "jq is not installed");

@@ -241,7 +241,7 @@ it("lint refuses imports against the direction that CONTRIBUTING.md states, and 
   expect(lint([refused, accepted])).toEqual(new Set(reportsOf(refused, IMPORTS)));
 });
 
-it("lint refuses impure code in the core, fetch outside http.ts and calls of namespaces outside placed-object.ts, and accepts similar code", () => {
+it("lint refuses clocks, randomness and I/O in src/core, fetch outside http.ts and getting Durable Objects outside placed-object.ts, and accepts similar code", () => {
   const expected = Object.entries(REFUSED).flatMap(([rule, code]) => reportsOf(code, rule));
   expect(lint([...Object.values(REFUSED), ACCEPTED])).toEqual(new Set(expected));
 });

@@ -15,14 +15,14 @@ const pages = {
 const SENTENCE = "; the core or the simulation has changed since.";
 
 it.each(Object.entries(pages))(
-  "%s states for each figure its build and whether the core or the simulation has changed since, exactly as `npm run docs` generates it",
+  "%s states for each measured figure the commit, and whether the core or the simulation has changed since, exactly as `npm run docs` generates it",
   (path, generated) => {
     expect(generated(present)).toBe(read(path));
   },
 );
 
 it.each(Object.entries(pages))(
-  "the generated part of %s says, by a hash of the core, which figures were measured with an earlier core or simulation",
+  "the generated part of %s says of each figure, by a hash of their code, whether the core or the simulation has changed since it was measured",
   (_, generated) => {
     for (const [name, { commit, hash }] of Object.entries(builds)) {
       const lineIn = (page: string) =>
@@ -45,7 +45,7 @@ it("every figure of docs/measured.json is in the table of figures of docs/promis
 const copy = mkdtempSync(join(tmpdir(), "task-relay-core-"));
 afterAll(() => rmSync(copy, { recursive: true }));
 
-it("the hash of core, work loop and simulation changes with the code in their files, but not with a comment, a test or a planted bug", () => {
+it("the hash that tells whether a figure was measured with the present core and simulation changes with their code, but not with comments or tests", () => {
   const files = lifeFiles(ROOT);
   for (const path of files) {
     mkdirSync(dirname(join(copy, path)), { recursive: true });

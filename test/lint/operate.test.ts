@@ -58,7 +58,7 @@ it("each event name of the log, and no other, is in docs/operate.md, among the s
   expect(faults).toEqual([...new Set(faults)]);
 });
 
-it("docs/operate.md explains each reason with which an unreachable object makes the relay answer 503", () => {
+it("docs/operate.md explains each reason that the relay states when it answers 503 because a Durable Object cannot be reached", () => {
   const failures = read("src/api/http/object-failure.ts");
   const reasons = [
     ...all(failures, /^ {2}\[.*, "(\w+)"\],$/gm),

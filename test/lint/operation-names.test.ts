@@ -10,7 +10,7 @@ import { ROOT } from "../process/harness/child.ts";
 const DECLARED =
   /\bconst (\w+)[^=\n]* = (?:operation|viewerPage|publicPage|formAction|publicForm)\(\s*(?:"(\w*)")?/g;
 
-it("each operation and each handler of a page or form has as its name that of the constant to which it is assigned", () => {
+it("each handler of an API route, a page or a form has a name of its own, which is that of the constant to which it is assigned", () => {
   const declared = globSync("src/**/*.{ts,tsx}", { cwd: ROOT }).flatMap((path) => {
     const found = readFileSync(join(ROOT, path), "utf8").matchAll(DECLARED);
     return [...found].map(([, constant, name]) => ({ path, constant, name }));

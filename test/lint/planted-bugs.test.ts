@@ -15,7 +15,7 @@ function misplaced(bugs: readonly Bug[]): readonly string[] {
   );
 }
 
-it("each text that a planted bug changes occurs once in its source file, so that a change of the sources cannot leave a bug unplanted", () => {
+it("each text that a test replaces to plant a bug for the simulation occurs exactly once in its source file, so that no bug stays unplanted when the sources change", () => {
   expect(BUGS.length).toBeGreaterThan(0);
   expect(BUGS.every(({ changes }) => changes.length > 0)).toBe(true);
   expect(misplaced(BUGS)).toEqual([]);
@@ -24,11 +24,11 @@ it("each text that a planted bug changes occurs once in its source file, so that
 describe.each(PARTS)("the planted bugs of the shell in %s", (part) => {
   const bugs = bugsOf(part);
 
-  it(`the bugs that tests plant outside src/core, in the part ${part} of their list, change texts that occur once in their source files`, () => {
+  it(`each text outside src/core that a test replaces to plant a bug of the list ${part} occurs exactly once in its file`, () => {
     expect(misplaced(bugs)).toEqual([]);
   });
 
-  it(`the bugs that tests plant outside src/core, in the part ${part} of their list, have names of their own and name test files that exist`, () => {
+  it(`each bug of the list ${part}, which tests plant outside src/core, has a name of its own and names test files that exist`, () => {
     expect(new Set(bugs.map(({ what }) => what)).size).toBe(bugs.length);
     const files = bugs.flatMap(({ tests }) => tests);
     expect(bugs.filter(({ tests }) => tests.length === 0)).toEqual([]);

@@ -44,7 +44,7 @@ function firstArgument(text: string): string {
   return text;
 }
 
-it("every answer that may be long ends when its client does not read it, or this test names it with the reason why it does not end", () => {
+it("each response body made in src/api or src/console ends when its client does not read it, or is in this test's list with the reason why it need not", () => {
   const files = globSync("src/{api,console}/**/*.{ts,tsx}", { cwd: ROOT });
   const other = files
     .flatMap((file) => bodiesIn(file).map((body) => ({ file, body })))

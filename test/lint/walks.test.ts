@@ -18,20 +18,20 @@ it("CONTRIBUTING.md describes six walks through the code, each in six to nine st
   }
 });
 
-it("each file that the walks of CONTRIBUTING.md name without its folders is a file of src", () => {
+it("each file that the six walks through the code in CONTRIBUTING.md name without a folder is a file of src", () => {
   const names = Array.from(section.matchAll(/`([\w-]+\.tsx?)`/g), ([, name = ""]) => name);
   const sources = globSync("src/**/*.{ts,tsx}", { cwd: ROOT }).map((path) => basename(path));
   expect(names.filter((name) => !sources.includes(name))).toEqual([]);
 });
 
-it("each file that the table of questions in CONTRIBUTING.md names exists", () => {
+it("each file that CONTRIBUTING.md names under the heading Where a question is decided exists", () => {
   const names = Array.from(decisions.matchAll(/`([\w/-]+\.tsx?)`/g), ([, name = ""]) => name);
   expect(names.length).toBeGreaterThan(10);
   expect(names.filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
 });
 
 it.each(WALKS)(
-  "each file of the walk %j in CONTRIBUTING.md is imported by the file of an earlier step, directly or through one other file",
+  "the first file of each step of the walk %j in CONTRIBUTING.md is imported by a file of an earlier step, directly or through other files",
   (_name, steps) => {
     const reached = new Set<string>();
     for (const [at, files] of steps.entries()) {

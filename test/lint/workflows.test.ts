@@ -55,7 +55,7 @@ const filesIn = (folder: string) => globSync(`${folder}/*`, { cwd: join(ROOT, ".
 const workflow = (name: string) => Workflow.parse(read(`workflows/${name}.yml`));
 const [ci, release] = [workflow("ci"), workflow("release")];
 
-it("CI runs .ci/run, and no other command of its own, for each push to main, each pull request and each release", () => {
+it("the workflow ci.yml runs .ci/run and no other command, for each push to main, each pull request and each release", () => {
   expect(ci.on).toEqual({
     push: { branches: ["main"] },
     pull_request: null,
@@ -65,7 +65,7 @@ it("CI runs .ci/run, and no other command of its own, for each push to main, eac
   expect(steps.flatMap(({ run = [] }) => run)).toEqual([".ci/run"]);
 });
 
-it("a tag publishes the packed client with provenance, after CI and the check of the tag, in an environment of its own", () => {
+it("for a tag v*, the workflow release.yml publishes the packed client to npm with provenance, after CI and npm run release:check, in the environment npm", () => {
   expect(release.on).toEqual({ push: { tags: ["v*"] } });
   expect(release.jobs["ci"]).toMatchObject({ uses: "./.github/workflows/ci.yml" });
   const publish = release.jobs["publish"];
@@ -78,7 +78,7 @@ it("a tag publishes the packed client with provenance, after CI and the check of
   ]);
 });
 
-it("the workflows may only read the repository; only the publishing job gets an identity token, and only its last step the token for npm", () => {
+it("the GitHub workflows may only read the repository; only the job that publishes the client gets an identity token, and only its last step the token for npm", () => {
   const workflows = filesIn("workflows").map((file) => Workflow.parse(read(file)));
   expect(workflows).toHaveLength(2);
   expect(workflows.map(({ permissions }) => permissions)).toEqual([
@@ -96,7 +96,7 @@ it("the workflows may only read the repository; only the publishing job gets an 
   ]);
 });
 
-it("each action that a workflow uses is named by the hash of a commit, so that nobody can change what runs", () => {
+it("the GitHub workflows name each action that they use by the hash of a commit, so that nobody can change what runs", () => {
   const workflows = filesIn("workflows").map((file) => Workflow.parse(read(file)));
   const steps = workflows.flatMap(({ jobs }) => Object.values(jobs).flatMap((job) => job.steps));
   const used = steps.flatMap(({ uses = [] }) => uses);
@@ -105,7 +105,7 @@ it("each action that a workflow uses is named by the hash of a commit, so that n
 });
 
 it.each(filesIn("ISSUE_TEMPLATE"))(
-  "the form %s has the format of GitHub, and requires the output of npm run doctor and says that this contains no secret",
+  "the issue form %s is valid for GitHub, requires the output of npm run doctor, and says that this output contains no secret",
   (file) => {
     const { body } = Form.parse(read(file));
     const fields = body.filter((each) => each.type !== "markdown");

@@ -70,7 +70,7 @@ async function aVideo(
   };
 }
 
-it("GET /v1/videos/{id}/content of a completed video answers with what the upstream sends to a request with the connection's key", async () => {
+it("GET /v1/videos/{id}/content of a completed video answers with the file that the relay fetches from the upstream with the connection's key", async () => {
   const { upstream, there, poll, content } = await aVideo(completed);
   expect(await poll()).toMatchObject({ status: "completed" });
   const response = await content();
@@ -81,7 +81,7 @@ it("GET /v1/videos/{id}/content of a completed video answers with what the upstr
   expect(asked?.headers["authorization"]).toBe(`Bearer ${KEY}`);
 });
 
-it("GET /v1/videos/{id}/content right after the relay has read the job as completed waits until the task has this result, and then answers with the file", async () => {
+it("GET /v1/videos/{id}/content right after GET /v1/videos/{id} showed the video as completed waits until the task is completed, too, and then answers with the file", async () => {
   const isAsked = Promise.withResolvers<void>();
   const file: Site = async (sent, signal) => {
     if (sent.headers["range"] === "bytes=0-0") await isAsked.promise;
@@ -97,7 +97,7 @@ it("GET /v1/videos/{id}/content right after the relay has read the job as comple
   expect(await bytesIn(await answer)).toEqual(VIDEO_BYTES);
 });
 
-it("a Range in GET /v1/videos/{id}/content is passed on to the upstream, and answered with 206", async () => {
+it("a header Range of GET /v1/videos/{id}/content is passed on to the upstream, whose part of the file is answered with 206", async () => {
   const part = VIDEO_BYTES.slice(100, 200);
   const site: Site = ({ headers }) => {
     if (headers["range"] !== "bytes=100-199") return new Response(VIDEO_BYTES);
@@ -129,7 +129,7 @@ it("when the relay has a copy of a video, GET /v1/videos/{id}/content answers wi
   expect(upstream.sentTo("https://")).toHaveLength(before);
 });
 
-it("when the upstream's link to a video is open for everybody, GET /v1/videos/{id}/content redirects to it, and the relay sends no key there", async () => {
+it("when the upstream's link to a video opens without a key, GET /v1/videos/{id}/content redirects to it, and the relay sends no request there", async () => {
   const { upstream, poll, content } = await aVideo(found);
   await poll();
   const response = await content();
@@ -137,7 +137,7 @@ it("when the upstream's link to a video is open for everybody, GET /v1/videos/{i
   expect(upstream.sentTo(FOUND)).toEqual([]);
 });
 
-it("when GET /v1/videos/{id}/content has the relay's key in Relay-Key, the relay does not redirect but fetches the upstream's link itself, without any key", async () => {
+it("when GET /v1/videos/{id}/content has the caller's key for the relay in the header Relay-Key, the relay fetches the upstream's link itself, without any key, and does not redirect", async () => {
   const { upstream, poll, content } = await aVideo(found);
   upstream.on(FOUND, received(sending(VIDEO_BYTES)));
   await poll();
@@ -148,7 +148,7 @@ it("when GET /v1/videos/{id}/content has the relay's key in Relay-Key, the relay
   expect(JSON.stringify(asked?.headers)).not.toContain(OPERATOR_KEY);
 });
 
-it("GET /v1/videos/{id}/content sends the connection's key only to the upstream's own path for this job, not to a link that an event has reported", async () => {
+it("for GET /v1/videos/{id}/content, the relay sends the connection's key only to the upstream's path for this job, not to a link that an event has reported", async () => {
   const { taskId, upstream, there, content } = await aVideo(() => ({ status: "in_progress" }));
   const reported = `${VIDEOS}/video_of_another/content`;
   const result = { id: taskId, status: "completed", output: { urls: [reported] } };
@@ -158,13 +158,13 @@ it("GET /v1/videos/{id}/content sends the connection's key only to the upstream'
   expect(upstream.sentTo(reported)).toEqual([]);
 });
 
-it("GET /v1/videos/{id}/content answers 404 when the video opens only with a key and the relay can give no link to it", async () => {
+it("GET /v1/videos/{id}/content answers 404 when the video opens only with a key and the relay cannot make a link of its own, for lack of PUBLIC_URL", async () => {
   const { poll, content } = await aVideo(completed, UNLINKING);
   await poll();
   expect((await content()).status).toBe(404);
 });
 
-it("GET /v1/videos/{id}/content of a video that is still being made or has failed answers 404 in the upstream's form, without a request to it", async () => {
+it("GET /v1/videos/{id}/content of a video that is still being made or has failed answers 404 in the upstream's error format, without a request for the file", async () => {
   for (const status of ["in_progress", "failed"]) {
     const { upstream, there, poll, content } = await aVideo(() => ({ status }));
     await poll();
@@ -175,7 +175,7 @@ it("GET /v1/videos/{id}/content of a video that is still being made or has faile
   }
 });
 
-it("GET /v1/videos/{id}/content answers 410 in the upstream's form when the upstream does not have the file any more", async () => {
+it("GET /v1/videos/{id}/content answers 410 in the upstream's error format when the upstream does not have the file any more", async () => {
   const { poll, content, upstream, there } = await aVideo(completed);
   await poll();
   await content();
@@ -208,7 +208,7 @@ it("GET /v1/videos/{id}/content answers 400 or 404, without a request to the ups
   expect(await bytesIn(own)).toEqual(VIDEO_BYTES);
 });
 
-it("GET /v1/videos/{id}/content counts in LIMIT_LINKS, and a request beyond the limit is answered 429 in the upstream's form", async () => {
+it("requests of GET /v1/videos/{id}/content count in LIMIT_LINKS, and one beyond the limit is answered 429 in the upstream's error format", async () => {
   const limited = { ...LINKING, LIMIT_LINKS: aRateLimit(1) };
   const { there, upstream, poll, content } = await aVideo(completed, limited);
   await poll();
@@ -221,7 +221,7 @@ it("GET /v1/videos/{id}/content counts in LIMIT_LINKS, and a request beyond the 
   expect(upstream.sentTo(there)).toHaveLength(before);
 });
 
-it("HEAD /v1/videos/{id}/content has the headers of GET and no body, and ends the request to the upstream", async () => {
+it("HEAD /v1/videos/{id}/content answers with the headers of GET, such as Content-Length, and without a body", async () => {
   const { path, poll } = await aVideo(completed);
   await poll();
   const response = await callJob("openai-videos", path, { method: "HEAD" }, LINKING);

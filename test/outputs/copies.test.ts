@@ -62,7 +62,7 @@ async function storedBytes(id: string): Promise<Uint8Array> {
   return new Uint8Array((await object?.arrayBuffer()) ?? new ArrayBuffer(0));
 }
 
-it("an output is copied once its task has completed, and GET of the task shows size and type of the copy and until when it is kept", async () => {
+it("an output is copied once its task has completed, and GET /v1/tasks/{id} then shows the size and type of the copy and until when it stays", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   const before = await readCopied(id);
@@ -90,7 +90,7 @@ it.each([
   ["a few bytes in one piece", [bytesOf("fLaC")], "audio/flac"],
   ["its first bytes one by one", pieces(bytesOf("GIF89a")), "image/gif"],
 ])(
-  "an output whose length the upstream does not state and that comes as %s is copied with the media type that its first bytes have",
+  "an output that the upstream sends without a length, with %s, is copied with the media type that its first bytes show",
   async (_, chunks, type) => {
     anUpstream(streaming(...chunks));
     const id = await completedWith([SOURCE]);
@@ -100,12 +100,12 @@ it.each([
 );
 
 it.each([
-  ["a part less one byte", 8 * MIB - 1],
-  ["a part", 8 * MIB],
-  ["a part and one byte", 8 * MIB + 1],
-  ["two parts and a piece", 17 * MIB + 5],
+  ["8 MiB, the size of a part, less one byte", 8 * MIB - 1],
+  ["exactly 8 MiB, the size of a part", 8 * MIB],
+  ["8 MiB, the size of a part, and one byte", 8 * MIB + 1],
+  ["two parts of 8 MiB and a rest", 17 * MIB + 5],
 ])(
-  "an output of %s, whose length the upstream does not state, is stored byte for byte",
+  "an output of %s, which the upstream sends without a length, is stored byte for byte",
   async (_, length) => {
     const bytes = longVideo(length);
     anUpstream(streaming(...pieces(bytes)));
@@ -122,7 +122,7 @@ it.each([
   },
 );
 
-it("an output is stored whole when the upstream's answer was compressed and has a Content-Length of the compressed bytes", async () => {
+it("an output is stored whole when the upstream's answer is compressed and its Content-Length is the number of compressed bytes", async () => {
   anUpstream(sending(VIDEO_BYTES, { "Content-Encoding": "gzip", "Content-Length": "10" }));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -194,13 +194,16 @@ it("an output whose link redirects again and again is requested at most six time
 });
 
 it.each([
-  ["states more than MAX_OUTPUT_MB", sending(new Uint8Array(10), { "Content-Length": "20971521" })],
+  [
+    "states a length above MAX_OUTPUT_MB",
+    sending(new Uint8Array(10), { "Content-Length": "20971521" }),
+  ],
   [
     "sends more than MAX_OUTPUT_MB without a length",
     streaming(...Array.from({ length: 22 }, () => new Uint8Array(MIB))),
   ],
 ])(
-  "when an output %s, the relay gives up copying it at once and leaves nothing in the bucket",
+  "when the upstream of an output %s, the relay gives up copying the output at once and leaves nothing in the bucket",
   async (_, site) => {
     anUpstream(site);
     const id = await completedWith([SOURCE]);
@@ -210,7 +213,7 @@ it.each([
   },
 );
 
-it("the relay gives up copying an endless output when MAX_OUTPUT_MB is reached", async () => {
+it("the relay gives up copying an output that never ends when MAX_OUTPUT_MB is reached", async () => {
   anUpstream(() => new Response(new ReadableStream({ pull: addMore })));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -244,7 +247,7 @@ it.each([
     () => new Response(brokenStream(...pieces(longVideo(9 * MIB)))),
   ],
 ] as const)(
-  "when the upstream of an output %s, the relay tries to copy the output again until the upstream's link expires, and then gives up as %s",
+  "when the upstream of an output %s, the relay tries to copy the output again until the upstream's link expires, and then gives up with the reason %s",
   async (_, reason, site) => {
     const { sentTo } = anUpstream(site);
     const id = await completedWith([SOURCE]);
@@ -331,7 +334,7 @@ it("the relay gives up a try to copy an output after 12 minutes even if bytes st
   expect((await readCopied(id)).outputs[0]).toEqual({ kept: false, expires_at: EXPIRES_AT });
 });
 
-it("when the same result is reported again, or the copy is ordered again, no second copy of an output is made", async () => {
+it("when a task's result is reported again, or the copying of its output ordered again, no second copy is made", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -360,7 +363,7 @@ it("each output of a task has a copy of its own, and an output that cannot be co
   expect((await copiesOf(id)).map(([key]) => key)).toEqual([keyOf(id, 1), keyOf(id, 4)]);
 });
 
-it("when a task is erased, its copies are deleted, and an order to copy that arrives later makes no copy", async () => {
+it("when a task is erased, the copies of its outputs are deleted, and an order to copy these that arrives later makes no copy", async () => {
   const { sentTo } = anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -377,7 +380,7 @@ it("when a task is erased, its copies are deleted, and an order to copy that arr
   expect(await storedCopies(id)).toBeUndefined();
 });
 
-it("when the end of copies is reported to a task that no longer exists, the copies are deleted", async () => {
+it("when the task whose outputs were copied turns out to exist no longer, the copies are deleted", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAll());
@@ -415,7 +418,7 @@ it("when a task is erased while its output is being copied, the copying stops be
   expect(await copiesOf(id)).toEqual([]);
 });
 
-it("when the relay's links to copies expire, the copies are deleted, and the object that has made them stores nothing any more", async () => {
+it("when the relay's links to the copies of a task's outputs expire, the copies are deleted, and the Durable Object that made them stores nothing any more", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -446,10 +449,13 @@ it("the next try to copy an output aborts the multipart upload of an interrupted
 });
 
 it.each([
-  ["erasing the task", (copier: OutputObject, id: string) => copier.delete(anOrder(id))],
-  ["deleting the output", (copier: OutputObject, id: string) => copier.deleteOne(anOrder(id), 1)],
+  ["the erasure of a task", (copier: OutputObject, id: string) => copier.delete(anOrder(id))],
+  [
+    "the deletion of an output",
+    (copier: OutputObject, id: string) => copier.deleteOne(anOrder(id), 1),
+  ],
 ])(
-  "when a crash interrupts %s, its repetition aborts the multipart upload that the crash has left",
+  "when a crash interrupts %s while its copy is uploaded in parts, the repetition aborts the upload that the crash has left",
   async (_, act) => {
     const repeat = (taskId: string) =>
       runInDurableObject(copierOf(taskId), (copier: OutputObject) =>
@@ -486,7 +492,7 @@ it.each([
   },
 );
 
-it("the report that copies have ended is repeated until the task's object takes it", async () => {
+it("the report to a task that its outputs are copied is repeated until the task's Durable Object accepts it", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   const failing = vi.spyOn(TaskObject.prototype, "endCopies").mockImplementation(() => {
@@ -500,7 +506,7 @@ it("the report that copies have ended is repeated until the task's object takes 
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("the id of a multipart upload is stored before its first part is sent, so that the next try can abort what a failing bucket has left", async () => {
+it("the id of a multipart upload is stored before its first part is sent, so that the next try to copy can abort an upload that a failing bucket has left", async () => {
   const { on } = anUpstream(streaming(...pieces(longVideo(9 * MIB))));
   const id = await completedWith([SOURCE]);
   const probe = await bucket().createMultipartUpload("outputs/probe");
@@ -525,7 +531,7 @@ it("the id of a multipart upload is stored before its first part is sent, so tha
   expect((await readCopied(id)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("an isolate copies two outputs at a time, and a third begins within 5 seconds after one has ended", async () => {
+it("an isolate copies two outputs at a time, and begins a third within 5 seconds after one of them has ended", async () => {
   const { on, sentTo } = anUpstream(stopping());
   const ids = [await completedWith([SOURCE]), await completedWith([SOURCE])];
   const copied = ids.map(copy);
@@ -545,7 +551,7 @@ it("an isolate copies two outputs at a time, and a third begins within 5 seconds
   expect((await readCopied(waiting)).outputs[0]).toMatchObject({ kept: true });
 });
 
-it("the operator is sent the event output.lost when the relay has given up copying an output", async () => {
+it("when the relay has given up copying an output, the operator is sent the event output.lost with the task, the output's number and the reason", async () => {
   const url = "https://operator.example.net/events";
   const { on, sentTo } = anUpstream(sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
   on(url, () => new Response());

@@ -78,7 +78,7 @@ it.each([1, 3])(
   },
 );
 
-it("docs/cost.md and `npm run cost` state that copying an output in parts takes one more row", async () => {
+it("docs/cost.md and `npm run cost` state that copying an output in parts writes one row more than copying it at once", async () => {
   const { rowsWritten } = await lifeOf(streaming(...TEN_MIB), 1);
   const { task, output, chunkedOutput } = COPYING;
   expect(rowsWritten).toBe(task.rowsWritten + output.rowsWritten + chunkedOutput.rowsWritten);

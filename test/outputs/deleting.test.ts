@@ -30,7 +30,7 @@ async function expectDeleted(response: Response): Promise<void> {
   expect(await response.json()).toMatchObject({ code: "output_gone", reason: "deleted" });
 }
 
-it("after DELETE of an output, its link opens nothing and its copy is deleted; the task and its other outputs stay as they are", async () => {
+it("after DELETE of an output, the relay's link to it answers 410 and its copy is deleted; the task and its other outputs stay as they are", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE, SOURCE]);
   await copy(id);
@@ -76,7 +76,7 @@ it("when an output is deleted while it is being copied, the copying ends, and th
   expect((await copiesOf(id)).map(([key]) => key)).toEqual([keyOf(id, 2)]);
 });
 
-it("an order to copy outputs that comes after an output was deleted does not copy this output", async () => {
+it("when the order to copy an output comes after the output was deleted, the output is not copied", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   expect((await deleteOutput(id)).status).toBe(204);
@@ -88,7 +88,7 @@ it("an order to copy outputs that comes after an output was deleted does not cop
   expect(await bucket().head(keyOf(id))).toBeNull();
 });
 
-it("in a relay without a bucket, an output that the operator has deleted is not passed on to readers any more", async () => {
+it("in a relay without a bucket for copies, the link to an output that the operator has deleted answers 410 and passes nothing on any more", async () => {
   const { id, link } = await aKeyedTask(sending(VIDEO_BYTES));
   const path = `/v1/tasks/${id}/outputs/1`;
   expect((await callWith(WITHOUT_BUCKET, path, { method: "DELETE" })).status).toBe(204);
@@ -106,7 +106,7 @@ it.each([["3"], ["0"], ["01"], ["x"], ["99999"]])(
   },
 );
 
-it("only the operator may delete outputs, and only those of a task that has ended", async () => {
+it("only the operator, and no account, may delete an output, and only of a task that has ended", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const account = await anAccount();
   const { key } = await aKey(account);

@@ -59,7 +59,7 @@ async function listed(query: string): Promise<readonly string[]> {
   return data.map(({ id }) => id);
 }
 
-it("once the outputs of a task are copied, its index row is written again with the numbers of kept and lost outputs, and ?outputs=lost finds the task", async () => {
+it("when the relay has copied one output of a task and given up another, the task's row in the search index has both numbers, and GET /v1/tasks?outputs=lost lists the task", async () => {
   await ready(index());
   const { on } = anUpstream(sending(VIDEO_BYTES));
   on(SECOND_SOURCE, answering(null, 404));

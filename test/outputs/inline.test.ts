@@ -42,7 +42,7 @@ it.each([
   ["a data: URL", `data:video/mp4;base64,${FILE}`],
   ["base64 with line breaks", FILE.replaceAll(/.{76}/g, "$&\r\n")],
 ])(
-  "when an upstream's answer contains an output as %s, the relay's link opens the file, for which the relay asks with the connection's key",
+  "when an upstream's answer to a poll contains an output as %s, opening the relay's link makes the relay poll again with the connection's key and returns the file",
   async (_, data) => {
     const { response, sent } = await opened(answering(data));
     expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "video/mp4"]);
@@ -53,22 +53,22 @@ it.each([
   },
 );
 
-it("when an upstream's answer contains an output as a data: URL without base64, the relay's link opens the file in it", async () => {
+it("when an upstream's answer to a poll contains an output as a percent-encoded data: URL, the relay's link opens the file in it", async () => {
   const { response } = await opened(answering("data:image/svg+xml,%3Csvg%2F%3E"));
   const text = new TextDecoder().decode(await response.arrayBuffer());
   expect([response.status, text]).toEqual([200, "<svg/>"]);
 });
 
 it.each<[string, Site, number]>([
-  ["that the upstream has forgotten", answering(FILE, 404), 410],
-  ["that the upstream does not send now", answering(FILE, 500), 503],
-  ["that the upstream has not ready", answering(FILE, 202), 503],
-  ["that is no percent-encoded data: URL", answering("data:text/plain,%zz"), 503],
-  ["that is no base64", answering("not base64!"), 503],
-  ["that has no text where the link points", answering({}), 503],
-  ["that has nothing where the link points", () => Response.json({ status: "COMPLETED" }), 503],
+  ["the upstream now answers 404", answering(FILE, 404), 410],
+  ["the upstream now answers 500", answering(FILE, 500), 503],
+  ["the upstream now answers 202", answering(FILE, 202), 503],
+  ["the answer now has a malformed data: URL there", answering("data:text/plain,%zz"), 503],
+  ["the answer now has a text there that is not base64", answering("not base64!"), 503],
+  ["the answer now has an object there in place of a text", answering({}), 503],
+  ["the answer now lacks the output", () => Response.json({ status: "COMPLETED" }), 503],
 ])(
-  "the relay's link to an output inside an upstream's answer %s is answered with an error",
+  "the relay's link to an output that stands inside the upstream's answer to a poll is answered with an error when %s",
   async (_, site, status) => {
     const { response } = await opened(site);
     expect(response.status).toBe(status);
@@ -96,7 +96,7 @@ async function submittedToFal(query: string, callback: Readonly<Record<string, s
   return { id, url: fal.sentTo(`${FAL}/dev`)[0]?.url };
 }
 
-it("in a relay that keeps outputs, a submission that asks for the output inside the answer is sent without a hook URL, and the relay's link opens the output", async () => {
+it("in a relay that copies outputs, a submission to fal with sync_mode, i.e. with the output inside fal's answer, is sent without a hook URL, and the relay's link opens the output", async () => {
   const { id, url } = await submittedToFal("", { "Relay-Callback-Url": CALLBACK_URL });
   expect(url).toBe(`${FAL}/dev`);
   await wake(id, FIRST_POLL_MS);
@@ -106,12 +106,12 @@ it("in a relay that keeps outputs, a submission that asks for the output inside 
   expect(new Uint8Array(await response.arrayBuffer())).toEqual(VIDEO_BYTES);
 });
 
-it("when a submission asks for the output inside the answer, the hook URL that it states is replaced by the relay's, because the upstream would call it", async () => {
+it("when a submission to fal with sync_mode states a hook URL, the relay replaces it by its own, because fal would otherwise call the stated one", async () => {
   const { id, url } = await submittedToFal(`?fal_webhook=${encodeURIComponent(CALLBACK_URL)}`, {});
   expect(new URL(url ?? "").searchParams.get("fal_webhook")).toContain(`/hooks/fal/${id}/`);
 });
 
-it("a submission that asks for the output inside the answer is refused even where outputs are kept when its upstream is polled by POST", async () => {
+it("a submission to Runware that asks for the output inside the answer is refused with 422, even in a relay that copies outputs, because Runware is polled by POST", async () => {
   const bindings = { ...env, CONNECTIONS: connectionsWith("runware", { key: "test-only-key" }) };
   const call = { taskUUID: crypto.randomUUID(), model: "m", outputType: "dataURI" };
   const response = await submit({

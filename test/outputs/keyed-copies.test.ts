@@ -34,7 +34,7 @@ async function bindGateway(id: string) {
   return value;
 }
 
-it("an output that opens only with its gateway's key is copied with this key, which is not sent to where the output's link redirects", async () => {
+it("to copy an output that opens only with a gateway's key, the relay sends this key to the gateway, but not to the host to which the gateway redirects", async () => {
   const { id, link, upstream } = await aKeyedTask(
     answering(null, 302, { Location: MEDIA }),
     WITH_BUCKET,
@@ -54,11 +54,26 @@ it("an output that opens only with its gateway's key is copied with this key, wh
 });
 
 it.each([
-  ["on the gateway, which opens only with a key", KEYED, {}, "Bearer sk-test-only-customer"],
-  ["on another host", `https://cdn.example.org/v1/videos/video_1/content`, {}, undefined],
-  ["on the gateway, which others have reported", KEYED, { isUnproven: true }, undefined],
+  [
+    "sends this key to the gateway when the gateway itself has stated the output's link",
+    KEYED,
+    {},
+    "Bearer sk-test-only-customer",
+  ],
+  [
+    "sends no key when the output's link leads to another host",
+    `https://cdn.example.org/v1/videos/video_1/content`,
+    {},
+    undefined,
+  ],
+  [
+    "sends no key when somebody other than the gateway has stated the output's link",
+    KEYED,
+    { isUnproven: true },
+    undefined,
+  ],
 ] as const)(
-  "the output %s, of a job submitted with a customer's key, is fetched with this key only if the gateway's own answer proves that the output is the job's",
+  "to fetch an output of a job that was submitted with a customer's key, the relay %s",
   async (_, source, proof, authorization) => {
     const upstream = anUpstream(sending(VIDEO_BYTES));
     upstream.on(source, sending(VIDEO_BYTES));
@@ -93,7 +108,7 @@ describe("a link to the gateway that opens only with the gateway's key, and that
     ["with a bucket", WITH_BUCKET],
     ["without a bucket", WITHOUT_BUCKET],
   ])(
-    "when only an event has reported a link that opens only with a gateway's key, the relay does not fetch it, and a relay %s shows it to clients unchanged",
+    "when an event, and not the gateway, has stated an output's link that opens only with the gateway's key, a relay %s does not fetch the link, and shows it unchanged in the task",
     async (_, bindings) => {
       const upstream = anUpstream(sending(VIDEO_BYTES));
       upstream.on(GATEWAY, sending(VIDEO_BYTES));
@@ -108,7 +123,7 @@ describe("a link to the gateway that opens only with the gateway's key, and that
     },
   );
 
-  it("when the gateway of an output is configured only after the result came, the relay's link redirects to the output's source, which the relay does not fetch", async () => {
+  it("when an event has stated an output's link to a gateway that is configured only later, the relay's link redirects to that link, and the relay does not fetch it", async () => {
     const upstream = anUpstream(sending(VIDEO_BYTES));
     upstream.on(GATEWAY, sending(VIDEO_BYTES));
     const elsewhere = { ...WITH_BUCKET, OPENAI_VIDEOS_BASE_URL: "https://videos.example.com" };

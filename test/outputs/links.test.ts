@@ -105,7 +105,7 @@ describe("the relay's link to an output that the relay has copied", () => {
     },
   );
 
-  it("the relay's link to a copied output answers a Range with the whole copy when If-Range names another entity tag, and with the part when it names the copy's", async () => {
+  it("a request with Range for a copied output gets the part when its If-Range is the copy's ETag, and the whole copy when its If-Range is another ETag", async () => {
     const { link } = await copied();
     const etag = (await open(link)).headers.get("ETag") ?? "";
     const ranged = { Range: "bytes=0-3" };
@@ -194,7 +194,7 @@ describe("the relay's link to an output that the relay has not copied", () => {
     });
   });
 
-  it("when the relay has given up copying an output, its link redirects to the upstream's own link until that one expires", async () => {
+  it("when the relay has given up copying an output, the relay's link redirects to the upstream's own link, and is answered with 410 once the upstream's link has expired", async () => {
     const { link, id, on } = await linked();
     on(SOURCE, answering(null, 302, { Location: "https://127.0.0.1/" }));
     await copy(id);
@@ -210,21 +210,21 @@ describe("the relay's link to an output that the relay has not copied", () => {
   });
 });
 
-describe("a link to an output that the relay has not made", () => {
+describe("a forged link to an output, or a wrong method", () => {
   it.each([
-    ["another output", (link: string) => link.replace("/1/", "/2/")],
-    ["a later end", (link: string) => link.replace(/\/1\/\d/, "/1/9")],
-    ["another extension", (link: string) => link.replace(/mp4$/, "html")],
+    ["the number of another output", (link: string) => link.replace("/1/", "/2/")],
+    ["a later time of expiry", (link: string) => link.replace(/\/1\/\d/, "/1/9")],
+    ["another file extension", (link: string) => link.replace(/mp4$/, "html")],
     ["no token", (link: string) => link.replace(/\/[^/]+$/, "/x.mp4")],
   ])(
-    "a forged link to an output that names %s gets the same answer as a link to an output of a task that does not exist",
+    "a link to an output that somebody has changed so that it has %s is answered with 404",
     async (_, change) => {
       const { link } = await copied();
       expect(await refusal(await open(change(link)))).toEqual({ status: 404, code: "not_found" });
     },
   );
 
-  it("a forged link to an output counts as a wrong credential, and a genuine one counts in LIMIT_LINKS", async () => {
+  it("a request with a forged link to an output counts in the rate limit LIMIT_REFUSALS, and one with a genuine link in LIMIT_LINKS", async () => {
     const { link } = await copied();
     const limited = { ...env, LIMIT_REFUSALS: aRateLimit(0), LIMIT_LINKS: aRateLimit(0) };
     const from = (path: string) => sendFrom("192.0.2.1", limited, { path, key: null });

@@ -47,7 +47,7 @@ function notesIn(item = ""): readonly string[] {
   return Array.from(notes, ([, note = ""]) => note.replaceAll(/<[^>]*>|&#39;/g, ""));
 }
 
-it("the console's page of a task shows a kept video, and for an output without a copy the reason and the upstream's own link", async () => {
+it("the console's page of a task shows a copied video, and for an output without a copy the reason and the upstream's own link", async () => {
   const { on } = anUpstream(sending(VIDEO_BYTES));
   on(`${CDN}/page.html`, sending(bytesOf("<!doctype html><script></script>")));
   on(`${CDN}/large.mp4`, sending(VIDEO_BYTES, { "Content-Length": "20971521" }));

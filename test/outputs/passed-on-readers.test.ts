@@ -36,7 +36,7 @@ async function readerOf(link: string): Promise<() => Promise<void>> {
   return async () => reader?.cancel();
 }
 
-it("when a reader leaves a piece of a passed-on output unread for a minute, the request to the upstream ends", async () => {
+it("when a reader of an output that the relay passes on from the upstream reads nothing for a minute, the relay cuts the reader off and ends its request to the upstream", async () => {
   const { link } = await aKeyedTask(endless);
   const wait = globalThis.setTimeout;
   vi.stubGlobal("setTimeout", (run: () => void, ms?: number) =>
@@ -51,7 +51,7 @@ it("when a reader leaves a piece of a passed-on output unread for a minute, the 
   await expect(readOn()).rejects.toThrow();
 });
 
-it("the 17th simultaneous reader of one output gets 429 until one of the 16 has gone; another output can be read meanwhile", async () => {
+it("the 17th simultaneous reader of an output that the relay passes on gets 429 until one of the 16 has gone; a reader of another output is not refused", async () => {
   const { link } = await aKeyedTask(endless);
   const { link: other } = await aKeyedTask(endless);
   const leave = await Promise.all(Array.from({ length: 16 }, () => readerOf(link)));
@@ -66,7 +66,7 @@ it("the 17th simultaneous reader of one output gets 429 until one of the 16 has 
   await until(() => open.size === 0);
 });
 
-it("an isolate passes on outputs to 48 readers at the same time, and answers 503 to a further reader", async () => {
+it("one isolate of the Worker passes outputs on to 48 readers at the same time, and answers a further reader with 503", async () => {
   const links = await Promise.all(
     Array.from({ length: 3 }, async () => (await aKeyedTask(endless)).link),
   );
@@ -89,10 +89,15 @@ it.each([
     "GET",
     416,
   ],
-  ["finds no answer of the upstream", () => new Response(null, { status: 500 }), "GET", 503],
+  [
+    "gets 503 because the upstream answers 500",
+    () => new Response(null, { status: 500 }),
+    "GET",
+    503,
+  ],
   ["asks for the headers alone", () => new Response(VIDEO_BYTES), "HEAD", 200],
 ] as const)(
-  "a request for a keyed output that %s no longer counts as a reader once it is answered, so that later readers are not refused",
+  "of 17 requests one after the other for an output that opens only with a key, none is refused as a reader too many when each %s",
   async (_, answer, method, status) => {
     const { link } = await aKeyedTask(answer);
     for (let i = 0; i < 17; i++) {

@@ -39,13 +39,13 @@ async function goneBecause(response: Response): Promise<unknown> {
   return reason;
 }
 
-it("a browser may keep a copied output no longer than the relay's link to it works", async () => {
+it("Cache-Control lets a browser cache a copied output only until the relay's link to the output expires", async () => {
   const { link } = await aCopy();
   pass(7 * DAY_MS - 90_250);
   expect((await open(link)).headers.get("Cache-Control")).toBe("private, max-age=90");
 });
 
-it("pages of all sites may request parts of an output", async () => {
+it("the answer to a preflight request lets pages of all sites request parts of an output", async () => {
   const { link } = await aCopy();
   const asked = { Origin: "https://shop.example.com", "Access-Control-Request-Method": "GET" };
   const response = await open(link, asked, "OPTIONS");
@@ -58,7 +58,7 @@ it("pages of all sites may request parts of an output", async () => {
   expect((await open(link, {}, "POST")).status).toBe(405);
 });
 
-it("a link to an output is refused alike when the relay never made it, when its task was erased, and when it is of an earlier task with the same id", async () => {
+it("a link to an output gets the same 404 when it is forged, when its task was erased, and when a new task has since been registered with the id of the erased task", async () => {
   const { id, link, upstream } = await aCopy();
   const wrong = link.replace(/_.{43}\./, `_${"A".repeat(43)}.`);
   const forged = await answerTo(wrong);
@@ -86,7 +86,7 @@ it("a link to an output is answered with 410 once it has expired, even while the
   expect(await copiesOf(id)).toHaveLength(1);
 });
 
-it("when the copy of an output has disappeared from the bucket, its link redirects to the upstream's link, and gets 410 once that one has expired", async () => {
+it("when the copy of an output has disappeared from the bucket, the relay's link redirects to the upstream's link, and is answered with 410 once the upstream's link has expired", async () => {
   const { id, link } = await aCopy();
   await bucket().delete(keyOf(id));
   expect((await open(link)).status).toBe(302);
@@ -103,7 +103,7 @@ it("a link to an output is answered with 503 when the bucket fails, and the log 
   expect(JSON.stringify(lines.mock.calls)).toContain("R2 is down");
 });
 
-it("LIMIT_LINKS counts an address's requests for the outputs of one task, and a wrong link counts as a wrong credential", async () => {
+it("LIMIT_LINKS limits an IP address's requests for the outputs of a task, and LIMIT_REFUSALS its requests with a wrong link", async () => {
   const { link } = await aCopy();
   const limited = { ...env, LIMIT_LINKS: aRateLimit(2), LIMIT_REFUSALS: aRateLimit(1) };
   const from = (address: string, path = link) => sendFrom(address, limited, { path, key: null });

@@ -41,7 +41,7 @@ const withRanges: Site = ({ headers }) => {
   return new Response(part, { status: 206, headers: answer });
 };
 
-it("while an output is not copied yet, its link redirects to the upstream's own link, and no cache may store the redirect", async () => {
+it("while an output is not copied yet, the relay's link redirects to the upstream's own link, and no cache may store the redirect", async () => {
   anUpstream(sending(VIDEO_BYTES));
   const id = await completedWith([SOURCE]);
   const response = await open(await linkOf(id));
@@ -55,7 +55,7 @@ it("while an output is not copied yet, its link redirects to the upstream's own 
   expect((await open(await linkOf(id), {}, "HEAD")).status).toBe(302);
 });
 
-it("when an output could not be copied, its link redirects to the upstream's own link, and gets 410 with the reason once that one has expired", async () => {
+it("when the relay could not copy an output, its link redirects to the upstream's own link, and is answered with 410 and the reason once the upstream's link has expired", async () => {
   anUpstream(sending(VIDEO_BYTES, { "Content-Length": "20971521" }));
   const id = await completedWith([SOURCE]);
   await copy(id);
@@ -71,7 +71,7 @@ it.each([
   ["by a relay without a bucket", WITHOUT_BUCKET],
   ["by a relay with a bucket while the output is not copied yet", WITH_BUCKET],
 ])(
-  "an output that opens only with a key is passed on %s, with the headers that a copy would have",
+  "an output that opens only with the upstream's key is passed on to the client %s, with the headers that a copy would have",
   async (_, bindings) => {
     const { id, link, upstream } = await aKeyedTask(sending(VIDEO_BYTES), bindings);
     const response = await openWith(bindings, link);
@@ -93,16 +93,19 @@ it.each([
 );
 
 it.each([
-  ["of a stated length", { "Content-Length": "3000000" }],
-  ["without a stated length", {}],
-])("a long output %s is passed on byte by byte, without being changed", async (_, headers) => {
-  const bytes = Uint8Array.from({ length: 3_000_000 }, (__, index) => (index / 1_000) % 251);
-  const { link } = await aKeyedTask(() => new Response(bytes, { headers }));
-  const passedOn = await bytesIn(await openWith(WITHOUT_BUCKET, link));
-  expect(Buffer.compare(passedOn, bytes)).toBe(0);
-});
+  ["with Content-Length", { "Content-Length": "3000000" }],
+  ["without Content-Length", {}],
+])(
+  "an output of 3 MB that the upstream sends %s reaches the client through the relay with its bytes unchanged",
+  async (_, headers) => {
+    const bytes = Uint8Array.from({ length: 3_000_000 }, (__, index) => (index / 1_000) % 251);
+    const { link } = await aKeyedTask(() => new Response(bytes, { headers }));
+    const passedOn = await bytesIn(await openWith(WITHOUT_BUCKET, link));
+    expect(Buffer.compare(passedOn, bytes)).toBe(0);
+  },
+);
 
-it("in a relay without a bucket, a task shows that its output that needs a key is not copied, and an open output has the upstream's own link", async () => {
+it("in a relay without a bucket, a task shows an output that needs a key as passed on and not copied, and an output that needs none with the upstream's own link", async () => {
   const { id } = await aKeyedTask(sending(VIDEO_BYTES));
   const task = await (await callWith(WITHOUT_BUCKET, `/v1/tasks/${id}`)).json();
   expect(task).toMatchObject({
@@ -114,7 +117,7 @@ it("in a relay without a bucket, a task shows that its output that needs a key i
   });
 });
 
-it("the key of a gateway is sent only to the gateway, and not to where the gateway's link to an output redirects", async () => {
+it("when the relay passes on an output, it sends the gateway's key to the gateway, but not to the host to which the gateway redirects", async () => {
   const { link, upstream } = await aKeyedTask(
     answering(null, 302, { Location: "https://media.example.net/a.mp4" }),
   );
@@ -141,7 +144,7 @@ it.each([
   },
 );
 
-it("only with ALLOW_LOCAL_CALLBACKS does the relay follow an output's link to this machine; without it, the relay answers 410", async () => {
+it("the relay's link redirects to an output on this machine only with ALLOW_LOCAL_CALLBACKS; without it, the relay answers 410", async () => {
   const local = "http://127.0.0.1:8080/video.mp4";
   const isLocalAllowed = { ...WITH_BUCKET, ALLOW_LOCAL_CALLBACKS: "true" };
   const { link } = await aKeyedTask(sending(VIDEO_BYTES), isLocalAllowed, local);
@@ -158,7 +161,7 @@ it.each([
   ["bytes=100-199", 100, 100],
   ["bytes=1000-", 1_000, LENGTH - 1_000],
 ])(
-  "a request for the range %s of a passed-on output asks the upstream for this range, and the answer has the media type of the whole output",
+  "when the relay passes on an output, a request for the range %s makes it ask the upstream for this range, and the answer has the media type of the whole output",
   async (range, offset, length) => {
     const { link, upstream } = await aKeyedTask(withRanges);
     const response = await openWith(WITHOUT_BUCKET, link, { Range: range });
@@ -178,7 +181,7 @@ it.each([
   },
 );
 
-it("a request for a range beyond the end of a passed-on output gets the upstream's 416, and with If-Range the whole output", async () => {
+it("a request for an output that the relay passes on gets the upstream's 416 when its Range begins beyond the end, and the whole output when the request has If-Range", async () => {
   const { link } = await aKeyedTask(withRanges);
   const behind = await openWith(WITHOUT_BUCKET, link, { Range: `bytes=${LENGTH}-` });
   expect(behind.status).toBe(416);
@@ -186,7 +189,7 @@ it("a request for a range beyond the end of a passed-on output gets the upstream
   expect((await openWith(WITHOUT_BUCKET, link, etag)).status).toBe(200);
 });
 
-it("a passed-on output is sent whole when the upstream ignores the requested range, and not at all when the upstream sends another range", async () => {
+it("a request for a range of an output that the relay passes on gets the whole output when the upstream ignores the range, and 503 when the upstream sends another range", async () => {
   const { link, upstream } = await aKeyedTask(sending(VIDEO_BYTES));
   const whole = await openWith(WITHOUT_BUCKET, link, { Range: "bytes=100-199" });
   expect([whole.status, await bytesIn(whole)]).toEqual([200, VIDEO_BYTES]);
@@ -198,7 +201,7 @@ it("a passed-on output is sent whole when the upstream ignores the requested ran
   expect(await refusal(await openWith(WITHOUT_BUCKET, link))).toEqual(UNAVAILABLE);
 });
 
-it("HEAD of a passed-on output has the headers of GET, and reads only the first bytes of the output from the upstream", async () => {
+it("HEAD of an output that the relay passes on has the headers of GET, and makes the relay read only the output's first bytes from the upstream", async () => {
   let isCanceled = false;
   const endless: Site = () =>
     new Response(
@@ -276,7 +279,7 @@ it.each([
   ["breaks off at 90 %", () => new Response(broken(VIDEO_BYTES, VIDEO_BYTES), LONGER)],
   ["breaks off without a stated length", () => new Response(broken(VIDEO_BYTES, VIDEO_BYTES))],
 ] as const)(
-  "when the upstream of an output %s, the client's answer breaks off too, so that no client takes it for complete",
+  "when the upstream of an output %s, the relay's answer to the client breaks off too, so that the client does not take the output for complete",
   async (_, site) => {
     const { link } = await aKeyedTask(site);
     const response = await openRaw(link);
@@ -301,7 +304,7 @@ function broken(...pieces: readonly Uint8Array[]): ReadableStream {
   });
 }
 
-it("when a client goes away, the relay ends its request to the upstream for an endless output", async () => {
+it("when a client that reads an endless output goes away, the relay ends its request to the upstream", async () => {
   let isCanceled = false;
   const endless: Site = () =>
     new Response(
@@ -319,7 +322,7 @@ it("when a client goes away, the relay ends its request to the upstream for an e
   await until(() => isCanceled);
 });
 
-it("when a client goes away while the upstream sends nothing, the relay ends its request to the upstream", async () => {
+it("when a client that reads an output goes away while the upstream sends nothing, the relay ends its request to the upstream", async () => {
   let isAborted = false;
   const { link } = await aKeyedTask(
     stalling(() => {

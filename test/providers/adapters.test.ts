@@ -73,7 +73,7 @@ it.each<[string, object, number | undefined]>([
   ["newapi", { progress: "soon" }, undefined],
   ["openai-videos", { progress: 42 }, 42],
 ])(
-  "from an answer of %s with the fields %j, the relay reads as the job's progress in percent (undefined if unknown): %j",
+  "from an answer of %s with the fields %j, the relay reads this progress of the job in percent (undefined if unknown): %j",
   (name, fields, progress) => {
     const body = { id: "1", status: "processing", ...fields };
     const reading = PROVIDERS.get(name)?.polls.read(

@@ -35,7 +35,7 @@ describe.each(CANCELING)(
     });
 
     it.each(answers)(
-      `an answer to the call that cancels a job of ${provider}, as it is documented, is read right: %s (HTTP %i, %j) as %s`,
+      `the relay reads a documented answer to the call that cancels a job of ${provider}, %s (HTTP %i, %j), as %s`,
       (_, status, body, means) => {
         expect(adapter.read(anAnswer({ status, body }))).toBe(means);
       },

@@ -20,7 +20,7 @@ import { anAnswer } from "./answer.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 
-it("every provider is registered under its own name, and the tests have example answers of it, as of each declared upstream in the documents", () => {
+it("every provider is registered under its own name, and the tests have example answers of every provider and of every upstream with a declaration in the documents", () => {
   const names = [...PROVIDERS.values()].map(({ name }) => name);
   const named = EXAMPLES.map((examples) => examples.provider);
   expect(names).toEqual([...PROVIDERS.keys()]);
@@ -64,7 +64,7 @@ describe.each(EXAMPLES)("the adapter of $provider", (examples) => {
     ["an answer to a poll", examples.polls],
     ["a hook", examples.hooks],
   ])(
-    `the example of %s of ${name} for each state (success, say) is read as this state, and where a state has no example, the reason is given`,
+    `for each state of a job, the tests have an example of %s of ${name} that is read as this state, or a reason why there is none`,
     (_, reports) => {
       const { others: _others, ...named } = reports ?? { others: [] };
       const kinds = Object.entries(named).map(([kind, example]) => [

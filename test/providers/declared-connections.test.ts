@@ -50,7 +50,7 @@ it("a faulty declaration of an upstream disables only its own connection, and th
   expect(faultsOf({ ...runpod, key: `${MARK} ü` })).toEqual(["CONNECTIONS.gpu.key"]);
 });
 
-it("a fault in a declaration of CONNECTIONS_2 is reported with this variable, and an unknown provider there still makes the configuration invalid", () => {
+it("a fault in a declaration is reported with the name of its variable, such as CONNECTIONS_2, and an entry with an unknown provider makes the whole configuration invalid", () => {
   const second = { CONNECTIONS_2: JSON.stringify({ gpu: { ...runpod, submit: {} } }) };
   const config = valid({ ...connections({ "ark-2": ARK }), ...second });
   expect(config.disabledConnections[0]?.issues.map(({ path }) => path)).toEqual([
@@ -86,7 +86,7 @@ it.each<[string, object, boolean]>([
   ["https://gpu.example.com?a=b", {}, false],
   ["not a url", {}, false],
 ])(
-  "the base URL %s of a connection with a declared upstream is allowed under the settings %j: %s",
+  "a connection with a declaration of its upstream may have the base URL %s under the settings %j: %s",
   (base_url, vars, isAllowed) => {
     expect(faultsOf({ ...runpod, base_url }, vars)).toEqual(
       isAllowed ? [] : ["CONNECTIONS.gpu.base_url"],
@@ -94,14 +94,14 @@ it.each<[string, object, boolean]>([
   },
 );
 
-it("a connection with a declared upstream and without a key is polled only if its declaration says that the upstream needs no key", () => {
+it("a connection without a key is polled only if the declaration of its upstream says that no key is needed", () => {
   const { key: _key, auth: _auth, ...open } = runpod;
   expect([...valid(connections({ gpu: open })).polls.keys()]).toEqual(["gpu"]);
   const { key: _, ...keyless } = runpod;
   expect([...valid(connections({ gpu: keyless })).polls.keys()]).toEqual([]);
 });
 
-it("a connection with a declared upstream must not have the name of a provider that the relay knows", () => {
+it("a connection with a declaration of its upstream is disabled when it has the name of a provider that is built into the relay", () => {
   for (const name of ["ark", "sandbox", "generic"]) {
     const config = valid(connections({ [name]: runpod }));
     expect(config.disabledConnections.map((each) => each.name)).toEqual([name]);

@@ -41,7 +41,7 @@ it("the table of all providers in docs/providers.md is the one that npm run docs
   expect(providersDoc(PROVIDERS_PAGE, titleOf)).toBe(PROVIDERS_PAGE);
 });
 
-it("each provider, the sandbox and each declared upstream in the documentation has a folder with a page", () => {
+it("each provider, the sandbox and each upstream with a declaration in the documentation has a folder with a page", () => {
   const declarations = Object.keys({ ...DECLARATIONS, ...OWN_DECLARATIONS });
   const names = [...providers.map(({ name }) => name), "sandbox", "generic", ...declarations];
   expect([...PAGES.keys()].toSorted()).toEqual(names.toSorted());
@@ -60,7 +60,7 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       ...pollExamples.map((example) => observationIn(provider, example)),
     ].filter((observation) => observation !== null);
 
-    it(`the page of ${name} describes the provider before its only example of a call, whose path starts a job`, () => {
+    it(`the documentation page of ${name} describes the provider before its only example of a call, whose path starts a job`, () => {
       const [, intro = "", code = ""] =
         /^# .+\n\n(.+)\n\n(?:```sh account\n([^]*?)```)?/.exec(page) ?? [];
       expect(intro).toContain("](https://");
@@ -70,22 +70,22 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       if (provider.submits !== undefined) expect(provider.submits.target(path)).not.toBeNull();
     });
 
-    it(`the page of ${name} names its configuration variables`, () => {
+    it(`the documentation page of ${name} names the configuration variables of this provider`, () => {
       expect(codes(factOf(page, "variables"))).toEqual(variablesOf(provider));
     });
 
-    it(`the page of ${name} says how the relay knows that a hook is really from the provider`, () => {
+    it(`the documentation page of ${name} says how the relay knows that a hook is really from the provider`, () => {
       const text = factOf(page, "its hooks are authenticated by");
       expect(text).toMatch(wordingOf(provider));
       const secret = provider.variables.webhookSecret;
       if (secret !== undefined) expect(codes(text)).toEqual([secret]);
     });
 
-    it(`the page of ${name} says whether polls need the endpoint of the submit call`, () => {
+    it(`the documentation page of ${name} says whether polls need the endpoint of the submit call`, () => {
       expect(factOf(page, "polling needs").includes("endpoint")).toBe(polls.endpoint !== null);
     });
 
-    it(`the page of ${name} lists each word for a state that occurs in its example hooks and example answers to polls`, () => {
+    it(`the documentation page of ${name} lists each word for a state that occurs in its example hooks and example answers to polls`, () => {
       const words = observed.flatMap((observation) => {
         const phase = phaseIn(observation);
         return phase === null || observation.state === null
@@ -98,14 +98,14 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       expect(stated.toSorted()).toEqual([...new Set(words)].toSorted());
     });
 
-    it(`the page of ${name} says how the relay finds the time at which a job ended, and whether hooks and answers to polls state it`, () => {
+    it(`the documentation page of ${name} says how the relay finds the time at which a job ended, and whether hooks and answers to polls state it`, () => {
       expect(factOf(page, "the end of a job is found")).toBe(findingOf(provider));
       expect(factOf(page, "the time of the end is stated in")).toBe(
         sourcesOf(hookExamples.some(isTimed), pollExamples.some(isTimed)) || "nothing",
       );
     });
 
-    it(`the page of ${name} says how long links live (in bold below an hour), how long a job can be polled, and how often`, () => {
+    it(`the documentation page of ${name} says how long links to outputs work (in bold below an hour), how long a job can be polled, and how often`, () => {
       const { linkLife, jobLife, polls: rate } = documentedLimits(provider);
       const names = ["output links live", "a job can be polled for", "limit of polls"];
       // The cell may contain a remark after the fact.
@@ -113,7 +113,7 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       expect(facts).toEqual([dying(provider) ? `**${linkLife}**` : linkLife, jobLife, rate]);
     });
 
-    it(`the page of ${name} says which numbers of a job's usage its hooks and its answers to polls state`, () => {
+    it(`the documentation page of ${name} says which numbers of a job's usage its hooks and its answers to polls state`, () => {
       const [hooked, polled] = [hookExamples.flatMap(usageNames), pollExamples.flatMap(usageNames)];
       const names = [...new Set([...hooked, ...polled])].toSorted();
       const { usageNames: known = [] } = provider;
@@ -124,12 +124,12 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       expect(sources).toBe(sourcesOf(hooked.length > 0, polled.length > 0));
     });
 
-    it(`the page of ${name} says whether its reports state the progress of a job`, () => {
+    it(`the documentation page of ${name} says whether hooks or answers to polls state the progress of a job`, () => {
       const isStated = observed.some((observation) => "progress" in progressIn(observation));
       expect(factOf(page, "progress")).toMatch(isStated ? /^stated/ : /^not stated/);
     });
 
-    it(`the page of ${name} says which call cancels a job, or that none is documented`, () => {
+    it(`the documentation page of ${name} says which call cancels a job, or that none is documented`, () => {
       const text = factOf(page, "a job is canceled by");
       const [canceling] = examples.flatMap(({ cancels }) => cancels ?? []);
       if (canceling === undefined) expect(text).toMatch(/^no call that stops a job is documented/);
@@ -142,7 +142,7 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       }
     });
 
-    it(`the page of ${name} shows how to submit a job and how to attach it to a task, with the provider's own hosts`, () => {
+    it(`the documentation page of ${name} shows how to submit a job and how to attach it to a task, with the provider's own hosts`, () => {
       const parameter = hooks?.parameter ?? null;
       if (parameter === null) expect(page).not.toContain("HOOK_URL");
       else if (parameter.startsWith("?")) expect(page).toContain(`${parameter.slice(1)}=$HOOK_URL`);
@@ -155,7 +155,7 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
         expect(hosts).toContain(url);
     });
 
-    it(`the page of ${name} names the pages that its facts are from, and when they were read`, () => {
+    it(`the documentation page of ${name} names the pages that its facts are from, and when they were read`, () => {
       const [, sources = ""] = page.split("\n## Sources\n");
       expect(sources).toMatch(/^\nRead on 20\d\d-\d\d-\d\d: ./);
       expect(sources).toContain("](https://");
@@ -171,7 +171,7 @@ it("the page of the sandbox, which is a simulated provider, names every model", 
 });
 
 it.each(Object.entries({ ...DECLARATIONS, ...OWN_DECLARATIONS }))(
-  "the page of the declared upstream %s shows its valid declaration, ready to paste, and a call to a path that starts a job",
+  "the page of the upstream %s shows a valid declaration of the upstream, ready to paste, and a call to a path that starts a job",
   (name, declaration) => {
     const page = pageOf(name);
     const [, json = ""] = /^```json\n(.*?)^```$/ms.exec(page) ?? [];

@@ -77,7 +77,7 @@ describe("the answer about the result of a job at fal", () => {
     [504, { "X-Fal-Error-Type": "startup_timeout", "X-Fal-Retryable": "false" }, "timeout", false],
     [504, { "X-Fal-Error-Type": "startup_timeout", "X-Fal-Needs-Retry": "0" }, "timeout", false],
   ])(
-    "an answer of fal to the request for a job's result with HTTP %i and the headers %j ends the job as %s, retryable: %s",
+    "when fal answers the request for a job's result with HTTP %i and the headers %j, the answer ends the job as %s, retryable: %s",
     (status, headers, category, retryable) => {
       for (const body of [undefined, { detail: "no" }]) {
         expect(read({ status, headers, body })).toEqual({ category, retryable });
@@ -93,7 +93,7 @@ describe("the answer about the result of a job at fal", () => {
     [500, "some_new_type", "no", { "X-Fal-Retryable": "false" }, "provider", false],
     [422, "content_policy_violation", "no", {}, "moderation", false],
   ])(
-    "an answer of fal to the request for a job's result with HTTP %i, the error type %s, the text %j and the headers %j ends the job as %s, retryable: %s",
+    "when fal answers the request for a job's result with HTTP %i, the error type %s, the text %j and the headers %j, the answer ends the job as %s, retryable: %s",
     (status, type, msg, headers, category, retryable) => {
       const failure = read({ status, headers, body: listed(type, msg) });
       expect(failure).toEqual({ category, retryable });
@@ -105,14 +105,14 @@ describe("the answer about the result of a job at fal", () => {
     [403, "unclear"],
     [429, "limited"],
   ])(
-    "an answer of fal to the request for a job's result with HTTP %i and an error type is about the request itself, and leaves the job open",
+    "when fal answers the request for a job's result with HTTP %i and an error type, the answer is about the request itself, and leaves the job open",
     (status, kind) => {
       const headers = { "X-Fal-Error-Type": "unauthorized", "X-Fal-Retryable": "true" };
       expect(read({ status, headers, body: { detail: "no", error_type: "x" } })).toBe(kind);
     },
   );
 
-  it("an answer of fal to the request for a job's result leaves the job open when its error is not in fal's form, even if a header says that a retry helps", () => {
+  it("when fal answers the request for a job's result with an error that is not in fal's form, the job stays open, even if a header says whether a retry helps", () => {
     for (const status of [500, 502, 503]) {
       expect(read({ status, headers: { "X-Fal-Retryable": "false" }, body: {} })).toBe("unclear");
     }
@@ -123,7 +123,7 @@ describe("an answer with an HTTP status from 400 on", () => {
   const failed = { id: "job-1", status: "failed", error: "width must be a multiple of 64" };
 
   it.each([400, 402, 409, 422, 500])(
-    "an answer to a poll that names the job and says that it has failed ends the job, even with HTTP %i",
+    "when an answer to a poll names the job and says that the job has failed, the answer ends the job, even with HTTP %i",
     (status) => {
       expect(readAnswers("replicate", [{ status, body: failed }])).toMatchObject({
         category: "provider",
@@ -146,7 +146,7 @@ describe("an answer with an HTTP status from 400 on", () => {
     [400, { ...failed, status: "succeeded", output: `${BASE}/a.png` }, "unclear"],
     [400, { ...failed, status: "processing" }, "unclear"],
   ])(
-    "an answer to a poll with HTTP %i and the body %j says nothing about the job: %s",
+    "an answer to a poll with HTTP %i and the body %j says nothing about the job, and is read as %s",
     (status, body, kind) => {
       expect(readAnswers("replicate", [{ status, body }])).toBe(kind);
     },
@@ -167,7 +167,7 @@ describe.each([
   ["higgsfield", (state: string, error?: unknown) => ({ status: state, error })],
   ["atlascloud", (state: string, error?: unknown) => ({ data: { status: state, error } })],
 ])("an answer of %s that names no job", (name, body) => {
-  it(`an answer of ${name} to a poll that names no job is about the polled job when the state that it has is one of jobs`, () => {
+  it(`when an answer of ${name} to a poll names no job and has a state that only jobs have, such as processing, the answer counts for the polled job`, () => {
     const read = ["failed", "processing", "queued"].map((state) =>
       readAnswers(name, [{ status: 200, body: body(state) }]),
     );
@@ -175,13 +175,13 @@ describe.each([
   });
 
   it.each(["ok", "error", "fail", "success"])(
-    `an answer of ${name} to a poll that names no job and has the state %s, which servers also report of themselves, is not understood`,
+    `when an answer of ${name} to a poll names no job and has the state %s, which servers also report of themselves, the answer is not understood`,
     (state) => {
       expect(readAnswers(name, [{ status: 200, body: body(state) }])).toBe("unclear");
     },
   );
 
-  it(`an answer of ${name} to a poll that names no job and says that the key is wrong ends no task`, () => {
+  it(`when an answer of ${name} to a poll names no job and says that the key is wrong, the answer ends no task`, () => {
     const text = name === "ark" ? { code: "Unauthorized", message: "no" } : "Invalid API key";
     expect(readAnswers(name, [{ status: 200, body: body("failed", text) }])).toBe("unclear");
   });
@@ -195,7 +195,7 @@ describe("an answer that names the job and has an error in place of a state", ()
     [{ ...OPENAI, error: { code: null, message: "timed out" } }, "timeout", true],
     [{ ...OPENAI, error: { code: "late", message: "no", retryable: false } }, "provider", false],
   ])(
-    "an answer to a poll that names the job and has an error but no state ends the job: %j as %s, retryable: %s",
+    "when an answer to a poll names the job and has an error but no state, the answer ends the job: %j as %s, retryable: %s",
     (body, category, retryable) => {
       expect(readAnswers("openai-videos", [{ status: 200, body }])).toEqual({
         category,
@@ -211,7 +211,7 @@ describe("an answer that names the job and has an error in place of a state", ()
     [{ ...OPENAI, id: "job-2", error: { code: "late", message: "no" } }],
     [{ error: { code: "late", message: "no" } }],
   ])(
-    "an answer to a poll that has an error but no state does not end the job when it may be about something else: %j",
+    "when an answer to a poll has an error but no state, and may be about something else than the job, the answer does not end the job: %j",
     (body) => {
       expect(readAnswers("openai-videos", [{ status: 200, body }])).toMatch(
         /unknown state|unclear/,
@@ -219,13 +219,13 @@ describe("an answer that names the job and has an error in place of a state", ()
     },
   );
 
-  it("an answer to a poll that names the job and has both an error and a state is read by the state", () => {
+  it("when an answer to a poll names the job and has both an error and a state, the state decides how the answer is read", () => {
     const body = { ...OPENAI, status: "in_progress", error: { message: "a worker was lost" } };
     expect(readAnswers("openai-videos", [{ status: 200, body }])).toBe("processing");
   });
 });
 
-it("an upstream's statement whether a retry helps is read wherever a failure's report has it, except where the report repeats the job's input", () => {
+it("a report of a failure may state anywhere whether a retry helps, except inside the job's input when the report repeats this input", () => {
   const failed = { id: "job-1", status: "failed", error: "no" };
   const read = (members: object) =>
     readAnswers("replicate", [{ status: 200, body: { ...failed, ...members } }]);

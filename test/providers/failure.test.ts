@@ -25,13 +25,13 @@ it.each([
   [" https://a.example.com/1.png, https://a.example.com/2.png ", "E7", '"E7"'],
   ["cannot open https://a.example.com/1.png", "E7", "cannot open https://a.example.com/1.png"],
 ])(
-  'the message of a failure in the state "aborted" with the text %j and the code %j is %s, because a text that is only a link gives no reason',
+  'a failure in the state "aborted" with the text %j and the code %j has the message %s: a text of nothing but links is left out',
   (text, code, message) => {
     expect(failureOf("aborted", { code, text }, SHOWN).error.message).toBe(message);
   },
 );
 
-it("a failure has the default category of its adapter only if neither its code nor its text shows a category", () => {
+it("a failure gets the default category that the provider's adapter names only if neither its code nor its text shows another category", () => {
   const usual = { code: "value_error", usualCategory: "invalid_input" } as const;
   const categories = ["too small", "the result was flagged"].map(
     (text) => failureOf("failed", { ...usual, text }, SHOWN).failure.category,
@@ -43,7 +43,7 @@ it.each([
   ["moderation", true],
   ["timeout", false],
 ] as const)(
-  "a failure of the category %s is worth a retry if the provider says so, and not if the provider says the opposite: %s",
+  "a failure of the category %s is worth a retry exactly if the provider says so: %s",
   (category, isRetryable) => {
     const error = { code: null, text: "insufficient balance", category, isRetryable };
     expect(failureOf("failed", error, SHOWN).failure).toEqual({ category, retryable: isRetryable });

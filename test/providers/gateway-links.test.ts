@@ -56,8 +56,8 @@ describe("a link that opens only with the key of its gateway", () => {
   );
 
   it.each([
-    ["another job elsewhere", "https://other.example.com/v1/videos/8/content", BASE],
-    ["the job, when the base URL is not known", KEYED, null],
+    ["another job's file on another host", "https://other.example.com/v1/videos/8/content", BASE],
+    ["the job's file, while the gateway's base URL is not known", KEYED, null],
     [
       "a file that opens only with Google's key",
       "https://generativelanguage.googleapis.com/v1beta/files/7",
@@ -120,7 +120,7 @@ describe("a report on a job with a link that opens only with the key", () => {
   const keyed = { ...report, urls: [KEYED], keyedUrls: [KEYED] };
   const rules = { isGeneric: false, secrets: [] };
 
-  it("a report whose link opens only with the gateway's key is a success if the relay gives clients links of its own, and otherwise one without output", () => {
+  it("a report whose link opens only with the gateway's key is a success with this link if the relay gives clients links of its own, and otherwise a success without output", () => {
     expect(toNews(keyed, { ...rules, areKeyedLinksServed: true })).toEqual(completed([KEYED]));
     expect(toNews(keyed, rules)).toEqual({ status: "no_output" });
   });
@@ -150,7 +150,7 @@ describe("a report on a job with a link that opens only with the key", () => {
     },
   );
 
-  it("when a link needs the gateway's key and its path does not say that it is a video, a picture next to it is an output", () => {
+  it("when no client can open the main link of a report, and this link's path does not say that it leads to a video, a picture in the report is the output", () => {
     const open = "https://cdn.example.com/7.png";
     const main = `${ORIGIN}/v1/tasks/7/artifacts/0/content`;
     expect(unserved(main, { output: open })).toEqual(completed([open]));

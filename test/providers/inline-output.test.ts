@@ -80,7 +80,7 @@ it("when a poll takes two requests and the answer to the second contains a file,
   });
 });
 
-it("a poll whose answer contains the output as a file fails the task at once when the relay keeps no outputs", async () => {
+it("a poll whose answer contains the output as a file fails the task at once when the relay copies no outputs", async () => {
   const body = { id: "job-1", status: "succeeded", output: DATA_URL };
   expect(await polled(named("replicate"), [body], RULES)).toMatchObject({
     news: {
@@ -94,9 +94,9 @@ it("a poll whose answer contains the output as a file fails the task at once whe
 it.each<[string, object, unknown]>([
   ["to a poll by POST", { path: "/q", method: "POST", body: { id: "{id}" } }, DATA_URL],
   ["that has it within a JSON text", { path: "/q/{id}" }, JSON.stringify({ image: DATA_URL })],
-  ["under a name with half of a character", { path: "/q/{id}" }, { "\ud800": DATA_URL }],
+  ["under a member name with half a surrogate pair", { path: "/q/{id}" }, { "\ud800": DATA_URL }],
 ])(
-  "a file in an answer %s cannot be found again, and so fails the task even when the relay keeps outputs",
+  "a file inside an answer %s fails the task, even in a relay that copies outputs, because the relay could not find the file again",
   async (_, poll, output) => {
     const provider = declared("a", {
       provider: "generic",
@@ -113,7 +113,7 @@ it.each<[string, object, unknown]>([
   },
 );
 
-it("when the only output of a job is text, the task fails at once, whether the relay keeps outputs or not, because text is not a file", async () => {
+it("when the only output of a job is text, the task fails at once, whether the relay copies outputs or not, because text is not a file", async () => {
   const body = { id: "job-1", status: "succeeded", output: ["Hello", ", world"] };
   const failed = { error: { code: "output_not_a_file" }, failure: { retryable: false } };
   expect(await polled(named("replicate"), [body], RULES)).toMatchObject({ news: failed });
@@ -136,12 +136,12 @@ it("when the answer to a poll has both a link and a file, only the link is an ou
 
 it.each<[string, boolean, object]>([
   [
-    "when the relay keeps outputs is left to a poll, which finds the file again",
+    "does not end the task when the relay copies outputs, because a poll finds the file again",
     true,
     { status: "no_output" },
   ],
   [
-    "when the relay keeps no outputs fails the task at once",
+    "fails the task at once when the relay copies no outputs",
     false,
     { status: "failed", error: { code: "output_needs_store" } },
   ],
@@ -176,7 +176,7 @@ it.each<[ContentAnswer["kind"] & ("opens" | "closed"), readonly string[]]>([
   ["opens", [`${BASE}/v1/videos/job-1/content`, `${BASE}/v1/videos/job-1#/last_frame`]],
   ["closed", [`${BASE}/v1/videos/job-1#/last_frame`]],
 ])(
-  "a picture inside an answer is listed after the file at the job's content path, when a check of that path finds it %s",
+  "a picture inside an answer is always an output, the file at the job's content path only if a check of this path has the result opens: here %s",
   async (kind, urls) => {
     const provider = named("openai-videos");
     const body = { id: "job-1", object: "video", status: "completed", last_frame: DATA_URL };

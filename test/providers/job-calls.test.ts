@@ -261,7 +261,7 @@ describe.each(DOCUMENTED)("a GET that reads a job of $provider", ({ provider, jo
   const { jobCalls, polls } = adapterOf(provider);
 
   it.each(jobs.flatMap(({ job, read }) => read.map((target) => [target, job] as const)))(
-    `the relay finds in a documented GET that reads a job of ${provider} the job, its endpoint if the path has one, and the call to send: %s`,
+    `from a documented GET that reads a job of ${provider}, the relay takes the job's id, its endpoint if the path has one, and the path to request: %s`,
     (target, { id, endpoint }) => {
       const call = callAt(jobCalls, target);
       expect(call).toMatchObject({ kind: "read", jobId: id });

@@ -13,7 +13,7 @@ const CANCELING = EXAMPLES.flatMap(({ provider, cancels }) =>
   cancels === undefined ? [] : [{ provider, ...cancels }],
 );
 
-it("exactly the providers that document a call to cancel or delete a job let clients make such a call through the relay", () => {
+it("clients can cancel or delete a job through the relay at exactly those providers that document a call for this", () => {
   const described = [...ADAPTERS].filter(([, { jobCalls }]) => jobCalls?.cancel !== undefined);
   const documented = [...CANCELING.map(({ provider }) => provider), ...Object.keys(DELETING)];
   expect(described.map(([name]) => name).toSorted()).toEqual(documented.toSorted());
@@ -24,7 +24,7 @@ describe.each(CANCELING)("a client's call that cancels a job of $provider", (exa
   const { jobCalls, cancels } = adapterOf(provider);
   const call = jobCallOf(jobCalls, request.method, request.path, "");
 
-  it(`the call that ${provider} documents for canceling a job is taken for one when a client makes it, and names the job`, () => {
+  it(`when a client makes the call that ${provider} documents for canceling a job, the relay recognizes it and finds the job's id in it`, () => {
     expect(call).toMatchObject({ kind: "cancel", jobId: job.id });
   });
 
@@ -38,7 +38,7 @@ describe.each(CANCELING)("a client's call that cancels a job of $provider", (exa
     }
   });
 
-  it(`the relay answers a client that cancels a job of ${provider} with what it would itself read, from ${provider}, as accepted, ended or refused`, () => {
+  it(`the relay's answers to a client that cancels a job of ${provider} are such that the relay, if ${provider} sent them, would read them as accepted, ended or refused`, () => {
     if (call?.kind !== "cancel" || "read" in call.answer) return;
     const { done, ended, refused } = call.answer;
     expect(["canceled", "accepted"]).toContain(meaningOf(done(job.id)));
@@ -56,12 +56,15 @@ describe.each(CANCELING)("a client's call that cancels a job of $provider", (exa
   }
 });
 
-it.each(Object.entries(DELETING))("a client deletes a job of %s by the call %s", (name, line) => {
-  const [method, path = ""] = line.split(" ");
-  const { jobCalls } = adapterOf(name);
-  expect(method).toBe("DELETE");
-  expect(jobCallOf(jobCalls, "DELETE", path, "")).toMatchObject({ kind: "cancel" });
-});
+it.each(Object.entries(DELETING))(
+  "the relay recognizes that a client deletes a job of %s by the call %s",
+  (name, line) => {
+    const [method, path = ""] = line.split(" ");
+    const { jobCalls } = adapterOf(name);
+    expect(method).toBe("DELETE");
+    expect(jobCallOf(jobCalls, "DELETE", path, "")).toMatchObject({ kind: "cancel" });
+  },
+);
 
 it.each([
   ["replicate", "/v1/predictions/p1", "POST /v1/predictions/p1/cancel"],
@@ -132,7 +135,7 @@ it("a client's call counts as an upload only if it is a POST to exactly a path t
   }
 });
 
-describe("a declared upstream", () => {
+describe("an upstream with a declaration", () => {
   const declaration = {
     provider: "generic",
     base_url: "https://upstream.example.org",
@@ -152,12 +155,12 @@ describe("a declared upstream", () => {
       "",
     );
 
-  it("a client cancels a job of a declared upstream at the declared path, and is answered with what a poll of the job brings", () => {
+  it("a client cancels a job at the path that the upstream's declaration states, and is answered with the upstream's answer to a poll of the job", () => {
     const answer = { read: "/status/j1" };
     expect(cancel({ path: "/cancel/{id}" })).toMatchObject({ kind: "cancel", jobId: "j1", answer });
   });
 
-  it("a client cannot cancel a job of a declared upstream when the job's id belongs in the body of the call, or jobs are polled by POST", () => {
+  it("a client cannot cancel a job when the upstream's declaration puts the job's id into the body of the canceling call, or polls jobs by POST", () => {
     expect(cancel({ path: "/cancel", body: { id: "{id}" } })).toBeNull();
     const poll = { path: "/status", method: "POST", body: { id: "{id}" } };
     expect(cancel({ path: "/cancel/{id}" }, poll)).toBeNull();

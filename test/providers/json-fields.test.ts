@@ -51,7 +51,7 @@ it.each([
   ["1e30", null],
   ["1.5", null],
 ])(
-  "idAt, which reads an id that is a text or an integer, returns for the JSON value %s, with all its digits: %j",
+  "idAt, which reads an id that is a text or an integer, keeps all its digits: it returns for the JSON value %s the value %j",
   (json, id) => {
     expect(idAt(parseJson(`{"id":${json}}`), "id")).toBe(id);
   },
@@ -162,7 +162,7 @@ it.each<[string, string | null, number | null]>([
   ["2026-01-01", "Z", null],
   ["5", "Z", null],
 ])(
-  "isoMsOf, which reads a time, returns for %j with the declared time zone %j the time %j: without a zone there is no time",
+  "isoMsOf, which reads a time, returns for %j with the default time zone %j the time %j: without a zone there is no time",
   (text, zone, ms) => {
     expect(isoMsOf(text, zone)).toBe(ms);
   },

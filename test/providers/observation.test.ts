@@ -22,12 +22,12 @@ it.each<[string, Partial<Observation>, ReturnType<typeof toNews>]>([
     completed(URLS, {}, AT),
   ],
   [
-    'the ratio "1280:720" as ratio 16:9 and resolution 720p, beside the resolution "auto"',
+    'the ratio "1280:720" as ratio 16:9 and resolution 720p when the resolution is "auto"',
     { metadata: { ratio: "1280:720", resolution: "auto" } },
     completed(URLS, { ratio: "16:9", resolution: "720p" }),
   ],
   [
-    'the resolution "720*1280" as ratio 9:16 and resolution 720p, beside the ratio "adaptive"',
+    'the resolution "720*1280" as ratio 9:16 and resolution 720p when the ratio is "adaptive"',
     { metadata: { ratio: "adaptive", resolution: "720*1280" } },
     completed(URLS, { ratio: "9:16", resolution: "720p" }),
   ],

@@ -10,7 +10,7 @@ const wordsIn = (...lines: readonly string[]) => lines.flatMap((line) => line.sp
 const isCover = (name: string, owner: object) => name === "image_url" && "a" in owner;
 
 describe("the search for outputs in an answer", () => {
-  it("the search for outputs finds links where the provider documents outputs first, then all other links in the order of the answer, each link once", () => {
+  it("the search for outputs in an answer returns first the links at the places where the provider documents outputs, then all other links in their order, each link once", () => {
     const part = { sound: C, frames: [{ url: B }, { url: A }], deep: { er: [[{ file: B }]] } };
     expect(outputLinks({ main: [undefined, null, [A]], part })).toEqual([A, C, B]);
     expect(outputLinks({ main: [], part })).toEqual([C, B, A]);
@@ -27,7 +27,7 @@ describe("the search for outputs in an answer", () => {
     expect(outputLinks({ main: [], part: { result: text } })).toEqual([A, B]);
   });
 
-  it("the search for outputs leaves out a rendered picture that comes with a 3D model, but no other rendered picture", () => {
+  it("the search for outputs in an answer leaves out a rendered picture or video when the answer has a link to the 3D model, and takes it when there is no such link", () => {
     for (const name of ["rendered_image", "renderImageUrl", "rendered_video"]) {
       const render = name.endsWith("Url") ? B : { url: B };
       expect(outputLinks({ main: [], part: { [name]: render, pbr_model: { url: C } } })).toEqual([
@@ -41,10 +41,10 @@ describe("the search for outputs in an answer", () => {
     ["a sentence that begins with a link", `${B} was made`],
     ["a sentence that contains a link", `made: ${B}`],
     ["a path", "/srv/output/b.png"],
-    ["a path without a scheme", "//cdn.example.com/b.png"],
-    ["another scheme", "s3://bucket/b.png"],
+    ["an address without a scheme", "//cdn.example.com/b.png"],
+    ["an address with the scheme s3", "s3://bucket/b.png"],
     ["broken JSON", `["${B}"`],
-  ])("the search for outputs in an answer finds no output in %s", (_, text) => {
+  ])("the search for outputs in an answer takes no link from %s", (_, text) => {
     expect(outputLinks({ main: [], part: { a: text, b: A } })).toEqual([A]);
   });
 
@@ -69,14 +69,14 @@ describe("the search for outputs in an answer", () => {
       "streamAudioUrl base_color 封面图",
     ),
   )(
-    "the search for outputs takes links from the member %s of an answer, whose name does not say that it is something else than an output",
+    "the search for outputs takes the link in the member %s of an answer, because this name does not say that the link is something else",
     (name) => {
       expect(outputLinks({ main: [], part: { [name]: B } })).toEqual([B]);
     },
   );
 
   it.each(["preview", "THUMBNAIL", "temp", "input", "user_input", "cover_image", "reference"])(
-    "the search for outputs in an answer leaves out an object whose type or role says that it is %s",
+    "the search for outputs in an answer leaves out an object whose type or role is %s",
     (kind) => {
       const part = {
         files: [
@@ -89,7 +89,7 @@ describe("the search for outputs in an answer", () => {
     },
   );
 
-  it("the search for outputs takes a member named like a state only if it is an object, and the link of an object only if the object's rel allows it", () => {
+  it("the search for outputs in an answer looks into an object named status, but ignores a link named status, an object named status_file, and links whose rel is self or cancel", () => {
     const status = { phase: "done", files: [{ url: B }] };
     const links = [
       { rel: "self", href: C },
@@ -102,24 +102,24 @@ describe("the search for outputs in an answer", () => {
     ).toEqual([A]);
   });
 
-  it("the search for outputs takes no link from an object that also has links named like calls, e.g. to get and to cancel a job", () => {
+  it("the search for outputs in an answer takes no link from an object that has links for calls of the API, such as get and cancel", () => {
     const part = { urls: { get: B, cancel: B, web: C }, result: { url: A, status: "done" } };
     expect(outputLinks({ main: [], part })).toEqual([A]);
   });
 
-  it("the search for outputs takes links where the provider documents outputs, whatever the name, and members of any name that the adapter does not exclude", () => {
+  it("the search for outputs takes a link where the provider documents outputs even if its name is cover, and elsewhere leaves out the members that the provider's adapter excludes", () => {
     const part = { cover: B, image_url: C, a: A };
     expect(outputLinks({ main: [part.cover], part, isLeftOut: isCover })).toEqual([B, A]);
   });
 
-  it("the search for outputs takes a list of previews only when the answer has no other output", () => {
+  it("the search for outputs takes the links in a list named previews only when the answer has no other output", () => {
     const previews = [{ audio: { url: C } }];
     expect(outputLinks({ main: [], part: { previews } })).toEqual([C]);
     expect(outputLinks({ main: [], part: { previews, a: A } })).toEqual([A]);
     expect(outputLinks({ main: [], part: { cover: B } })).toEqual([]);
   });
 
-  it("the search for outputs stops in an answer that is nested without end, and after very many links", () => {
+  it("the search for outputs ignores a link that is nested 10,000 lists deep, and takes no more than 2,000 links from an answer", () => {
     let deep: unknown = A;
     for (let i = 0; i < 10_000; i++) deep = [deep];
     expect(outputLinks({ main: [deep], part: deep })).toEqual([]);

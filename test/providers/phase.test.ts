@@ -13,7 +13,7 @@ it.each([
     "failed fail failure error expired cancelled canceled aborted timeout deleted incomplete budget_exceeded request_moderated content_moderated sensitive_word_error create_task_failed generate_audio_failed generate_failed nsfw",
   ],
 ])(
-  "phaseOf maps each known word for a job's state to the phase %s, written in lower case with _ or in capitals with spaces",
+  "phaseOf returns %s for each of the providers' words for this phase of a job, in lower case with _ and in capitals with spaces",
   (phase, states) => {
     const words = states.split(" ");
     const spellings = words.flatMap((word) => [word, word.toUpperCase().replaceAll("_", " ")]);

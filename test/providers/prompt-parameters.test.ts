@@ -69,11 +69,11 @@ it("the pattern that finds parameters in a prompt gives the same result each tim
 });
 
 it.each([
-  ["as it is", () => false],
-  ["escaped", () => true],
-  ["half escaped", (i: number) => i % 2 === 0],
+  ["plainly", () => false],
+  ["with all characters escaped", () => true],
+  ["with every other character escaped", (i: number) => i % 2 === 0],
 ] as const)(
-  "in a prompt, the parameter %s is found at every place of a long text, and a longer word that begins like it is not",
+  "the parameter --framespersecond, written %s, is found at every position near the 65,536th character of a text, and the longer word --framespersecondly is not",
   (_, isEscaped) => {
     const parameter = escaped("--framespersecond", isEscaped);
     const word = escaped("--framespersecondly", isEscaped);

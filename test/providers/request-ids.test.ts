@@ -16,7 +16,7 @@ it.each<[string, readonly string[]]>([
   ["Request id: 02174, trace id 0217, log id 404", ["02174", "0217"]],
   [`request id: 1${"x".repeat(200)}`, [`1${"x".repeat(127)}`]],
 ])(
-  "requestIdsIn, which finds the ids of an upstream's requests in a text, finds them in %j",
+  "requestIdsIn returns at most four ids of an upstream's requests, each cut to 128 characters, from the text %j",
   (text, ids) => {
     expect(requestIdsIn(text)).toEqual(ids);
   },
@@ -26,7 +26,7 @@ it.each([
   ["upstream", ALL, "Blocked by the safety filter"],
   ["generic", { ...ALL, isGeneric: true }, "The upstream reported a failure."],
 ])(
-  "with ERROR_TEXT=%s, the ids of the upstream's requests are removed from a failure's text and stored separately",
+  "with the relay's setting ERROR_TEXT=%s, a request id in the text of a job's failure is left out of the message and stored separately",
   (_, errorText, message) => {
     const text = "Blocked by the safety filter (request id: 20260619225120)";
     expect(failureOf("failed", { code: null, text }, errorText)).toEqual({
@@ -37,7 +37,7 @@ it.each([
   },
 );
 
-it("a failure whose text is nothing but the id of a request has a generic message", () => {
+it("when the text of a job's failure is nothing but the id of a request, the failure gets a generic message", () => {
   const { error } = failureOf("failed", { code: null, text: "Request id: a1b2c3d4" }, ALL);
   expect(error.message).toBe("The upstream reported a failure.");
 });

@@ -28,16 +28,20 @@ it.each<[string, unknown, object]>([
   ],
   ["width and height as a ratio alone", { width: 1248, height: 704 }, { ratio: "16:9" }],
   [
-    "the length that was made before the one that is billed",
+    "output_video_duration rather than duration",
     { duration: 15, output_video_duration: 10 },
     { duration: 10 },
   ],
-  ["seconds as the duration", { seconds: "8" }, { duration: 8 }],
-  ["no value that leaves the choice to the model", { seed: -1, duration: -1, fps: 0 }, {}],
-  ["zero as a seed", { seed: 0 }, { seed: 0 }],
-  ["nothing of a text", "5", {}],
+  ["the member seconds as the duration", { seconds: "8" }, { duration: 8 }],
+  [
+    "nothing from the seed -1, the duration -1 and the fps 0",
+    { seed: -1, duration: -1, fps: 0 },
+    {},
+  ],
+  ["0 as a seed", { seed: 0 }, { seed: 0 }],
+  ["nothing from a text in the place of an object", "5", {}],
 ])(
-  "statedMetadata, which reads output metadata under the names of providers, reads %s",
+  "statedMetadata, which reads an output's metadata from a provider's answer, reads %s",
   (_what, place, found) => {
     expect(statedMetadata(place)).toEqual({ ...NOTHING, ...found });
   },
@@ -63,11 +67,17 @@ const JOB = { id: "task_1", task_id: "task_1", status: "completed", seconds: "4"
 
 it.each([
   ["the metadata of the result", { metadata: { duration: 10 } }],
-  ["an Ark task of its own upstream", { data: { id: "cgt-1", duration: 10 } }],
-  ["an answer of Kling", { data: { data: { task_result: { videos: [{ duration: "10" }] } } } }],
-  ["a creation of Vidu", { data: { id: "914", duration: 4, creations: [{ duration: 10 }] } }],
+  ["an Ark task that the gateway passes on", { data: { id: "cgt-1", duration: 10 } }],
+  [
+    "an answer of Kling that the gateway passes on",
+    { data: { data: { task_result: { videos: [{ duration: "10" }] } } } },
+  ],
+  [
+    "a creation of Vidu that the gateway passes on",
+    { data: { id: "914", duration: 4, creations: [{ duration: 10 }] } },
+  ],
 ])(
-  "a video of a new-api gateway has the duration 10, although 4 seconds were asked for, when %s says so",
+  "a video of a new-api gateway gets the duration 10, although 4 seconds were asked for, when 10 is stated in %s",
   (_what, made) => {
     expect(durationOf(newapi, { code: "success", data: { ...JOB, ...made } })).toBe(10);
   },
@@ -78,7 +88,7 @@ it.each([
   ["the metadata", { metadata: { duration: 10 } }],
   ["the usage", { usage: { duration_seconds: "10" } }],
 ])(
-  "a video of the Videos API has the duration 10, although 4 seconds were asked for, when %s says so",
+  "a video of OpenAI's Videos API gets the duration 10, although 4 seconds were asked for, when 10 is stated in %s",
   (_what, made) => {
     expect(durationOf(openaiVideos, { object: "video", ...JOB, ...made })).toBe(10);
   },

@@ -16,26 +16,26 @@ it.each([
     "ValueError: no face, see the docs for more info",
   ],
 ])(
-  "a failed job that states no other reason has the last line of the log %j as its reason: %s",
+  "when the report on a failed job gives no reason but the log %j, the reason is the log's last line: %s",
   (logs, reason) => {
     expect(reasonOf({ status: "failed", logs })).toBe(reason);
   },
 );
 
 it.each<[string, unknown]>([
-  ["a line of progress", "100%|#####| 50/50 [00:10<00:00]"],
-  ["a setting", "Using seed: 7"],
-  ["a note of a failure", "[INFO] retried after 1 failed request"],
-  ["a warning of a failure", "WARNING: failed to load xformers"],
-  ["an older failure", "ValueError: no face\nUsing seed: 7"],
-  ["a very long line", `error ${"a".repeat(500)}`],
-  ["only empty lines", "\n \n"],
-  ["no text", [{ level: "error" }]],
-])("a failed job gets no reason from a log that ends with %s", (_, logs) => {
+  ["ends with a line of progress", "100%|#####| 50/50 [00:10<00:00]"],
+  ["ends with a setting", "Using seed: 7"],
+  ["ends with an info line about a failure", "[INFO] retried after 1 failed request"],
+  ["ends with a warning about a failure", "WARNING: failed to load xformers"],
+  ["has a failure only before the last line", "ValueError: no face\nUsing seed: 7"],
+  ["ends with a very long line", `error ${"a".repeat(500)}`],
+  ["has only empty lines", "\n \n"],
+  ["is a list instead of a text", [{ level: "error" }]],
+])("a failed job gets no reason from its log when the log %s", (_, logs) => {
   expect(reasonOf({ status: "failed", logs })).toBeNull();
 });
 
-it("a reason or code that a failed job states outside of its log counts instead of the log", () => {
+it("the log of a job gives no reason when the report states a reason or a code elsewhere, or when the job has succeeded", () => {
   const logs = "ValueError: no face";
   expect(reasonOf({ logs, detail: { message: "out of memory" } })).toBe("out of memory");
   expect(reasonOf({ logs }, { code: "E7", text: null })).toBeNull();

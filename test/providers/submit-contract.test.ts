@@ -50,7 +50,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     },
   );
 
-  it(`where ${provider} takes a multipart body, which the relay does not read, the path names no model and the query has no hook URL`, () => {
+  it(`no call of ${provider} that takes a multipart body, which the relay does not read, has the model in its path or a hook URL in its query`, () => {
     const targets = submits.calls.map(({ path }) => adapter.target(path));
     const multipart = targets.filter((target) => target?.takesMultipart === true);
     const hookField = ADAPTERS.get(provider)?.hooks?.parameter ?? "";
@@ -93,7 +93,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     },
   );
 
-  it(`for each way in which ${provider} can answer a submission (accepted, refused, outage, …), the tests have an example that is read so`, () => {
+  it(`the tests have an example answer of ${provider} for each outcome of a submission (accepted, refused, outage, …), with the meaning that belongs to it`, () => {
     expect(kindsOf(submits)).toEqual({
       accepted: "job",
       result: "exempt" in submits.result ? "exempt" : "result",
@@ -107,7 +107,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     for (const { path } of examples) expect(called).toContain(path);
   });
 
-  it(`the example of an outage of ${provider} has an HTTP status from 500 on, and each example with a job or a result one below 300`, () => {
+  it(`the example answer of ${provider} for an outage has an HTTP status of 500 or more, and the examples with a job or a result have one below 300`, () => {
     expect(submits.outage.answer.status).toBeGreaterThanOrEqual(500);
     for (const { answer, means } of examples) {
       const isRead = typeof means === "object" && !("refused" in means);
@@ -115,7 +115,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
     }
   });
 
-  it(`an error of the relay in the form of ${provider} contains its text, and would itself not be read as a job or a refusal of ${provider}`, () => {
+  it(`an error of the relay in the JSON form of ${provider} contains the relay's message, and would not be taken for a job or a refusal of ${provider}`, () => {
     const { path } = submits.accepted;
     const body = form?.(503, "the text");
     expect(JSON.stringify(body)).toContain("the text");
@@ -124,7 +124,7 @@ describe.each(SUBMITTING)("submissions to $provider", ({ provider, submits }) =>
 });
 
 it.each(["", ".", "..", "\ud800", "x".repeat(513)])(
-  "an answer to a submission leaves its outcome unclear when its job id is %j, which cannot be a segment of a poll's URL",
+  "when the answer to a submission states the job id %j, which cannot be a segment of a URL for polls, the outcome of the submission counts as unclear",
   (id) => {
     expect(jobReadingOf(id, null)).toEqual({ kind: "unclear" });
   },
@@ -140,7 +140,7 @@ it.each<[string, string, SubmitTarget["unreadable"]]>([
   ["xai", "/v1/images/edits", { "/response_format": ["b64_json"] }],
   ["minimax", "/v1/image_generation", { "/response_format": ["base64"] }],
 ])(
-  "a submission to %s at %s must not ask for base64 or a stream, because the answer would have no links: %j",
+  "the adapter of %s lists, for submissions at %s, the values for which the answer would be base64 or a stream instead of links: %j",
   (provider, path, unreadable) => {
     expect(adapterOf(provider).target(path)?.unreadable).toEqual(unreadable);
   },
@@ -162,7 +162,7 @@ it.each<[string, string, readonly string[]]>([
   },
 );
 
-it("a submission to replicate at the path of a model can name another model in its member version; one at the path of a version cannot", () => {
+it("a submission to replicate at the path of a model or a deployment can hide another model in its member version; a submission at /v1/predictions cannot", () => {
   const { target } = adapterOf("replicate");
   const hidden = { isHiddenIn: null, pointers: ["/version"] };
   expect(target("/v1/models/bytedance/seedance-1-pro/predictions")?.hidden).toEqual(hidden);
@@ -185,7 +185,7 @@ it.each<[string, string, readonly string[]]>([
   },
 );
 
-it("a submission has its hook fields in options for the Kling API of 2026, and outside of metadata for Kling at a new-api gateway", () => {
+it("the relay states the hook URL in options.callback_url to Kling's API of 2026, and in callback_url, outside of metadata, to Kling at a new-api gateway", () => {
   const kling = adapterOf("kling");
   expect(kling.target("/omni-video/kling-3.0-omni")?.hookParameters).toEqual({
     parameter: "options.callback_url",
@@ -208,7 +208,7 @@ it("a submission to dashscope for a video has the header X-DashScope-Async, with
   expect(target(`${services}/multimodal-generation/generation`)?.headers).toBeUndefined();
 });
 
-it("a report of Ark states a job's model and time of submission, by which the job of a submission whose answer was lost is found", () => {
+it("the model and the time of submission are read from Ark's report on a job, so that the job of a submission whose answer was lost can be found", () => {
   const task = { id: "cgt-1", model: "doubao-seedance-2-0-260128", created_at: 1767225600 };
   const [dated, bare] = [task, { id: "cgt-1" }].map((body) =>
     PROVIDERS.get("ark")?.polls.read(
@@ -283,7 +283,7 @@ function meaningOf(
 /** Describes the meaning of an example in words, for a title. */
 function wordsFor(means: SubmitMeaning): string {
   if (means === "unclear") return "an answer that leaves open whether a job was started";
-  if ("refused" in means) return `a refusal of the class ${means.refused}`;
+  if ("refused" in means) return `a refusal that the relay classifies as ${means.refused}`;
   if ("namedJob" in means) return "the start of the job that the call names";
   if (!("result" in means)) return "the start of a job";
   return means.result.status === "no_output" ? "a result without output" : "a result";

@@ -5,13 +5,13 @@ import { PROVIDERS } from "../../src/providers/registry.ts";
 import { REFUSAL_CASES, titleOf } from "./refusal-cases.ts";
 
 it.each(REFUSAL_CASES.map(([...given]) => ({ given, title: titleOf(given) })))(
-  "the class that the relay gives to a refused submission is the one that follows from the upstream's documents: $title",
+  "the relay classifies an answer that refuses a submission as the upstream's documents imply: $title",
   ({ given: [provider, status, body, refusal] }) => {
     expect(ADAPTERS.get(provider)?.submits?.refusal(status, body)).toBe(refusal);
   },
 );
 
-it("the examples of documented refusals have answers of each provider that takes submissions", () => {
+it("the examples of refused submissions include an answer of each provider to which the relay can send submissions", () => {
   const named = REFUSAL_CASES.map(([provider]) => provider);
   const submitting = [...PROVIDERS.values()].filter(({ submits }) => submits !== undefined);
   expect(new Set(named)).toEqual(new Set(submitting.map(({ name }) => name)));
@@ -34,7 +34,7 @@ it.each([
   [500, null],
   [503, null],
 ])(
-  "when only the HTTP status %i is known of an answer to a submission, it is a refusal of the class %s",
+  "when only the HTTP status %i of an answer to a submission is known, the relay classifies the refusal as %s (null: not surely a refusal)",
   (status, refusal) => {
     expect(refusalOfStatus(status)).toBe(refusal);
   },
@@ -49,7 +49,7 @@ it.each([
   [429, undefined, "rate"],
   [502, { code: 401 }, "key"],
 ])(
-  "an answer to a submission with HTTP %i and %j is a refusal of the class %s when the code in the body counts as a status",
+  "an answer to a submission with HTTP %i and the body %j, whose code counts as a status, is classified as the refusal %s (null: not surely a refusal)",
   (status, body, refusal) => {
     expect(refusalByCode(status, body)).toBe(refusal);
   },

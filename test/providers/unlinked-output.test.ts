@@ -6,20 +6,32 @@ const LONG = "QUJD".repeat(80);
 const LINK = "https://cdn.example.com/1.mp4";
 
 it.each<[string, unknown, readonly (string | null)[]]>([
-  ["a data: URL under any name", { message: `data:image/png;base64,${PNG}` }, ["/message"]],
-  ["a data: URL that is not base64", { svg: "data:image/svg+xml,%3Csvg/%3E" }, ["/svg"]],
-  ["the beginning of a known file", { outputs: [PNG] }, ["/outputs/0"]],
-  ["a name with base64", { imageBase64Data: "QUJD" }, ["/imageBase64Data"]],
-  ["a name with b64", { data: [{ b64_json: "QUJD" }] }, ["/data/0/b64_json"]],
-  ["the word base64 next to it", { files: [{ type: "base64", data: "QUJD" }] }, ["/files/0/data"]],
-  ["a media type next to it", { mimeType: "audio/mpeg", data: "QUJD" }, ["/data"]],
-  ["the word for a type of media next to it", { type: "video", data: "QUJD" }, ["/data"]],
-  ["a length of a file", { latents: LONG }, ["/latents"]],
-  ["line breaks within it", { file: LONG.replaceAll(/.{76}/g, "$&\r\n") }, ["/file"]],
-  ["the same file before it", { image: PNG, images: [PNG] }, ["/image"]],
-  ["a JSON text around it", { result: JSON.stringify({ image: PNG }) }, [null]],
+  [
+    "is a data: URL, in a member of any name",
+    { message: `data:image/png;base64,${PNG}` },
+    ["/message"],
+  ],
+  ["is a data: URL without base64", { svg: "data:image/svg+xml,%3Csvg/%3E" }, ["/svg"]],
+  ["begins like a known type of file", { outputs: [PNG] }, ["/outputs/0"]],
+  ["is in a member whose name contains base64", { imageBase64Data: "QUJD" }, ["/imageBase64Data"]],
+  [
+    "is in a member whose name contains b64",
+    { data: [{ b64_json: "QUJD" }] },
+    ["/data/0/b64_json"],
+  ],
+  [
+    'stands beside the type "base64"',
+    { files: [{ type: "base64", data: "QUJD" }] },
+    ["/files/0/data"],
+  ],
+  ["stands beside a media type", { mimeType: "audio/mpeg", data: "QUJD" }, ["/data"]],
+  ['stands beside the type "video"', { type: "video", data: "QUJD" }, ["/data"]],
+  ["is base64 of the length of a file", { latents: LONG }, ["/latents"]],
+  ["is long base64 with line breaks", { file: LONG.replaceAll(/.{76}/g, "$&\r\n") }, ["/file"]],
+  ["occurs in two members, and counts once", { image: PNG, images: [PNG] }, ["/image"]],
+  ["is within a JSON text", { result: JSON.stringify({ image: PNG }) }, [null]],
 ])(
-  "a text in a provider's answer is taken for a file when it shows itself to be one by %s",
+  "a text in a provider's answer is taken for the content of a file when the text %s",
   (_, body, files) => {
     expect(unlinkedOutputIn(body).files).toEqual(files);
   },
@@ -28,7 +40,10 @@ it.each<[string, unknown, readonly (string | null)[]]>([
 it.each<[string, unknown]>([
   ["is submitted input", { input: { image: PNG } }],
   ["is a preview", { preview_image: PNG, thumbnail: `data:image/png;base64,${PNG}` }],
-  ["is in a step of the user", { steps: [{ type: "user_input", content: [{ data: PNG }] }] }],
+  [
+    'is in a step of the type "user_input"',
+    { steps: [{ type: "user_input", content: [{ data: PNG }] }] },
+  ],
   ["is a signature", { type: "thought", signature: LONG }],
   ["is a long id", { id: LONG }],
   ["is a short word", { data: "done", image: "none" }],
@@ -45,33 +60,36 @@ it.each<[string, unknown]>([
   ["a number as the output", { output: 0.93 }],
   ["a transcription", { text: "A fox runs.", chunks: [{ text: "A fox" }], languages: ["en"] }],
   ["the answer of a language model", { choices: [{ message: { content: "A fox runs." } }] }],
-  ["any member of the output", { output: { label: "fox", status: "ok" } }],
+  ["members of any name in the output", { output: { label: "fox", status: "ok" } }],
   ["structured data", { structuredData: { age: "30-40" } }],
   ["a text within a JSON text", { resultJson: JSON.stringify({ resultObject: { a: "fox" } }) }],
-  ["the word text for its type", { modality: "text", content: { prompt: "a fox" } }],
-  ["an object of verdicts", { outputs: [{ hate: false, "sexual/minors": true }] }],
-  ["verdicts within an output", { result: { flagged: "no", categories: { violence: true } } }],
+  ['the modality "text"', { modality: "text", content: { prompt: "a fox" } }],
+  ["an object of moderation verdicts", { outputs: [{ hate: false, "sexual/minors": true }] }],
+  [
+    "moderation verdicts within an output",
+    { result: { flagged: "no", categories: { violence: true } } },
+  ],
   ["an object of scores", { predictions: { fox: 0.93, dog: 0 } }],
   ["the path of a drawing beside an empty picture", { image: null, path: "M 0 0 L 10 -1e1 Z" }],
-  ["the id of a made voice", { output: { task_id: "1", voice_id: "v.1.mp4" } }],
+  ["the id of a voice that was made", { output: { task_id: "1", voice_id: "v.1.mp4" } }],
 ])("an answer of a provider with %s has text as its output", (_, body) => {
   expect(unlinkedOutputIn(body)).toEqual({ files: [], isText: true });
 });
 
 it.each<[string, unknown]>([
   ["nothing", {}],
-  ["no object", undefined],
+  ["no JSON", undefined],
   ["a prompt and an id alone", { id: "1", prompt: "a fox", output: { task_id: "1" } }],
   ["a message and a state within the output", { output: { status: "success", message: "Done" } }],
   ["a state as the output", { result: "success" }],
   ["a title within the output", { response: { songs: [{ title: "A fox", tags: "calm" }] } }],
   ["a path as the output", { output: "videos/1.mp4" }],
-  ["a word for something else", { code: "success", model: "fox-1", logs: "Text was made." }],
+  ["a code, a model and a log", { code: "success", model: "fox-1", logs: "Text was made." }],
   ["text beside an empty list of files", { text: "A fox", images: [] }],
   ["text beside an empty link", { text: "A fox", audio_url: "" }],
   ["text beside a file that is null", { text: "A fox", video: null }],
   ["text beside a link that no adapter has read", { results: [{ content: "A fox", media: LINK }] }],
-  ["a link that is not of the web", { output: ["s3://bucket/video"] }],
+  ["a link that is not http", { output: ["s3://bucket/video"] }],
   ["flags outside of an output", { flags: { hate: false } }],
   ["properties of a file in an output", { output: { width: 1024, height: 576, fps: 24 } }],
   ["a flag for its success in an output", { result: { success: true } }],
@@ -83,9 +101,12 @@ it.each<[string, unknown]>([
   ["a path that only begins like a drawing", { image: null, path: "media/1.mp4" }],
   ["an empty JSON text", { resultJson: "{}" }],
   ["a JSON text that is broken", { resultJson: "{]" }],
-])("an answer of a provider with %s has no output yet", (_, body) => {
-  expect(unlinkedOutputIn(body)).toEqual({ files: [], isText: false });
-});
+])(
+  "an answer of a provider with %s is read as having neither a file nor a text as its output",
+  (_, body) => {
+    expect(unlinkedOutputIn(body)).toEqual({ files: [], isText: false });
+  },
+);
 
 it("in a provider's answer with very many or deeply nested values, only a part of the values is searched for outputs", () => {
   const wide = { output: Array.from({ length: 30_000 }, () => null), text: "A fox" };

@@ -74,7 +74,7 @@ it.each(WITH_HOOKS)(
   },
 );
 
-it("a hook that is about another task than the one in its URL is not used, even if the state in it is not known", () => {
+it("a hook that names another task than the one in its URL is ignored, even when the relay does not know the state in the hook", () => {
   const json = { id: "job-1", payload: "6f2d1c0e-8f1a-4f0b-9d53-0b7a6f1e2d3c", state: "pondering" };
   expect(eventOf("vidu", json, false)).toBe("other_task");
 });
@@ -92,7 +92,7 @@ it.each<[unknown, boolean]>([
   [{ a: { b: { c: { d: { status: "running" } } } } }, false],
   ["running", false],
 ])(
-  "a hook whose state the relay cannot read (%j) says that the job still runs: %s",
+  "a hook that the provider's adapter cannot read, with the body %j, is taken to say that the job still runs: %s",
   (body, says) => {
     expect(saysRunning(body)).toBe(says);
   },

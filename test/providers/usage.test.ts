@@ -33,12 +33,12 @@ it.each<[string, unknown, object]>([
     {},
   ],
   [
-    "nothing of the object's prototype",
+    "nothing from the member __proto__",
     JSON.parse('{"__proto__": {"cost": 1}, "cost": 2}'),
     { cost: 2 },
   ],
-  ["nothing of a list", [1, 2], {}],
-  ["nothing of a text", "108900", {}],
+  ["nothing from a list", [1, 2], {}],
+  ["nothing from a text", "108900", {}],
 ])(
   "amountsAt and usageOf read a job's usage from JSON and keep only exact numbers that have a one-word name: they keep %s",
   (_what, usage, kept) => {

@@ -6,8 +6,16 @@ it.each([
   ["a reason for a filtered output", { a: [{ raiFilteredReason: "a reason" }] }, "a reason"],
   ["several reasons", { mediaFilteredReasons: ["one", "two"] }, "one two"],
   ["a reason for a blocked prompt", { promptFeedback: { blockReason: "OTHER" } }, "OTHER"],
-  ["an end by a filter", { choices: [{ message: {}, finish_reason: "content_filter" }] }, null],
-  ["an end for safety", { candidates: [{ content: {}, finishReason: "IMAGE_SAFETY" }] }, null],
+  [
+    'the finish reason "content_filter"',
+    { choices: [{ message: {}, finish_reason: "content_filter" }] },
+    null,
+  ],
+  [
+    'the finish reason "IMAGE_SAFETY"',
+    { candidates: [{ content: {}, finishReason: "IMAGE_SAFETY" }] },
+    null,
+  ],
 ])(
   "a report on a job with %s says that moderation withholds the job's output",
   (_, report, text) => {
@@ -18,9 +26,9 @@ it.each([
 );
 
 it.each([
-  ["a count of 0", { raiMediaFilteredCount: 0, raiMediaFilteredReasons: [] }],
+  ["a count of 0 filtered outputs", { raiMediaFilteredCount: 0, raiMediaFilteredReasons: [] }],
   ["other outputs beside the count", { raiMediaFilteredCount: 1, videos: [{ mimeType: "a" }] }],
-  ["a usual end", { choices: [{ finish_reason: "stop" }] }],
+  ['the finish reason "stop"', { choices: [{ finish_reason: "stop" }] }],
   ["words for a filter in the request", { parameters: { blockReason: "a" } }],
   ["nothing but text", "raiMediaFilteredCount"],
 ])("a report on a job with %s does not say that moderation withholds its output", (_, report) => {

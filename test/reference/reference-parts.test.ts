@@ -18,7 +18,7 @@ const AUTHORIZATION = '  -H "Authorization: Bearer $KEY"';
 
 it.each<[string, Omit<Endpoint, keyof typeof OPERATION>, string[]]>([
   [
-    "a protected list with a required parameter",
+    "a request for a list that needs a key and a parameter",
     { method: "GET", path: "/v1/tasks", security: PROTECTED, parameters: [HOST] },
     ["curl -fsS 'https://relay.example.com/v1/tasks?host=a+b' \\", AUTHORIZATION],
   ],

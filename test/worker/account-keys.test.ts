@@ -62,7 +62,7 @@ it("POST /v1/accounts/{account}/keys imports an existing key by its SHA-256 hash
   expect(await statusFor(account, `${key}x`)).toBe(401);
 });
 
-it("importing the same hash twice returns the same API key, and gets 409 when the second request asks for another role", async () => {
+it("an account that imports the hash of a key twice gets the same API key again, or 409 when the second request asks for another role", async () => {
   const account = await anAccount();
   const { id, key } = await anImportedKey(account);
   pass(5000);
@@ -108,7 +108,7 @@ it.each([
   ["imported", anImportedKey],
   ["generated", aKey],
 ])(
-  "POST /v1/accounts/{account}/keys answers 409 when a key is imported that was %s by another account",
+  "POST /v1/accounts/{account}/keys answers 409 when an account imports a key that was %s by another account",
   async (_, making) => {
     const [owner, thief] = [await anAccount(), await anAccount()];
     const { key } = await making(owner);

@@ -129,7 +129,7 @@ it("after a rotation of an account's signing secret, callbacks verify with both 
   }
 });
 
-it("a secret of an account that was replaced by two rotations before a task was created does not verify the task's callback", async () => {
+it("an account's signing secret that was rotated away twice before a task was created does not verify the task's callback", async () => {
   const account = await anAccount(10);
   const old = await newest(account);
   await rotate(account);
@@ -154,7 +154,7 @@ it("while the relay has two RELAY_SECRETs, a callback of an account's task verif
   expect(four.map((secret) => verifies(callback, secret))).toEqual([true, true, true, true]);
 });
 
-it("after rotations, POST /v1/accounts/{account}/signing-secrets lists the new secret first and then the previous one, but no older ones", async () => {
+it("POST /v1/accounts/{account}/signing-secrets rotates the account's secret, and lists the new one first, then the previous one, and no older ones", async () => {
   const account = await anAccount();
   const first = await newest(account);
   const [second, ...before] = (await rotate(account)).callbacks;

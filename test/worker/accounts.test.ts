@@ -38,7 +38,7 @@ async function storageOf(account: string) {
   };
 }
 
-it("POST /v1/accounts creates an account without credits and sets its alarm 28 days ahead", async () => {
+it("POST /v1/accounts creates an account without credits and sets the alarm of its Durable Object 28 days ahead", async () => {
   const id = crypto.randomUUID();
   const response = await post("/v1/accounts", { id });
   expect(response.status).toBe(201);
@@ -57,7 +57,7 @@ it("POST /v1/accounts answers 200 when the account exists already, and changes n
   expect(await storageOf(id)).toEqual(before);
 });
 
-it("the log names once the key that created an account, even if the request that created it failed half-way", async () => {
+it("the log names the API key that created an account exactly once, even when the request failed half-way and was repeated", async () => {
   const id = crypto.randomUUID();
   vi.spyOn(AccountObject.prototype, "createProfile").mockImplementationOnce(() => {
     throw new Error("planted failure");
@@ -105,7 +105,7 @@ it("GET /v1/accounts/{account} shows the current balance", async () => {
   expect(account).toEqual({ id, balance: 8, created_at: START_S });
 });
 
-it("GET /v1/accounts answers 501 index_disabled when no index is bound", async () => {
+it("GET /v1/accounts answers 501 index_disabled when the D1 database INDEX_DB is not bound", async () => {
   expect(await refusal(await call("/v1/accounts"))).toEqual({
     status: 501,
     code: "index_disabled",

@@ -35,7 +35,7 @@ it("POST /v1/tasks/{id}/upstream answers with the task, which shows the attached
   expect(answer).toEqual(await readHooked(task));
 });
 
-it("attaching a job schedules a first poll about a minute later, when the hook should have come, but none if the provider's key is not configured", async () => {
+it("when a job is attached to a task, the relay plans a first poll about a minute later, but none when it has no key for the provider", async () => {
   const keyed = await hooked({ provider: "ark", bindings: KEYED });
   const plain = await hooked({ provider: "ark" });
   await attach(keyed, "cgt-1");
@@ -81,7 +81,7 @@ it("POST /v1/tasks/{id}/upstream answers a repeated attachment with the same byt
   });
 });
 
-it("for an ended task, POST /v1/tasks/{id}/upstream answers 200 when it names the job attached before, and 409 task_settled for another job", async () => {
+it("for an ended task, POST /v1/tasks/{id}/upstream answers 200 when its body names the job that is already attached, and 409 task_settled for another job", async () => {
   const task = await hooked({ provider: "ark" });
   await attach(task, "cgt-1");
   await finish(aCompletion(task.id));

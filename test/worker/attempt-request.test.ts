@@ -34,7 +34,7 @@ async function requestOf(id: string, number: number, query = "", message: Messag
   return { ...rest, headers: Object.fromEntries(names) };
 }
 
-it("GET /v1/tasks/{id}/attempts/{number}/request returns what each attempt sent, even after a redelivery to another URL", async () => {
+it("GET /v1/tasks/{id}/attempts/{number}/request returns the request that a callback attempt sent, even after a redelivery to another URL", async () => {
   const received = aReceiver(status(200));
   const id = await completed();
   pass(5_000);
@@ -78,7 +78,7 @@ it("after RELAY_SECRET has changed, GET /v1/tasks/{id}/attempts/{number}/request
   expect(await answer.json()).toMatchObject({ exact: false });
 });
 
-it("GET /v1/tasks/{id}/attempts/{number}/request?fresh=true shows the request signed for the present time, and is allowed only to keys that may redeliver", async () => {
+it("GET /v1/tasks/{id}/attempts/{number}/request?fresh=true returns the callback signed for the present time, and answers 403 to a key with the role read", async () => {
   const received = aReceiver(status(200));
   const account = await anAccount();
   const id = await completed({ account });

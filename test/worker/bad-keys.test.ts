@@ -163,7 +163,7 @@ it("a request with an operator key computes only one SHA-256 hash, that of the s
   expect(digest).toHaveBeenCalledOnce();
 });
 
-it("a wrong key that resembles an account's key is looked up by its hash, without a call to that account's object", async () => {
+it("a wrong key that resembles an account's key is looked up by its hash, without a call to that account's Durable Object", async () => {
   const names = calledAccountObjects();
   for (const [, wrong] of wrongLike(good)) {
     expect((await call(`/v1/accounts/${account}`, { key: wrong })).status).toBe(401);

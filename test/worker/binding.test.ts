@@ -59,7 +59,7 @@ it('over a service binding, a Worker without a key may register, read and cancel
   expect(await entriesOf(account)).toMatchObject([{ booked_by: "binding" }]);
 });
 
-it("a submission over a service binding without a key of the relay is sent with the connection's key, and its hook URL begins with PUBLIC_URL", async () => {
+it("a submission that a Worker sends over a service binding without a key goes to the upstream with the relay's key for it, and with a hook URL that begins with PUBLIC_URL", async () => {
   const outside = anArk();
   const id = crypto.randomUUID();
   await restart(id, BINDINGS);
@@ -96,7 +96,7 @@ it.each(["https://relay", "http://127.0.0.1:8787", "https://attacker.example"])(
   },
 );
 
-it("over a service binding, a key limits its request as usual: an account's key to the account's tasks, an operator key with the role read to reading", async () => {
+it("over a service binding, a request with an account's key reaches only the account's tasks, and one with an operator key of the role read may only read", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const [own, other] = [await register({ account }), await register()];

@@ -113,7 +113,7 @@ it("while an account's balance is negative, the registration of a task with a pr
   expect(await balanceOf(account)).toBe(0);
 });
 
-it("an account's ledger books a charge, an adjustment to a balance below zero, each with the name of its key, and then a refund", async () => {
+it("an account's ledger has a charge and an adjustment below zero, each with the name of the key that booked it, and the refund of a task that fails afterwards", async () => {
   const received = aReceiver();
   const account = await anAccount(10);
   const id = await aCharged(account, 4);

@@ -32,7 +32,7 @@ function awayFor(ms: number) {
 
 const stateOf = async (id: string) => (await readSubmitted(id)).submission?.state;
 
-it("when the task's object cannot be reached for two seconds, the caller of an accepted submission waits, and gets the upstream's response without \"x-should-retry\"", async () => {
+it("when a task's Durable Object cannot be reached for two seconds, the submission's caller waits, and gets the upstream's response without the header x-should-retry", async () => {
   anArk();
   const { id, headers } = named();
   const { bindings } = awayFor(2_000);
@@ -41,7 +41,7 @@ it("when the task's object cannot be reached for two seconds, the caller of an a
   expect(await stateOf(id)).toBe("accepted");
 });
 
-it("when the task's object cannot be reached for 20 seconds, the caller gets the upstream's response with the task's id, and the outcome is stored later", async () => {
+it("when a task's Durable Object cannot be reached for 20 seconds, the submission's caller gets the upstream's response before that, and the relay stores the outcome later", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const { bindings, goOn } = awayFor(20_000);
@@ -62,7 +62,7 @@ it("when the task's object cannot be reached for 20 seconds, the caller gets the
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("when the upstream refuses a submission and the task's object cannot be reached, the caller gets the refusal, and the task is erased later", async () => {
+it("when the upstream refuses a submission and the task's Durable Object cannot be reached, the caller gets the refusal, and the task is erased later", async () => {
   anArk(answering({ error: { code: "InvalidParameter" } }, 400));
   const { id, headers } = named();
   const { bindings, goOn } = awayFor(20_000);
@@ -74,7 +74,7 @@ it("when the upstream refuses a submission and the task's object cannot be reach
   await expect.poll(() => stored(id)).toEqual(NOTHING);
 });
 
-it("when the first call could not store the outcome of its submission, a repeated call stores it and gets the upstream's response", async () => {
+it("when the relay could not store the upstream's response to a submission, a repeated submission stores and returns it, and nothing is submitted twice", async () => {
   const outside = anArk();
   const { headers } = named();
   const { bindings, goOn } = awayFor(Infinity);
@@ -88,7 +88,7 @@ it("when the first call could not store the outcome of its submission, a repeate
   goOn();
 });
 
-it("when the task's object cannot be told that a submission was accepted, the outcome counts as unknown once the time for the upstream's response is over", async () => {
+it("when a task's Durable Object never learns that the submission was accepted, the outcome counts as unknown once the time for the upstream's response is over", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const { bindings, goOn, waited } = awayFor(Infinity);
@@ -100,7 +100,7 @@ it("when the task's object cannot be told that a submission was accepted, the ou
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("when a failed task learns too late that its submission was accepted, a repeated call gets 424 with the failed task instead of the upstream's response", async () => {
+it("when a task has failed because the outcome of its submission was unknown, and the acceptance is stored later, a repeated submission gets 424 with the failed task", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const { bindings, goOn } = awayFor(10_000);

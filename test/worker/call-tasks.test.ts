@@ -21,7 +21,7 @@ it("a request about many tasks calls the Durable Object of each task, at most 50
   expect(mostOpen).toBe(50);
 });
 
-it("a request about many tasks goes on after an unexpected error of one task, and fails as a whole when a task answers with a problem such as 503", async () => {
+it("a request about many tasks goes on when one task throws an unexpected error, and fails as a whole when a task answers with a problem such as 503", async () => {
   const outcomes = await callTasks(IDS, async (id) => {
     if (id === "task-7") throw new Error("unreadable");
     return "done";

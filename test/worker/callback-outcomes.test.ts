@@ -106,7 +106,7 @@ it.each<[string, Answer, object]>([
   },
 );
 
-it("when a callback_url has become forbidden since the registration, the attempt has the outcome blocked, and nothing is sent", async () => {
+it("when the relay's settings forbid a callback_url that they allowed at the registration, the callback attempt has the outcome blocked, and nothing is sent", async () => {
   const received = aReceiver();
   const id = await register();
   await restart(id, { ...env, PUBLIC_URL: "https://client.example.net" });

@@ -92,7 +92,7 @@ it("a call of Replicate's predictions.cancel cancels the task, asks Replicate on
   });
 });
 
-it("when a job is read right before it is canceled, the response to the cancellation is not the earlier reading: the job is read again", async () => {
+it("when a client cancels a Replicate job right after reading it, the relay reads the job again, and the response shows it as canceled", async () => {
   const { jobId } = await aPrediction();
   expect(await (await callJob("replicate", `/v1/predictions/${jobId}`)).json()).toMatchObject({
     status: "processing",
@@ -116,7 +116,7 @@ it("an account that cancels its job by the upstream SDK's own call gets its pric
   expect(asked(outside, jobId).filter((line) => line.startsWith("POST"))).toHaveLength(1);
 });
 
-it("when the result comes before the cancellation, nothing is refunded, and the response is the finished job", async () => {
+it("when an account cancels a Replicate job whose result the relay already has, nothing is refunded, and the response is the finished job", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { jobId, taskId, set, outside } = await aPrediction(key);
@@ -129,7 +129,7 @@ it("when the result comes before the cancellation, nothing is refunded, and the 
   expect(asked(outside, jobId)).not.toContain(`POST /${jobId}/cancel`);
 });
 
-it("when the upstream answers a cancellation by saying that the job had ended, the result counts and nothing is refunded", async () => {
+it("when Replicate answers an account's cancellation with the finished job, the task is completed and nothing is refunded", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const ended = { status: "succeeded", output: VIDEO };
@@ -141,7 +141,7 @@ it("when the upstream answers a cancellation by saying that the job had ended, t
   expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`]);
 });
 
-it("when a result comes after a confirmed cancellation, nothing changes: there is one refund and one failure", async () => {
+it("when Replicate shows a result after it has confirmed a job's cancellation, the task stays failed as canceled, and its price is refunded only once", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { jobId, taskId, set } = await aPrediction(key);
@@ -154,7 +154,7 @@ it("when a result comes after a confirmed cancellation, nothing changes: there i
   expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`, `refund ${PRICE}`]);
 });
 
-it("another account, or an account for a job of the operator, cannot cancel a job: it gets 404 in the upstream's form, and no request is sent", async () => {
+it("an account that cancels a job of another account, a job of the operator or an unknown job gets 404 in the upstream's form, and nothing is sent to the upstream", async () => {
   const { key } = await aKey(await anAccount(100));
   const { key: foreign } = await aKey(await anAccount(100));
   const own = await aPrediction(key);
@@ -176,7 +176,7 @@ it("another account, or an account for a job of the operator, cannot cancel a jo
   expect(await readSubmitted(own.taskId, OFFERED)).toMatchObject({ status: "pending" });
 });
 
-it("an account can neither cancel nor read a job that the operator has submitted for it: it gets 404, and no request is sent", async () => {
+it("an account can neither cancel nor read a job that the operator has submitted for it: it gets 404, and nothing is sent to the upstream", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { jobId, taskId, outside } = await aPrediction(undefined, {}, { "Relay-Account": account });
@@ -187,7 +187,7 @@ it("an account can neither cancel nor read a job that the operator has submitted
   expect(await readSubmitted(taskId, OFFERED)).toMatchObject({ status: "pending", account });
 });
 
-it("a cancellation whose path has tricks such as .. or // cancels nothing: it gets 400 or 404, and no request is sent", async () => {
+it("a cancellation whose path has tricks such as .. or // cancels nothing: it gets 400 or 404, and nothing is sent to the upstream", async () => {
   const { jobId, taskId, outside } = await aPrediction();
   const before = outside.sentTo("https://").length;
   const tricks = [
@@ -210,7 +210,7 @@ it("a cancellation whose path has tricks such as .. or // cancels nothing: it ge
   expect(await readSubmitted(taskId, OFFERED)).toMatchObject({ status: "pending" });
 });
 
-it("a key with the role read cannot cancel a job by its id, and LIMIT_LISTS counts such cancellations", async () => {
+it("a key with the role read cannot cancel a job by the upstream's own call, and the rate limit LIMIT_LISTS applies to such calls", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { key: reading } = await aKey(account, "read");
@@ -354,12 +354,12 @@ describe("a cancellation that the upstream does not confirm", () => {
   useHeldWaits();
 
   it.each([
-    ["running", 200, 409, "in a state in which Ark cancels nothing"],
-    ["queued", 409, 409, "with a refusal"],
-    ["queued", 503, 504, "with an error of the upstream"],
-    ["queued", 404, 504, "with an answer that is not understood"],
+    ["running", 200, 409, "Ark cancels no running job"],
+    ["queued", 409, 409, "Ark refuses"],
+    ["queued", 503, 504, "Ark has an error"],
+    ["queued", 404, 504, "the relay does not understand Ark's answer"],
   ])(
-    "for a job of Ark that is %s, a DELETE that Ark answers with %i gets %i in Ark's form, and the job goes on: %s",
+    "when a client deletes an Ark job that is %s, and Ark answers a DELETE with %i, the client gets %i in Ark's form, and the job goes on: %s",
     async (state, status, expected) => {
       const { account, taskId, response } = await unconfirmed(state, status);
       expect(response.status).toBe(expected);
@@ -370,7 +370,7 @@ describe("a cancellation that the upstream does not confirm", () => {
   );
 });
 
-it("when an account wants to delete a running video at an upstream that cannot stop jobs, it gets 400 in the upstream's form, and no refund", async () => {
+it("when an account deletes a running video of an upstream that cannot stop jobs, it gets 400 in the upstream's form, and no refund", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const { answered, taskId } = await canceled("openai-videos", false, key);
@@ -379,7 +379,7 @@ it("when an account wants to delete a running video at an upstream that cannot s
   expect(await booksOf(account)).toEqual(["grant 100", `charge ${PRICE}`]);
 });
 
-it("a cancellation at fal's path for another model than that of the job sends no request to fal", async () => {
+it("a cancellation of a fal job at the path of another model than the job's gets 404, and nothing is sent to fal", async () => {
   const { outside } = await canceled("fal", true);
   const path = "/fal-ai/flux/requests/fal-1/cancel";
   const response = await callJob("fal", path, { method: "PUT" }, OFFERED);

@@ -103,7 +103,7 @@ async function submitted(path?: string, body: string = BODY) {
 }
 
 describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", () => {
-  it("canceling a task asks the upstream with the connection's key; when the upstream confirms, the task fails, and is refunded before its callback", async () => {
+  it("POST /v1/tasks/{id}/cancel asks the upstream to cancel the job; when the upstream confirms, the task fails as canceled, and its price is refunded", async () => {
     const outside = anUpstream(REPLICATE, answering({ id: "p1", status: "canceled" }));
     untilNews();
     const account = await anAccount(100);
@@ -146,7 +146,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(sentTo(outside, REPLICATE)).toEqual([`POST ${REPLICATE}/cancel`, `GET ${REPLICATE}`]);
   });
 
-  it("when the upstream refuses to cancel a job, POST /v1/tasks/{id}/cancel answers 202, and the task stays open until its result", async () => {
+  it("when a job of Ark can no longer be canceled because it runs, POST /v1/tasks/{id}/cancel answers 202, and a later result completes the task", async () => {
     untilNews();
     let state: object = { id: "cgt-1", status: "running" };
     const outside = anUpstream(ARK, () => Response.json(state));
@@ -174,7 +174,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
   });
 
   it.each(["SUCCEEDED", "FAILED"])(
-    "POST /v1/tasks/{id}/cancel does not call Runway about a job in the state %s, because the call would delete the job's output",
+    "POST /v1/tasks/{id}/cancel sends no DELETE to Runway for a job in the state %s, because this would delete the job's output",
     async (status) => {
       untilNews();
       const outside = anUpstream(RUNWAY, answering({ id: "r1", status, output: [VIDEO] }));
@@ -184,7 +184,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     },
   );
 
-  it("Runway's 404 about a job counts as a confirmed cancellation when an earlier call to cancel the job got no response", async () => {
+  it("when a call to cancel a Runway job got no response, and Runway then answers a poll of the job with 404, the cancellation counts as confirmed", async () => {
     let isGone = false;
     const outside = anUpstream(RUNWAY, ({ method }) => {
       if (isGone) return Response.json({ error: "not found" }, { status: 404 });
@@ -202,7 +202,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(sentTo(outside, RUNWAY)).toEqual([`GET ${RUNWAY}`, `DELETE ${RUNWAY}`, `GET ${RUNWAY}`]);
   });
 
-  it("Runway's 404 about a job does not count as a confirmed cancellation when no call to cancel the job came before", async () => {
+  it("when Runway answers 404 for a job that the relay has not yet tried to cancel, the cancellation does not count as confirmed, and the task stays open", async () => {
     anUpstream(RUNWAY, () => Response.json({ error: "not found" }, { status: 404 }));
     const task = await running("runway", "r1");
     expect((await cancel(task)).status).toBe(202);
@@ -231,7 +231,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(sentTo(outside, FAL)[0]).toBe(`PUT ${FAL}/cancel`);
   });
 
-  it("when the upstream only accepts a request to cancel, the relay answers 202 after 5 s, and a later result still completes the task", async () => {
+  it("when fal has accepted a cancellation but the job still runs, POST /v1/tasks/{id}/cancel answers 202 after 5 s, and the task stays open", async () => {
     anUpstream(FAL, ({ method }) =>
       Response.json(
         method === "PUT"
@@ -249,7 +249,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     expect(waits.waitedMs()).toBe(5_000);
   });
 
-  it("when the upstream does not answer a cancellation, it is asked three times in all, even if the task's object restarts, and then the state is unknown", async () => {
+  it("when the upstream does not answer a cancellation, the relay asks three times, even if the task's Durable Object restarts, and then the cancellation counts as unknown", async () => {
     const outside = anUpstream(REPLICATE, ({ method }) => {
       if (method === "POST") throw new Error("connection lost");
       return Response.json({ id: "p1", status: "processing" });
@@ -290,7 +290,7 @@ describe("POST /v1/tasks/{id}/cancel of a task whose job the relay can cancel", 
     },
   );
 
-  it("POST /v1/tasks/{id}/cancel?force=true fails the task at once and refunds it, whatever the upstream has answered", async () => {
+  it("POST /v1/tasks/{id}/cancel?force=true fails the task at once, whether the upstream has refused to cancel the job or was not asked", async () => {
     const outside = anUpstream(ARK, answering({ id: "cgt-1", status: "running" }));
     const task = await running("ark", "cgt-1");
     await cancel(task);
@@ -356,7 +356,7 @@ describe("POST /v1/tasks/{id}/cancel with the key of an account", () => {
     expect(await balanceOf(account)).toBe(100);
   });
 
-  it("an account's cancellation of a job that runs with the customer's own key uses that key, even when the connection has none", async () => {
+  it("when an account cancels a job that it submitted with its own key of the upstream, the relay uses that key, even when the relay has none for the upstream", async () => {
     const outside = aSubmittingArk(({ method, url }) => {
       if (method === "POST" && url.endsWith(ARK_PATH)) return Response.json({ id: "cgt-1" });
       return Response.json(method === "GET" ? { id: "cgt-1", status: "queued" } : {});
@@ -424,7 +424,7 @@ async function untilEnded(task: Running): Promise<void> {
 }
 
 describe("the deadline of a task whose job the relay can cancel", () => {
-  it("at its deadline, after a last poll and one extension, a task whose job can be canceled cancels the job and fails with upstream_timeout", async () => {
+  it("when a task is still open after its deadline and one extension, the relay cancels the job at the upstream, and the task fails with upstream_timeout", async () => {
     const outside = anUpstream(REPLICATE, ({ method }) =>
       Response.json({ id: "p1", status: method === "GET" ? "processing" : "canceled" }),
     );
@@ -445,7 +445,7 @@ describe("the deadline of a task whose job the relay can cancel", () => {
     expect(Date.now()).toBeGreaterThanOrEqual((START_S + 74) * 1000);
   });
 
-  it("when the upstream does not answer the cancellation at a task's deadline, the task fails 30 s later, unless a result within the 30 s completes it", async () => {
+  it("when the upstream does not answer the cancellation of a job at its task's deadline, the task fails 30 s later, unless a result in these 30 s completes it", async () => {
     let isDone = false;
     anUpstream(REPLICATE, ({ method }) => {
       if (method === "POST") throw new Error("connection lost");
@@ -482,7 +482,7 @@ async function pageOf({ id, bindings }: Running, cookie: string): Promise<string
 }
 
 describe("the console's page of a task and its form to cancel", () => {
-  it("when the relay has asked the upstream to cancel a job, the console's page of the task says so, shows the state, and offers to fail the task", async () => {
+  it("when the upstream has refused with 403 to cancel a job, the console's page of the task says so and offers to fail the task all the same", async () => {
     anUpstream(REPLICATE, ({ method }) =>
       method === "POST"
         ? Response.json({ detail: "not permitted" }, { status: 403 })
@@ -512,7 +512,7 @@ describe("the console's page of a task and its form to cancel", () => {
     expect(page).not.toContain("The upstream is asked to cancel the job.");
   });
 
-  it("when the job has ended before its cancellation was ordered, the console's form to cancel shows the result and no error", async () => {
+  it("when a user of the console cancels a task whose job has already ended, the task's page shows the result and no error", async () => {
     anUpstream(REPLICATE, answering({ id: "p1", status: "succeeded", output: VIDEO }));
     untilNews();
     const cookie = await logIn();
@@ -522,7 +522,7 @@ describe("the console's page of a task and its form to cancel", () => {
     expect(await pageOf(task, cookie)).toContain(VIDEO);
   });
 
-  it("the console offers an account to cancel a task that the account has submitted, and none that the operator has submitted for it", async () => {
+  it("the console lets an account cancel a task that the account has submitted, but not a task that the operator has submitted for it", async () => {
     aSubmittingArk();
     const { account, key, ...own } = await submitted();
     const given = { id: crypto.randomUUID(), bindings: OFFERED };

@@ -112,10 +112,10 @@ it("a registration with a price must have an account, and either an id or an Ide
 });
 
 it.each<[string, object, string]>([
-  ["the price zero", { credits: 0 }, "/credits"],
-  ["a past deadline", { deadline_at: 5 }, "/deadline_at"],
-  ["a private callback_url", { callback_url: "https://10.0.0.1/" }, "/callback_url"],
-])("a registration with %s is not charged", async (_, fields, path) => {
+  ["the price 0", { credits: 0 }, "/credits"],
+  ["a price and a past deadline", { deadline_at: 5 }, "/deadline_at"],
+  ["a price and a private callback_url", { callback_url: "https://10.0.0.1/" }, "/callback_url"],
+])("a registration with %s is refused, and nothing is charged", async (_, fields, path) => {
   const account = await anAccount(10);
   const body = priced(account, 1, fields);
   expect(await refusal(await post("/v1/tasks", body))).toEqual(invalid(path));
@@ -170,13 +170,13 @@ it("after a thousand more refusals, an account's ledger no longer remembers a re
   expect(await ledger.charge(ORDER, TASK, VALID_UNTIL)).toMatchObject({ kind: "charged" });
 });
 
-it("the charge that a task orders is valid for 2 s, as long as its registration waits for the ledger's response", async () => {
+it("when a task with a price is registered, the account's ledger may book the charge only in the 2 s for which the registration waits for the ledger", async () => {
   const charged = vi.spyOn(AccountObject.prototype, "charge");
   await aCharged(await anAccount(10), 4);
   expect(charged.mock.calls.map(([, , notAfter]) => notAfter)).toEqual([START + 2_000]);
 });
 
-it("a charge that reaches the ledger after its validity has ended is not booked, and its outcome counts as unknown", async () => {
+it("a charge that reaches an account's ledger after the time until which it may be booked is not booked, and its outcome counts as unknown", async () => {
   const account = await anAccount(100);
   const late = await accountStub(account).charge(ORDER, TASK, START - 1);
   expect(late).toMatchObject({ kind: "unknown" });

@@ -26,7 +26,7 @@ async function compact(account: string): Promise<void> {
   expect(await runDurableObjectAlarm(accountStub(account))).toBe(true);
 }
 
-it("compaction of a ledger replaces old entries by one opening entry that has their balance, and keeps later ones", async () => {
+it("compaction of an account's ledger replaces old entries by one opening entry with the balance after them, and keeps later entries", async () => {
   aReceiver();
   const account = await anAccount(10);
   await finish(aFailure(await aCharged(account, 4)));
@@ -45,7 +45,7 @@ it("compaction of a ledger replaces old entries by one opening entry that has th
   expect(await balanceOf(account)).toBe(10);
 });
 
-it("a ledger that is compacted several times still has a single opening entry", async () => {
+it("an account's ledger that is compacted several times still has a single opening entry", async () => {
   const account = await anAccount(10);
   for (let year = 0; year < 3; year++) {
     pass((AGE_DAYS + 1) * DAY_MS);
@@ -112,7 +112,7 @@ it("compaction of a ledger never removes a charge that may still have to be refu
   expect(await refusal(response)).toMatchObject({ status: 400, paths: ["/deadline_at"] });
 });
 
-it("the alarm of an account is set again every 28 days, even when its Durable Object was evicted from memory in between", async () => {
+it("an account's Durable Object sets its alarm again every 28 days, even when it was evicted from memory in between", async () => {
   const account = await anAccount(10);
   const alarm = () =>
     runInDurableObject(accountStub(account), (_, { storage }) => storage.getAlarm());

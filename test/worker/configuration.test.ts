@@ -184,7 +184,7 @@ it("two relays with different configurations in one process each use their own, 
   expect(new Set(await Promise.all(secrets)).size).toBe(2);
 });
 
-it("a relay with several wrong variables names all of them at once", async () => {
+it("when several variables of the relay are wrong, its response to a request names all of them", async () => {
   const bindings = { TASKS: env.TASKS, ACCOUNTS: env.ACCOUNTS, PAUSED: "maybe" };
   const response = await callWith(bindings, "/v1/tasks", { body: { model: "m" } });
   const { detail } = ProblemBody.parse(await response.json());

@@ -101,7 +101,7 @@ const TWO = {
   }),
 };
 
-it("a poll goes to the base URL of its connection with the API key of this connection, and a connection without a key sends no poll", async () => {
+it("the relay polls a job at the base URL and with the API key of the task's connection, and does not poll when this connection has no key", async () => {
   const outside = anOutside();
   for (const host of [HERE, THERE]) {
     if (host !== undefined) outside.on(host, answering({ id: "cgt-1", status: "running" }));
@@ -138,7 +138,7 @@ it.each([
   expect(Math.abs(ageMs / (ageS * 1_000) - 1)).toBeLessThan(0.06);
 });
 
-it("without a key, connections to Luma Agents and to a gateway refuse registrations with 400; with a key, only the one to the gateway returns a hook URL", async () => {
+it("a registration for Luma Agents or a new-api gateway gets 400 when the relay has no key for it, and otherwise returns a hook URL only for the gateway", async () => {
   const entry = { provider: "luma", base_url: "https://agents.lumalabs.ai/v1" };
   const gateway = { provider: "newapi", base_url: "https://gateway.example.com" };
   const bindings = {

@@ -58,7 +58,7 @@ it("a user of Cloudflare Access is an operator with the role read, named by the 
   expect(await (await visitWith(service, team.bindings)).text()).toContain("operator robot");
 });
 
-it("a user of Cloudflare Access may log in with a key, which then counts instead; the login page links to the logout of Access", async () => {
+it("a user of Cloudflare Access can log in to the console with an operator key instead; the login page links to the logout of Access", async () => {
   const team = await aTeam();
   publish(anOutside(), team);
   const { bindings } = team;
@@ -105,7 +105,7 @@ it("a token of Cloudflare Access that is malformed, or signed by a wrong key und
   }
 });
 
-it("where Cloudflare Access is not configured, its valid tokens log nobody in; nowhere do they replace an API key", async () => {
+it("a valid token of Cloudflare Access logs nobody in to the console where Access is not configured, and never replaces a key of the API", async () => {
   const team = await aTeam();
   publish(anOutside(), team);
   const headers = { ...HTML, "Cf-Access-Jwt-Assertion": await team.tokenOf() };
@@ -115,7 +115,7 @@ it("where Cloudflare Access is not configured, its valid tokens log nobody in; n
   expect((await call("/v1/accounts", message)).status).toBe(401);
 });
 
-it("while the keys of Cloudflare Access cannot be fetched, known keys still verify tokens; a token of an unknown key redirects to the login", async () => {
+it("while the signing keys of Cloudflare Access cannot be fetched, a token logs its user in only when its signing key was fetched before", async () => {
   const team = await aTeam();
   const outside = anOutside();
   const token = await team.tokenOf();

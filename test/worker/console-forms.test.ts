@@ -49,7 +49,7 @@ it.each(["0x10", "1e3", "0b11", "0o7", "1.0", "+5", "-5", " 5", "Infinity", ""])
   },
 );
 
-it("the console refuses every form that a page of another site sends, no matter who is logged in", async () => {
+it("the console refuses every form that a page of another site sends, even when the operator is logged in", async () => {
   const cookie = await logIn();
   const forms = PAGES.filter(({ method }) => method === "POST").map(({ path }) => path);
   expect(forms.length).toBeGreaterThan(10);
@@ -114,7 +114,7 @@ it("the search field of the console takes 4,096 characters, and refuses one more
   }
 });
 
-it("when a redelivery ordered in the console is refused, the task's page is shown with the dialog open and the fault next to the URL", async () => {
+it("when a user of the console orders a redelivery to a URL that is refused, the task's page is shown with the dialog open and the fault next to the URL", async () => {
   aReceiver(status(200));
   const id = await completed({ callback_url: CALLBACK_URL });
   await untilIdle(id);

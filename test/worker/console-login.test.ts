@@ -25,7 +25,7 @@ it("a login with an operator key sets a cookie that is sent only to this host an
   expect(await (await visit("/", cookieIn(response))).text()).toContain(OPERATOR_NAME);
 });
 
-it("a login is logged with the name of its key and its account, but without the key", async () => {
+it("the log names the key and the account of a login to the console, but does not contain the key itself", async () => {
   const written = vi.spyOn(console, "log").mockImplementation(() => {});
   const account = await anAccount();
   const { key, name } = await aKey(account);
@@ -42,7 +42,7 @@ it.each([
   ["http://localhost:8787", /^task-relay-session-8787=.*HttpOnly; SameSite=Strict$/],
   ["http://127.0.0.1", /^task-relay-session-80=.*HttpOnly; SameSite=Strict$/],
 ])(
-  "the session cookie of %s has a name with the port and is not Secure",
+  "the console's session cookie at %s has the port in its name and no attribute Secure",
   async (origin, cookie) => {
     const response = await submit(`${origin}/login`, { key: OPERATOR_KEY });
     expect(response.headers.get("Set-Cookie")).toMatch(cookie);
@@ -50,7 +50,7 @@ it.each([
   },
 );
 
-it("a login over http:// is refused, except where PUBLIC_URL says that a proxy encrypts", async () => {
+it("a login to the console over http:// is refused, unless PUBLIC_URL, with https://, says that a proxy encrypts the connection", async () => {
   const key = OPERATOR_KEY;
   const url = "http://relay.example.com/login";
   const unknown = { ...env, PUBLIC_URL: "" };
@@ -134,7 +134,7 @@ it("a session cookie made with another RELAY_SECRET is refused with a redirect t
   expect(outcome(await visit("/", await logIn(OPERATOR_KEY, other)))).toEqual(TO_LOGIN);
 });
 
-it("a session with an operator key ends when the key is removed from OPERATOR_KEYS, and until then has the role that the key has now", async () => {
+it("a console session with an operator key ends when the key is removed from OPERATOR_KEYS, and until then has the key's present role", async () => {
   const keys = `read:${OPERATOR_KEY} another-test-only-key`;
   const cookie = await logIn(OPERATOR_KEY, { ...env, OPERATOR_KEYS: OPERATOR_KEY });
   expect((await visit("/", cookie, {}, { ...env, OPERATOR_KEYS: keys })).status).toBe(200);
@@ -147,19 +147,22 @@ it("a session with an operator key ends when the key is removed from OPERATOR_KE
 it.each([
   ["a generated", aKey],
   ["an imported", anImportedKey],
-] as const)("a session with %s account key ends when the key is revoked", async (_, make) => {
-  const account = await anAccount();
-  const { id, key } = await make(account);
-  const cookie = await logIn(key);
-  expect(await (await visit("/", cookie)).text()).toContain(account);
-  // The isolate is treated as one that has never seen the key.
-  forgetKey(await sha256Hex(key));
-  expect((await visit("/", cookie)).status).toBe(200);
-  await call(`/v1/accounts/${account}/keys/${id}`, { method: "DELETE" });
-  expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
-});
+] as const)(
+  "a console session with %s account key ends when the key is revoked",
+  async (_, make) => {
+    const account = await anAccount();
+    const { id, key } = await make(account);
+    const cookie = await logIn(key);
+    expect(await (await visit("/", cookie)).text()).toContain(account);
+    // The isolate is treated as one that has never seen the key.
+    forgetKey(await sha256Hex(key));
+    expect((await visit("/", cookie)).status).toBe(200);
+    await call(`/v1/accounts/${account}/keys/${id}`, { method: "DELETE" });
+    expect(outcome(await visit("/", cookie))).toEqual(TO_LOGIN);
+  },
+);
 
-it("a session with a revoked key stays ended when another account imports that key", async () => {
+it("a console session with a revoked key stays ended when another account imports that key", async () => {
   const [account, next] = [await anAccount(), await anAccount()];
   const { id, key } = await anImportedKey(account);
   const cookie = await logIn(key);
@@ -189,7 +192,7 @@ function stored(): Promise<number> {
   );
 }
 
-it("the relay stores that a logout has ended a session; the first logout after that session would have expired removes this entry", async () => {
+it("the relay stores which sessions of the console a logout has ended, and forgets those that would have expired by themselves at the next logout", async () => {
   const before = await stored();
   for (let logins = 0; logins < 2; logins++) await submit("/logout", {}, await logIn());
   expect(await stored()).toBe(before + 2);
@@ -198,7 +201,7 @@ it("the relay stores that a logout has ended a session; the first logout after t
   expect(await stored()).toBe(1);
 });
 
-it("an account's logout beyond LIMIT_LISTS removes the cookie but does not end copies of it; an operator's logout has no limit", async () => {
+it("an account's logout beyond the rate limit LIMIT_LISTS removes the cookie but does not end copies of it; an operator's logouts have no limit", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(2) };
   const { key } = await aKey(await anAccount());
   const before = await stored();
@@ -214,7 +217,7 @@ it("an account's logout beyond LIMIT_LISTS removes the cookie but does not end c
   expect(await stored()).toBe(before + 5);
 });
 
-it("logging out ends a session even after LIMIT_LISTS has refused requests of its account, and even when other ended sessions are logged out again", async () => {
+it("a logout ends a console session even after the rate limit LIMIT_LISTS has refused requests of its account, and after repeated logouts of an ended session", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(2) };
   const { key } = await aKey(await anAccount());
   const [copied, ended] = [await logIn(key), await logIn(key)];
@@ -232,7 +235,7 @@ it.each([
   ["fails", () => Promise.reject(Object.assign(new Error("overloaded"), { overloaded: true }))],
   ["does not answer", () => new Promise<never>(() => {})],
 ])(
-  "while the object that stores the ended sessions %s, a valid cookie still opens the console's pages, but forms are answered with 503",
+  "while the Durable Object that stores which sessions have ended %s, a valid cookie still opens the console's pages, but forms are answered with 503",
   async (_, isSessionEnded) => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const cookie = await logIn();

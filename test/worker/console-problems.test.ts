@@ -56,7 +56,7 @@ it.each<readonly [ProblemCode, string, Partial<ProblemDetails>, readonly string[
     ["&lt;script&gt;", "U+202E"],
   ],
 ])(
-  "the console's error page for the problem %s %s has the texts that this test lists for that code, and runs no script in the detail",
+  "the console's error page for the problem %s %s has the advice and links that belong to this code, and runs no script in the detail",
   async (code, _, more, texts) => {
     const page = await (await pageOf(code, more)).text();
     for (const text of texts) expect(page).toContain(text);
@@ -78,7 +78,7 @@ it.each<readonly [ProblemCode, string, string, Readonly<Record<string, string>>,
   },
 );
 
-it("for a logged-in user, and for nobody else, an error page of the console has the frame of the other pages, with Log out", async () => {
+it("an error page of the console has the menu with Log out for a logged-in user, and for nobody else", async () => {
   const frame = "Log out";
   expect(await (await visit("/nowhere", await logIn())).text()).toContain(frame);
   expect(await (await visit("/nowhere")).text()).not.toContain(frame);

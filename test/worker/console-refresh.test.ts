@@ -16,10 +16,10 @@ async function shownBy(cookie: string, id: string): Promise<string> {
 }
 
 it.each([
-  ["a time without news", async () => false],
+  ["a time without a change", async () => false],
   ["a change of the task", (id: string) => report(aCompletion(id)).then(() => true)],
 ])(
-  "the refresh of a task's page that is answered after %s gets 401 if the viewer's key was revoked in the meantime",
+  "when the viewer's key is revoked while an open page of a task waits for a change, the page's refresh, answered after %s, gets 401",
   async (_, end) => {
     const account = await anAccount();
     const { id: keyId, key } = await aKey(account);
@@ -38,7 +38,7 @@ it.each([
   },
 );
 
-it("the check of the login before a console form is sent gets 204 without a body during a session, and 401 with a message after its end", async () => {
+it("the request by which a console page checks the login before it sends a form gets 204 during a session, and 401 with a message after its end", async () => {
   const cookie = await logIn();
   const refresh = { "X-Refresh": "none" };
   const during = await visit("/login/check", cookie, refresh);

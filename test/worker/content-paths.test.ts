@@ -60,7 +60,7 @@ describe("a success whose answer has no link, of an upstream with a content path
       () => new Response("\0", { headers: { "Content-Type": "text/html" } }),
     ],
   ])(
-    "a successful job whose poll response has no link completes with a link of the relay when its content path (where its file is) answers with %s",
+    "when a poll of a finished job shows no link, and the upstream answers /v1/videos/{id}/content with %s, the task completes with a link of the relay to this file",
     async (_, site) => {
       const { task, sentTo } = await polled(site);
       expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
@@ -75,13 +75,13 @@ describe("a success whose answer has no link, of an upstream with a content path
     ["HTTP 404", answering({ error: "not found" }, 404)],
     ["HTTP 401", answering(null, 401)],
     ["HTTP 500", answering(null, 500)],
-    ["nothing", () => new Response(null, { status: 204 })],
+    ["HTTP 204 and no body", () => new Response(null, { status: 204 })],
     ["an empty file", () => new Response("")],
     ["an error with HTTP 200", answering({ error: { message: "not ready" } })],
     ["a page", () => new Response("<!doctype html>", { headers: { "Content-Type": "text/html" } })],
     ["a redirect to this machine", answering(null, 302, { Location: "http://127.0.0.1:1/" })],
   ])(
-    "a successful job whose poll response has no link has no output yet when its content path (where its file is) answers with %s; a later poll asks again",
+    "when a poll of a finished job shows no link, and the upstream answers /v1/videos/{id}/content with %s, the task stays open until a later poll finds the file there",
     async (_, site) => {
       const { task, poll, on, sentTo } = await polled(site);
       expect(task).toMatchObject(WITHOUT_OUTPUT);
@@ -91,7 +91,7 @@ describe("a success whose answer has no link, of an upstream with a content path
     },
   );
 
-  it("the file at a job's content path is found through a redirect, whose target does not get the key", async () => {
+  it("the relay follows a redirect from /v1/videos/{id}/content to the job's file, without sending the upstream's key to the redirect's target", async () => {
     const { task, poll, on, sentTo } = await polled(answering(null, 404));
     expect(task.status).toBe("pending");
     on(CONTENT, answering(null, 302, { Location: CDN }));
@@ -104,7 +104,7 @@ describe("a success whose answer has no link, of an upstream with a content path
     ["HTTP 429", answering(null, 429), "limited"],
     ["a lost connection", () => Promise.reject(new Error("lost")), "unanswered"],
   ])(
-    "when a successful job's content path (where its file is) answers with %s, it is unknown whether the job has an output",
+    "when /v1/videos/{id}/content of a finished job answers with %s, the task stays open and is not shown as one without an output",
     async (_, site, answer) => {
       const { task } = await polled(site);
       expect(task.status).toBe("pending");
@@ -113,18 +113,18 @@ describe("a success whose answer has no link, of an upstream with a content path
     },
   );
 
-  it("when a job's content path (where its file is) answers HTTP 429, the relay asks it again only after the time in Retry-After", async () => {
+  it("when /v1/videos/{id}/content answers HTTP 429, the relay asks for the job's file again only after the time in Retry-After", async () => {
     const { alarmIn } = await polled(answering(null, 429, { "Retry-After": "1800" }));
     expect(await alarmIn()).toBeGreaterThanOrEqual(1_800_000);
   });
 
-  it("when the relay has no address for links of its own, it does not ask a job's content path for a file", async () => {
+  it("when PUBLIC_URL is not set, so that the relay cannot give links of its own, it does not ask /v1/videos/{id}/content for a job's file", async () => {
     const { task, sentTo } = await polled(FILE, DONE, { PUBLIC_URL: "" });
     expect(task).toMatchObject(WITHOUT_OUTPUT);
     expect(sentTo(CONTENT)).toEqual([]);
   });
 
-  it("a job's content path (where its file is) is not asked while the job runs, or when the poll response has a link to another address", async () => {
+  it("the relay does not ask /v1/videos/{id}/content for a job's file while the job runs, or when the poll response has a link to another address", async () => {
     const running = await polled(FILE, { ...DONE, status: "in_progress" });
     expect(running.sentTo(CONTENT)).toEqual([]);
     const { task, sentTo } = await polled(FILE, { ...DONE, url: CDN });
@@ -137,17 +137,17 @@ describe("a success whose answer has an output of its own and no link, of an ups
   const caption = { caption: "A fox runs" };
   const frame = { last_frame: `data:image/png;base64,${btoa("\x89PNG\r\n frame")}` };
 
-  it("the output of a success whose poll response has a text but no link is the file at the job's content path, and not this text", async () => {
+  it("when a poll of a finished job shows a text but no link, the output is the job's file at /v1/videos/{id}/content, and not this text", async () => {
     const { task } = await polled(FILE, { ...DONE, ...caption });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
   });
 
-  it("the output of a success without a link is the file at the job's content path when the relay does not keep a picture in the poll response", async () => {
+  it("when a poll of a finished job shows a picture in base64 but no link, the output is the job's file at /v1/videos/{id}/content, and not this picture", async () => {
     const { task } = await polled(FILE, { ...DONE, ...frame });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
   });
 
-  it("a task fails when its successful job's poll response has only text and no file is at the job's content path", async () => {
+  it("when a poll of a finished job shows only a text, and /v1/videos/{id}/content answers 404, the task fails with output_not_a_file", async () => {
     const { task } = await polled(answering(null, 404), { ...DONE, ...caption });
     expect(task).toMatchObject({ status: "failed", error: { code: "output_not_a_file" } });
   });
@@ -190,7 +190,7 @@ async function slowlyAsked(answer: object, limitMs: number) {
 }
 
 describe("a content path that does not answer within the time for the state of its job", () => {
-  it("the relay waits longer for a job's content path (where its file is) than for a poll, even while the watchdog alarm fires", async () => {
+  it("the relay waits longer for a job's file at /v1/videos/{id}/content than for a poll, even when the alarm that guards the poll fires meanwhile", async () => {
     const { id, signals, task, passLimit, open } = await slowlyAsked(DONE, POLL_TIMEOUT_MS);
     await passLimit();
     expect(signals[0]?.aborted).toBe(false);
@@ -201,7 +201,7 @@ describe("a content path that does not answer within the time for the state of i
     expect(signals).toHaveLength(1);
   });
 
-  it("a content path (where a job's file is) that the upstream has named counts as a file when it does not answer within 30 seconds", async () => {
+  it("when a poll response names /v1/videos/{id}/content as an output, and it does not answer within 30 seconds, the task completes with a link of the relay to it", async () => {
     const { task, passLimit } = await slowlyAsked(
       { ...DONE, metadata: { url: CONTENT } },
       CONTENT_TIMEOUT_MS,
@@ -210,7 +210,7 @@ describe("a content path that does not answer within the time for the state of i
     expect(await task()).toMatchObject({ status: "completed", output: { urls: [LINK] } });
   });
 
-  it("a content path (where a job's file is) that the upstream has not named counts as no file when it does not answer within 30 seconds", async () => {
+  it("when a poll of a finished job shows no link, and /v1/videos/{id}/content does not answer within 30 seconds, the task stays open", async () => {
     const { task, passLimit } = await slowlyAsked(DONE, CONTENT_TIMEOUT_MS);
     await passLimit();
     const { status, tracking } = await task();
@@ -223,21 +223,21 @@ describe("a success whose link is the content path of its job at another origin"
   const frame = "https://cdn.example.net/last.png";
   const metadata = { url: "https://public.example.org/v1/videos/video_7/content", frame };
 
-  it("when the upstream names a job's content path at another origin, the relay asks it at the connection's base URL, and lists its link first", async () => {
+  it("when a poll response names /v1/videos/{id}/content at another origin, the relay asks for it at the configured base URL, and lists it as the first output", async () => {
     const { task, sentTo } = await polled(FILE, { ...DONE, metadata });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK, frame] } });
     expect(sentTo(CONTENT)).toHaveLength(1);
     expect(sentTo("https://public.example.org")).toEqual([]);
   });
 
-  it("when no file is at a content path that the upstream names at another origin, the other files in the poll response are the outputs", async () => {
+  it("when a poll response names /v1/videos/{id}/content at another origin, but no file is there, a sound in the response is the output", async () => {
     const url = metadata.url;
     const sound = "https://cdn.example.net/7.mp3";
     const { task } = await polled(answering(null, 404), { ...DONE, metadata: { url, sound } });
     expect(task).toMatchObject({ status: "completed", output: { urls: [sound] } });
   });
 
-  it("when the content path that the upstream names at another origin does not open, a success with a picture has no output", async () => {
+  it("when a poll response names /v1/videos/{id}/content at another origin, but no file is there, a picture in the response does not count as the output", async () => {
     const { task } = await polled(answering(null, 404), { ...DONE, metadata });
     expect(task).toMatchObject(WITHOUT_OUTPUT);
   });
@@ -269,7 +269,7 @@ describe("a link that a job got as input with its submission", () => {
     expect(task).toMatchObject({ status: "completed", output: { urls: [CDN] } });
   });
 
-  it("when the only link in a poll response is one that the job got as its input, the relay asks the job's content path for the file", async () => {
+  it("when the only link in a poll response is one that the job got as its input, the output is the job's file at /v1/videos/{id}/content", async () => {
     const { task, sentTo } = await repeated({ picture: input });
     expect(task).toMatchObject({ status: "completed", output: { urls: [LINK] } });
     expect(sentTo(`${job}/content`)).not.toEqual([]);

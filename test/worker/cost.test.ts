@@ -79,7 +79,7 @@ describe("a task without an account that ends, calls back once, is read and expi
     [6, "is registered and completes", true, aCompletion],
     [6, "is registered and fails", true, aFailure],
   ])(
-    "a task without an account writes %i rows to its Durable Object from creation to expiry, and no account's object is called, when it %s",
+    "a task without an account writes %i rows to its Durable Object from creation to expiry, and no account's Durable Object is called, when it %s",
     async (rows, _, isRegistered, event) => {
       aReceiver();
       // Makes the relay store the jurisdiction, as the first request of a deployment does.
@@ -96,7 +96,7 @@ describe("a task without an account that ends, calls back once, is read and expi
     },
   );
 
-  it("a request that is refused, repeated or only reads makes a task without an account write no row to its Durable Object", async () => {
+  it("a refused, repeated or reading request about a task without an account writes no row to the task's Durable Object", async () => {
     aReceiver();
     const id = crypto.randomUUID();
     const rows = await rowsOf(id);
@@ -118,7 +118,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
     { name: "completes", event: aCompletion, rows: 8, maxLedgerRows: 3, times: "once", calls: 1 },
     { name: "fails", event: aFailure, rows: 9, maxLedgerRows: 6, times: "twice", calls: 2 },
   ])(
-    "a task with a price that $name writes $rows rows, and calls its account's ledger $times, which writes at most $maxLedgerRows rows",
+    "a task with a price that $name writes $rows rows to its Durable Object; it calls its account's ledger $times, and the ledger writes at most $maxLedgerRows rows",
     async ({ event, rows, maxLedgerRows, calls }) => {
       aReceiver();
       const account = await anAccount(10);
@@ -137,7 +137,7 @@ describe("a task with a price that ends, calls back once, is read and expires", 
   );
 });
 
-it("a listener makes the requests that docs/cost.md states: one when it connects and one for each callback, but none for its pings", async () => {
+it("a client that listens for callbacks over a WebSocket causes as many requests as docs/cost.md states, and none by its pings", async () => {
   const { key } = await aKey(await anAccount());
   const { prototype } = ListenersObject;
   const connecting = [
@@ -209,7 +209,7 @@ describe("the object of an account", () => {
     { made: "a generated", times: "once", making: aKey, calls: 1, rows: [0, 1, 0] },
     { made: "an imported", times: "twice", making: anImportedKey, calls: 2, rows: [0, 1, 1] },
   ])(
-    "requests with $made API key call no ledger; they call other objects of the account $times in a day's first minute, and once in a later minute",
+    "requests with $made API key do not call the account's ledger, and call its other Durable Objects $times in the first minute of a day and once in a later minute",
     async ({ making, calls: first, rows }) => {
       const account = await anAccount();
       const { key } = await making(account);

@@ -73,7 +73,7 @@ async function expectRefused(
   return text;
 }
 
-it("a submission with Relay-Key reaches the upstream with the customer's own key exactly as sent, and without the keys of the relay and the connection", async () => {
+it("a submission with a relay key in Relay-Key and the customer's upstream key in Authorization reaches the upstream with only the latter, exactly as sent", async () => {
   const outside = anArk();
   const { response } = await submitted(BINDINGS, { Authorization: `bearer  ${OWN}` });
   expect([response.status, await response.json()]).toEqual([200, { id: JOB }]);
@@ -83,7 +83,7 @@ it("a submission with Relay-Key reaches the upstream with the customer's own key
   expect(headers).not.toHaveProperty("relay-key");
 });
 
-it("a job submitted with a customer's own key is polled with that key, even when the connection has no key, and its callback has the result", async () => {
+it("a job submitted with a customer's own upstream key is polled with that key, even when the relay has no key for the upstream", async () => {
   const outside = anArk();
   const { id, response } = await submitted(KEYLESS);
   expect(response.status).toBe(200);
@@ -95,7 +95,7 @@ it("a job submitted with a customer's own key is polled with that key, even when
   expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
 });
 
-it("a stored task never contains the customer's key in plain text, and contains no part of it once the task is settled", async () => {
+it("a stored task contains the customer's own upstream key only encrypted, and no part of it once the task has ended", async () => {
   const outside = anArk(({ headers: { authorization } }) =>
     Response.json({ id: JOB, seen: authorization }),
   );
@@ -112,7 +112,7 @@ it("a stored task never contains the customer's key in plain text, and contains 
   expect(settled).not.toContain("ciphertext");
 });
 
-it("the upstream's response to a submission is passed on unchanged even if it contains a word that is the same as a short customer's key", async () => {
+it("the upstream's response to a submission is passed on unchanged even when the customer's upstream key is as short as a word in it", async () => {
   anArk();
   const { response } = await submitted(KEYLESS, { Authorization: "Bearer id" });
   expect(await response.json()).toEqual({ id: JOB });
@@ -132,7 +132,7 @@ it("GET of a task submitted with a customer's key says that the key is the custo
   expect(JSON.stringify(task)).not.toContain(ciphertext);
 });
 
-it("when the upstream refuses a customer's key, its task says so to the operator and the account, and the connection does not count as refused", async () => {
+it("when the upstream refuses a customer's own key, GET of the task says so, and the relay's own key for the upstream does not count as refused", async () => {
   const noted = vi.spyOn(ConnectionObject.prototype, "noteRefusal");
   const outside = anArk();
   const account = await anAccount();
@@ -165,7 +165,7 @@ it("the console's page of a task says that the task uses the customer's own key,
   expect(text).not.toContain(OWN);
 });
 
-it("when the response to a poll with a customer's key is not understood, /healthz does not show it for the connection", async () => {
+it("when the relay does not understand the response to a poll with a customer's own key, /healthz does not show this response", async () => {
   const noted = vi.spyOn(ConnectionObject.prototype, "noteUnclear");
   const outside = anArk();
   const { id } = await submitted();
@@ -176,7 +176,7 @@ it("when the response to a poll with a customer's key is not understood, /health
   expect(noted).not.toHaveBeenCalled();
 });
 
-it("hooks about jobs with customers' keys do not count among the expected hooks of the connection", async () => {
+it("the relay does not count whether the upstream's hooks arrive for jobs that were submitted with customers' own keys", async () => {
   const noted = calls("noteHook");
   const outside = anArk();
   const { id } = await submitted();
@@ -187,7 +187,7 @@ it("hooks about jobs with customers' keys do not count among the expected hooks 
   expect(noted).not.toHaveBeenCalled();
 });
 
-it("under the limit of polls per minute, polls with a customer's key count for that key alone, not for the connection or other customers", async () => {
+it("the limit polls_per_minute counts polls with a customer's own key for this key alone, not for the relay's key or other customers", async () => {
   const connections = { mine: { provider: "ark", key: "test-only-ark-key", polls_per_minute: 1 } };
   const bindings = { ...BINDINGS, CONNECTIONS: JSON.stringify(connections) };
   const outside = anArk();
@@ -210,7 +210,7 @@ it("under the limit of polls per minute, polls with a customer's key count for t
   ]);
 });
 
-it("a hook about a job with a customer's key causes a poll whatever its signature is, even if the connection has a secret for signatures", async () => {
+it("a hook about a job with a customer's own key makes the relay poll the job, whatever the hook's signature, even if the relay has a webhook secret of the upstream", async () => {
   const secret = `whsec_${btoa("test-only-webhook-secret")}`;
   const bindings = { ...BINDINGS, REPLICATE_WEBHOOK_SECRET: secret };
   const outside = anArk();
@@ -235,7 +235,7 @@ it("a hook about a job with a customer's key causes a poll whatever its signatur
   });
 });
 
-it("a call with a customer's key does not contain the secret with which the upstream would otherwise sign its hooks to the connection", async () => {
+it("a submission with a customer's own key does not tell the upstream the relay's secret for signing hooks", async () => {
   const bindings = { ...BINDINGS, OPENAI_VIDEOS_WEBHOOK_SECRET: "test-only-videos-secret" };
   const outside = anArk();
   outside.on("https://videos.example.org", answering({ id: "v1", status: "queued" }));
@@ -260,7 +260,7 @@ it("after a rotation of RELAY_SECRET, a customer's key is decrypted with the sec
   expect(polls(outside).map(({ headers }) => headers["authorization"])).toEqual([`Bearer ${OWN}`]);
 });
 
-it("a customer's key whose RELAY_SECRET was removed is logged once and not replaced by the connection's key, and a hook still ends its task", async () => {
+it("when the RELAY_SECRET that encrypted a customer's key is removed, the relay logs this once and does not poll with its own key, and a hook still ends the task", async () => {
   const outside = anArk();
   const { id } = await submitted();
   const rotated: Bindings = { ...BINDINGS, RELAY_SECRET: NEW_SECRET };
@@ -302,7 +302,7 @@ it("if OPERATOR_CALLBACK_URL is set, the event key.unreadable tells the operator
   expect(JSON.stringify(event)).not.toContain(OWN);
 });
 
-it("a submission with a used Idempotency-Key but another customer's key, or the connection's, gets 422 idempotency_key_reused", async () => {
+it("a submission with a used Idempotency-Key but another upstream key, a customer's or the relay's, gets 422 idempotency_key_reused", async () => {
   const outside = anArk();
   const headers = { ...WITH_OWN, "Idempotency-Key": crypto.randomUUID() };
   const first = await submit({ headers, key: null });
@@ -337,8 +337,12 @@ it.each([
   ["no key for the upstream", {}, "/Authorization"],
   ["a key in a header that Ark does not read", { "x-api-key": OWN }, "/x-api-key"],
   ["two keys", { Authorization: `Bearer ${OWN}`, "x-goog-api-key": OWN }, "/x-goog-api-key"],
-  ["a header of a gateway", { Authorization: `Bearer ${OWN}`, "api-key": OWN }, "/api-key"],
-  ["another scheme", { Authorization: `Key ${OWN}` }, "/Authorization"],
+  [
+    "a second key in the header api-key",
+    { Authorization: `Bearer ${OWN}`, "api-key": OWN },
+    "/api-key",
+  ],
+  ["the scheme Key instead of Bearer", { Authorization: `Key ${OWN}` }, "/Authorization"],
   ["a key of 10 KB", { Authorization: `Bearer ${"k".repeat(10_240)}` }, "/Authorization"],
   [
     "a JSON Web Token that expires",
@@ -354,9 +358,9 @@ it.each([
 
 it.each([
   ["empty", ""],
-  ["two words behind each other", `Bearer ${OPERATOR_KEY} ${OPERATOR_KEY}`],
+  ["two keys behind the word Bearer", `Bearer ${OPERATOR_KEY} ${OPERATOR_KEY}`],
   ["two keys, as of two such headers", `${OPERATOR_KEY}, ${OPERATOR_KEY}`],
-  ["behind a scheme of an upstream", `Key ${OPERATOR_KEY}`],
+  ["behind the word Key", `Key ${OPERATOR_KEY}`],
   ["10 KB long", "k".repeat(10_240)],
 ])(
   "a submission whose Relay-Key is %s is refused, and the refusal names the wrong header",
@@ -365,7 +369,7 @@ it.each([
   },
 );
 
-it("a submission whose Relay-Key is no key of the relay gets 401, even when it is the upstream's own key", async () => {
+it("a submission whose Relay-Key is no key of the relay gets 401, even when it is the customer's own key of the upstream", async () => {
   const outside = anArk();
   for (const key of ["nobody", OWN]) {
     const { headers } = named({ ...WITH_OWN, "Relay-Key": key });
@@ -399,22 +403,26 @@ it.each([
   ["after a semicolon", "/Authorization", { Authorization: `Bearer x;${OPERATOR_KEY}` }],
   ["percent-encoded", "/Authorization", { Authorization: `Bearer ${SPELLED}` }],
   ["in base64", "/Authorization", { Authorization: `Bearer ${btoa(`u:${OPERATOR_KEY}`)}` }],
-  ["in a header for no key", "/user-agent", { ...OWN_KEY, "User-Agent": `a/1 (${OPERATOR_KEY})` }],
-  ["in a header of its own", "/x-key", { ...OWN_KEY, "X-Key": `key=${OPERATOR_KEY}` }],
+  [
+    "in the header User-Agent",
+    "/user-agent",
+    { ...OWN_KEY, "User-Agent": `a/1 (${OPERATOR_KEY})` },
+  ],
+  ["in an unknown header", "/x-key", { ...OWN_KEY, "X-Key": `key=${OPERATOR_KEY}` }],
   [
     "that is not the caller's, in quotes",
     "/Authorization",
     { Authorization: 'Bearer "test-only-older-operator-key"' },
   ],
 ])(
-  "a submission with Relay-Key and a key of the relay %s is refused, and the refusal names %s",
+  "a submission with Relay-Key and, elsewhere, a key of the relay %s is refused, and the refusal names %s",
   async (_, path, headers) => {
     const text = await expectRefused({ "Relay-Key": OPERATOR_KEY, ...headers }, path);
     expect(text).not.toContain(OPERATOR_KEY);
   },
 );
 
-it("a submission with Relay-Key is refused when its query contains the relay's key too, and is sent without the key when only headers for keys contain it", async () => {
+it("a submission whose query contains a relay key is refused, and one that repeats the relay key in headers for upstream keys is sent on without it", async () => {
   const inQuery = { path: `/v1/submit/ark${ARK_PATH}?key=${SPELLED}`, headers: {} };
   expect(await refusal(await submit(inQuery))).toEqual(invalid("/query"));
   const outside = anArk();
@@ -429,7 +437,7 @@ it("a submission with Relay-Key to the sandbox, which takes no key, is refused, 
   await expectRefused(WITH_OWN, "/Relay-Key", { path: "/v1/submit/sandbox/jobs", body });
 });
 
-it("a connection without a key refuses a submission without Relay-Key, and says how to send one with one's own key", async () => {
+it("when the relay has no key for the upstream, a submission without Relay-Key gets 503 and is told how to send one with one's own upstream key", async () => {
   anArk();
   const { headers } = named();
   const response = await submit({ headers, bindings: KEYLESS });
@@ -457,7 +465,7 @@ const OFFERS = JSON.stringify([
   { connection: "ark", key: "customer", models: ["doubao-*"], price: { credits: PRICE } },
 ]);
 
-it("an account may submit with its own key what OFFERS offers for customers' keys, at the offered price, and may not use the connection's key for it", async () => {
+it("an account may submit with its own upstream key what OFFERS offers for customers' keys, at the offered price, and may not use the relay's key for it", async () => {
   const bindings = { ...KEYLESS, OFFERS };
   const outside = anArk(({ headers: { authorization } }) =>
     Response.json({ id: JOB, seen: authorization }),
@@ -483,7 +491,7 @@ it("an account may submit with its own key what OFFERS offers for customers' key
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("when no offer is for customers' own keys, an account's submission with its own key is refused and not charged", async () => {
+it("when OFFERS offers nothing for customers' own keys, an account's submission with its own upstream key gets 403 and is not charged", async () => {
   const outside = anArk();
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -508,7 +516,7 @@ it("when the upstream refuses the customer's key, the submission gets the upstre
   expect(await stored(id)).toEqual(NOTHING);
 });
 
-it("a job is not submitted when the task's object says that the task is new, but names another submission than this one, or none", async () => {
+it("a job is not submitted, and the caller gets 503, when the task's Durable Object accepts the registration but does not confirm the submission", async () => {
   const outside = anArk();
   const Reply = z.looseObject({ submission: z.looseObject({}) });
   const getByName = (id: string) =>

@@ -23,7 +23,7 @@ const RUNWARE_URL = DECLARATIONS.runware.base_url;
 const CALL = { taskType: "videoInference", model: "klingai:5@3" };
 const UUID = "24cd5dff-cb81-4db5-8506-b72a9425f9d1";
 
-it("GET /healthz names a connection that its faulty declaration disables, and where each fault is; calls to the connection get 503", async () => {
+it("when an upstream is described wrongly in CONNECTIONS, GET /healthz names each fault and the disabled connection, and submissions to it get 503", async () => {
   const health: unknown = await (await callWith(DAMAGED, "/healthz")).json();
   expect(health).toMatchObject({
     status: "ok",
@@ -50,14 +50,14 @@ it("GET /healthz names a connection that its faulty declaration disables, and wh
   );
 });
 
-it("the console names a connection that its faulty declaration disables, and says where in the declaration each fault is", async () => {
+it("when an upstream is described wrongly in CONNECTIONS, the console says that its connection is disabled and where each fault is", async () => {
   const page = await visit("/providers", await logIn(undefined, DAMAGED), {}, DAMAGED);
   const text = await page.text();
   expect(text).toContain("CONNECTIONS.runpod.poll.path");
   expect(text).toContain("disabled");
 });
 
-it("GET /healthz shows that the declared upstream of a connection takes no key", async () => {
+it("GET /healthz shows that an upstream needs no key when CONNECTIONS describes it as one that takes none", async () => {
   const open = { key: null, auth: null };
   const bindings = { ...env, CONNECTIONS: connectionsWith("runpod", open) };
   const health: unknown = await (await callWith(bindings, "/healthz")).json();
@@ -67,7 +67,7 @@ it("GET /healthz shows that the declared upstream of a connection takes no key",
   });
 });
 
-it("a hook to a connection that its faulty declaration disables gets 503, so that the upstream repeats it, and 404 if its token is wrong", async () => {
+it("while an upstream is described wrongly in CONNECTIONS, its hooks get 503, so that it repeats them, and hooks with a wrong token get 404", async () => {
   const task = await hooked({ provider: "runpod", bindings: BINDINGS });
   const disabled = { hookUrl: task.hookUrl, bindings: DAMAGED };
   expect(await refusal(await sendHook(disabled, "{}"))).toMatchObject(NOT_CONFIGURED);
@@ -75,7 +75,7 @@ it("a hook to a connection that its faulty declaration disables gets 503, so tha
   expect(await refusal(await sendHook(wrong, "{}"))).toEqual(UNKNOWN_TASK);
 });
 
-it("when a declared upstream takes a list with one job, the relay adds the hook URL inside the list and attaches the job that the response names", async () => {
+it("when an upstream described in CONNECTIONS takes a list of one job, the relay adds the hook URL to the job in the list and reads the job's id from the response", async () => {
   const outside = anOutside();
   outside.on(CALLBACK_URL, answering("thank you"));
   outside.on(RUNWARE_URL, answering({ data: [{ taskUUID: UUID }] }));
@@ -104,10 +104,14 @@ it.each([
   ["names no job", [CALL], invalid("/taskUUID")],
   ["names a job by a number", [{ ...CALL, taskUUID: 7 }], invalid("/taskUUID")],
   ["is no list", { ...CALL, taskUUID: UUID }, { status: 400, code: "invalid_json" }],
-  ["has two jobs", [{ taskUUID: UUID }, { taskUUID: UUID }], { status: 400, code: "invalid_json" }],
-  ["has none", [], { status: 400, code: "invalid_json" }],
+  [
+    "is a list of two jobs",
+    [{ taskUUID: UUID }, { taskUUID: UUID }],
+    { status: 400, code: "invalid_json" },
+  ],
+  ["is an empty list", [], { status: 400, code: "invalid_json" }],
 ])(
-  "a submission to a declared upstream that takes a list of one job is refused when its body %s",
+  "a submission to an upstream that CONNECTIONS describes as one that takes a list of one job is refused when its body %s",
   async (_, call, expected) => {
     const body = JSON.stringify(call);
     const response = await submit({ path: "/v1/submit/runware/v1", body, bindings: RUNWARE });
@@ -115,7 +119,7 @@ it.each([
   },
 );
 
-it("a submission with a customer's own key is refused when the connection's declared upstream takes no key", async () => {
+it("a submission with a customer's own key is refused when CONNECTIONS describes the upstream as one that takes no key", async () => {
   const bindings = { ...env, CONNECTIONS: connectionsWith("runpod", { key: null, auth: null }) };
   const headers = { "Relay-Key": "test-only-operator-key" };
   const response = await submit({ path: "/v1/submit/runpod/run", body: "{}", headers, bindings });

@@ -73,7 +73,7 @@ it("DELETE /v1/accounts/{account} answers 202, also when repeated, and the opera
   expect(await booksOf(account)).toEqual(["grant 5"]);
 });
 
-it("without an index, DELETE /v1/accounts/{account} answers 501 and changes nothing, unless the query has force=true", async () => {
+it("without the D1 database INDEX_DB, DELETE /v1/accounts/{account} answers 501 and changes nothing, unless the query has force=true", async () => {
   const account = await anAccount(5);
   for (const query of ["", "?force=false"]) {
     const answer = await refusal(await remove(account, query));
@@ -228,7 +228,7 @@ it("after an account is deleted, its ledger keeps every entry until no refund ca
   expect((await post("/v1/accounts", { id: account })).status).toBe(409);
 });
 
-it("the ledger of a deleted account ends as one entry with the balance, even if it had more entries than are deleted in one step", async () => {
+it("the ledger of a deleted account is reduced to one entry with the balance, even if it had 5,001 entries, more than the relay deletes at once", async () => {
   const account = await anAccount();
   await runInDurableObject(accountStub(account), (object) => {
     for (let i = 0; i < 5_001; i++) object.grant({ reference: `r${i}`, amount: 1 });
@@ -239,7 +239,7 @@ it("the ledger of a deleted account ends as one entry with the balance, even if 
   expect(await alarmOf(account)).toBeNull();
 });
 
-it("the ledger of a deleted account with a negative balance ends as one entry with that balance", async () => {
+it("the ledger of a deleted account with a negative balance is reduced to one entry with that balance", async () => {
   const account = await anAccount();
   await grant(account, 1);
   const order = { reference: "r", amount: -5, reason: "x" };

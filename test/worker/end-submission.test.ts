@@ -70,7 +70,7 @@ function end(id: string, outcome: SubmitOutcome, caller = OPERATOR, submissionId
 
 const RECORDED = { kind: "recorded", submission: { id: SUBMISSION_ID, state: "sending" } };
 
-it("a task's object stores the job of an accepted submission before it answers; the same report again gets the same response", async () => {
+it("a task's Durable Object stores the job of an accepted submission before it answers, and answers a repeated report of the job with the same response", async () => {
   const id = crypto.randomUUID();
   expect(await begin(id)).toMatchObject(RECORDED);
   expect((await stored(id)).alarm).toBe(START + 100_000);
@@ -86,7 +86,7 @@ it("a task's object stores the job of an accepted submission before it answers; 
   expect((await stored(id)).record).toEqual(record);
 });
 
-it("a repeated registration gets the stored response to the accepted submission, even after the task's object was evicted", async () => {
+it("a repeated submission gets the upstream's stored response, even after the task's Durable Object was evicted from memory", async () => {
   const id = crypto.randomUUID();
   await begin(id);
   await end(id, ACCEPTED);
@@ -97,14 +97,14 @@ it("a repeated registration gets the stored response to the accepted submission,
   });
 });
 
-it("while a task's object waits for the outcome of a submission, a registration with that task's id is refused with submission_running", async () => {
+it("while a task waits for the upstream's answer to its submission, another submission with the same task id is refused with submission_running", async () => {
   const id = crypto.randomUUID();
   await begin(id);
   const again = await begin(id, null, OPERATOR, "c3VibWlzc2lvbi1pZC0wMg");
   expect(again).toMatchObject({ kind: "refused", refusal: { code: "submission_running" } });
 });
 
-it("a refused submission without a price is erased when its refusal is reported, and its id is free again", async () => {
+it("when the upstream refuses a submission without a price, the task is erased, and its id can be used again", async () => {
   const id = crypto.randomUUID();
   await begin(id);
   expect(await end(id, REFUSED)).toBeNull();
@@ -112,7 +112,7 @@ it("a refused submission without a price is erased when its refusal is reported,
   expect(await begin(id)).toMatchObject(RECORDED);
 });
 
-it("a refused submission with a price is refunded and erased when its refusal is reported, and the same submission later is charged anew", async () => {
+it("when the upstream refuses a submission with a price, the price is refunded and the task erased, and the same submission later is charged again", async () => {
   const received = aReceiver();
   const accountId = await anAccount(10);
   const id = crypto.randomUUID();
@@ -126,7 +126,7 @@ it("a refused submission with a price is refunded and erased when its refusal is
   expect(received).toEqual([]);
 });
 
-it("a refused submission whose refund the ledger has not confirmed is hidden until the refund is booked", async () => {
+it("when the upstream refuses a submission and the ledger does not confirm the refund, GET of the task gets 404, and the task is erased once the refund is booked", async () => {
   const accountId = await anAccount(10);
   const id = crypto.randomUUID();
   const price = { accountId, chargeId: crypto.randomUUID() };
@@ -167,7 +167,7 @@ it("a submission that its account cannot pay is refused, and nothing is stored o
   expect(await stored(id)).toEqual(NOTHING);
 });
 
-it("a submission whose charge the ledger does not confirm is never sent, and its price is returned once it is charged", async () => {
+it("when the account's ledger does not confirm the charge of a submission, the submission is not sent, and a charge that is booked later is refunded", async () => {
   const accountId = await anAccount(10);
   const id = crypto.randomUUID();
   const heal = await breakLedger(accountId);
@@ -211,7 +211,7 @@ it("a submission with an unknown outcome leaves its task open, and after an hour
   expect(await read(id)).toMatchObject({ status: "failed", error: { code: "submit_unknown" } });
 });
 
-it("a report of a submission's outcome changes nothing when the task has another submission, has none, or does not exist", async () => {
+it("a report of a submission's outcome changes nothing when the task has another submission or does not exist", async () => {
   const id = crypto.randomUUID();
   expect(await end(id, ACCEPTED)).toBeNull();
   expect(await stored(id)).toEqual(NOTHING);

@@ -29,7 +29,7 @@ it("POST /v1/events answers 202 with the task to an event with the status proces
   expect(await second.json()).toMatchObject({ status: "completed", completed_at: START_S + 5 });
 });
 
-it("an event that has a model and an id that is not registered makes POST /v1/events create the task", async () => {
+it("POST /v1/events creates the task of an event whose id is not registered, if the event has a model", async () => {
   aReceiver();
   const id = crypto.randomUUID();
   const created = { model: "kling", created_at: START_S + 86_400, account: await anAccount() };
@@ -38,7 +38,7 @@ it("an event that has a model and an id that is not registered makes POST /v1/ev
   expect(await read(id)).toMatchObject({ ...created, completed_at: 7, callback });
 });
 
-it("an event that has no model and an id that is not registered makes POST /v1/events answer 404 and store nothing", async () => {
+it("POST /v1/events answers 404 and stores nothing for an event without a model whose id is not registered", async () => {
   const id = crypto.randomUUID();
   for (const event of [aCompletion(id), aFailure(id), { id, status: "processing", model: null }]) {
     expect(await refusal(await report(event))).toEqual(UNKNOWN_TASK);
@@ -118,7 +118,7 @@ it("when the same event arrives eight times at once, the task records it once an
   expect(received).toHaveLength(1);
 });
 
-it("after a completion, an event with another output gets 409 with the task, and changes nothing", async () => {
+it("after a task has completed, an event with another output gets 409 with the task, and changes nothing", async () => {
   const received = aReceiver();
   const id = await completed();
   await expectUnchanged(id, async () => {

@@ -51,7 +51,7 @@ const FAILED: readonly (readonly [string, number, () => Promise<Sent>])[] = [
 ];
 
 it.each(FAILED)(
-  "once LIMIT_REFUSALS is reached by failures from its address, %s gets 429 instead of %i; from another address it still gets the usual status",
+  "once failures from an IP address reach the rate limit LIMIT_REFUSALS, %s from there gets 429 instead of %i, and from another address the usual status",
   async (_, usual, make) => {
     const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(1) };
     const sent = await make();
@@ -127,7 +127,7 @@ const UNCOUNTED: readonly (readonly [string, number, () => Promise<Sent>])[] = [
 ];
 
 it.each(UNCOUNTED)(
-  "while LIMIT_REFUSALS refuses credentials from an address, %s from the same address is answered with %i, and is not counted as a failure",
+  "while the rate limit LIMIT_REFUSALS refuses an IP address, %s from there is answered with %i, and does not count as a failure",
   async (_, status, make) => {
     const limit = vi.fn<RateLimit["limit"]>(async () => ({ success: false }));
     const bindings = { ...env, LIMIT_REFUSALS: { limit } };
@@ -137,7 +137,7 @@ it.each(UNCOUNTED)(
   },
 );
 
-it("with a LIMIT_REFUSALS of 1, an address that uses two valid account keys gets 429 for the second key, and can go on using the first", async () => {
+it("with the rate limit LIMIT_REFUSALS at 1, an IP address that uses two valid imported keys gets 429 for the second key, and can go on using the first", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(1) };
   const account = await anAccount();
   const [first, second] = [await anImportedKey(account), await anImportedKey(account)];
@@ -152,7 +152,7 @@ it("with a LIMIT_REFUSALS of 1, an address that uses two valid account keys gets
   expect(statuses).toEqual([200, 200, 429, 200]);
 });
 
-it("with a LIMIT_REFUSALS of 60, only 60 of 200 guessed API keys from one address are looked up in Durable Objects; the others get 429", async () => {
+it("with the rate limit LIMIT_REFUSALS at 60, only 60 of 200 guessed API keys from one IP address are looked up in Durable Objects; the others get 429", async () => {
   const bindings = { ...env, LIMIT_REFUSALS: aRateLimit(60) };
   const names = calledAccountObjects();
   const statuses: number[] = [];

@@ -38,7 +38,7 @@ async function callbackBody(outside: Outside): Promise<unknown> {
   return JSON.parse(body);
 }
 
-it("half an emoji and U+0000 in an event, in texts and in names, are replaced by U+FFFD in the signed callback and in GET of the task", async () => {
+it("half an emoji and U+0000 in the texts and field names of an event are replaced by U+FFFD in the signed callback and in GET of the task", async () => {
   const outside = aRelayTo("https://nowhere.example.net", "");
   const [completed, failed] = [crypto.randomUUID(), crypto.randomUUID()];
   const metadata = JSON.stringify({ prompt: "ODD", nested: [{ ODD: "ODD" }] });
@@ -82,7 +82,7 @@ it("half an emoji in the error of a poll response is replaced by U+FFFD in the s
   expect(await callbackBody(outside)).toMatchObject({ error: { message: `Cut: ${MENDED}` } });
 });
 
-it("a seed of 64 bits in a poll response is a text with all its digits in the metadata of the callback", async () => {
+it("a seed of 64 bits in a poll response comes as a text with all its digits in the metadata of the callback", async () => {
   const outside = aRelayTo(
     "https://ark.",
     `{"id":"cgt-1","status":"succeeded","content":{"video_url":"${VIDEO}"},"seed":${SEED}}`,
@@ -165,7 +165,7 @@ it("a registration with half an emoji in its parameters is stored with U+FFFD in
   expect(await stored(id)).toMatchObject({ record: { registration } });
 });
 
-it("when an unknown state in a poll response is shortened inside an emoji, the operator sees no half of the emoji", async () => {
+it("when the relay shortens an unknown state in a poll response inside an emoji, the operator sees no half of the emoji", async () => {
   const word = `${"x".repeat(31)}😀`;
   aRelayTo("https://ark.", JSON.stringify({ id: "cgt-1", status: word }));
   const task = await hooked({ provider: "ark", bindings: KEYED });
@@ -174,7 +174,7 @@ it("when an unknown state in a poll response is shortened inside an emoji, the o
   expect(await readHooked(task)).toMatchObject({ tracking: { unclear: { word: "x".repeat(31) } } });
 });
 
-it("the header Relay-Metadata is refused when it contains half an emoji, and a number of 64 bits in it keeps all its digits", async () => {
+it("a submission is refused when its header Relay-Metadata contains half an emoji, and a number of 64 bits in this header keeps all its digits", async () => {
   aRelayTo("https://ark.", '{"id":"cgt-1"}');
   const odd = named({ "Relay-Metadata": `{"title":"${ODD}"}` });
   const message = "must not contain a lone surrogate or U+0000";

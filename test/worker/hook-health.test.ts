@@ -40,7 +40,7 @@ describe("an attachment to a connection whose hooks are expected", () => {
     expect((await attached(connection)).waitMs).toBeLessThan(4.3 * SECOND);
   });
 
-  it("an isolate asks a connection's object at most once in ten minutes how many hooks are missing, and not when a job is attached again", async () => {
+  it("when jobs are attached, an isolate asks the connection's Durable Object at most once in ten minutes how many hooks are missing, and not for a repeated attachment", async () => {
     const connection = aConnection();
     const asked = calls("hooklessTasks");
     const { task } = await attached(connection);
@@ -64,7 +64,7 @@ describe("an attachment to a connection whose hooks are expected", () => {
       },
     ],
   ])(
-    "when the object that counts a connection's missing hooks %s, a job can still be attached, and is first polled after about a minute",
+    "when the Durable Object that counts a connection's missing hooks %s, a job can still be attached, and is first polled after about a minute",
     async (_, answer) => {
       calls("hooklessTasks").mockImplementation(answer);
       const { waitMs } = await attached(aConnection());
@@ -75,7 +75,7 @@ describe("an attachment to a connection whose hooks are expected", () => {
 });
 
 describe("reports of tasks to the object of their connection about hooks", () => {
-  it("a task reports to its connection's object when an expected hook did not come, which writes one row; a run of such reports writes at most 20 rows", async () => {
+  it("a task whose expected hook did not come reports that to its connection's Durable Object, which writes one row; 41 such reports write only 20 rows", async () => {
     aFinishedArk();
     const connection = aConnection();
     const rows = await rowsOfConnection(connection);
@@ -87,7 +87,7 @@ describe("reports of tasks to the object of their connection about hooks", () =>
     expect(rows()).toBe(20);
   });
 
-  it("while no expected hook of a connection is missing, a hook that arrives causes no call to the connection's object", async () => {
+  it("while no expected hook of a connection is missing, a hook that arrives causes no call to the connection's Durable Object", async () => {
     aFinishedArk();
     const connection = aConnection();
     const { task } = await attached(connection);
@@ -103,7 +103,7 @@ describe("reports of tasks to the object of their connection about hooks", () =>
     ["says that the job has ended", "succeeded", false],
     ["comes after a poll had found the result", "succeeded", true],
   ])(
-    "/healthz no longer says that a connection's hooks are missing after one hook that %s",
+    "after a single hook that %s, /healthz no longer says that the connection's hooks are missing",
     async (_, status, isLate) => {
       aFinishedArk();
       const connection = aConnection();
@@ -118,7 +118,7 @@ describe("reports of tasks to the object of their connection about hooks", () =>
     },
   );
 
-  it("when three hooks arrive after a task reported its hook as missing, only the first is reported to the connection's object, which writes one row", async () => {
+  it("when a task has reported its hook as missing and then gets three hooks, it reports only the first to its connection's Durable Object, which writes one row", async () => {
     aFinishedArk();
     const connection = aConnection();
     const noted = calls("noteHook");

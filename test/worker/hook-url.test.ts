@@ -89,7 +89,7 @@ it.each([
   "http://127.8.9.10",
   "https://[::1]:8787",
 ])(
-  "without PUBLIC_URL, a registration with a provider that was sent to this machine gets a hook URL at this machine, %s",
+  "without PUBLIC_URL, a registration that names a provider and is sent to the local address %s gets a hook URL that begins with this address",
   async (origin) => {
     const body = { model: "m", provider: "ark" };
     const response = await callWith(UNADDRESSED, `${origin}/v1/tasks`, { body });
@@ -143,7 +143,7 @@ it.each([
   ["the only secret", env, [200, 200, 404]],
   ["the newer of the two secrets", rotated, [404, 200, 200]],
 ])(
-  "a hook URL that was made when RELAY_SECRET had %s works as long as that secret is configured",
+  "a hook URL made with %s in RELAY_SECRET works as long as RELAY_SECRET contains that secret",
   async (_, made, codes) => {
     const task = await hooked({ provider: "ark", bindings: made });
     const statuses = [];
@@ -179,7 +179,7 @@ const WRONG: readonly [string, (own: string, other: string) => string][] = [
 ];
 
 it.each(WRONG)(
-  "a hook to a URL with %s is answered as for an unknown task, and calls no Durable Object",
+  "a hook to a task's hook URL that was changed to have %s gets 404 as for an unknown task, and calls no Durable Object",
   async (_, wrong) => {
     const received = aReceiver();
     const [task, other] = [
@@ -211,7 +211,7 @@ it("a hook with a wrong token in its URL is answered with 404 before its body is
   expect((await callWith(env, altered(hookUrl), { body, key: null })).status).toBe(404);
 });
 
-it("a hook is answered with 404 when its URL names another connection than the one with which the task was registered", async () => {
+it("a hook gets 404 when the task id in its URL was replaced by that of a task that was registered without a provider", async () => {
   const task = await hooked({ provider: "ark-2", bindings: TWO_ARKS });
   const path = pathWith(task.hookUrl, { id: await register() });
   const response = await callWith(TWO_ARKS, path, { body: RUNNING, key: null });

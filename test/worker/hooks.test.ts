@@ -28,7 +28,7 @@ const HOOK_EVENTS = ["task.hook", "hook.ignored", "request.refused"];
 describe.each(REPRESENTATIVES)("$name", testHooks);
 
 describe.each(CASES)("$name", (hookCase) => {
-  it(`${hookCase.name} that is empty, no JSON, of another form or about an unknown state gets 200 and ends no task: ${hookCase.hasKey ? "a poll is made" : "only its reason is stored and logged"}`, async () => {
+  it(`${hookCase.name} that is empty, no JSON, of an unexpected form or about an unknown state ends no task: ${hookCase.hasKey ? "the relay polls the job" : "the relay only stores and logs why"}`, async () => {
     const scene = await attached(hookCase);
     const { hooks } = hookCase.sender;
     const unknown = hooks.flatMap(({ body, means }) => (means === null ? [body] : []));
@@ -58,7 +58,7 @@ describe.each(CASES)("$name", (hookCase) => {
   });
 
   it.runIf(hookCase.sender.namesJobs)(
-    `${hookCase.name} about another job than the attached one changes nothing, except that its refusal is stored and logged`,
+    `${hookCase.name} about another job than the one attached to its task changes nothing, except that its refusal is stored and logged`,
     async () => {
       const scene = await attached(hookCase);
       const { body } = hookOf(hookCase, "completed", "no_output");
@@ -72,7 +72,7 @@ describe.each(CASES)("$name", (hookCase) => {
   );
 
   it.runIf(hookCase.hasKey)(
-    `${hookCase.name} about a success whose links begin with ftp:// ends no task, and causes a poll`,
+    `${hookCase.name} that reports a success with links that begin with ftp:// does not end its task, but makes the relay poll the job`,
     async () => {
       const scene = await attached(hookCase);
       const { body } = hookOf(hookCase, "completed", "no_output");

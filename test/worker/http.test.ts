@@ -23,7 +23,7 @@ useClock();
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const ID = "00000000-0000-4000-8000-000000000000";
 
-it("the response to HEAD has the status and headers of GET, and no body", async () => {
+it("the response to a HEAD request has the status and headers of the same GET request, and no body", async () => {
   aReceiver();
   for (const id of [await register(), await completed()]) {
     const [get, head] = [
@@ -40,7 +40,7 @@ it("the response to HEAD has the status and headers of GET, and no body", async 
   expect((await call("/healthz", { method: "HEAD" })).status).toBe(200);
 });
 
-it("the response to a body with several faults names each fault by the path of its field and a message", async () => {
+it("the response to a request body with several faults names each fault by the path of its field and a message", async () => {
   const body = { metadata: 1, deadline_at: -1, credits: 1.5, account: "a b", callbackurl: "x" };
   const { issues } = ProblemBody.parse(await (await post("/v1/tasks", body)).json());
   expect(issues).toEqual([
@@ -56,11 +56,11 @@ it("the response to a body with several faults names each fault by the path of i
 it.each([
   ["a comma too many", '{"model":"m",}', "must be JSON, which it is not from character 14 on"],
   ["the end missing", '{"model":"m"', "must be JSON, which it is not from character 13 on"],
-  ["no JSON at all, which is not quoted", "sk-secret", "must be JSON"],
-  ["nothing after a blank", " ", "must be JSON"],
+  ["a secret instead of JSON, which the message does not quote", "sk-secret", "must be JSON"],
+  ["only a blank", " ", "must be JSON"],
   ["other bytes than UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "must be UTF-8"],
 ])(
-  "the response to a body with %s says at which position it stops being JSON",
+  "a request body with %s is refused as invalid_json, with a message that says what is wrong",
   async (_, body, message) => {
     const { code, issues } = ProblemBody.parse(await (await post("/v1/tasks", body)).json());
     expect({ code, issues }).toEqual({ code: "invalid_json", issues: [{ path: "", message }] });

@@ -72,7 +72,7 @@ async function passDeadline({ id }: Hooked): Promise<void> {
 describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstream) => {
   const { provider, site, hook, answer, nameOf } = upstream;
 
-  it(`when only a hook has named a task's job, the job is polled at the deadline, and completes the task if the response of ${provider} names this task`, async () => {
+  it(`a job whose id only a hook has stated is polled at the task's deadline, and completes the task if the response of ${provider} names this task`, async () => {
     const outside = aNetwork();
     const task = await named(provider, hook);
     outside.on(site, answering(answer(nameOf(task))));
@@ -89,7 +89,7 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
     ["names another task", (other: Hooked) => nameOf(other)],
     ["names no task", () => undefined],
   ])(
-    `a forged hook that names another task's job brings no result at the deadline if the poll response of ${provider} %s`,
+    `a task that got a forged hook with the id of another task's job fails at its deadline if the response of ${provider} to the poll of that job %s`,
     async (_what, nameIn) => {
       const outside = aNetwork();
       const other = await hooked({ provider, bindings: BINDINGS });
@@ -104,7 +104,7 @@ describe.each(UPSTREAMS)("a job of $provider that only a hook has named", (upstr
   );
 });
 
-it("when only a hook has named a task's job, the task fails at its deadline if the poll response has the task's hook URL with a wrong token", async () => {
+it("a task whose job id only a hook has stated fails at its deadline if kie's response to the poll has the task's hook URL with a wrong token", async () => {
   const outside = aNetwork();
   const task = await named("kie", kieJob());
   outside.on(
@@ -115,7 +115,7 @@ it("when only a hook has named a task's job, the task fails at its deadline if t
   expect(await readHooked(task)).toMatchObject({ error: { code: "upstream_timeout" } });
 });
 
-it("when only a hook has named a task's job, the task fails at its deadline without a poll if its provider's responses never name tasks", async () => {
+it("a task whose job id only a hook has stated fails at its deadline without a poll if the provider's responses never say to which task a job belongs", async () => {
   const outside = aNetwork();
   const content = { video_url: VIDEO };
   const task = await named("ark", { id: JOB, status: "succeeded", content });

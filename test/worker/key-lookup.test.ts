@@ -53,7 +53,7 @@ it("a generated key still works and can be revoked after RELAY_SECRET was rotate
   }
 });
 
-it("requests with an account's key, and requests about keys and signing secrets, never call the object that holds the account's ledger", async () => {
+it("requests with an account's key, and requests about keys and signing secrets, never call the Durable Object that holds the account's ledger", async () => {
   const account = await anAccount();
   const called = calledAccountObjects();
   const { id, key } = await aKey(account);
@@ -100,7 +100,7 @@ it("a key that was refused before its import is accepted at once in the isolate 
   expect(await statusFor(account, elsewhere)).toBe(200);
 });
 
-it("an API key that another isolate has revoked connects no listener, although it can still read tasks for up to 60 s", async () => {
+it("GET /v1/listen with an API key that another isolate has revoked gets 401 at once, although the key can still read tasks for up to 60 s", async () => {
   const account = await anAccount();
   const { id, key } = await aKey(account);
   expect(await statusFor(account, key)).toBe(200);

@@ -152,7 +152,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     },
   );
 
-  it("when a gateway redirects the request for an output that opens only with its key to this machine, the relay refuses it and requests nothing", async () => {
+  it("when a gateway redirects the request for an output that opens only with its key to 127.0.0.1, the relay requests nothing there and answers 410", async () => {
     const { open, on, sentTo } = await linked();
     on(CONTENT, answering(null, 302, { Location: "http://127.0.0.1:1/" }));
     on("http://127.0.0.1", () => new Response(VIDEO));
@@ -168,7 +168,7 @@ describe("an output that opens only with the key of its gateway, in a relay with
     expect(await refusal(await open())).toEqual(GONE);
   });
 
-  it("when neither OUTPUTS_URL nor PUBLIC_URL is set, an output that opens only with a key does not count, because the relay can make no link to it", async () => {
+  it("without OUTPUTS_URL and PUBLIC_URL, a job whose output opens only with the gateway's key does not complete its task, because the relay can make no link to it", async () => {
     const { task } = await polled({ PUBLIC_URL: "" });
     expect(task).toMatchObject({ status: "pending", tracking: { answer: "no_output" } });
   });

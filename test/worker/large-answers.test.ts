@@ -107,7 +107,7 @@ const ENDS: readonly (readonly [string, (first: FirstPoll) => unknown])[] = [
 ];
 
 it.each(ENDS)(
-  "two provider responses over 1 MiB are read at the same time, and a third waits until one of the two %s",
+  "the relay reads at most two provider responses over 1 MiB at the same time; a third waits until the request for one of the two %s",
   async (_, end) => {
     const expire = holdTimers(POLL_TIMEOUT_MS);
     const outside = anOutside();

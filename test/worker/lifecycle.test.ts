@@ -160,7 +160,7 @@ async function crashed(): Promise<string> {
   return id;
 }
 
-it("a callback attempt cut off by an eviction of the task's object is recorded as interrupted, and the next attempt follows after 5 s", async () => {
+it("a callback attempt cut off by an eviction of the task's Durable Object is recorded as interrupted, and the next attempt follows after 5 s", async () => {
   const received = aReceiver(status(200));
   const id = await crashed();
   await expectUnchanged(id, () => read(id));
@@ -177,7 +177,7 @@ it("a callback attempt cut off by an eviction of the task's object is recorded a
   expect(await read(id)).toMatchObject({ callback: { status: "delivered" } });
 });
 
-it("reading a task sets its alarm again when the alarm was lost and its time passed more than 60 s ago", async () => {
+it("GET of a task sets the task's alarm again when the alarm was lost and was due more than 60 s ago", async () => {
   aReceiver(status(500), status(200));
   const id = await completed();
   const { record } = await stored(id);

@@ -149,7 +149,7 @@ it.each([
   ["without the required members", { headers: undefined }],
   ["about an unknown callback", { id: "x" }],
   ["with an impossible status", { status: 999 }],
-  ["with a header of another name", { headers: { "set-cookie": "a" } }],
+  ["with the header Set-Cookie", { headers: { "set-cookie": "a" } }],
   ["with a line break in a header", { headers: { location: "/a\r\nSet-Cookie: b" } }],
   ["of more than 32 KiB", { body: "x".repeat(32_768) }],
 ] as const)(
@@ -295,7 +295,7 @@ it("for a task with an account, the callback_url listen: gets 400 when the varia
   expect(await refusal(response)).toEqual(invalid("/callback_url"));
 });
 
-it("with the callback_url listen:, a listener gets on its WebSocket the callback of an event's task, a redelivery and a test callback", async () => {
+it("a listener gets on its WebSocket the callbacks with the callback_url listen: of a task that an event created, of a redelivery and of a test", async () => {
   const { account, key, listeners } = await listening(answers(200));
   const id = crypto.randomUUID();
   await finish(aCompletion(id, { model: "m", account, ...LISTEN }));

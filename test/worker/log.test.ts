@@ -203,7 +203,7 @@ it.each(Object.entries(LEVELS))(
   },
 );
 
-it("the log writes delivered callback attempts, and refusals below status 500, with console.log, and other attempts and refusals with console.warn", () => {
+it("the relay logs delivered callback attempts, and requests refused with a status below 500, by console.log, and other attempts and refusals by console.warn", () => {
   for (const { level, text } of lines) {
     const line = Line.parse(JSON.parse(text));
     const isLog = level === "log";
@@ -411,7 +411,7 @@ const ORDERS: Readonly<Record<string, Order>> = {
 };
 
 it.each(Object.entries(ORDERS))(
-  "without LOG=all, each order of the operator has one line in the log, here with the event %s, and with the label of the operator key",
+  "without LOG=all, an operator's request that changes something or tests a callback has one log line, with the event %s and the label of the operator's key",
   async (event, order) => {
     aReceiver();
     const account = await anAccount();
@@ -436,7 +436,7 @@ it.each(Object.entries(ORDERS))(
   },
 );
 
-it("a redelivery that an account has ordered is logged with the name of its API key, which GET of the task shows only to the operator", async () => {
+it("a redelivery that an account has ordered is logged with the name of the account's API key, which GET of the task shows only to the operator", async () => {
   aReceiver();
   const account = await anAccount();
   const { key, name } = await aKey(account);

@@ -98,7 +98,7 @@ it("when a caller is still reading responses of 7.9 MB after 5 minutes, the rela
   await second.body?.cancel();
 });
 
-it("when a submission's response from the upstream gets no memory within SUBMIT_TIMEOUT_S, the outcome is submit_unknown", async () => {
+it("when the relay has no memory free for the upstream's response to a submission within SUBMIT_TIMEOUT_S, the caller gets 424 submit_unknown", async () => {
   aPainter(7_900_000);
   const passTime = holdTimers(SUBMIT_TIMEOUT_MS);
   const submitAgain = await asAccount();

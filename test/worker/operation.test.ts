@@ -84,13 +84,13 @@ it.each<[string, Caller, boolean, Input, string]>([
     "invalid_request /Idempotency-Key",
   ],
 ])(
-  "a call of an operation with several faults is refused for the one that is checked first, here %s",
+  "a call of an API operation with several faults is refused by the check that comes first, here that of %s",
   async (_, caller, isWithin, input, code) => {
     expect(await refusal(input, caller, await contextWith(isWithin))).toBe(code);
   },
 );
 
-it("once a call of an operation has passed all checks, the operation's function is called with the checked input and the caller", async () => {
+it("once a call of an API operation has passed all checks, the operation's function is called with the checked input and the caller", async () => {
   const context = await contextWith(true);
   const params = { account: "acme", id: ID.toUpperCase() };
   const body = new Unread(async () => ({ size: 2 }));
@@ -114,7 +114,7 @@ it("a call that was already counted under a rate limit, for example by a console
 
 const done = async () => "done";
 
-it("the function of an operation can only be called through perform, which makes the checks", async () => {
+it("the function of an API operation can only be called through perform, which makes the checks", async () => {
   const made = operation("made", { access: "operate", query: NoQuery, body: NoBody }, done);
   expect(Object.values(made)).not.toContain(done);
 });

@@ -115,7 +115,7 @@ function requests(id: string): readonly (readonly [string, Message])[] {
 
 const VARS = { JURISDICTION: "eu", LOCATION_HINT: "weur", SANDBOX: "true", ARK_API_KEY: "k" };
 
-it("JURISDICTION and LOCATION_HINT decide where every object that a request calls is placed, except the one that stores the deployment's jurisdiction", async () => {
+it("JURISDICTION and LOCATION_HINT decide where each Durable Object that a request calls is created, except the one that stores the deployment's jurisdiction", async () => {
   const { uses, bindings } = deployed(VARS);
   await compared(bindings);
   const id = crypto.randomUUID();
@@ -133,7 +133,7 @@ it("JURISDICTION and LOCATION_HINT decide where every object that a request call
   expect(names.some((name) => name.startsWith("keys:"))).toBe(true);
 });
 
-it("JURISDICTION and LOCATION_HINT decide where the account object that a task calls is placed", async () => {
+it("JURISDICTION and LOCATION_HINT decide where the Durable Object of an account that a task calls is created", async () => {
   const { uses, bindings } = deployed(VARS);
   const id = crypto.randomUUID();
   const charge = { chargeId: "c", accountId: "acct_none", amount: 1, taskId: id, bookedBy: null };
@@ -150,7 +150,7 @@ it("JURISDICTION and LOCATION_HINT decide where the account object that a task c
   expect(others).toEqual([placed, placed]);
 });
 
-it("without JURISDICTION and LOCATION_HINT, the platform chooses where objects are placed", async () => {
+it("without JURISDICTION and LOCATION_HINT, the platform chooses where Durable Objects are created", async () => {
   const { uses, bindings } = deployed({});
   const id = crypto.randomUUID();
   await callWith(bindings, `/v1/tasks/${id}`);
@@ -174,7 +174,7 @@ it.each([
   ["removed", { JURISDICTION: "fedramp" }, {}, "must be fedramp"],
   ["set for the first time", {}, { JURISDICTION: "eu" }, "must be empty"],
 ])(
-  "an isolate that has learned that JURISDICTION was %s since it was stored answers 503, and calls no object of a task or an account",
+  "an isolate that has learned that JURISDICTION was %s since the deployment stored it answers 503, and calls no Durable Object of a task or an account",
   async (_, first, second, message) => {
     const { deployment, bindings } = deployed(first);
     await compared(bindings);
@@ -201,7 +201,7 @@ it.each([
   },
 );
 
-it("an isolate with a wrong JURISDICTION serves tasks until it has read the stored one, for which the operator's GET /healthz and the cron wait", async () => {
+it("an isolate with a wrong JURISDICTION serves tasks until it has read the stored value; the operator's GET /healthz and the cron job wait for this reading", async () => {
   const slow = answering(deployed({ JURISDICTION: "eu" }).bindings, answerLater);
   const id = crypto.randomUUID();
   const read = async () => (await callWith(slow, `/v1/tasks/${id}`)).status;
@@ -223,7 +223,7 @@ it("an isolate with a wrong JURISDICTION serves tasks until it has read the stor
   expect(placedRuntimeOf(ofCron).ok).toBe(false);
 });
 
-it("when an isolate learns that the deployment's objects are in another jurisdiction, it names in the log each task that it has stored before", async () => {
+it("once an isolate has learned that the deployment's objects are in another jurisdiction, it logs once each task that it stored before or stores now", async () => {
   const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
   const relay = await isolateAnswering(() => "us");
   const ids = [await register(), await register()];

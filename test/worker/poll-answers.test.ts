@@ -60,7 +60,7 @@ describe.each(EXAMPLES)("answers of $provider to polls", ({ provider, polls, for
   );
 
   it.each(SILENT)(
-    `a response of ${provider} to a poll that is %s leaves the state of the job unknown`,
+    `the state of a job stays unknown when the response of ${provider} to a poll of the job is %s`,
     async (_, answer, expected) => {
       expect(await asked(provider, success, answer)).toEqual(expected);
     },
@@ -73,7 +73,7 @@ describe.each(EXAMPLES)("answers of $provider to polls", ({ provider, polls, for
     );
   });
 
-  it(`a response of ${provider} to a poll that reports a success whose links begin with ftp:// counts as a success without output`, async () => {
+  it(`when ${provider} answers a poll with a success whose links begin with ftp://, the relay reads a success without output`, async () => {
     const changed = JSON.stringify(success.exchanges).replaceAll(/https?:\/\//g, "ftp://");
     const answer = await asked(provider, { ...success, exchanges: JSON.parse(changed) });
     expect(answer).toMatchObject({ kind: "news", news: { status: "no_output" } });

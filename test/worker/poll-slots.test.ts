@@ -19,7 +19,7 @@ function limited() {
   return aConnection({ polls_per_minute: 6 });
 }
 
-it("with a limit of 6 polls a minute, of which 1 is reserved for urgent polls, the second due poll waits 12 s, and no row is stored for it", async () => {
+it("with a limit of 6 polls a minute, of which 1 is reserved for urgent polls, the second of two due polls is sent 12 s after the first", async () => {
   const outside = aFinishedArk();
   const connection = limited();
   const rows = await rowsOfConnection(connection);

@@ -62,7 +62,7 @@ it("a poll of a provider is one GET request that accepts JSON, has the configure
 });
 
 it.each(["1", "25"])(
-  "a poll without a response ends after 10 s, before the watchdog alarm would fire, whatever CALLBACK_TIMEOUT_S is (%s s)",
+  "a poll without a response is aborted after 10 s, before the task's next alarm, whatever CALLBACK_TIMEOUT_S is (%s s)",
   async (CALLBACK_TIMEOUT_S) => {
     const expire = holdTimers(10_000);
     const signals: AbortSignal[] = [];
@@ -251,7 +251,7 @@ describe.each([
     expect(task.error).toEqual(callback.error);
   });
 
-  it(`with ERROR_TEXT=generic, the callback about a failure reported by ${source} has a general text, and the task keeps its failure category`, async () => {
+  it(`with ERROR_TEXT=generic, the callback about a failure reported by ${source} has a general text; the task still shows the category of the failure`, async () => {
     const failure = { code: "OutputVideoSensitiveContentDetected", message: "Nudity in frame 7" };
     const { callback, task, body } = await failedTask(failure, { ERROR_TEXT: "generic" }, isPolled);
     const message = "The upstream reported a failure.";

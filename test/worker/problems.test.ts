@@ -184,7 +184,7 @@ const CONFLICTS: readonly string[] = [
 ];
 
 it.each(Object.entries(PROVOKED))(
-  "an error response with the code %s has the status and title of the table of codes, and the members and headers that belong to the code",
+  "an error response with the code %s has the status and title that the table of error codes lists for it, and the members and headers that belong to the code",
   async (code, provoke) => {
     aReceiver(status(500));
     const response = await provoke();
@@ -244,7 +244,7 @@ it.each([
   },
 );
 
-it("a stored task that cannot be read stays unchanged; requests about it get 500, and events about it 503, without details", async () => {
+it("a task whose stored record cannot be read stays unchanged; requests about it get 500, and events about it 503, without details", async () => {
   const id = await unreadable();
   await expectUnchanged(id, async () => {
     const statuses: number[] = [];
@@ -257,7 +257,7 @@ it("a stored task that cannot be read stays unchanged; requests about it get 500
   });
 });
 
-it("a stored task that a later release has written stays unchanged, and requests about it get 503", async () => {
+it("a task whose record a later release of the relay has written stays unchanged, and requests about it get 503", async () => {
   const id = await unreadable(3);
   await expectUnchanged(id, async () => {
     for (const send of requestsFor(id)) {
@@ -268,7 +268,7 @@ it("a stored task that a later release has written stays unchanged, and requests
   });
 });
 
-it("a stored task that a build before 1.0.0 has written stays unchanged, and requests about it get 503 stored_by_earlier_build with the cure", async () => {
+it("a task whose record a build before 1.0.0 has written stays unchanged, and requests about it get 503 stored_by_earlier_build with the remedy", async () => {
   const id = await unreadable(1);
   await expectUnchanged(id, async () => {
     for (const send of requestsFor(id)) {

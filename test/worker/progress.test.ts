@@ -101,7 +101,7 @@ it("a task shows no progress once its object was evicted, another job is attache
   expect(await seen(other)).toMatchObject(unknown);
 });
 
-it("after a poll without news, a GET with the previous ETag gets the operator 200, because the field tracking has changed, and the account 304", async () => {
+it("after a poll that found nothing new, GET of the task with the previous ETag answers 200 to the operator, whose field tracking has changed, and 304 to the account", async () => {
   aReplicate(running(40));
   const account = await anAccount();
   const task = await polled(KEYED, { account });
@@ -120,7 +120,7 @@ it("after a poll without news, a GET with the previous ETag gets the operator 20
   }
 });
 
-it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match is answered when the task's progress has changed", async () => {
+it("GET /v1/tasks/{id}?wait=30 with the task's ETag in If-None-Match is answered as soon as the task's progress changes", async () => {
   const outside = aReplicate(running(40));
   const task = await polled();
   const { tag } = await seen(task);
@@ -164,15 +164,12 @@ it.each([
     {},
     undefined,
   ],
-])(
-  "whether the progress that a hook states is shown depends on whether the hook can be verified: GET /v1/tasks/{id} %s",
-  async (_, secretVars, progress) => {
-    const bindings = { ...env, ...secretVars };
-    const task = await hooked({ provider: "replicate", bindings });
-    await attach(task, "job-1");
-    const body = JSON.stringify(running(63));
-    const headers = await replicate.sign(body, task);
-    expect((await sendHook(task, body, headers)).status).toBe(200);
-    expect(await seen(task)).toMatchObject({ status: 200, progress });
-  },
-);
+])("GET /v1/tasks/{id} of an open task %s", async (_, secretVars, progress) => {
+  const bindings = { ...env, ...secretVars };
+  const task = await hooked({ provider: "replicate", bindings });
+  await attach(task, "job-1");
+  const body = JSON.stringify(running(63));
+  const headers = await replicate.sign(body, task);
+  expect((await sendHook(task, body, headers)).status).toBe(200);
+  expect(await seen(task)).toMatchObject({ status: 200, progress });
+});

@@ -25,7 +25,7 @@ function anAddress(): string {
 }
 
 it.each(limitedRoutes)(
-  "once an account has reached $rateLimit, $method $path answers it with 429 and Retry-After, and still answers other accounts and the operator",
+  "once an account has reached $rateLimit, $method $path answers the account with 429 and Retry-After, but not other accounts and the operator",
   async ({ method, path, rateLimit }) => {
     const bindings = { ...env, [rateLimit]: aRateLimit(2) };
     const account = await anAccount();
@@ -60,7 +60,7 @@ it("beyond LIMIT_LISTS an account gets 429 for the console's front page and for 
   expect(await statusesOf(await logIn())).toEqual([200, 404, 404]);
 });
 
-it("when LIMIT_LISTS stops an account's redelivery of many callbacks in the console, it continues a minute later with the task at which it stopped", async () => {
+it("when LIMIT_LISTS stops an account's redelivery of many callbacks in the console, the redelivery continues a minute later with the task at which it stopped", async () => {
   const bindings = { ...env, LIMIT_LISTS: aRateLimit(0) };
   const run = { run: crypto.randomUUID(), pace: "10", total: "30", started: "10" };
   const cookie = await logIn((await aKey(await anAccount())).key);
@@ -76,7 +76,7 @@ it("when LIMIT_LISTS stops an account's redelivery of many callbacks in the cons
 const forms = PAGES.filter(({ method, access }) => method === "POST" && access !== "anyone");
 
 it.each(forms)(
-  "once all rate limits of an account are reached, the console does not read its form $path, but still reads that form from an operator",
+  "once an account has reached all rate limits, the console refuses its POST to $path without reading the form, but still reads it from an operator",
   async ({ path, access }) => {
     const none = aRateLimit(0);
     const bindings = { ...env, LIMIT_TESTS: none, LIMIT_BULK: none, LIMIT_LISTS: none };

@@ -111,7 +111,7 @@ async function onFal(status: () => object) {
 }
 
 describe("a job of fal", () => {
-  it("a job of fal is read at fal's paths for status and result, with the caller's parameter logs and no other", async () => {
+  it("a job of fal is read at fal's paths for status and result, with the caller's query parameter logs and no other", async () => {
     const { jobId, id, outside } = await onFal(() => ({ status: "COMPLETED" }));
     const status = await read("fal", `${FLUX}/${jobId}/status?logs=1&token=x`);
     expect(await status.json()).toMatchObject({ status: "COMPLETED" });
@@ -143,7 +143,7 @@ describe("a job of fal", () => {
     expect(asked(outside, QUEUE)).toEqual([]);
   });
 
-  it("a reader of a fal job's stream gets each new status as an event, for which the relay asks fal once, and the stream ends with COMPLETED", async () => {
+  it("a reader of a fal job's stream gets each new status once, as an event, although the relay asks fal again and again; the stream ends with COMPLETED", async () => {
     let status: object = { status: "IN_QUEUE", queue_position: 1 };
     const { jobId, outside } = await onFal(() => status);
     const passTime = holdTimers(1_000);
@@ -193,7 +193,7 @@ describe("a job of fal", () => {
     expect(asked(outside, QUEUE)).toHaveLength(1);
   });
 
-  it("a client gets 404 for the stream of a fal job that it may not read", async () => {
+  it("GET of the stream of a fal job gets 404 when no job with this id was submitted through the relay", async () => {
     await onFal(() => ({ status: "IN_QUEUE" }));
     const response = await read("fal", `${FLUX}/made-up/status/stream`);
     expect([response.status, await response.json()]).toEqual([404, { detail: expect.any(String) }]);
@@ -260,7 +260,7 @@ it("a job of Kling's classic API can only be read at the path of the kind of gen
 describe("a job of a declared upstream", () => {
   const base = "https://gpu.example.org/api";
 
-  it("a job of a declared upstream is read at the declared path of its polls and with their parameters, and the read ends the task as a poll does", async () => {
+  it("a client reads a job of an upstream declared in CONNECTIONS at the path and with the query declared for polls, and a read that finds a result ends the task", async () => {
     const id = newId();
     const done = { id, state: "done", url: VIDEO };
     const made = await submitted("gpu", base, "/jobs", { id }, answering(done));
@@ -271,7 +271,7 @@ describe("a job of a declared upstream", () => {
     expect(await readSubmitted(made.id, RELAY)).toMatchObject({ status: "completed" });
   });
 
-  it("a GET for a job of a declared upstream that is polled by POST gets 404 with a text that says so", async () => {
+  it("when CONNECTIONS declares that an upstream is polled by POST, a client's GET at the path of the polls gets 404 with a text that says so", async () => {
     const id = newId();
     const { outside } = await submitted("posted", base, "/jobs", { id }, answering({}));
     const response = await read("posted", `/ask`);

@@ -63,7 +63,7 @@ function read(jobId: string, key: string | null = OPERATOR_KEY, path = `${PATH}/
 
 const asked = (outside: Outside, jobId: string) => outside.sentTo(`${API}/${jobId}`);
 
-it("GET of a submitted job at the upstream's own path returns the upstream's response, which the relay requests with the connection's key", async () => {
+it("GET of a submitted job at the upstream's own path returns the upstream's response, which the relay requests with its own key for the upstream", async () => {
   const { jobId, outside } = await submitted(OPERATOR_KEY, () => ({
     status: "processing",
     logs: "1",
@@ -76,7 +76,7 @@ it("GET of a submitted job at the upstream's own path returns the upstream's res
   expect(request?.headers["authorization"]).toBe(`Bearer ${RELAY.REPLICATE_API_TOKEN}`);
 });
 
-it("in responses to a submission and to reads of its job, only the upstream's links for reading the job change: they lead to the relay", async () => {
+it("in responses to a submission and to reads of its job, only the upstream's links for reading and canceling the job change: they lead to the relay", async () => {
   const { jobId, response } = await submitted();
   const there = prediction(jobId);
   const urls = {

@@ -138,7 +138,7 @@ it.each(["", "abc", "5s", "NaN", "1,5", "%20", "-5", "2.5", "0x5", "1e3", "%2B5"
   },
 );
 
-it("GET /v1/tasks/{id}?wait=60 answers as soon as the task's object reports its end, and reads the task once per change", async () => {
+it("GET /v1/tasks/{id}?wait=60 answers as soon as the task's Durable Object reports the task's end, and reads the task once per change", async () => {
   aReceiver();
   const reads = vi.spyOn(TaskObject.prototype, "read");
   const id = await register();

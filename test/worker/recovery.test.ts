@@ -122,7 +122,7 @@ async function failTenTimes(
 }
 
 it.each(FAULTS)(
-  "a task still fails at its deadline and sends its callback after ten of its alarms in a row have failed because of %s",
+  "a task whose alarm at the deadline fails ten times in a row because of %s still ends as failed and sends its callback afterwards",
   async (_, fault, error) => {
     const received = aReceiver();
     const id = await register({ deadline_at: START_S + 60 });
@@ -138,7 +138,7 @@ it.each([
   ["a later release", 3],
   ["a build before 1.0.0", 1],
 ])(
-  "a task whose record is from %s wakes at most 90 times a day, and 60 s after the first failed alarm of an hour",
+  "a task whose stored record is from %s wakes at most 90 times a day; an alarm that fails after an hour without alarms is repeated after 60 s",
   async (_, v) => {
     const id = await register({ deadline_at: START_S + 60 });
     pass(60_000);
@@ -156,7 +156,7 @@ it.each([
 );
 
 it.each(["setAlarm", "sync"] as const)(
-  "when the storage does not store another alarm either (%s), a failed alarm throws its error, so that the platform repeats the alarm",
+  "when a task's alarm fails and the next alarm cannot be stored either (%s fails), the alarm throws its error, so that the platform repeats it",
   async (name) => {
     const id = await register({ deadline_at: START_S + 60 });
     pass(60_000);
@@ -175,7 +175,7 @@ it.each(["setAlarm", "sync"] as const)(
   },
 );
 
-it("a task's object refuses to store a record that it could not read afterwards", async () => {
+it("a task's Durable Object refuses to store a record that it could not read afterwards", async () => {
   const id = await register();
   await expectUnchanged(id, () =>
     runInDurableObject(stubOf(id), (_, state) => {

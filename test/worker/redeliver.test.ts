@@ -124,7 +124,7 @@ it.each([
   });
 });
 
-it("without PUBLIC_URL, a redelivery to the origin at which the task was created is refused, even if it is ordered through another origin", async () => {
+it("without PUBLIC_URL, POST /v1/tasks/{id}/redeliver refuses a callback_url on the origin at which the task was registered, and one on its own origin", async () => {
   aReceiver();
   const bindings = { ...env, PUBLIC_URL: "" };
   const id = await completed();

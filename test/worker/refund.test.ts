@@ -63,7 +63,7 @@ it("a failed task is refunded even while the relay is paused", async () => {
   expect(received).toEqual([]);
 });
 
-it("until the ledger has confirmed a task's refund, callback, erasure and redelivery wait, and the refund is repeated, even after evictions", async () => {
+it("until the ledger confirms a failed task's refund, the refund is tried again, even after evictions, the callback waits, and erasure and redelivery get 409", async () => {
   const { received, account, id, heal } = await refunding();
   const credits = { amount: 4, state: "refunding" };
   const callback = { status: "sending", attempts: [] };

@@ -17,7 +17,7 @@ it.each<[string, object]>([
   ["JURISDICTION and LOCATION_HINT", { JURISDICTION: "eu", LOCATION_HINT: "weur" }],
   ["an index, operator events, a pause and a misspelt variable", INDEXED],
 ])(
-  "with %s, an isolate runs a registration at its start as a rehearsal, without a log line, a call to an object, a timer or a random id",
+  "with %s, an isolate rehearses a registration at its start, without a log line, a call of a Durable Object, a timer or a random id",
   async (_, vars) => {
     const called = vi.fn();
     const namespaces = Object.fromEntries(

@@ -49,7 +49,7 @@ async function aPriced(account: string, fields: object = {}): Promise<string> {
 const used = (id: string, tokens: number) =>
   aCompletion(id, { usage: { completion_tokens: tokens } });
 
-it("a completed task with a price by usage costs what its usage says, and the rest of the charge is returned", async () => {
+it("a completed task with a price by usage costs what its reported usage comes to, and the rest of the charge is returned", async () => {
   aReceiver();
   const account = await anAccount(300);
   const id = await aPriced(account);
@@ -64,10 +64,18 @@ it("a completed task with a price by usage costs what its usage says, and the re
 });
 
 it.each([
-  ["by usage", { usage: { completion_tokens: 2_700 } }, "200 released (costs 41, by usage)"],
-  ["that is the hold", {}, "200 charged (costs 200, its use is not known)"],
+  [
+    "the price of the reported usage",
+    { usage: { completion_tokens: 2_700 } },
+    "200 released (costs 41, by usage)",
+  ],
+  [
+    "the whole hold, when no usage was reported",
+    {},
+    "200 charged (costs 200, its use is not known)",
+  ],
 ])(
-  "the console shows what a task with a price by usage has cost: a final price %s",
+  "the console's page of a task with a price by usage shows what the task has cost: %s",
   async (_, fields, shown) => {
     aReceiver();
     const id = await aPriced(await anAccount(300));
@@ -87,7 +95,7 @@ it('a registration with price {"credits": 60} is the same as one with credits 60
   expect(await booksOf(account)).toEqual(["grant 300", "charge 60"]);
 });
 
-it("a repeated registration whose price has another rule is refused with task_exists", async () => {
+it("a repeated registration whose price differs in one member is refused with task_exists", async () => {
   const account = await anAccount(300);
   const body = registration(account);
   for (const expected of [201, 200]) expect((await post("/v1/tasks", body)).status).toBe(expected);
@@ -96,7 +104,7 @@ it("a repeated registration whose price has another rule is refused with task_ex
   expect(await booksOf(account)).toEqual(["grant 300", "charge 200"]);
 });
 
-it("until the ledger has confirmed the return of unused credits, a task's erasure waits, but not its callback and redeliveries, and the return is repeated", async () => {
+it("until the ledger confirms the return of a task's unused credits, the return is tried again and the task's erasure gets 409; callbacks are sent meanwhile", async () => {
   const received = aReceiver();
   const account = await anAccount(300);
   const id = await aPriced(account);
@@ -133,7 +141,7 @@ async function settled(...answers: readonly Answer[]) {
   return { id: body.id, account, received };
 }
 
-it("with SETTLEMENT_URL, unused credits are returned by one signed POST after the callback, with the amount and the usage", async () => {
+it("with SETTLEMENT_URL, a task's unused credits are returned by one signed POST to this URL after the callback, with the amount and the usage", async () => {
   const { id, account, received } = await settled(status(200));
   expect(received.map(({ url }) => url)).toEqual([CALLBACK_URL, BILLING_URL]);
   const { headers, body } = requestAt(received, 1);
@@ -165,10 +173,10 @@ it("when SETTLEMENT_URL answers with 500 to a return of unused credits, the retu
 
 it.each<[string, object, string]>([
   ["credits beside price", { credits: 60 }, "/credits"],
-  ["price without an account", { account: null }, "/account"],
-  ["price without a name of the task", { id: null }, "/id"],
-  ["neither credits nor hold", { price: {} }, "/price"],
-  ["credits and hold", { price: { ...PRICE, credits: 60 } }, "/price"],
+  ["price but no account", { account: null }, "/account"],
+  ["price but no id", { id: null }, "/id"],
+  ["a price that has neither credits nor hold", { price: {} }, "/price"],
+  ["a price that has both credits and hold", { price: { ...PRICE, credits: 60 } }, "/price"],
   ["a hold of 0", { price: { ...PRICE, hold: 0 } }, "/price/hold"],
   ["a min above hold", { price: { ...PRICE, min: 201 } }, "/price/min"],
   ["0 units", { price: { ...PRICE, per: { ...PRICE.per, units: 0 } } }, "/price/per/units"],
@@ -252,7 +260,7 @@ const DONE = {
   usage: { completion_tokens: 2_700, total_tokens: 2_700 },
 };
 
-it("an account's submission costs what the upstream's usage comes to by the rule of its offer, and a later change of OFFERS does not matter", async () => {
+it("an account's submission costs what the usage reported by the upstream comes to by the price in OFFERS when it was sent, even if OFFERS changes later", async () => {
   const outside = anArk();
   outside.on(`${ARK}${ARK_PATH}/${JOB}`, answering(DONE));
   const account = await anAccount(300);

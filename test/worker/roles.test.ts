@@ -92,7 +92,7 @@ it.each([
   },
 );
 
-it("GET /healthz shows the details to operator keys of every role, and to no account", async () => {
+it("GET /healthz shows the relay's configuration to operator keys of every role, and to no account's key", async () => {
   const shown: string[] = [];
   for (const [role, key] of Object.entries(keys)) {
     const response = await callWith(BINDINGS, "/healthz", { key });

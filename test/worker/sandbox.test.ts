@@ -138,7 +138,7 @@ it.each(MODELS)(
 );
 
 it.each(["sandbox/other", "sandbox", "seedance"])(
-  "POST /v1/tasks with the provider sandbox, which simulates jobs, is refused when it does not simulate the model: %s",
+  "POST /v1/tasks with the provider sandbox and the model %s, which the sandbox does not simulate, is refused with the names of its models",
   async (model) => {
     const id = crypto.randomUUID();
     const response = await registered(model, WITH, id);

@@ -157,7 +157,7 @@ it("GET /v1/signing-secrets lists one secret for callbacks, another one for even
   expect(secrets.callbacks).not.toEqual(secrets.events);
 });
 
-it("after a rotation, GET /v1/signing-secrets lists the secrets and keys of the new RELAY_SECRET before those of the old one", async () => {
+it("after a rotation of RELAY_SECRET, GET /v1/signing-secrets lists the signing secrets and public keys of the new one before those of the old one", async () => {
   const [before, after] = [await secretsOf(env), await secretsOf(rotated)];
   for (const kind of ["callbacks", "events", "public_keys"] as const) {
     expect(after[kind]).toEqual([expect.any(String), ...before[kind]]);

@@ -42,7 +42,7 @@ it("POST /v1/tasks returns a status_url that expires 24 hours after the deadline
   expect(token).toContain(`_${START_S + 3 * DAY_S}_`);
 });
 
-it("a status_url begins with PUBLIC_URL or, if this is not set, with the origin of the registration", async () => {
+it("a task's status_url begins with PUBLIC_URL or, if this is not set, with the origin to which the registration was sent", async () => {
   for (const [bindings, origin] of [
     [{ ...env, PUBLIC_URL: "https://tasks.example.org" }, "https://tasks.example.org"],
     [{ ...env, PUBLIC_URL: "" }, ORIGIN],
@@ -52,7 +52,7 @@ it("a status_url begins with PUBLIC_URL or, if this is not set, with the origin 
   }
 });
 
-it("a registration that is repeated after its status link has expired gets a new link, which is valid for at least a day and returned again until then", async () => {
+it("a registration that is repeated after its status link has expired gets a new link, valid for at least a day, and further repeats return the same one", async () => {
   const body = { id: crypto.randomUUID(), model: "m", deadline_at: START_S + 60 };
   const register = async () => linkedOf(await post("/v1/tasks", body));
   const first = await register();
@@ -142,7 +142,7 @@ it.each([
   },
 );
 
-it("a task with a status link that is read with a key has the ETag of the operator's or the account's view, and no CORS headers", async () => {
+it("when a task with a status link is read with an API key, the response has the ETag of the operator's or the account's view, and no CORS headers", async () => {
   const account = await anAccount();
   const { id } = await aLinkedTask({ account });
   for (const [key, reader] of [
@@ -157,7 +157,7 @@ it("a task with a status link that is read with a key has the ETag of the operat
 });
 
 it.each(["/v1/tasks/{id}", "/v1/tasks/{id}/events"])(
-  "OPTIONS %s gets 204 with CORS headers that allow GET and HEAD, even for an unknown id, and no object is called",
+  "OPTIONS %s gets 204 with CORS headers that allow GET and HEAD, even for an unknown id, and no Durable Object is called",
   async (path) => {
     const { id } = await aLinkedTask();
     const response = await open(path.replace("{id}", crypto.randomUUID()), {
@@ -236,7 +236,7 @@ it.each(WAYS)(
   },
 );
 
-it("a status token is made with the first RELAY_SECRET, accepted under every one, and refused once its own secret is removed", async () => {
+it("a status token is made with the first secret in RELAY_SECRET, and accepted as long as RELAY_SECRET still contains this secret", async () => {
   const { link } = await aLinkedTask();
   const both = `${OTHER_SECRET} ${env.RELAY_SECRET}`;
   expect((await callWith(withSecret(both), link, { key: null })).status).toBe(200);
@@ -273,7 +273,7 @@ it("an erased task's status link does not open a later task with the same id and
   }
 });
 
-it("a task's status link does not open a later task with the same id, for which an event states the same created_at", async () => {
+it("the status link of an erased task does not open a later task with the same id that an event has created with the same created_at", async () => {
   const first = await aLinkedTask({ callback_url: null });
   await cancel(first.id);
   await erase(first.id);

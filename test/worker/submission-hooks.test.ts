@@ -75,10 +75,10 @@ it("when a submission's outcome is unknown, an unsigned hook to its hook URL cau
 
 it.each([
   ["another model", { model: "other" }],
-  ["a creation before the submission", { created_at: START_S - 11 }],
-  ["no creation", { created_at: undefined }],
+  ["a time of creation before the submission", { created_at: START_S - 11 }],
+  ["no time of creation", { created_at: undefined }],
 ])(
-  "when a submission's outcome is unknown, the job that a hook names is not attached if the response to its poll states %s",
+  "when a submission's outcome is unknown, a job that a hook reports does not become the task's job if the response to a poll of it states %s",
   async (_what, changes) => {
     const outside = anOutside();
     outside.on(SITE, answering(arkJob(changes)));
@@ -94,15 +94,18 @@ it.each([
 it.each([
   ["without an id of a submission", null],
   ["of another submission", OTHER_ID],
-])("a hook to a submitted task gets 404 when the URL has a valid token %s", async (_what, id) => {
-  const outside = anOutside();
-  const task = await submitted(null);
-  const hookUrl = await hookUrlOf(task.id, id);
-  await expectUnchanged(task.id, async () => {
-    expect((await sendHook({ ...task, hookUrl }, JSON.stringify(arkJob()))).status).toBe(404);
-  });
-  expect(outside.sentTo(SITE)).toEqual([]);
-});
+])(
+  "a hook to a task that a submission has created gets 404 when its URL has a valid token %s",
+  async (_what, id) => {
+    const outside = anOutside();
+    const task = await submitted(null);
+    const hookUrl = await hookUrlOf(task.id, id);
+    await expectUnchanged(task.id, async () => {
+      expect((await sendHook({ ...task, hookUrl }, JSON.stringify(arkJob()))).status).toBe(404);
+    });
+    expect(outside.sentTo(SITE)).toEqual([]);
+  },
+);
 
 it("a hook gets 404 when the token in its URL was made for another submission than the one that the URL names", async () => {
   const task = await submitted(null);

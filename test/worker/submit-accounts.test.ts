@@ -44,7 +44,7 @@ async function asAccount(credits: number, submission: Parameters<typeof submit>[
 
 const idIn = (response: Response) => response.headers.get("Relay-Task-Id") ?? "";
 
-it("an account may submit what OFFERS lists, and is charged the price of the offer before the call is sent", async () => {
+it("an account may submit what OFFERS lists, and is charged the price in OFFERS before the call is sent to the upstream", async () => {
   const books: (readonly string[])[] = [];
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -117,7 +117,7 @@ it.each([
   },
 );
 
-it("when an upstream's response repeats the account's call, the account gets it, also later again, without the hook token and the connection's key", async () => {
+it("when an upstream's response repeats an account's request, the account gets it, also at a repeat, without the token of the hook URL and the relay's key", async () => {
   const seen: string[] = [];
   anArk(({ body, headers: { authorization } }) => {
     const request = z.looseObject({ callback_url: z.string() }).parse(JSON.parse(body));
@@ -141,7 +141,7 @@ it.each([
   ["percent signs", encodeURIComponent],
   ["base64", (key: string) => btoa(`user:${key}`)],
 ])(
-  "the connection's key is removed from an upstream's response to an account even where the key is written with %s",
+  "the relay's key for the upstream is removed from the upstream's response to an account, even where the key is written with %s",
   async (_, spelled) => {
     const key = "test/only+ark=key";
     anArk(() => new Response(`{"id": "${JOB}", "seen": "a ${spelled(key)}"}`));
@@ -153,7 +153,7 @@ it.each([
   },
 );
 
-it("an account gets every word of an upstream's response, even one that equals a connection's key of less than 8 characters", async () => {
+it("an account gets every word of an upstream's response, even one that equals the relay's key for the upstream, if the key has less than 8 characters", async () => {
   const body = { id: JOB, status: "none", error: null, note: "none of them" };
   anArk(answering(body));
   const bindings = { ...OFFERED, ARK_API_KEY: "none" };
@@ -162,7 +162,7 @@ it("an account gets every word of an upstream's response, even one that equals a
   expect([await response.json(), await again.json()]).toEqual([body, body]);
 });
 
-it("when an account submits to a path that starts no job, the response names the offered paths and nothing about the operator's files", async () => {
+it("when an account submits to a path that starts no job, the response names the paths in OFFERS and nothing about the operator's files", async () => {
   anArk();
   const offer = { connection: "ark", models: ["*"] };
   const path = "/v1/submit/ark/models";
@@ -179,7 +179,7 @@ it("when an account submits to a path that starts no job, the response names the
   expect(one + any).not.toMatch(/repository|\.md/);
 });
 
-it("of the headers of an account's submission, the upstream gets only those that cannot ask for anything that an offer limits", async () => {
+it("of the headers of an account's submission, the upstream gets only those that cannot ask for anything that OFFERS limits", async () => {
   const outside = anArk();
   const passed = {
     accept: "application/json",
@@ -199,7 +199,7 @@ it("of the headers of an account's submission, the upstream gets only those that
   });
 });
 
-it("an account's submission is refused when its query has any parameter except those that the offer limits and the hook URL; the refusal names it", async () => {
+it("an account's submission is refused when its query has any parameter except the hook URL and those that OFFERS limits; the refusal names it", async () => {
   const outside = anArk();
   outside.on("https://queue.fal.run", answering({ request_id: "req-1" }));
   const limits = { "?seed": { max: 9, optional: true } };
@@ -234,7 +234,7 @@ it("when the upstream refuses an account's submission, the price is returned bef
   expect(await stored(idIn(response))).toEqual(NOTHING);
 });
 
-it("when the ledger does not confirm the refund of a refused submission at once, the task's alarm orders it again", async () => {
+it("when the ledger does not confirm the refund of a refused submission at once, the task's alarm asks for it again", async () => {
   const account = await anAccount(100);
   const { key } = await aKey(account);
   const broken: (() => void)[] = [];
@@ -268,9 +268,9 @@ it("when the task of a submission with an unknown outcome fails, its price is re
 
 it.each([
   ["accepted", answering({ id: JOB }), 200],
-  ["of an unknown outcome", answering("", 502), 424],
+  ["unknown", answering("", 502), 424],
 ])(
-  "a repeated submission that is %s gets the same response after the price of its offer has changed, and still costs the first price",
+  "a repeat of a submission whose outcome was %s gets the same response after the price in OFFERS has changed, and the account pays only the first price",
   async (_, site, status) => {
     const outside = anArk(site);
     const { response, account, key, headers } = await asAccount(200);

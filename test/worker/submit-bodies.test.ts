@@ -66,11 +66,11 @@ it("the multipart body of a submission is refused when the upstream accepts only
 });
 
 it.each([
-  ["as a form, as curl declares it,", "application/x-www-form-urlencoded"],
-  ["as a form with a parameter named json", "application/x-www-form-urlencoded; json"],
-  ["with another charset", "application/json; charset=utf-7"],
+  ["that of a form, as curl sets it,", "application/x-www-form-urlencoded"],
+  ["that of a form with a parameter named json", "application/x-www-form-urlencoded; json"],
+  ["that of JSON with another charset", "application/json; charset=utf-7"],
 ])(
-  "a JSON body of a submission that is declared %s reaches the upstream as application/json",
+  "the JSON body of a submission whose Content-Type is %s reaches the upstream as application/json",
   async (_, type) => {
     const outside = anArk();
     const { headers } = named({ "Content-Type": type });
@@ -79,7 +79,7 @@ it.each([
   },
 );
 
-it("a submission with a body larger than MAX_SUBMIT_MB gets 413, whether its length is declared or not", async () => {
+it("a submission with a body larger than MAX_SUBMIT_MB gets 413, with and without a Content-Length", async () => {
   const outside = anArk();
   const bindings = { ...BINDINGS, MAX_SUBMIT_MB: "1" };
   const { id, headers } = named();
@@ -117,7 +117,7 @@ it("while the bodies of other submissions fill the memory for bodies, another la
   expect(outside.sentTo(ARK)).toHaveLength(3);
 });
 
-it("while two large submissions, half of which has arrived, need all the memory for bodies, a small submission succeeds", async () => {
+it("while two large submissions whose bodies have partly arrived take all the memory for bodies, a small submission succeeds", async () => {
   const outside = anArk();
   const held = [1, 2].map(() => anOpenBody(aBodyOf(11 * MIB).slice(0, -1)));
   const large = { "Content-Length": String(16 * MIB) };
@@ -131,7 +131,7 @@ it("while two large submissions, half of which has arrived, need all the memory 
   expect(outside.sentTo(ARK)).toHaveLength(3);
 });
 
-it("a submission whose body has not begun to arrive takes no memory for bodies, whatever length its headers declare", async () => {
+it("a submission of whose body only one byte has arrived takes no memory for bodies yet, whatever Content-Length it states", async () => {
   anArk();
   const idle = [1, 2, 3].map(() => anOpenBody("{"));
   const headers = { "Content-Length": String(16 * MIB) };
@@ -178,7 +178,7 @@ it("a submission that the upstream answers at once with the outputs completes it
   expect(await readSubmitted(id)).toMatchObject({ status: "completed", output: { urls: [image] } });
 });
 
-it("when the upstream accepts no hook URL for a call, the relay does not change a member of the body that has the name of the hook field", async () => {
+it("when an upstream takes no hook URL at the path of a submission, the relay passes on unchanged a callback_url in the submission's body", async () => {
   const outside = anArk();
   outside.on(VIDEOS, answering({ data: [{ url: "https://cdn.example.net/fox.png" }] }));
   const { id, headers } = named();

@@ -65,15 +65,11 @@ async function asAccount(credits: number, bindings: object = OFFERED) {
 }
 
 it.each([
-  ["a connection at which nothing is offered", { connection: "replicate" }, 403],
-  ["a path at which nothing is offered", { path: "/v1/predictions" }, 403],
-  [
-    "the connection's key, where only a key of the customer's own is offered",
-    { key: "customer" },
-    403,
-  ],
+  ["the connection", { connection: "replicate" }, 403],
+  ["the path", { path: "/v1/predictions" }, 403],
+  ["the connection's key, but only a key of its own,", { key: "customer" }, 403],
 ])(
-  "the body of an account's submission is not read when the submission is to %s",
+  "when OFFERS does not let an account use %s for a submission, the submission gets 403 before its body is read",
   async (_, changed, status) => {
     const outside = anArk();
     const bindings = { ...BINDINGS, OFFERS: JSON.stringify([{ ...OFFER, ...changed }]) };
@@ -84,7 +80,7 @@ it.each([
   },
 );
 
-it("an account's submission that needs an Idempotency-Key because it has a price, and has none, is refused before its body is read", async () => {
+it("an account's submission that has a price but no Idempotency-Key is refused before its body is read", async () => {
   anArk();
   const account = await anAccount(100);
   const { key } = await aKey(account);
@@ -94,7 +90,7 @@ it("an account's submission that needs an Idempotency-Key because it has a price
   expect(state.pulled).toBe(0);
 });
 
-it("an account that cannot pay the cheapest offer gets 402 as soon as its body needs memory", async () => {
+it("an account that cannot pay the lowest price in OFFERS gets 402 as soon as the body of its submission needs memory, after about 64 KiB", async () => {
   const outside = anArk();
   const { account, send } = await asAccount(PRICE - 1);
   const { body, state } = endless();
@@ -107,7 +103,7 @@ it("an account that cannot pay the cheapest offer gets 402 as soon as its body n
   expect(state.pulled).toBeLessThanOrEqual(64 * KIB + 2 * CHUNK);
 });
 
-it("with SETTLEMENT_URL, an account without credits can submit a large body that has a price, and its balance does not change", async () => {
+it("with SETTLEMENT_URL, an account whose balance is below the price can submit a large body, and its balance does not change", async () => {
   const outside = anArk();
   const bindings = { ...OFFERED, SETTLEMENT_URL: "https://billing.example.org/settle" };
   const { account, send } = await asAccount(1, bindings);
@@ -126,7 +122,7 @@ it("a repeated submission with a large body gets the first response, even if its
   expect([outside.sentTo(ARK).length, await balanceOf(account)]).toEqual([1, 0]);
 });
 
-it("while an account's large bodies fill its share of the memory, a further one gets 429, and another account can still submit", async () => {
+it("while the large bodies of an account's submissions fill its share of memory, a further one gets 429, and another account can still submit", async () => {
   anArk();
   const greedy = await asAccount(10 * PRICE);
   const other = await asAccount(10 * PRICE);

@@ -79,7 +79,7 @@ it("when reading the upstream's response to a submission fails, the outcome is u
   expect(outside.sentTo(ARK)).toHaveLength(1);
 });
 
-it("when the call of a submission to the upstream cannot be built, nothing is sent and no task remains", async () => {
+it("when the relay cannot build the request to the upstream for a submission, nothing is sent and no task remains", async () => {
   const outside = anArk();
   const { id, headers } = named();
   vi.spyOn(console, "error").mockReturnValue(undefined);
@@ -115,7 +115,7 @@ function losingAnswers(): object {
   return { ...BINDINGS, TASKS: { getByName } };
 }
 
-it("when the task's object does not confirm a submission's registration, the task is withdrawn, by a second try if the first does not reach the object", async () => {
+it("when the task's Durable Object does not confirm the registration of a submission, the submission gets 503 and the task is erased, if need be at a second try", async () => {
   const outside = anArk();
   const { id, headers } = named();
   vi.stubGlobal("scheduler", { wait: async () => undefined });

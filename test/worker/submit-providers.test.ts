@@ -100,7 +100,7 @@ describe.each(SUBMITTING)("a submission to $provider", (submitting) => {
   const { provider, submits, adapter, bindings, baseUrl } = submitting;
   const { accepted, refused } = submits;
 
-  it(`a submission to ${provider} reaches it at its own path with the connection's key and, if ${provider} sends hooks, with the task's hook URL`, async () => {
+  it(`a submission to ${provider} is sent to the provider's own path with the relay's key for it and, if ${provider} sends hooks, with the task's hook URL`, async () => {
     const { id, sent } = await submitted(submitting, accepted);
     expect(sent.url.split("?")[0]).toBe(`${baseUrl}${accepted.path}`);
     expect(Object.values(sent.headers).join(" ")).toContain(`test-only-${provider}-key`);
@@ -181,7 +181,7 @@ it("in submissions to dashscope, the relay itself sets the required header X-Das
   expect(sent.headers["x-dashscope-async"]).toBe("enable");
 });
 
-it("a submission without a model is stored under its path, or refused if a model is needed; one whose model is no text is refused", async () => {
+it("a submission without a model gets its path as the model of its task, or is refused if the provider needs a model; a model that is no text is refused", async () => {
   const kling = submittingTo("kling");
   const path = "/v1/videos/effects";
   const answer = {

@@ -116,7 +116,7 @@ it.each<["warn" | "log", RefusalCase, number]>([
   ["log", ["fal", 429, { detail: "Rate limit exceeded" }, "rate"], 1],
   ["log", ["fal", 422, { detail: "Wrong input" }, "final"], 0],
 ])(
-  "the log has a line at the level %s about a refused submission, with connection and class, unless the request itself was wrong: %j",
+  "the log has a line at the level %s about an upstream's refusal of a submission, with connection and category, unless the request itself was wrong: %j",
   async (level, given, count) => {
     const lines: object[] = [];
     vi.spyOn(console, level).mockImplementation((text) => lines.push(JSON.parse(String(text))));
@@ -143,7 +143,7 @@ it("an account that submits with its own upstream key gets the upstream's own re
   expect([response.status, await response.json()]).toEqual([LOCKED[1], LOCKED[2]]);
 });
 
-it("after a submission was refused because of the operator's balance, its Idempotency-Key is free, and the same call is sent again", async () => {
+it("after an upstream has refused a submission because of the operator's balance there, a repeat with the same Idempotency-Key is sent to the upstream again", async () => {
   const { key } = await aKey(await anAccount(10));
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   for (let n = 0; n < 2; n += 1) {
@@ -153,7 +153,7 @@ it("after a submission was refused because of the operator's balance, its Idempo
   }
 });
 
-it("when an upstream's refusal because of the operator's balance has no Retry-After, the account gets a Retry-After of 60 seconds", async () => {
+it("when an upstream refuses a submission because of the operator's balance there, without Retry-After, the account gets 503 with a Retry-After of 60 seconds", async () => {
   const { key } = await aKey(await anAccount(10));
   anArk(() => Response.json({ error: { code: "AccountOverdueError" } }, { status: 403 }));
   const bindings = { ...BINDINGS, OFFERS };

@@ -24,7 +24,7 @@ const Unknown = z.looseObject({
 /** Reads the problem of an answer without consuming it. */
 const problemIn = async (response: Response) => Unknown.parse(await response.clone().json());
 
-it("while a hook can still name the job of a submission with an unknown outcome, the response says that the task waits for it, and until when", async () => {
+it("when a submission's outcome is unknown but a hook may still state the job's id, the response says that the task waits for the hook, and until when", async () => {
   anArk(answering("bad gateway", 502));
   const { headers } = named();
   const response = await submit({ headers });
@@ -60,7 +60,7 @@ it("when no hook can come, the task of a submission with an unknown outcome fail
   expect([outside.sentTo(ARK).length, await balanceOf(account)]).toEqual([1, PRICE]);
 });
 
-it("when an upstream that sends no hooks does not answer a call, the task's alarm makes the task fail once the time for the response is over", async () => {
+it("when an upstream that cannot send hooks to the relay does not answer a submission, the task's alarm fails the task once the time for the response is over", async () => {
   const outside = anArk((_, signal) => never(signal));
   const { id, headers } = named();
   const call = submit({ headers, bindings: { ...HOOKLESS, SUBMIT_TIMEOUT_S: "5" } });
@@ -97,7 +97,7 @@ it.each([
   ["at most 2 KB", "the stored answer", 1_900, 200],
   ["more than 2 KB", "409 with the task, which SDKs do not repeat", 3_000, 409],
 ])(
-  "once its task is settled, a submission whose first response had %s gets %s when the submission is repeated",
+  "when the response to a submission had %s, a repeat of the submission after the callback was delivered gets %s",
   async (_size, _what, length, status) => {
     const answer = { id: JOB, text: "x".repeat(length) };
     const outside = anArk((sent) =>

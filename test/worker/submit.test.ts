@@ -67,7 +67,7 @@ it("a submission that the upstream accepts gets the upstream's own response, wit
   });
 });
 
-it("the upstream gets the caller's body with the hook URL as the only change, and the connection's key", async () => {
+it("the upstream gets the body of a submission with the hook URL as the only change, the connection's key, and none of the caller's cookies and secrets", async () => {
   const outside = anArk();
   const { headers } = named({
     Cookie: "a=b",
@@ -184,18 +184,18 @@ it("the Idempotency-Key of a refused submission is free again, so that the same 
 });
 
 it.each([
-  ["502", answering("bad gateway", 502)],
+  ["HTTP 502", answering("bad gateway", 502)],
   ["a 2xx answer without an id", answering({ ok: true })],
   ["a 2xx answer that is HTML", () => new Response("<html>", { status: 200 })],
-  ["408", answering({}, 408)],
-  ["409", answering({}, 409)],
+  ["HTTP 408", answering({}, 408)],
+  ["HTTP 409", answering({}, 409)],
   ["a redirect", answering({}, 307, { Location: "https://elsewhere.example.net/" })],
   ["a redirect with an id", answering({ id: JOB }, 302, { Location: "/jobs" })],
-  ["524", answering("", 524)],
+  ["HTTP 524", answering("", 524)],
   ["a lost connection", () => Promise.reject(new Error("lost"))],
   ["an answer that breaks off", () => new Response(brokenOff(JSON.stringify({ id: JOB })))],
 ])(
-  "after %s it is unknown whether the upstream has started a job: the task stays open, and the response tells SDKs not to repeat the call",
+  "when a submission to the upstream ends with %s, a job may have started: the task stays open, and the response tells SDKs not to repeat the call",
   async (_, site) => {
     const outside = anArk(site);
     const { id, headers } = named();
@@ -227,7 +227,7 @@ it("the task of a submission whose outcome stays unknown fails with submit_unkno
   expect(outside.sentTo(CALLBACK_URL)).toHaveLength(1);
 });
 
-it("a hook completes a submission with an unknown outcome when the poll that it causes confirms the model and the time of creation", async () => {
+it("after a hook, a submission with an unknown outcome counts as accepted when a poll confirms the model and the time of creation of the job in the hook", async () => {
   const outside = anArk(answering("", 504));
   const { id, headers } = named();
   await submit({ headers });
@@ -302,7 +302,7 @@ it("an upstream's response of more than 8 KB to a submission is passed on but no
   expect(await refusal(again)).toEqual({ status: 409, code: "task_exists" });
 });
 
-it("when the task's object does not answer the registration of a submission, nothing is sent and no task remains", async () => {
+it("when the task's Durable Object does not answer the registration of a submission, nothing is sent and no task remains", async () => {
   const outside = anArk();
   const { id, headers } = named();
   const response = await submit({ headers, bindings: withTasks({ apply: lose }) });
@@ -355,8 +355,8 @@ it.each([
 );
 
 it.each([
-  ["not JSON", "{", "invalid_json"],
-  ["no object", "[]", "invalid_json"],
+  ["that is not JSON", "{", "invalid_json"],
+  ["that is no object", "[]", "invalid_json"],
   ["without a model", "{}", "invalid_request"],
   ["with a member twice that the relay reads", `{"model":"a","model":"b"}`, "invalid_request"],
   [
@@ -365,7 +365,7 @@ it.each([
     "invalid_request",
   ],
 ])(
-  "a submission whose body is %s is refused before anything is stored or sent",
+  "a submission with a body %s is refused before anything is stored or sent",
   async (_, body, code) => {
     const outside = anArk();
     const { id, headers } = named();

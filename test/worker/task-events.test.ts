@@ -50,7 +50,7 @@ const follow = (link: string, last?: string) =>
     headers: last === undefined ? {} : { "Last-Event-ID": last },
   });
 
-it("GET /v1/tasks/{id}/events sends a status token the task's state and each change with its version, and ends once the callback has been delivered", async () => {
+it("GET /v1/tasks/{id}/events with a status token sends the task's state and each change with its version, and ends once the callback has been delivered", async () => {
   aReceiver(status(500), status(204));
   const { id, link } = await aLinkedTask();
   waits.between = async (pause) => {
@@ -75,7 +75,7 @@ it("GET /v1/tasks/{id}/events sends a status token the task's state and each cha
   expect(etag).toBe(`"${events.at(-1)?.id}-link"`);
 });
 
-it("a task's event stream shows the operator what GET shows, does not show the account the provider, and has the refund in its last event", async () => {
+it("a task's event stream shows the operator what GET shows; for the account it lacks the provider, and its last event has the refund", async () => {
   aReceiver(status(204));
   const account = await anAccount(5);
   const { id } = await aLinkedTask({ account, credits: 5, provider: "ark" });
@@ -112,7 +112,7 @@ it("an event stream whose request has the task's present state as Last-Event-ID 
   expect(stagesOf(events)).toEqual([["failed", null]]);
 });
 
-it("the event stream of a settled task sends its state once, and answers that state as Last-Event-ID with 204, so that browsers do not reconnect", async () => {
+it("the event stream of a settled task sends the task's state once; a request with that state as Last-Event-ID gets 204, so that browsers do not reconnect", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   await report(aFailure(id));
   for (const last of [undefined, "1", "no version"]) {
@@ -137,7 +137,7 @@ it("an event stream ends when its task is erased, and the next request for it ge
   expect(await refusal(await follow(link))).toEqual(UNKNOWN_TASK);
 });
 
-it("an event stream stays open when a read of its task fails because of the platform", async () => {
+it("an event stream stays open when a read of its task fails because of a fault of the platform", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const lost = Object.assign(new Error("Network connection lost."), { retryable: true });
   const reading = vi.spyOn(TaskObject.prototype, "readByLink");
@@ -228,7 +228,7 @@ it("an event stream whose API key stays valid lasts 15 minutes, looks up the key
   expect(lookUps.mock.calls.length).toBeGreaterThanOrEqual(14);
 });
 
-it("an event stream stays open when the owner of its API key cannot be looked up because of the platform", async () => {
+it("an event stream stays open when the account of its API key cannot be looked up because of a fault of the platform", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const { id } = await aLinkedTask({ account, callback_url: null });

@@ -185,7 +185,7 @@ async function state() {
   };
 }
 
-it("an account that attacks the relay can read nothing of another account, gains no credits and changes nothing", async () => {
+it("requests with an account's key to all routes with the ids of another account and its tasks read nothing of that account, gain no credits and change nothing", async () => {
   const before = await state();
   const { account: owner, key, task, open } = victim;
   // Balances as JSON writes them: the digits alone may occur in an id.

@@ -50,7 +50,7 @@ async function aFullKey() {
   return { account, ...(await aKey(account)) };
 }
 
-it("an operator's upload reaches the upstream byte for byte with the connection's key, and the upstream's response reaches the operator", async () => {
+it("an operator's upload of a file reaches the upstream byte for byte, with the relay's key for the upstream, and the operator gets the upstream's response", async () => {
   const outside = aReplicate();
   const response = await send({ headers: { "X-Own": "1" } });
   expect([response.status, await response.json()]).toEqual([201, CREATED]);
@@ -63,7 +63,7 @@ it("an operator's upload reaches the upstream byte for byte with the connection'
   });
 });
 
-it("an account can upload a file where an offer of the connection has uploads, and is charged nothing", async () => {
+it("an account can upload a file to a connection for which OFFERS permits uploads, and is charged nothing", async () => {
   const outside = aReplicate();
   const { account, key } = await aFullKey();
   expect((await send({ key })).status).toBe(201);
@@ -78,7 +78,7 @@ it.each([
   ["an offer with uploads of another connection", offering({ uploads: true, connection: "fal" })],
   ["an offer with uploads for customers' own keys", offering({ uploads: true, key: "customer" })],
 ])(
-  "when an account has %s, its upload gets 403 not_offered without being read",
+  "when OFFERS has %s, an account's upload gets 403 not_offered, and nothing is sent",
   async (_, bindings) => {
     const outside = aReplicate();
     const { key } = await aFullKey();
@@ -88,7 +88,7 @@ it.each([
   },
 );
 
-it("when an offer with uploads is for customers' own keys, an upload with such a key is sent to the upstream with this key", async () => {
+it("when OFFERS permits uploads with customers' own upstream keys, an upload with such a key is sent to the upstream with this key", async () => {
   const outside = aReplicate();
   const { key } = await aFullKey();
   const bindings = offering({ uploads: true, key: "customer" });
@@ -103,13 +103,17 @@ it("when an offer with uploads is for customers' own keys, an upload with such a
 
 it.each([
   ["without Content-Length", { "Content-Length": "" }, { status: 411, code: "length_required" }],
-  ["with a wrong one", { "Content-Length": "1e3" }, { status: 411, code: "length_required" }],
+  [
+    "with a wrong Content-Length",
+    { "Content-Length": "1e3" },
+    { status: 411, code: "length_required" },
+  ],
   [
     "of more than 100 MB",
     { "Content-Length": String(100 * MIB + 1) },
     { status: 413, code: "payload_too_large" },
   ],
-  ["that is packed", { "Content-Encoding": "gzip" }, invalid("/Content-Encoding")],
+  ["that is compressed", { "Content-Encoding": "gzip" }, invalid("/Content-Encoding")],
 ])("an upload %s is refused, and nothing is sent", async (_, headers, expected) => {
   const outside = aReplicate();
   expect(await refusal(await send({ headers }))).toEqual(expected);
@@ -194,7 +198,7 @@ it("when the upstream does not answer an upload, the response is 504 in the upst
   expect(await response.json()).toMatchObject({ status: 504, detail: expect.any(String) });
 });
 
-it("the response to an account's upload does not show the connection's key", async () => {
+it("the response to an account's upload of a file does not show the relay's key for the upstream", async () => {
   aReplicate(({ headers }) => Response.json({ echo: headers["authorization"] }));
   const { key } = await aFullKey();
   const text = await (await send({ key })).text();
@@ -255,7 +259,7 @@ it.each([
   ["https://rest.fal.ai", {}],
   [PROXY, { FAL_BASE_URL: PROXY, EXTRA_BASE_HOSTS: new URL(PROXY).host }],
 ])(
-  "an upload to fal goes to %s with the query of fal's SDK, and no other host gets the key",
+  "an upload to fal goes to %s with storage_type=fal-cdn-v3 in place of the caller's query, and no other host gets the key",
   async (origin, more) => {
     const answer = {
       upload_url: "https://v3.fal.media/a?sig=1",
@@ -278,7 +282,7 @@ it.each([
   },
 );
 
-it("an upload reaches the upstream without its query and without the relay's own key", async () => {
+it("an upload reaches the upstream without the caller's query, and is refused when one of its headers contains the caller's relay key", async () => {
   const outside = aReplicate();
   const { key } = await aFullKey();
   await send({ path: `${PATH}?purpose=other`, key });

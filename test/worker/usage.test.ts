@@ -43,7 +43,7 @@ it.each([
   ["a signed hook states with a success", byHook, success, "output"],
   ["a signed hook states with a failure", byHook, failure, "error"],
 ])(
-  "GET shows usage that %s to operators with the role all or read, but not to the account, and the callback does not have it",
+  "usage that %s is shown by GET to operators with the role all or read, but not to the account, and is not in the callback",
   async (_, bring, answer, outcome) => {
     const outside = anOutside();
     outside.on(CALLBACK_URL, answering(""));
@@ -82,7 +82,7 @@ it.each([
   ["without its null members", { predict_time: 41.2, total_cost: null }, { predict_time: 41.2 }],
   ["as none when all its members are null", { total_cost: null }, undefined],
 ])(
-  "of the usage in an event, members that are null are not stored: it is stored %s",
+  "members of an event's usage that are null are not stored: the usage is stored %s",
   async (_, usage, expected) => {
     const id = crypto.randomUUID();
     expect((await report(aCompletion(id, { model: "fox", usage }))).status).toBe(202);

@@ -51,11 +51,11 @@ function objectRequests(): () => number {
 /** The ways in which a reader waits for the end of a task, and how often nothing changes while it does. */
 const READERS = [
   ["a request with ?wait=60", 0, (id: string) => call(`/v1/tasks/${id}?wait=60`)],
-  ["a stream", 3, (id: string) => call(`/v1/tasks/${id}/events`)],
+  ["an event stream", 3, (id: string) => call(`/v1/tasks/${id}/events`)],
 ] as const;
 
 it.each(READERS)(
-  "%s makes two requests to the task's object at first, none while nothing changes (%i times 15 s), and one when the object pushes the result",
+  "%s causes two calls of the task's Durable Object at first, none while nothing changes (%i times 15 s), and one when the object pushes the result",
   async (_, quiet, follow) => {
     const count = objectRequests();
     const id = await register({ callback_url: undefined });
@@ -73,7 +73,7 @@ it.each(READERS)(
 );
 
 it.each(READERS)(
-  "while the relay is paused, %s gets the result because the task's object pushes it",
+  "while the relay is paused, %s gets the result because the task's Durable Object pushes it",
   async (_, _quiet, follow) => {
     const received = aReceiver();
     const id = await register();
@@ -105,7 +105,7 @@ async function untilText(body: ReadableStream<Uint8Array> | null, part: string):
 }
 
 it.each(READERS)(
-  "%s gets the result because the task's object pushes it, although the object was evicted from memory in the meantime",
+  "%s gets the result because the task's Durable Object pushes it, although the object was evicted from memory in the meantime",
   async (_, _quiet, follow) => {
     const id = await register({ callback_url: undefined });
     const count = objectRequests();
@@ -120,7 +120,7 @@ it.each(READERS)(
   },
 );
 
-it("while 64 others watch a task, a waiting request reads it after 5 s at first, and later after an eighth of the task's age, at most 60 s", async () => {
+it("while 64 others wait for a task, a request with ?wait reads the task after 5 s at first, and later after an eighth of the task's age, at most 60 s", async () => {
   const id = await register({ callback_url: undefined });
   expect(await watchers(id)).toHaveLength(64);
   expect(await watch(id)).toBeNull();
@@ -136,7 +136,7 @@ it("while 64 others watch a task, a waiting request reads it after 5 s at first,
   expect(waits.pauses).toEqual([MINUTE_MS]);
 });
 
-it("a watcher's WebSocket that is being closed no longer counts among the 64 watchers that a task may have", async () => {
+it("the WebSocket of a reader that waits for a task no longer counts among the task's 64 such WebSockets as soon as it is being closed", async () => {
   const id = await register({ callback_url: undefined });
   expect(await watchers(id)).toHaveLength(64);
   const listed = await runInDurableObject(stubOf(id), (_, ctx) => {
@@ -147,7 +147,7 @@ it("a watcher's WebSocket that is being closed no longer counts among the 64 wat
   expect(await watchers(id, 3)).toHaveLength(2);
 });
 
-it("the stream of a task that 64 others watch has a comment every 15 s, and reads the task after an eighth of the task's age, 5 to 60 s", async () => {
+it("while 64 others wait for a task, its event stream sends a comment every 15 s, and reads the task after an eighth of the task's age, 5 to 60 s", async () => {
   const reads = vi.spyOn(TaskObject.prototype, "read");
   const readAt: number[] = [];
   waits.between = async () => {
@@ -172,7 +172,7 @@ it.each([
   ["one reader leaves", 1],
   ["64 readers leave", 64],
 ])(
-  "an event is answered and its callback delivered while %s every pushed change unread, and all of them find the result later",
+  "while %s every pushed change unread, an event about the task is answered and the callback delivered; later all readers find the result",
   async (_, count) => {
     const received = aReceiver();
     const id = await register();
@@ -197,7 +197,7 @@ async function firstPushes(socket: WebSocket, count: number): Promise<readonly s
   return states.slice(0, count);
 }
 
-it("an event is answered and its callback delivered even if no change can be pushed to the task's watchers", async () => {
+it("an event is answered and the task's callback delivered even if no change can be pushed to the readers that wait for the task", async () => {
   const received = aReceiver();
   const id = await register();
   expect(await watchers(id)).toHaveLength(64);
@@ -214,7 +214,7 @@ it("an event is answered and its callback delivered even if no change can be pus
   expect(sends.filter((send) => send.mock.calls.length > 0)).toHaveLength(64);
 });
 
-it("a stream whose client leaves a part of it unread for a minute is broken off, and no longer counts among the task's watchers", async () => {
+it("an event stream of which the client leaves a part unread for a minute is broken off, and no longer counts among the readers that wait for the task", async () => {
   const id = await register({ callback_url: undefined });
   waits.between = () => new Promise(() => undefined);
   const { body } = await exports.default.fetch(aRequest(`/v1/tasks/${id}/events`));
@@ -232,7 +232,7 @@ it("a stream whose client leaves a part of it unread for a minute is broken off,
   await expect(readOn()).rejects.toThrow("the client does not read the stream");
 });
 
-it("after its client has gone away, a waiting stream does not read its task again", async () => {
+it("an event stream does not read its task again after its client has gone away", async () => {
   const id = await register({ callback_url: undefined });
   const reads = vi.spyOn(TaskObject.prototype, "read");
   waits.between = () => new Promise(() => undefined);
@@ -250,10 +250,10 @@ it("after its client has gone away, a waiting stream does not read its task agai
 });
 
 it.each([
-  ["is told of changes", 0],
-  ["asks because 64 others are told", 64],
+  ["gets changes pushed", 0],
+  ["polls the task because 64 others get changes pushed", 64],
 ])(
-  "when the watch of a reader that %s is closed, the reader's wait ends without another read",
+  "when a reader that %s stops waiting for a task, its wait ends without another read",
   async (_, others) => {
     const id = await register({ callback_url: undefined });
     await watchers(id, others);
@@ -265,7 +265,7 @@ it.each([
   },
 );
 
-it("a WebSocket for which the task's object takes more than 2 s is closed, so that it does not count among the task's watchers", async () => {
+it("a reader's WebSocket that the task's Durable Object accepts only after more than 2 s is closed, so that it does not count among the task's readers", async () => {
   const id = await register({ callback_url: undefined });
   const later = setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation((act, ms) =>
@@ -289,10 +289,10 @@ it("a WebSocket for which the task's object takes more than 2 s is closed, so th
 });
 
 it.each([
-  ["cannot be watched", new Error("overloaded")],
-  ["runs a release that cannot be watched", new TypeError("does not export a fetch() function")],
+  ["accepts no WebSocket", new Error("overloaded")],
+  ["runs a release without WebSockets", new TypeError("does not export a fetch() function")],
 ])(
-  "when the task's object %s, a request that waits for the task reads the task every 5 s",
+  "when the task's Durable Object %s, a request that waits for the task reads the task every 5 s",
   async (_what, error) => {
     vi.spyOn(TaskObject.prototype, "fetch").mockRejectedValue(error);
     const id = await register({ callback_url: undefined });
@@ -303,7 +303,7 @@ it.each([
   },
 );
 
-it("after the platform has closed a waiting request's WebSocket to the task's object, the request reads the task again", async () => {
+it("after the platform has closed the WebSocket of a waiting request to the task's Durable Object, the request reads the task again", async () => {
   const id = await register({ callback_url: undefined });
   waits.between = async (wait) => {
     if (wait === 1) await evictDurableObject(stubOf(id), { webSockets: "close" });
@@ -314,7 +314,7 @@ it("after the platform has closed a waiting request's WebSocket to the task's ob
   expect(await taskOf(answer)).toMatchObject({ status: "completed" });
 });
 
-it("when a stream's read of its task fails after a pushed change, the stream reads again after 5 s instead of at once", async () => {
+it("when an event stream fails to read its task after a pushed change, it reads the task again after 5 s instead of at once", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const reads = vi.spyOn(TaskObject.prototype, "readByLink");
   const fault = Object.assign(new Error("Network connection lost."), { retryable: true });
@@ -329,7 +329,7 @@ it("when a stream's read of its task fails after a pushed change, the stream rea
   expect([waits.pauses, reads.mock.calls.length]).toEqual([[15_000, 5000, 5000, 5000], 5]);
 });
 
-it("when the task's object loses a pushed progress before the stream reads it, the stream reads its task only once", async () => {
+it("when the task's Durable Object has lost a progress that it pushed, the event stream reads the task once because of the push, and not again and again", async () => {
   const id = await register({ callback_url: undefined });
   const [version] = /\d+/.exec((await call(`/v1/tasks/${id}`)).headers.get("ETag") ?? "") ?? [];
   const reads = vi.spyOn(TaskObject.prototype, "read");
@@ -362,7 +362,7 @@ it("of the readers of one status link, 32 can wait in an isolate at a time; anot
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["completed"]));
 });
 
-it("readers of one status link whose 60 s are over make room for others, even if the platform ended their requests without notice", async () => {
+it("readers of one status link whose wait of 60 s is over make room for others, even if the platform ended their requests without notice", async () => {
   const { id, link } = await aLinkedTask({ callback_url: null });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   waits.between = () => ended.then(() => true);
@@ -399,7 +399,7 @@ it.each([
     },
   ],
 ])(
-  "a stream that ends because %s no longer counts among the 32 readers of its status link that may wait",
+  "an event stream that ends because %s no longer counts among the 32 readers that may wait with its status link",
   async (_, readOnce) => {
     const { id, link } = await aLinkedTask({ callback_url: null });
     expect(await watchers(id)).toHaveLength(64);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { attemptCurl } from "../../../src/console/parts/curl.ts";
 
-it("the curl command with which the console shows a callback attempt, to its own URL or to another, contains no text that a shell would expand", () => {
+it("the console quotes the URL, headers and body in the curl command that repeats a callback attempt, so that a shell expands nothing in it", () => {
   const attempt = {
     method: "POST",
     url: "https://client.example.com/hook?a=$(id)",

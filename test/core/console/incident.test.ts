@@ -10,7 +10,7 @@ import { aSending, anUnknown } from "../stored-submissions.ts";
 
 const LINK = "https://relay.example.com/tasks/1";
 
-it("the incident report about a task has times, attempts, host, a link and the names of invisible characters, but neither callback URL nor receivers' answers", () => {
+it("the console's text about a task for an incident report has its times, its callback attempts, the receiver's host and a link, but not the callback URL or receivers' answers", () => {
   const attempts = [
     anAttempt({ number: 1, dueAt: NOW, startedAt: NOW + 4, durationMs: 10, outcome: "rejected" }),
     anAttempt({
@@ -51,7 +51,7 @@ it.each([
   ],
   ["unanswered", aSending(), "Submitted 20 Oct 12:00:00.250 UTC: sending"],
 ] as const)(
-  "the incident report about a task says when its submission began, what the upstream answered and what state the submission is in: one that is %s",
+  "the console's text about a task for an incident report says when its submission was sent, what the upstream answered, and the submission's state: a submission that is %s",
   (_, submission, line) => {
     const task = aFinishedTask({ submission });
     const json: TaskJson = JSON.parse(taskView(task, "operator", NOW));
@@ -69,7 +69,7 @@ it.each([
     "Cancellation at the deadline 20 Oct 12:00:00 UTC: unknown with HTTP status 202",
   ],
 ] as const)(
-  "the incident report about a task says that its job was to be canceled: for a cancellation with the reason %s and the state %s",
+  "the console's text about a task for an incident report says why its job was to be canceled (%s), when, and what became of that (%s)",
   (reason, kind, line) => {
     const cancellation = aCancellation({ reason, state: cancelStateNamed(kind) });
     const task = aFinishedTask({ cancellation });
@@ -80,7 +80,7 @@ it.each([
   },
 );
 
-it("the incident report about a failing host has its first failure, its counts, the cause of each type of failure, the accounts and a link", () => {
+it("the console's text about a failing host for an incident report has its first failure, its counts, the likely cause of each failure, the accounts and a link", () => {
   const failing = { since: 1_792_497_600, failed: 1_284, sending: 87, is_capped: false };
   const kind = { outcome: "rejected", status_code: 503, tasks: 1_284, task_id: ID } as const;
   const failures = {

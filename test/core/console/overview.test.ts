@@ -11,7 +11,7 @@ function anHour(buckets: Record<number, number>) {
   return { latency: { first_attempt: histogram, settled: [] } };
 }
 
-it("each row of the latency heatmap is shaded by its number of tasks, and the last row also counts latencies beyond the largest bound", () => {
+it("in the console's heatmap of callback latencies, each cell is shaded by its number of tasks, and the last row also counts latencies beyond the largest bound", () => {
   const steps = [anHour({ 5: 100, 10: 20, 250: 1 }), anHour({ 3_600_000: 1, 60_000: 11 })];
   expect(heatCells(steps, BOUNDS_MS)).toEqual([
     { column: 0, row: 0, shade: 8 },
@@ -34,7 +34,7 @@ it.each([
   ["deadline_near", { task_id: "7" }, ["/tasks/7"]],
   ["index_full", { bytes: 9 }, []],
 ])(
-  "the console's overview links each problem to the pages that show its subject: %s about %j links to %j",
+  "the console's overview links each problem of the relay to the pages on which one sees more of it: the problem %s about %j links to %j",
   (kind, subject, paths) => {
     const head = { severity: "error", detail: "", since: null, tasks: null, actions: [] } as const;
     const problem: PresentProblem = { ...head, kind, subject };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { samplePage } from "./sample-page.tsx";
 
-it("a console page with every component and hostile text contains no inline script, style or event handler", async () => {
+it("a console page with all components of the console and with texts that contain HTML has no inline script, style or event handler", async () => {
   const page = await samplePage(null);
   const tags = page.replaceAll(/(?<!src)="[^"]*"/g, "=");
   expect(/<style|<[^>]* style=|<\w[^<>]* on\w+=|<script(?! src="\/assets)/.exec(tags)).toBeNull();

@@ -25,14 +25,14 @@ it.each([
   ["wan 2.5 & more", "/tasks?model=wan%202.5%20%26%20more"],
   [`${ID}0`, `/tasks?model=${ID}0`],
 ])(
-  "a search in the console leads to the task whose id the text contains, else to a host, an account, a job or a model: %j leads to %s",
+  "a search in the console opens the page of the task whose id the text contains, or else of a host or account, or the list of tasks of a job or model: %j opens %s",
   (text, path) => {
     const target = searchTarget(text);
     expect(target && searchPath(target)).toBe(path);
   },
 );
 
-it("a search in the console for a plain word is understood as a possible name of an account, and a search for blanks as no search", () => {
+it("the console's search takes a plain word for the possible name of an account, and blanks for no search", () => {
   expect(searchTarget("acme")).toEqual({ kind: "word", name: "acme" });
   expect(searchTarget(" \n")).toBeNull();
 });

@@ -40,7 +40,7 @@ it.each([
   },
 );
 
-it("the console divides untrusted text at invisible characters, which it names (U+202E), and cuts the text at 2,000 characters", () => {
+it("in a text that others have written, the console shows the names of invisible characters (U+202E), and it shows at most 2,000 characters of the text", () => {
   expect(textParts("a\u202Eb\u0000\nc\ud800")).toEqual([
     { kind: "text", text: "a" },
     { kind: "hidden", text: "U+202E" },
@@ -55,7 +55,7 @@ it("the console divides untrusted text at invisible characters, which it names (
   ]);
 });
 
-it("the console names at most 100 invisible characters of an untrusted text, because each takes much space in a page, and counts what follows", () => {
+it("in a text that others have written, the console names at most 100 invisible characters, and states how many characters follow", () => {
   const parts = textParts(`a${"\u202E".repeat(150)}b`);
   expect(parts).toHaveLength(102);
   expect(parts.filter(({ kind }) => kind === "hidden")).toHaveLength(100);
@@ -63,7 +63,7 @@ it("the console names at most 100 invisible characters of an untrusted text, bec
   expect(textParts("\u202E".repeat(100)).map(({ kind }) => kind)).not.toContain("rest");
 });
 
-it("codeTokens divides a JSON text into tokens for highlighting, which together are the same text and have types such as key, string and number", () => {
+it("codeTokens, by which the console colours JSON, divides a text into tokens of types such as key, string and number, which together are the same text", () => {
   const text = '{"a": "b \\" c", "n": [-1.5e3, true, null]}';
   const tokens = codeTokens(text);
   expect(tokens.map((token) => token.text).join("")).toBe(text);
@@ -77,7 +77,7 @@ it("codeTokens divides a JSON text into tokens for highlighting, which together 
   ]);
 });
 
-it("codeTokens reads a string without its closing quotation mark as a string that reaches to the end of the text", () => {
+it("codeTokens, by which the console colours JSON, reads a string without its closing quotation mark as one that reaches to the end of the text", () => {
   expect(codeTokens('["a", "b \\" c\n')).toEqual([
     { kind: "plain", text: "[" },
     { kind: "string", text: '"a"' },
@@ -86,7 +86,7 @@ it("codeTokens reads a string without its closing quotation mark as a string tha
   ]);
 });
 
-it("a link of a page to its own path begins with one slash, because a path with two would lead to another host", () => {
+it("a link of a console page to the page's own path begins with one slash even if the URL's path began with two, which would lead to another host", () => {
   const url = new URL("https://relay.example.com//evil.example/?page=2");
   expect(pathOf(url)).toBe("/evil.example/?page=2");
 });

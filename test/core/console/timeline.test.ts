@@ -61,7 +61,7 @@ const drawn = (task: TerminalTask, now: number, paid: number | null = null) =>
 describe("the timeline of a task", () => {
   const waiting = failing({ state: { kind: "due", nextAttemptAt: NOW + 13 * MINUTE } });
 
-  it("the timeline of a failing callback shows planned and real times, lateness, past waits and the next attempt", () => {
+  it("in the console, a task's timeline shows planned and real start of each callback attempt, how late it was, the waits between attempts, and the next attempt", () => {
     const { segments, bars, waits, nextX } = drawn(waiting, NOW + 4 * MINUTE);
     expect(segments.map(({ title }) => title)).toEqual(["Upstream · 2 min", "Callback"]);
     expect(bars).toMatchObject([
@@ -78,7 +78,7 @@ describe("the timeline of a task", () => {
     expect((to - from) / (Number(nextX) - from)).toBeCloseTo(3 / 13, 2);
   });
 
-  it("the timeline of a refunded task marks the credits charged at registration, and those refunded before the first callback attempt", () => {
+  it("in the console, the timeline of a refunded task marks the credits charged at its registration, and the refund before its first callback attempt", () => {
     const refunded = credits({ kind: "refunded", at: NOW + 2 });
     const { marks, bars } = drawn(
       failing({ state: { kind: "failed" } }, { credits: refunded }),
@@ -93,7 +93,7 @@ describe("the timeline of a task", () => {
     expect(marks.at(-1)?.x).toBeLessThanOrEqual(bars[0]?.x ?? 0);
   });
 
-  it("the timeline of a task that costs less than was charged shows when the rest of the credits was given back", () => {
+  it("in the console, the timeline of a task that costs less than was charged marks when the rest of the credits was given back", () => {
     const final = { credits: 13, basis: "usage" } as const;
     const task = aReleasingTask({
       credits: credits({ kind: "released", at: NOW + SECOND }, { final }),
@@ -107,7 +107,7 @@ describe("the timeline of a task", () => {
     ]);
   });
 
-  it("the timeline of a task with a job marks the job's attachment, a hook and a poll, and draws a long gap shortened, with its duration as text", () => {
+  it("in the console, a task's timeline marks the attachment of its job, a hook and a poll, and draws a long gap shortened, with its duration as text", () => {
     const upstreamTimes = { attachedAt: REGISTERED + 400, hookAt: NOW - 300, askedAt: NOW - 200 };
     const { marks, breaks } = drawn(
       failing({ state: { kind: "failed" } }, { upstreamTimes }),
@@ -134,7 +134,7 @@ describe("the timeline of a task", () => {
     ],
     ["whose outcome is unknown without an answer", anUnknown(null), ["submitted"]],
   ])(
-    "the timeline of a task marks the submission, the upstream's answer and, if another request attached the job, the attachment: for a submission %s",
+    "in the console, a task's timeline marks its submission, the upstream's answer or, for the operator, the attachment of the job by a hook: for a submission %s",
     (_, submission, names) => {
       const isAttached = submission.state.kind === "accepted";
       const upstreamTimes = isAttached
@@ -150,7 +150,7 @@ describe("the timeline of a task", () => {
     },
   );
 
-  it("the timeline of a task shows a redelivery as a section after the automatic callback attempts, and states the time between the two", () => {
+  it("in the console, a task's timeline shows a redelivery as a section after the automatic callback attempts, and states the time between the two", () => {
     const attempts = [refused(1, NOW), refused(2, NOW + 2 * DAY, 0, 2)];
     const { segments, breaks } = drawn(
       failing({ attempts, state: { kind: "failed" } }),
@@ -164,7 +164,7 @@ describe("the timeline of a task", () => {
     expect(breaks).toMatchObject([{ text: "1 d 23 h" }]);
   });
 
-  it("the bar of a callback attempt in a task's timeline grows with the time while the attempt runs", () => {
+  it("in the console, the bar of a callback attempt in a task's timeline becomes longer while the attempt runs", () => {
     const task = failing({ attempts: [], lastNumber: 1, state: runningSince(NOW) });
     const widthAt = (ms: number) => drawn(task, NOW + ms).bars[0]?.width ?? 0;
     expect(drawn(task, NOW + SECOND).bars).toMatchObject([{ isRunning: true, outcome: null }]);
@@ -293,7 +293,7 @@ describe("the next step of a task", () => {
       3600,
     ],
   ] as const)(
-    "the console shows the next step of %s with its reason and without a negative time",
+    "for %s, the console says what the task does next (nothing, perhaps), why, and when",
     (_, task, policy, afterMs, text, atMs, refreshS) => {
       const view: TaskJson = JSON.parse(taskView(task, "operator", null, policy));
       const at = atMs === null ? null : NOW + atMs;
@@ -310,7 +310,7 @@ describe("the next step of a task", () => {
   it.each([
     ["in progress", aSending(), SENDING_ENDS - 1, "busy", UNANSWERED, SENDING_ENDS],
     [
-      "in progress at the end of the time for the answer",
+      "in progress when the time for the upstream's answer is over",
       aSending(),
       SENDING_ENDS,
       "busy",
@@ -319,7 +319,7 @@ describe("the next step of a task", () => {
     ],
     ["with an unknown outcome", anUnknown(null), FAILS_AT - 1, "warn", UNKNOWN, FAILS_AT],
     [
-      "with an unknown outcome at the end of the time for news of the job",
+      "with an unknown outcome when the time for news of the job is over",
       anUnknown(502),
       FAILS_AT,
       "warn",
@@ -335,7 +335,7 @@ describe("the next step of a task", () => {
       NOW_S * SECOND + POLICY.taskDeadlineMs,
     ],
   ] as const)(
-    "the console says what the submission of an open task waits for, until when, and what happens then, also during a pause: for a submission %s",
+    "the console says what an open task with a submission waits for, until when, and what happens then, even while the relay is paused: for a submission %s",
     (_, submission, now, tone, text, at) => {
       const task = anOpenTask({ submission });
       for (const policy of [POLICY, paused]) {
@@ -346,7 +346,7 @@ describe("the next step of a task", () => {
     },
   );
 
-  it("when a submission has an unknown outcome, its job is known and no hook can come, the console says that the task waits for an answer about the job", () => {
+  it("when a submission's outcome is unknown but its job's id is known and no hook can come, the console says that the task waits for the upstream's answer about this job", () => {
     const submission = { ...anUnknown(null), isHookless: true } as const;
     const task = anOpenTask({ submission, upstream: UPSTREAM });
     const view: TaskJson = JSON.parse(taskView(task, "account", null, POLICY));
@@ -374,7 +374,7 @@ describe("the next step of a task", () => {
       "The deadline has passed: waits at most 30 s for the upstream to cancel the job, then fails. A result that comes first counts.",
     ],
   ] as const)(
-    "when the job of an open task is to be canceled because of the %s, the console says what the task waits for while the cancellation is in the state %s",
+    "when the relay is to cancel an open task's job (reason: %s), the console says what the task waits for in this state of the cancellation: %s",
     (reason, kind, text) => {
       const task = aCancelingTask({ reason, state: cancelStateNamed(kind) });
       const polledAt = NOW + MINUTE;
@@ -384,14 +384,14 @@ describe("the next step of a task", () => {
   );
 
   it.each([
-    ["before the deadline it says both", MINUTE, "Waits for the result. Fails without one"],
     [
-      "after the deadline it says that the task fails now",
-      80 * HOUR,
-      "The deadline has passed: the task fails now.",
+      "before the deadline it waits for the result",
+      MINUTE,
+      "Waits for the result. Fails without one",
     ],
+    ["after the deadline it fails now", 80 * HOUR, "The deadline has passed: the task fails now."],
   ])(
-    "the console says that an open task waits for its result and fails without one at its deadline: %s",
+    "the console says what an open task without a result waits for, and that it fails at its deadline: %s",
     (_, afterMs, text) => {
       const task = anOpenTask({ callbackUrl: URL_A });
       const view: TaskJson = JSON.parse(taskView(task, "operator", null, POLICY));
@@ -400,7 +400,7 @@ describe("the next step of a task", () => {
   );
 });
 
-it("when a task's result came with its registration, the timeline's drawing shows the result's label above the label of the registration", async () => {
+it("when a task's result came with its registration, the timeline in the console draws the label of the result above that of the registration", async () => {
   const facts = taskFacts(aFinishedTask(), "operator", POLICY);
   const timeline = timelineOf(facts, { credits: null, released: 0 }, NOW + MINUTE);
   const drawing = await html`${TimelineDrawing({ timeline })}`;

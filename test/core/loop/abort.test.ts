@@ -99,7 +99,7 @@ describe("a poll", () => {
     expect(host.polls).toHaveLength(2);
   });
 
-  it("a poll in flight continues when an event does not end the task", async () => {
+  it("a poll in flight continues when an unsigned hook claims that the job is completed, or a report says that it runs, because neither ends the task", async () => {
     await startPoll();
     host.loop.apply(aHook(aCompletion()));
     host.loop.apply(aReport(PROCESSING));

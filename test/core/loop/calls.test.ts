@@ -107,7 +107,7 @@ describe("the log line of a call", () => {
     ["an event that the operator accepted", "sendNotice", true, "delivered", "info"],
     ["an event that the operator did not accept", "sendNotice", false, "unknown", "warn"],
   ])(
-    "a call of a task to another service is logged with its outcome, at the log level that belongs to this outcome: %s",
+    "a call that a task makes to ledger, upstream, index or operator is logged with its outcome, at the log level that belongs to this outcome: %s",
     async (_what, call, answer, outcome, level) => {
       const line = { ...LINES[call], task_id: ID, outcome };
       expect(await make(call, answer)).toMatchObject({ line, level });

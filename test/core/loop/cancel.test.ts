@@ -32,14 +32,14 @@ async function order(): Promise<void> {
   await runMicrotasks();
 }
 
-it("an order to cancel makes the relay ask the upstream at once, without an alarm; a second order during this call causes no second call", async () => {
+it("an order to cancel a task makes the relay ask the upstream at once, without an alarm, to cancel the job; a second order during this call causes no second call", async () => {
   await order();
   await order();
   expect(openCalls()).toEqual(["cancelJob"]);
   expect(host.stored).toMatchObject({ cancellation: { state: { kind: "asking", tries: 0 } } });
 });
 
-it("an order to cancel that comes during a poll makes the relay ask the upstream as soon as the poll has its answer", async () => {
+it("an order to cancel a task that comes during a poll makes the relay ask the upstream to cancel the job as soon as the poll has its answer", async () => {
   void host.ring();
   await runMicrotasks();
   await order();

@@ -47,7 +47,7 @@ describe("the charge of a registration", () => {
     },
   );
 
-  it("one charge is made for several identical registrations at the same time, and each caller gets its result", async () => {
+  it("several identical registrations that come while the price is being charged cause only one charge, and each caller gets its result", async () => {
     host.endings = {};
     host.loop.apply(create);
     const answers = [1, 2, 3].map(async (i) => {

@@ -91,7 +91,7 @@ it.each([
   [5_500, ["sendNotice"]],
   [5_499, []],
 ])(
-  "when alarms have failed until %i ms before a callback attempt, only these overdue calls are made before it, so that none delays it: %j",
+  "when the alarm of a task with an overdue operator event fires only %i ms before a callback attempt, the calls made before this attempt are %j, so that none delays it",
   async (clearanceMs, made) => {
     const attemptAt = NOW + HOUR;
     const state = { kind: "due", nextAttemptAt: attemptAt } as const;
@@ -111,7 +111,7 @@ it.each([
   [5_500, ["sendNotice"]],
   [5_499, []],
 ])(
-  "when a callback attempt follows %i ms after another, only these overdue calls are made between the two, so that none delays the second: %j",
+  "when a task has an overdue operator event and two of its callback attempts are %i ms apart, the calls made between them are %j, so that none delays the second attempt",
   async (waitMs, made) => {
     host.policyAt = () => aPolicy({ isOperatorNotified: true, scheduleMs: [0, waitMs] });
     host.endings = {};
@@ -202,7 +202,7 @@ describe("an error before or after a callback attempt", () => {
     expect(callbackOf(host.stored).attempts).toEqual([INTERRUPTED]);
   });
 
-  it("an error in a due step of a task also rejects a second alarm handler that waits for these steps to end", async () => {
+  it("when a task's due steps are in progress and one of them throws, an alarm handler that waits for their end throws the same error", async () => {
     host.loop.apply(finish);
     const rung = host.ring();
     breakOnly("commit");
@@ -234,7 +234,7 @@ describe("an error before or after a callback attempt", () => {
 });
 
 describe("due steps that do not end", () => {
-  it("when a task always has another due step, it stops after 100 steps, sends nothing and sets its alarm", async () => {
+  it("when a fault makes a task find another due step without end, it stops after 100 steps, sends nothing and sets its alarm", async () => {
     host.policyAt = () => aPolicy({ scheduleMs: [MINUTE] });
     host.loop.apply(finish);
     host.isForgetful = true;

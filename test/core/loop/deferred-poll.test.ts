@@ -15,7 +15,7 @@ function answerPolls({ outside }: MemoryHost, answer: () => PollAnswer): void {
   Object.assign(outside, { poll: async () => answer() });
 }
 
-it("a poll deferred by its connection's poll limit is not counted, writes no record, and is tried again after the wait that the deferral states", async () => {
+it("a poll that the poll limit of its connection defers is not counted, writes no record, and is tried again after the wait that the deferral states", async () => {
   const host = new MemoryHost();
   let waitMs = 7 * SECOND;
   const polledAt: number[] = [];
@@ -52,7 +52,7 @@ it("a poll that is deferred several times is tried again after the wait that eac
   host.expectNoFailure();
 });
 
-it("when a crash of the task's object makes it forget a deferred poll, a poll is made no later than the next regular one was planned", async () => {
+it("when a crash of the task's object makes it forget a deferred poll, a poll is made at the latest when the next regular poll was planned", async () => {
   const host = new MemoryHost();
   answerPolls(host, () => ({ kind: "deferred", waitMs: SECOND }));
   host.loop.apply(aProvidedRegistration({ job: JOB }));

@@ -133,7 +133,7 @@ describe("the alarm of a task", () => {
     expect(host.stored?.status).toBe("failed");
   });
 
-  it("when a change postpones the next poll, the alarm stays, polls nothing when it fires, and is then set once for the later time, also by a new instance", async () => {
+  it("when a hook postpones a task's next poll, the alarm stays; when it fires, no poll is made, and it is set for the later time, even by a new instance of the task's object", async () => {
     host.policyAt = () => HOOKED;
     host.loop.apply(aProvidedRegistration());
     host.loop.apply(anAttachment(JOB, CONNECTION, true));

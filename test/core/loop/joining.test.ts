@@ -45,7 +45,7 @@ describe("an alarm that comes while due steps are in progress", () => {
     expect([host.numbers, host.alarm]).toEqual([[1], NOW + WATCHDOG_MS + FIRST_WAIT]);
   });
 
-  it("when an event starts work during an alarm handler and a later alarm is set already, a watchdog alarm is set for this work", async () => {
+  it("when an event starts work while an alarm handler runs and a later alarm is already set, an alarm is set for the case that the task's object dies during this work", async () => {
     host.policyAt = () => aPolicy({ isIndexed: true });
     host.endings = {};
     host.loop.apply(aProvidedRegistration());

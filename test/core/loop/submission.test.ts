@@ -62,7 +62,7 @@ const ENDINGS: readonly (readonly [string, Ending])[] = [
   ],
   ["refused", { event: aRefusal(), end: null }],
   ["not sent", { event: NOT_SENT, end: null }],
-  ["unknown", { event: anUnknownOutcome(), end: "submit_unknown" }],
+  ["of unknown outcome", { event: anUnknownOutcome(), end: "submit_unknown" }],
 ];
 
 /** Calls a function of the object. @returns false when the object dies meanwhile. */
@@ -122,7 +122,7 @@ function booked({ ledger }: MemoryHost) {
   };
 }
 
-describe.each(ENDINGS)("a submission with a price, whose charge is %s", (_what, ending) => {
+describe.each(ENDINGS)("a submission with a price, which is %s", (_what, ending) => {
   it("without a crash, a task that is submitted with a price ends as the upstream has answered; the price is charged once and returned at most once", async () => {
     const host = new DyingHost(null);
     expect(await live(host, ending, false)).toBe(true);
@@ -186,7 +186,7 @@ describe("a submission in the work loop", () => {
     expect(host.stored).toMatchObject({ status: "failed" });
   });
 
-  it("a hook about a submission of unknown outcome has the job polled at once or, when the object of the task crashes, 5 s later by its new instance", async () => {
+  it("a hook about a submission of unknown outcome makes the relay poll the job at once and, when this confirms nothing, again 5 s later, even after a crash of the task's object", async () => {
     host.loop.apply(aSubmittedRegistration());
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));
@@ -202,7 +202,7 @@ describe("a submission in the work loop", () => {
     expect(host.stored).toMatchObject({ status: "completed", upstream: UPSTREAM });
   });
 
-  it("after a crash during the poll of a job that only a hook has named, the job is polled again, and the task fails no later than planned", async () => {
+  it("after a crash during a poll sent to confirm a job id that only a hook has stated, the poll is repeated; if none is ever answered, the task fails at the planned time", async () => {
     host.loop.apply(aSubmittedRegistration({ callbackUrl: null }));
     host.loop.apply(anUnknownOutcome());
     host.loop.apply(aSubmissionHook(aCompletion()));

@@ -5,7 +5,7 @@ import { ROOT } from "../harness/child.ts";
 
 const run = promisify(execFile);
 
-it("npm run bench:index prints how many rows of the search index each filter finds, how many rows are written, and the work of the cron's hourly count", async () => {
+it("npm run bench:index prints how many rows of the search index each query finds, and how many rows the cron writes when it counts an hour", async () => {
   const env = { ...process.env, BENCH_ROWS: "20000", BENCH_RATES: "1", BENCH_ROUNDS: "0" };
   const { stdout } = await run(process.execPath, ["bench/index.ts"], { cwd: ROOT, env });
   const lines = stdout.matchAll(/^(.+?) +p50 .+? ([\d.]+) rows/gm);

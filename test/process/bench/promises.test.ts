@@ -14,7 +14,7 @@ import { derived, publicHalf, whsec } from "../secrets/derived.ts";
 
 const SERVERS = [
   ["relay", {}],
-  ["floor with promises", { entry: join(ROOT, "bench/throughput/promises-worker.ts") }],
+  ["minimal Worker of npm run bench", { entry: join(ROOT, "bench/throughput/promises-worker.ts") }],
 ] as const;
 const FAST = { ...LOCAL_VARS, CALLBACK_SCHEDULE_S: "0,1,2", CALLBACK_TIMEOUT_S: "2" };
 const TIMEOUT_MS = 2_000;
@@ -93,7 +93,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
     ["a callback_url with a user name", { callback_url: "https://user@client.example.com/" }],
     ["a long callback_url", { callback_url: `https://client.example.com/${"x".repeat(2048)}` }],
     ["a created_at that is no number", { created_at: "today" }],
-    ["an error", { error: { code: "c", message: "m" } }],
+    ["both an output and an error", { error: { code: "c", message: "m" } }],
     ["no output", { output: null }],
     ["an output URL of another scheme", { output: { urls: ["ftp://cdn.example.com/"] } }],
     ["1001 output URLs", { output: { urls: Array.from({ length: 1001 }, () => VIDEO) } }],
@@ -111,7 +111,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
     expect((await report(server, large)).status).toBe(413);
   });
 
-  it.concurrent(`${name}: the first result of a task counts: the same result again is answered with 200, and another result is refused with 409`, async () => {
+  it.concurrent(`${name}: only the first result of a task counts; the same result again is answered with 200, and another result is refused with 409`, async () => {
     const { id, event, posts } = await outcomeOf(server, up);
     const { output } = event;
     const other = { ...event, output: { ...output, urls: ["https://cdn.example.com/other.mp4"] } };
@@ -259,7 +259,7 @@ describe.each(SERVERS)("%s", async (name, options) => {
   });
 });
 
-it("the minimal Worker to which npm run bench compares the relay erases a task with a delivered callback by its alarm when the retention is over", async () => {
+it("the minimal Worker with which npm run bench compares the relay erases a task with a delivered callback once the RETENTION_DAYS are over", async () => {
   const [, [, options]] = SERVERS;
   const vars = { ...FAST, RETENTION_DAYS: String(2 / 86_400) };
   await using server = await Workerd.start({ vars, ...options });

@@ -8,14 +8,14 @@ it.each([
   "a string of escaped letters",
   "blanks",
 ])(
-  "with a heap of 96 MB, workerd reads a submission's JSON body of 16 MB that consists of %s, finds the parameters in it, and sets a member",
+  "with a heap of 96 MB, workerd reads a submission's JSON body of 16 MB that consists of %s, finds the parameters in it, and adds a member to it",
   async (kind) => {
     const body = LARGE_BODIES.get(kind) ?? new Uint8Array();
     expect(await isReadWithin(96, body)).toBe(true);
   },
 );
 
-it("workerd does not get through a body of 16 MB of mixed text with a heap of 20 MB, which shows that these tests really limit the heap", async () => {
+it("with a heap of only 20 MB, workerd fails to read a submission of 16 MB of mixed text, which shows that the tests of its memory really limit the heap", async () => {
   const body = LARGE_BODIES.get("mixed text") ?? new Uint8Array();
   expect(await isReadWithin(20, body)).toBe(false);
 });

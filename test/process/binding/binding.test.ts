@@ -19,7 +19,7 @@ const vars = {
   ARK_API_KEY: "test-key",
 };
 
-it("over a service binding, a Worker with the npm package of the client and no key submits, registers, reports, awaits, redelivers, cancels and erases tasks", async () => {
+it("over a service binding, a Worker that has the client's npm package and no key submits, registers, reports, awaits, redelivers, cancels and erases tasks", async () => {
   await using relay = await Workerd.start({ vars, boundScript: await client.workerScript() });
   const input = await scenarioInput(relay, receiver);
   const body = JSON.stringify({ ...input, key: "not sent" });

@@ -182,7 +182,7 @@ it.concurrent("when the signal of the AI SDK's video generation is aborted, the 
   await expect(received).rejects.toThrow("The user has left.");
 });
 
-it.concurrent("when the relay refuses the task, has no hooks or cannot be reached, a video generation of the AI SDK rejects and starts no job", async () => {
+it.concurrent("when the relay refuses the task, gives no hook URL for the connection or cannot be reached, a video generation of the AI SDK rejects and starts no job", async () => {
   const refused = generate({ ...FAL, connection: "nowhere" }, "unregistered");
   await expect(refused.result).rejects.toMatchObject({
     name: "RelayProblem",

@@ -38,7 +38,7 @@ async function attemptsOf(account: string) {
   return { id: event.id, attempts: (await client.settled(event.id)).callback?.attempts };
 }
 
-it("npm run listen passes on a callback's signed headers and body, makes the receiver's answer the outcome of the attempt, and prints one line", async () => {
+it("npm run listen passes a callback's signed headers and body on to a local receiver, whose answer becomes the attempt's outcome, and prints one line", async () => {
   const account = await anAccount();
   await using listener = listening(OK, account.key);
   await listener.printed(
@@ -74,7 +74,7 @@ it("npm run listen passes on a callback's signed headers and body, makes the rec
   expect(listener.exitCode).toBe(0);
 });
 
-it("a callback to the callback_url listen: has the outcome unreachable without a listener, and otherwise the outcome that its local receiver causes", async () => {
+it('a callback with the callback_url "listen:" has the outcome unreachable while npm run listen does not run, and otherwise the outcome that the local receiver causes', async () => {
   const { id, key } = await anAccount();
   const outcomeTo = async (to: string | null) => {
     if (to === null) return (await attemptsOf(id)).attempts;
@@ -96,7 +96,7 @@ it("a callback to the callback_url listen: has the outcome unreachable without a
   ]);
 });
 
-it("after the relay has restarted, a listener connects again, says so, and receives further callbacks", async () => {
+it("after the relay has restarted, npm run listen connects again, says so, and receives further callbacks", async () => {
   await using own = await Workerd.start({ vars });
   await own.client.ask("POST", "/v1/accounts", { id: "acme" });
   const { json } = await own.client.ask("POST", "/v1/accounts/acme/keys", {});

@@ -30,7 +30,7 @@ it.for([
   ["Deno", "deno", ["run", "--allow-all"]],
   ["Bun", "bun", ["run"]],
 ] as const)(
-  "on %s, the packed client submits, registers, reports, waits for and cancels tasks of a running relay, and verifies its callbacks",
+  "on %s, the npm package of the client submits, registers, reports, awaits and cancels tasks of a running relay, and verifies its callbacks",
   async ([runtime, command, args], { skip }) => {
     const version = await client.run(command, "--version").catch(() => null);
     skip(version === null, `${runtime} is not installed`);

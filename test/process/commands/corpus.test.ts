@@ -40,7 +40,7 @@ it("for a provider whose poll takes two requests, npm run corpus prints what the
   expect(reading).toEqual({ status: "completed", urls: [link], metadata: {} });
 });
 
-it("npm run corpus reads a response by the declaration of an upstream in the same file, and a response that refuses the key as no news of the job", async () => {
+it("npm run corpus reads a response by the declaration of its upstream in the same file, and says of a response with 401 that the job stays open", async () => {
   const declaration = {
     provider: "generic",
     base_url: "https://api.example.com",
@@ -58,7 +58,7 @@ it("npm run corpus reads a response by the declaration of an upstream in the sam
   ]);
 });
 
-it("for a file in a corpus, npm run corpus finds out the provider from the name of the folder", () => {
+it("for a file in the folder corpus of a provider, npm run corpus takes the provider from the file's path", () => {
   const { reading } = run("src/providers/ark/corpus/queued.json");
   expect(reading).toEqual({ status: "queued" });
 });

@@ -51,7 +51,7 @@ it("npm run doctor reports no problem with a relay that was just started", async
   ]);
 });
 
-it("npm run doctor names what it did not check: a forbidden callback to this machine, late alarms without an index, rate limits without a binding", async () => {
+it("npm run doctor names what it could not check: callbacks to this machine, which the relay forbids, late alarms without an index, and rate limits without bindings", async () => {
   await using plain = await Workerd.start({ vars: SECRETS });
   const { status, lines } = await doctor(["--url", plain.url]);
   expect(status).toBe(0);
@@ -109,7 +109,7 @@ it("npm run doctor reports that the operator key is wrong, and still makes the c
   expect(lines.at(-1)).toBe("ok           hooks: reach the relay");
 });
 
-it("npm run doctor with a key of the role metrics says which roles could send the test callback that it did not check, and reports no problem", async () => {
+it("npm run doctor with a key of the role metrics sends no test callback, names the roles whose keys may send one, and reports no problem", async () => {
   const OPERATOR_KEYS = `metrics:grafana=${OPERATOR_KEY}`;
   await using plain = await Workerd.start({ vars: { ...vars, OPERATOR_KEYS } });
   const { status, lines } = await doctor(["--url", plain.url]);
@@ -122,7 +122,7 @@ it("npm run doctor with a key of the role metrics says which roles could send th
   ]);
 });
 
-it("npm run doctor and npm run demo take from a file the first operator key whose role permits the request, leaving out its role and label", () => {
+it("npm run doctor and npm run demo take from a file of secrets the first operator key whose role permits the request, without the role and label before the key", () => {
   const [metrics, ci] = ["a-key-for-the-metrics", "a-key-for-deployments"];
   const content = `OPERATOR_KEYS="metrics:${metrics} operate:ci=${ci} all:alice=${OPERATOR_KEY}"`;
   expect(operatorKeyIn(content, "statistics")).toBe(metrics);
@@ -131,7 +131,7 @@ it("npm run doctor and npm run demo take from a file the first operator key whos
   expect(operatorKeyIn(`OPERATOR_KEYS="metrics:${metrics}"`, "redeliver")).toBeNull();
 });
 
-it("when no key in a file of keys may send test callbacks, npm run doctor uses the first key in the file", () => {
+it("when no operator key in a file of secrets may send test callbacks, npm run doctor uses the first key in the file", () => {
   const [metrics, alice] = ["a-key-for-the-metrics", "a-key-of-alice-for-reading"];
   expect(doctorKeyIn(`OPERATOR_KEYS="metrics:${metrics} read:alice=${alice}"`)).toBe(metrics);
   expect(doctorKeyIn("")).toBeNull();

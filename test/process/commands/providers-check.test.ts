@@ -166,7 +166,7 @@ it.each([
   },
 );
 
-it("when a task's output comes in base64 and outputs are not kept, npm run providers:check prints the error code with which the task fails", async () => {
+it("when a job's output comes in base64 and the relay does not copy outputs, npm run providers:check prints the error code with which the task would fail", async () => {
   answering("/jobs/job-1", { status: "done", file: "data:image/png;base64,iVBORw0KGgo=" });
   const gpu = {
     provider: "generic",

@@ -81,7 +81,7 @@ const CASES: readonly [string, string[], string, string, string | null, string[]
 ];
 
 it.each(CASES)(
-  "with %s, npm run receive gets the attempts of a callback, which end with %j, and prints its own responses and that the signature is %s",
+  "npm run receive with %s gives the attempts of a callback the outcomes %j, and prints its own answers and that the signature is %s",
   async (_case, outcomes, _verdict, options, account, answers, verdict) => {
     const port = await freePort();
     const given = options.split(" ").filter((word) => word !== "");

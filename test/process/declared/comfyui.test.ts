@@ -94,7 +94,7 @@ async function calledBack(path: string): Promise<unknown> {
   return JSON.parse(receiver.postsAt(path)[0]?.body ?? "");
 }
 
-it("with ComfyUI as a declared upstream, one call submits a workflow; polls find its end, its image is kept, and the callback arrives", async () => {
+it("when a declaration describes ComfyUI, one call submits a workflow, polls find its end, the relay copies its image, and the callback arrives", async () => {
   const id = await submit("a fox", "/done");
   const [link, image] = await keptOutput("/done");
   // The file is named by a parameter of ComfyUI's own link.
@@ -108,7 +108,7 @@ function answering(body: unknown) {
   return { kind: "answer", status: 200, body: JSON.stringify(body) } as const;
 }
 
-it("when a declared upstream answers with a file in base64, the relay keeps the file, and the output's link opens it", async () => {
+it("when an upstream described by a declaration answers a poll with a file in base64, the relay copies the file, and the output's link opens it", async () => {
   const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(300, "x")]);
   receiver.at("/run", answering({ id: "job-1" }));
   const output = { file: png.toString("base64") };
@@ -125,7 +125,7 @@ it("when ComfyUI reports a workflow as failed, its task fails, and the callback 
   expect(error.code).toBe("upstream_error");
 });
 
-it("an unfinished declaration disables its own connection and no other; npm run doctor and refused calls to the connection say so", async () => {
+it("a connection whose declaration lacks the member poll is disabled: npm run doctor says so, and a registration for the connection is refused with 503", async () => {
   const script = join(ROOT, "scripts/doctor.ts");
   const env = { ...process.env, OPERATOR_KEY };
   const doctor = run(process.execPath, [script, "--url", relay.url], { cwd: ROOT, env });
@@ -138,7 +138,7 @@ it("an unfinished declaration disables its own connection and no other; npm run 
   expect([status, json]).toEqual([503, expect.objectContaining({ code: "not_configured" })]);
 });
 
-it("npm run providers:check shows for each member of a declaration what it reads in a response of ComfyUI, and which members found nothing", async () => {
+it("npm run providers:check shows for each member of a declaration what the member finds in a response of ComfyUI, or that it finds nothing", async () => {
   const id = await submit("a bear", "/checked");
   await calledBack("/checked");
   const directory = mkdtempSync(join(tmpdir(), "task-relay-declared-"));

@@ -145,7 +145,7 @@ describe.concurrent("a client that stops reading", () => {
     for (const { socket } of readers) socket.destroy();
   });
 
-  it("while an account leaves as many long responses unread as it may, another account still gets one; after a minute the first account does again", async () => {
+  it("while one account leaves two long responses unread, another account still gets a response; after a minute the first account gets one again, too", async () => {
     const [greedy, other] = [await asAccount(), await asAccount()];
     const head = [
       `POST ${PICTURES} HTTP/1.1`,

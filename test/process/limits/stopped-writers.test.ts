@@ -123,7 +123,7 @@ const stopped = await Promise.all(
 );
 
 it.each(stopped.filter(({ isRead }) => isRead))(
-  "$method $path answers 408 after 30 seconds to a body with $framing that has not ended, and closes the connection",
+  "$method $path answers 408 and closes the connection when a body with $framing has not ended after 30 seconds",
   ({ ended: { status, afterMs } }) => {
     expect(status).toBe(408);
     expect(afterMs).toBeGreaterThan(LIMIT_MS - 1_000);
@@ -131,7 +131,7 @@ it.each(stopped.filter(({ isRead }) => isRead))(
 );
 
 it.each(stopped.filter(({ isRead }) => !isRead))(
-  "$method $path, which needs no body, answers without waiting for the end of a body with $framing",
+  "$method $path answers without waiting for the end of a body with $framing, because it does not read this body",
   ({ isEnded, ended: { status, afterMs } }) => {
     expect(status).not.toBeNull();
     if (isEnded) expect(afterMs).toBeLessThan(SLACK_MS);

@@ -123,7 +123,7 @@ it.concurrent("an account submits a video and an image with the commands of docs
   expect(submitted.map(({ key }) => key)).toEqual([USER_KEY]);
 });
 
-it.concurrent("a user submits a video and an image with a key of their own and the commands of docs/new-api.md; each job leads to one callback and costs nothing", async () => {
+it.concurrent("a user submits a video and an image with their own key of the gateway and the commands of docs/new-api.md; each job leads to one callback and costs nothing", async () => {
   const video = await runOfPage("/v1/video/generations", "Relay-Key");
   const { task_id: jobId } = JobIds.parse(video.body);
   const image = await runOfPage("/v1/images/generations", "Relay-Key");
@@ -143,7 +143,7 @@ it.concurrent("a user submits a video and an image with a key of their own and t
   expect(task.json).not.toHaveProperty("credits");
 });
 
-it.concurrent("Ark gets the hook URL through a new-api gateway in the field metadata, and its hook makes the relay poll the gateway at once", async () => {
+it.concurrent("through a new-api gateway, Ark gets the hook URL in the field metadata, and a hook from Ark makes the relay poll the gateway at once", async () => {
   const model = "doubao-seedance-1-5-pro";
   const metadata = { ratio: "16:9" };
   const { taskId, json } = await submit("/v1/video/generations", { model, metadata });
@@ -190,7 +190,7 @@ it.concurrent.each([
   ["hangs up", "lost"],
   ["is cut off by a proxy with 504", "proxy-timeout"],
 ])(
-  "when the new-api gateway %s, the outcome of the submission is unknown and the task stays open",
+  "when the new-api gateway %s, the relay answers the submission with 424 submit_unknown, and the task stays open",
   async (_, model) => {
     const { status, json } = await submit("/v1/videos", { model });
     const task = { status: "pending", submission: { state: "unknown" } };

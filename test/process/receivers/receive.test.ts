@@ -29,7 +29,7 @@ const [CALLBACK_SECRET = ""] = Secrets.parse(json).callbacks;
 const [TABLE = "", INSERT = ""] = await blocksBelow("Act once");
 
 it.for(RUNTIMES)(
-  "the receiver in docs/receive.md for $heading accepts a real callback, refuses a changed one, acts once on a repeated one, and conforms",
+  "the receiver in docs/receive.md for $heading accepts a real callback, refuses a changed one, acts once on a repeated one, and passes npm run conformance",
   async (runtime, { skip }) => {
     const missing = missingCommand(runtime);
     skip(missing !== undefined, `${missing} is not installed`);
@@ -61,7 +61,7 @@ it("the SQL INSERT in docs/receive.md adds a row for a new task, and none when r
   expect(changes).toEqual([1, 0]);
 });
 
-it("apart from Host, Content-Length and User-Agent, a real callback has exactly the headers that the conformance vectors have", async () => {
+it("apart from Host, Content-Length and User-Agent, a real callback has exactly the headers of the example callbacks in conformance/v1.json", async () => {
   const post = await recorded();
   const file = readFileSync(join(ROOT, "conformance/v1.json"), "utf8");
   const [first] = Vectors.parse(JSON.parse(file)).vectors;

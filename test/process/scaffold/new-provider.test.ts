@@ -42,9 +42,9 @@ it("npm run check passes with the files of npm run providers:new --code; of the 
         `an example answer of ${name} to a poll is read as this report on its job: ${meaning}`,
     ),
     `a report of ${name} that names the state of a job with an unknown word does not end the task, whatever else it contains`,
-    `the page of ${name} describes the provider before its only example of a call, whose path starts a job`,
-    `the corpus of ${name}, a provider that the documentation lists, has at least eight real bodies`,
-    `the page of ${name} names the pages that its facts are from, and when they were read`,
+    `the documentation page of ${name} describes the provider before its only example of a call, whose path starts a job`,
+    `the folder corpus of ${name}, a provider that the documentation lists, has at least eight real bodies of hooks or answers`,
+    `the documentation page of ${name} names the pages that its facts are from, and when they were read`,
   ]);
   const hooks = MEANINGS.map(
     (meaning) => `an example hook of acme-video is read as this report on its job: ${meaning}`,
@@ -52,7 +52,7 @@ it("npm run check passes with the files of npm run providers:new --code; of the 
   expect(titles.toSorted()).toEqual([...expected, ...hooks, PLACEHOLDERS].toSorted());
 });
 
-it("npm run providers:new --code names the files that signed hooks need, and the compiler names them too once the adapter says that its hooks are signed", () => {
+it("npm run providers:new --code names the files to extend for signed hooks, and the compiler names them too once the adapter says that its hooks are signed", () => {
   using clone = new Checkout();
   const adapter = "src/providers/acme-video/acme-video.ts";
   const written = clone.run("npm run -s providers:new -- acme-video --code");

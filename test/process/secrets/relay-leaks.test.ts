@@ -167,7 +167,7 @@ it.each([
   "operator.notice",
   "credits.refund",
 ])(
-  "the log in which the leak tests search for secrets has a line with the event %s, in which a secret could be",
+  "the log in which the tests search for leaked secrets has a line with the event %s, in which a secret could stand",
   (event) => {
     expect(relay.output).toContain(`"event":"${event}"`);
   },

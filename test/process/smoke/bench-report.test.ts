@@ -54,7 +54,7 @@ const MEASURED: PlaceResult = {
 const MACHINE = { startedAt: new Date(0), hardware: "2 cores", versions: "workerd 1", load: [0.5] };
 
 describe("the report of npm run bench", () => {
-  it("npm run bench reports two runs of the relay relative to a minimal Worker that keeps the same promises, with the limits and the spread of the ratios", () => {
+  it("npm run bench reports the figures of two runs of the relay divided by those of a minimal Worker with the same promises, with the spread of each ratio and its limit", () => {
     expect(checkLines(checksOf([MEASURED])).split("\n")).toEqual([
       "- pass: delivered/s, 32 connections (tmpfs): 0.85 × (0.85 to 0.90) that of the floor with promises, must be at least 0.85; goal 0.90: not reached; the same relay again: 1.00 × (0.90 to 1.05)",
       "- CPU time per task, 32 connections (tmpfs): 1.23 × (1.10 to 1.25) that of the floor with promises; the same relay again: 1.00 × (1.00 to 1.00)",

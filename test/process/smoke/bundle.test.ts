@@ -36,7 +36,7 @@ it("on plain workerd, with no bindings but its Durable Object classes, the deplo
   expect(await status("GET", `/v1/tasks/${id}`)).toBe(404);
 });
 
-it("on the released workerd, zod may generate code for the compiled schemas while a Worker starts", async () => {
+it("while a Worker starts, the released workerd lets zod generate code for the compiled schemas", async () => {
   await using relay = await Workerd.start({ vars: LOCAL_VARS, entry: "generated-code.ts" });
   expect((await relay.client.send("GET", "/healthz")).status).toBe(200);
 });

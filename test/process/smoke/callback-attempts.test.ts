@@ -113,7 +113,7 @@ it.concurrent.each<[string, readonly Behaviour[], object]>([
     [{ outcome: "delivered", response_excerpt: "x".repeat(1024) }],
   ],
 ])(
-  "a callback is attempted at most three times, and no more once delivered, with the outcomes that follow from what the receiver does: it %s",
+  "a callback is attempted up to three times, and no more once it is delivered, when its receiver %s",
   async (what, behaviours, attempts) => {
     const { callback, posts } = await outcomeOf(`/${encodeURIComponent(what)}`, ...behaviours);
     expect(callback?.attempts).toMatchObject(attempts);

@@ -131,7 +131,7 @@ async function askOnce(...answers: readonly (readonly [status: number, headers?:
 
 const LATER = [503, { "Retry-After": "2" }] as const;
 
-it("the callers of npm run chaos send a request again after 503 with Retry-After, and then also accept the status of a repeated request", async () => {
+it("npm run chaos sends a request again after 503 with Retry-After, and then also accepts the status with which the relay answers repeated requests", async () => {
   expect(await askOnce(LATER, [201])).toMatchObject({ status: 201, isRepeat: true });
   expect(await askOnce(LATER, [200])).toMatchObject({ status: 200, isRepeat: true });
 });
@@ -140,9 +140,9 @@ it.each([
   ["503 without Retry-After", [[503]]],
   ["500", [[500]]],
   ["404, after 503 with Retry-After", [LATER, [404]]],
-  ["the answer to a repeated request at the first time", [[200]]],
+  ["200 to the first request, although only repeated requests are answered so", [[200]]],
 ] as const)(
-  "the callers of npm run chaos report a fault when the responses to a request are: %s",
+  "npm run chaos reports a fault when the relay's responses to a request are: %s",
   async (_, answers) => {
     await expect(askOnce(...answers)).rejects.toThrow(Fault);
   },

@@ -104,7 +104,7 @@ it.each([
   ["no, if nothing sets it", {}, SECRETS, ["RELAY_SECRET"], false],
   ["no, if the variable is blank", { PUBLIC_URL: " " }, SECRETS, [], false],
 ])(
-  "npm run deploy:first finds a PUBLIC_URL in the variables, the file of secrets or the Worker's secrets: %s",
+  "whether npm run deploy:first finds a PUBLIC_URL in the variables, the file of secrets or the Worker's secrets: %s",
   (_, vars, secrets, names, expected) => {
     const settings = { ...SETTINGS, vars };
     expect(hasPublicUrl({ settings, secrets, secretNames: new Set(names) })).toBe(expected);
@@ -235,7 +235,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-it("npm run deploy:first opens a tunnel with cloudflared and closes it at the end, and goes on without one when cloudflared is missing or silent", async () => {
+it("npm run deploy:first opens a tunnel with cloudflared and closes it at the end, and goes on without one when cloudflared is missing or prints no address", async () => {
   const directory = mkdtempSync(join(tmpdir(), "task-relay-tunnel-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const cloudflared = join(directory, "cloudflared");

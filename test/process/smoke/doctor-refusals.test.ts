@@ -233,7 +233,7 @@ function offerLines(...OFFERS: readonly object[]): readonly string[] {
   return lines.split("\n").filter((line) => line.includes("offers: "));
 }
 
-it("npm run doctor warns of each offer with a price that has no limits or a connection without an API key, but does not call this a problem", () => {
+it("npm run doctor warns, but reports no problem, when an offer with a price has no limits or its connection has no API key", () => {
   const offers = [
     OFFER,
     { ...OFFER, limits: {} },
@@ -270,50 +270,58 @@ const KEPT = { OUTPUTS: true, OUTPUTS_URL: "https://outputs.example.net", OUTPUT
 
 it.each([
   [
-    "ok that outputs are kept, for how long and where links lead",
-    "on a host of their own",
+    "no problem, but the days and the host of the links,",
+    "of a relay whose OUTPUTS_URL has a host of its own",
     KEPT,
     /^ok +outputs: kept for 7 days, links lead to https:\/\/outputs\.example\.net$/m,
   ],
   [
     "a warning",
-    "on the host of the console",
+    "of a relay whose OUTPUTS_URL has the host of the console",
     { ...KEPT, OUTPUTS_URL: OWN },
     /^warning +outputs: .*, which is the host of the console\. Cure: npm run setup -- --outputs --outputs-domain /m,
   ],
   [
     "a problem",
-    "without OUTPUTS_URL and PUBLIC_URL",
+    "of a relay with neither OUTPUTS_URL nor PUBLIC_URL",
     { ...KEPT, OUTPUTS_URL: null, PUBLIC_URL: null },
     /^PROBLEM +outputs: neither OUTPUTS_URL nor PUBLIC_URL is set, so that links stay those of the upstream\. Cure: /m,
   ],
   [
-    "ok that outputs are not kept",
+    "no problem",
     "of a relay without the bucket OUTPUTS",
     { ...KEPT, OUTPUTS: false },
     /^ok +outputs: not kept, links are the upstream's unless they need its key/m,
   ],
-])("npm run doctor reports %s for task outputs %s", (_, _place, settings, expected) => {
+])("npm run doctor reports %s about the outputs %s", (_, _place, settings, expected) => {
   expect(findings(OWN, settings)).toMatch(expected);
 });
 
 const NO_LOGIN = { isSuccess: false, stdout: "", stderr: "", notes: [] };
 
 it.each<readonly [string, UploadRule, string]>([
-  ["ok when it is set", { kind: "set" }, "ok           outputs: bucket kept-here aborts"],
-  ["a problem when it is missing", { kind: "not set" }, "PROBLEM      outputs: bucket kept-here"],
+  [
+    "no problem when the rule is set",
+    { kind: "set" },
+    "ok           outputs: bucket kept-here aborts",
+  ],
+  [
+    "a problem when the rule is missing",
+    { kind: "not set" },
+    "PROBLEM      outputs: bucket kept-here",
+  ],
   [
     "nothing checked when the login's account has no such bucket",
     { kind: "no bucket" },
     "not checked  outputs: the Cloudflare account of this login has no bucket kept-here",
   ],
   [
-    "nothing checked when wrangler cannot read it",
+    "nothing checked when wrangler cannot read the rule",
     { kind: "unknown", run: NO_LOGIN },
     "not checked  outputs: wrangler cannot read",
   ],
 ])(
-  "npm run doctor reports, about the rule that makes a bucket abort unfinished uploads: %s",
+  "npm run doctor reports this about the rule by which the bucket of outputs aborts unfinished uploads: %s",
   (_, rule, expected) => {
     expect(lineOf(uploadRuleFinding("kept-here", rule))).toContain(expected);
   },
@@ -354,7 +362,7 @@ it("npm run doctor reports no problem with an index that is up to date", () => {
   expect(indexLines({}, "task_relay_index_bytes 5999999999\n")).not.toContain("PROBLEM");
 });
 
-it("npm run doctor says when nothing was written to the index in the last day, and when the index was not counted yet", () => {
+it("npm run doctor says when nothing was written to the index in the last day, and when the relay has not counted the index yet", () => {
   const empty = { lag_ms: { p95: null } };
   expect(indexLines(empty)).toContain("index: on; nothing was written in the last day");
   expect(indexLines(empty, "", null)).toContain("index: on; not counted yet");

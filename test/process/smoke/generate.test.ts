@@ -43,16 +43,16 @@ it.each([
   ["a source has changed", () => writeFileSync(at("title"), "Other pages")],
   ["a folder of sources has a further file", () => writeFileSync(at("pages/b.md"), "B")],
   ["one of its files is missing", () => rmSync(at("public/deep/a"))],
-  ["a program that makes products has changed", () => writeFileSync(at("scripts/generate/x"), "")],
-])(
-  "npm run generate makes a group of generated files again when %s",
-  async (_condition, change) => {
-    await makeProducts([PAGES], root);
-    change();
-    expect(await makeProducts([PAGES], root)).toBe("generated pages");
-    expect([read("public/title"), read("public/deep/a")]).toEqual([read("title"), "A"]);
-  },
-);
+  [
+    "the program that generates files has changed",
+    () => writeFileSync(at("scripts/generate/x"), ""),
+  ],
+])("npm run generate generates a group of files again when %s", async (_condition, change) => {
+  await makeProducts([PAGES], root);
+  change();
+  expect(await makeProducts([PAGES], root)).toBe("generated pages");
+  expect([read("public/title"), read("public/deep/a")]).toEqual([read("title"), "A"]);
+});
 
 it("npm run generate deletes a file that an earlier run has made and that no longer belongs to its group", async () => {
   await makeProducts([PAGES], root);

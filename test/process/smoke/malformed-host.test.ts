@@ -33,7 +33,7 @@ it.each(
     "a".repeat(261),
   ].map(named),
 )(
-  "a request with the Host header %s, which is not a host, gets 400 invalid_request with a request id, on any path and with any method",
+  "a request with the Host header %s, which is not valid, gets 400 invalid_request with a request id, on any path and with any method",
   async (_, host) => {
     for (const line of ["GET /healthz", "GET /v1/tasks", "GET /nowhere", "PATCH /v1/tasks"]) {
       const [head = "", body = ""] = (await answerTo(line, host)).split("\r\n\r\n");
@@ -57,7 +57,7 @@ it.each(
     named,
   ),
 )(
-  "a request with the Host header %s, which is a host, is answered by its route",
+  "a request with the Host header %s, which is valid, is answered by the route of its path",
   async (_, host) => {
     expect(await answerTo("GET /healthz", host)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await answerTo("GET /nowhere", host)).toMatch(/^HTTP\/1\.1 404 /);

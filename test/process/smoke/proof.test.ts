@@ -12,7 +12,7 @@ it.each([
   [1, 60_000, 0.1, 1],
   [60, 3_600_000, 6, 6],
 ])(
-  "npm run proof for %i minutes checks the corpora, and runs simulation, planted bugs, fuzz tests and chaos test, each of these four with a seed of its own",
+  "npm run proof for %i minutes runs the tests of stored real answers, and simulation, planted bugs, fuzz tests and chaos test, these four with a seed each",
   (minutes, lives, scale, chaos) => {
     expect(partsOf(minutes, seeds(7)).map(({ command }) => command)).toEqual([
       "npx vitest run --project core test/providers/corpus",
@@ -51,19 +51,19 @@ const SIMULATION = { name: "simulation", command: "npm run sim -- --seed 7 --liv
 const HELD = { ...SIMULATION, isHeld: true, output: "", seconds: 61.2, log: "a.log" };
 
 it.each([
-  ["that held", HELD, "held    simulation, in 61 s: npm run sim -- --seed 7 --lives 300000"],
+  ["that has passed", HELD, "held    simulation, in 61 s: npm run sim -- --seed 7 --lives 300000"],
   [
-    "that broke",
+    "that has failed",
     { ...HELD, isHeld: false },
     "BROKEN  simulation: npm run sim -- --seed 7 --lives 300000 (output: a.log)",
   ],
   [
-    "that broke and has printed the one life that is broken",
+    "that has failed and has printed the command for the one simulated task that fails",
     { ...HELD, isHeld: false, output: "seed 7\n\nBROKEN: npm run sim -- --seed 99 --lives 1\nx" },
     "BROKEN  simulation: npm run sim -- --seed 99 --lives 1 (output: a.log)",
   ],
 ])(
-  "for a part %s, npm run proof prints one line with the command that runs the part again",
+  "for a part of its checks %s, npm run proof prints one line with the command that runs the part again",
   (_, outcome, line) => {
     expect(reportOf(outcome)).toBe(line);
   },

@@ -310,7 +310,7 @@ it.each([
   expect(() => edit(toml(), optionsOf(args))).toThrow(named);
 });
 
-it("before any deployment, npm run setup --outputs makes the relay on this machine keep outputs, and says that a deployment needs an address for their links", () => {
+it("before any deployment, npm run setup --outputs makes the relay on this machine copy outputs, and says that a deployed relay needs an address for their links", () => {
   const changed = edit(toml(), optionsOf(["--outputs"]));
   expect(changed).toMatch(/^\[\[r2_buckets\]\]\nbinding = "OUTPUTS"\n/m);
   const needed = expect.stringMatching(/^Outputs are kept, on this machine at once.+ an address/);
@@ -419,7 +419,7 @@ it("each question of npm run setup says which value an empty reply keeps", async
   expect(await keptAnswers(small)).toEqual(["none", "none", "none", "no", "no", "no"]);
 });
 
-it("npm run setup asks again after an invalid reply, and leaves out the queue when the index is off and the outputs' domain when outputs are not kept", async () => {
+it("npm run setup asks again after an invalid reply, and does not ask about the queue when the index is off, or about the outputs' domain when outputs are not copied", async () => {
   const places = ["relay", "relay.example.com", "mars", "eu", "moon", ""];
   const answers = [...places, "perhaps", "n", "no", "n", "outputs.example.net"];
   expect(await askOptions(async () => answers.shift() ?? "", {})).toEqual({

@@ -119,7 +119,7 @@ describe("a relay for development", () => {
   });
 
   it.each(["127.0.0.1", "2130706433", "0x7f.1", "１２７。０。０。１", "localhost", "LOCALHOST"])(
-    "when a relay for development sends a test callback to the loopback host %s, the tests' server for forbidden requests counts it",
+    "when a relay for development sends a test callback to the loopback host %s, the server with which the tests detect forbidden requests notices it",
     async (host) => {
       for (const port of canary.ports) {
         canary.hits.length = 0;

@@ -108,7 +108,7 @@ it.concurrent("when a client hangs up while its submission is being charged, the
   expect([others, receiver.posts.length]).toEqual([[], 1]);
 });
 
-it.concurrent("when the Worker is killed before the upstream answers a submission, a hook makes the job known, and a repeated submission sends nothing", async () => {
+it.concurrent("when the Worker is killed before the upstream answers a submission, the relay learns of the job by a hook, and a repeated submission gets 409 and sends nothing to the upstream", async () => {
   const played = await scene({ ...PROMPT_CONDUCT, answerAfterMs: 60 * SECOND_MS }, 5);
   await using _ = played.stack;
   const { ark, receiver, relay, submit } = played;

@@ -150,7 +150,7 @@ it.each(["closed", "nameless", "untrusted", "plain", "hanging-up"])(
   },
 );
 
-it("on plain workerd, a submission whose connection breaks after the request was sent has an unknown outcome", async () => {
+it("on plain workerd, a submission whose connection breaks after the request was sent is answered with submit_unknown, and so is its repetition", async () => {
   const key = randomUUID();
   expect(await submit("resetting", key)).toBe("submit_unknown");
   expect(await submit("resetting", key)).toBe("submit_unknown");

@@ -51,7 +51,7 @@ curl -sS $base/v1/video/generations -H "Authorization: Bearer $KEY" -H "Content-
   -H "Relay-Key: $RELAY_KEY" -H "Relay-Callback-Url: $callback_url" \\
   -d '{"model": "doubao-seedance-2-0-260128", "prompt": "a fox", "duration": 5}'`;
 
-it("two users of a new-api gateway change only the base URL and one header to get callbacks, and the gateway sees only their own keys", async () => {
+it("two users of a new-api gateway get callbacks by changing only the base URL and adding headers, and the gateway sees only their own keys", async () => {
   const submitted = async (key: string, path: string) => {
     const callback_url = receiver.at(path, { kind: "answer", status: 200 });
     const env = { ...process.env, base, KEY: key, RELAY_KEY: relayKey, callback_url };
@@ -89,7 +89,7 @@ it("the openai SDK, with a user's own sk-… key, another base URL and one defau
   expect(await outputsAt("/video")).toEqual([outputOf(`${id}.mp4`)]);
 });
 
-it("when a gateway does not know a customer's key, the caller gets the gateway's own refusal, and the connection is not reported as refused", async () => {
+it("when a gateway does not know a customer's key, the caller gets the gateway's own refusal, and GET /healthz does not report that a key was refused", async () => {
   const response = await fetch(`${base}/v1/images/generations`, {
     method: "POST",
     headers: { Authorization: "Bearer sk-unknown", "Relay-Key": relayKey },
@@ -134,7 +134,7 @@ it("a customer's key is stored only encrypted, still works after kill -9 and a r
   expect([own.output.includes(BOB), own.output.includes(key)]).toEqual([false, false]);
 });
 
-it("an operator key may be used for a submission that has a customer's key and names a model of the gateway", async () => {
+it("a submission with a customer's key of a gateway may have an operator key, in place of an account's key, in the header Relay-Key", async () => {
   const path = "/operator";
   const response = await fetch(`${base}/v1/images/generations`, {
     method: "POST",

@@ -65,7 +65,7 @@ async function keyOf(account: string): Promise<string> {
   return z.object({ key: z.string() }).parse(json).key;
 }
 
-it("when replicate.wait reads a job every 20 ms, the relay asks the upstream at most once in the shortest time that it keeps between two polls", async () => {
+it("when replicate.wait reads a job every 20 ms, the relay asks Replicate about the job at most once per second", async () => {
   const replicate = replicateOf(user("gaps"));
   const input = { prompt: "a fox that is waited for" };
   const started = await replicate.predictions.create({ model: "acme/fox", input });

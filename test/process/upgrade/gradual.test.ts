@@ -35,7 +35,7 @@ function print(line: string): void {
 }
 
 it(
-  "while two builds run at once, each with some of the requests and Durable Objects, no task or callback is lost, duplicated or refused",
+  "while two builds of the relay run at once, each with some of the requests and Durable Objects, no task or callback is lost, duplicated or refused",
   { timeout: (MINUTES + 10) * 60_000 },
   async () => {
     const [earlier] = await Promise.all([keptBundle(), bundleOf()]);

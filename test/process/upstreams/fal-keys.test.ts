@@ -85,7 +85,7 @@ it.each([
   },
 );
 
-it("while the server of fal's public keys hangs, a hook of fal gets 503 if the relay has fetched no key before, and is accepted with a key that it has", async () => {
+it("while the server of fal's public keys hangs, a hook of fal gets 503 if the relay has fetched no key before, and is accepted if the relay has fetched the hook's key before", async () => {
   const key = new FalKey();
   server.at("/hanging", { kind: "hang" });
   expect(await hook("hanging", key)).toMatchObject({ status: 503, task: "pending" });

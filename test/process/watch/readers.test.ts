@@ -72,7 +72,7 @@ it.each([
   ["by the stream", true, ["/events"]],
   ["by ?wait=60", false, ["/events", "", "?wait=60"]],
 ])(
-  "the client's waitFor, waiting %s, causes no read of an unchanged task, ends when aborted, and leaves no connection to the task's object",
+  "the client's waitFor, waiting %s, causes no read of an unchanged task, ends when aborted, and leaves no connection to the task's Durable Object",
   async (_, hasStreams, requests) => {
     await using relay = await Workerd.start({ entry: ENTRY, vars: LOCAL_VARS });
     const [id, other] = [await openTask(relay), await openTask(relay)];
@@ -95,7 +95,7 @@ it.each([
 );
 
 it.each([true, false])(
-  "a reader whose relay is killed with kill -9 still gets a result that comes right after the restart, or one that comes later (streams: %s)",
+  "a client that waits for a task while the relay is killed with kill -9 still gets a result that comes right after the restart, or one that comes later (streams: %s)",
   async (hasStreams) => {
     await using relay = await Workerd.start({ entry: ENTRY, vars: LOCAL_VARS });
     const [soon, later] = [await openTask(relay), await openTask(relay)];
@@ -113,10 +113,10 @@ it.each([true, false])(
 );
 
 it.each([
-  ["the objects run the kept release and the Worker the present build", true],
-  ["the Worker runs the kept release and the objects the present build", false],
+  ["the Durable Objects run the previous release and the Worker the present build", true],
+  ["the Worker runs the previous release and the Durable Objects the present build", false],
 ])(
-  "a reader of a task's stream and one that asks with ?wait=60 get the result while %s",
+  "a client that reads a task's stream and one that asks with ?wait=60 get the task's result while %s",
   async (_, areObjectsOlder) => {
     const earlier = await keptBundle();
     const { script } = await bundleOf();
@@ -134,7 +134,7 @@ it.each([
   },
 );
 
-it("a reader who waits for a task gets the result although the relay is replaced by the previous release and then by the present build", async () => {
+it("a client that waits for a task gets the result although the relay is replaced by the previous release and then by the present build", async () => {
   const earlier = await keptBundle();
   const { script } = await bundleOf(ENTRY);
   await using relay = await Workerd.start({ vars: LOCAL_VARS, script });
@@ -150,7 +150,7 @@ it("a reader who waits for a task gets the result although the relay is replaced
   for (const { ended } of readers[1] ?? []) expect(await ended).toMatchObject({ id: second });
 });
 
-it("while 64 readers of a task's stream read nothing from their connections, an event about the task is answered and its callback delivered", async () => {
+it("while 64 clients with a task's stream read nothing from their connections, an event about the task is answered and its callback delivered", async () => {
   await using receiver = await Receiver.start();
   await using relay = await Workerd.start({ entry: ENTRY, vars: LOCAL_VARS });
   const callback_url = receiver.at("/fast", { kind: "answer", status: 200 });

@@ -25,7 +25,7 @@ const PRIVATE: readonly RegExp[] = [
 ];
 
 it.each(PRIVATE)(
-  "no file of real bodies from providers (a corpus) contains a private text (key, token, address or local path) that matches %s",
+  "no file in a folder corpus, which has real bodies from a provider, contains a private text (key, token, address or local path) that matches %s",
   (pattern) => {
     const found = STORED_FILES.filter(({ text }) => pattern.test(text));
     expect(found.map(({ name }) => name)).toEqual([]);
@@ -33,7 +33,7 @@ it.each(PRIVATE)(
 );
 
 it.each(OFFERED)(
-  "the corpus of %s, a provider that the documentation lists, has at least eight real bodies",
+  "the folder corpus of %s, a provider that the documentation lists, has at least eight real bodies of hooks or answers",
   (name) => {
     expect(BODIES.filter(({ provider }) => provider === name).length).toBeGreaterThanOrEqual(8);
   },
@@ -44,19 +44,19 @@ describe.each([...new Set(BODIES.map(({ provider }) => provider))])(
   (provider) => {
     const bodies = BODIES.filter((each) => each.provider === provider);
 
-    it(`each real body from ${provider} in the corpus is read with the result that the body's file states`, async () => {
+    it(`each real body in the folder corpus of ${provider} is read with the result that the body's file states`, async () => {
       const wrong = await differencesIn(bodies);
       expect(Object.fromEntries(wrong.filter(([, lines]) => lines.length > 0))).toEqual({});
     });
 
-    it(`a relay with a bucket keeps each file inside a real answer of ${provider}, unless the answer cannot be asked for again by GET`, async () => {
+    it(`a relay with a bucket copies each file that stands inside a real answer of ${provider}, unless the relay cannot get this answer again by GET`, async () => {
       const inline = bodies.filter((each) => each.body.expect.inline === true);
       const read = await Promise.all(inline.map(async (each) => [each.name, await keptIn(each)]));
       const expected = inline.map(({ name, body }) => [name, expectedOfKeeping(provider, body)]);
       expect(Object.fromEntries(read)).toEqual(Object.fromEntries(expected));
     });
 
-    it(`the corpus of ${provider} has no two bodies that have the same members, states and codes and are read alike`, () => {
+    it(`the folder corpus of ${provider} has no two real bodies that have the same members, states and codes and are read alike`, () => {
       const shapes = Map.groupBy(bodies, ({ body }) => `${shapeOf(body)} ${readingShapeOf(body)}`);
       const repeated = [...shapes.values()].filter((alike) => alike.length > 1);
       expect(repeated.map((alike) => alike.map(({ name }) => name))).toEqual([]);

@@ -111,7 +111,7 @@ it("an upstream's declaration with an unknown member is refused with a message t
   });
 });
 
-it("an upstream's declaration is refused when an object in it whose member names are free has the member __proto__", () => {
+it("an upstream's declaration is refused when it has the member __proto__ in an object whose member names are free, such as words", () => {
   const parsed = parseDeclaration(
     JSON.parse(JSON.stringify(runpod).replace('"IN_QUEUE"', '"__proto__"')),
   );

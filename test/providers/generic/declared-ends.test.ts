@@ -66,13 +66,13 @@ describe("a value that a declaration lists as an end", () => {
     [{ code: null }],
     [{ data: { code: 501 } }],
   ])(
-    "the answer %j does not end the job, because its value is not the one that the upstream's declaration lists as an end",
+    "the answer %j does not end the job, because it has no value that the upstream's declaration lists as an end, or has it at another place than listed",
     (body) => {
       expect(read(body)).toBe("unclear");
     },
   );
 
-  it("an answer with a declared end does not end the job if its HTTP status refuses the key or the rate, or says that the service is out of order", () => {
+  it("an answer with a value that the declaration lists as an end does not end the job when its HTTP status is 401, 403, 404, 429, 502 or 503", () => {
     const kinds = [401, 403, 429, 404, 502, 503].map((status) =>
       read({ code: 501, id: "job-1" }, { ends: ENDS }, status),
     );
@@ -129,13 +129,13 @@ describe("any error of a declaration in an answer that names the job", () => {
     [withError(null, "job-1")],
     [withError("", "job-1")],
   ])(
-    "when an upstream's declaration says that any error ends the job, an answer needs an error and the job's id to end it: %j does not",
+    "when an upstream's declaration says that any error ends the job, the answer %j does not end it, because it lacks an error code or the job's id",
     (body) => {
       expect(read(body)).not.toMatchObject({ category: expect.anything() });
     },
   );
 
-  it("when an answer has a value that is declared as an end, the error in the same object counts, even if another error comes before", () => {
+  it("when an answer has several errors, the failure's message is that of the error that ends the job, even if another error stands before it", () => {
     const errors = [
       { code: "rateLimitExceeded", text: "slow" },
       { code: "inferenceError", job: "job-1", text: "broken" },
@@ -150,7 +150,7 @@ it.each([
   [{ state: "failed", code: "flagged", again: "perhaps" }, "/again", false],
   [{ state: "failed", code: "late" }, "/again", true],
 ])(
-  "the upstream's own statement in the answer %j decides whether the failure is worth a retry",
+  "whether the failure %j is worth a retry depends on the member again, to which the declaration points, or, if this is neither true nor false, on the failure's code",
   (body, place, retryable) => {
     const error = { code: "/code", retryable: place };
     expect(read(body, { error })).toMatchObject({ retryable });
@@ -176,7 +176,7 @@ it.each([
   },
 );
 
-it("an answer without a state is a success when it has an output; without an output, but with the job's id, it means what the declaration says", () => {
+it("an answer without a state is a success when it has an output; when it has only the job's id, it counts as the state that the declaration names under otherwise", () => {
   const otherwise = { otherwise: "processing" };
   const file = `${BASE}/a.png`;
   expect(read({ id: "job-1", file }, otherwise)).toBe("completed");
@@ -191,7 +191,7 @@ it.each([
   [{ "/code": { 501: "completed" } }, "poll.ends./code.501"],
   [{ "/code": ["501"] }, "poll.ends./code"],
 ])(
-  "an upstream's declaration with the ends %j is refused, and the fault names %s",
+  "an upstream's declaration whose member poll.ends is %j is refused with a message about %s",
   (ends, place) => {
     const parsed = parseDeclaration(declarationWith({ ends }));
     const faults = parsed.ok ? [] : parsed.error.map(({ path }) => path.join("."));

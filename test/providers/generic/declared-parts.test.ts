@@ -77,12 +77,15 @@ it.each([
   ["..", "/jobs/%252E%252E"],
   [".", "/jobs/%252E"],
   ["$&", "/jobs/%24%26"],
-])("the job id %j stays within one segment of the path of a declared call", (id, path) => {
-  expect(pathFor("/jobs/{id}", id)).toBe(path);
-  expect(URL.parse(`${BASE}${path}`)?.pathname).toBe(path);
-});
+])(
+  "the job id %j is encoded so that it stays within one segment of the path that a declaration states for a call",
+  (id, path) => {
+    expect(pathFor("/jobs/{id}", id)).toBe(path);
+    expect(URL.parse(`${BASE}${path}`)?.pathname).toBe(path);
+  },
+);
 
-it("a job id adds no members to the body of a declared call, whatever characters the id has", () => {
+it("a job id adds no members to the JSON body that a declaration states for a call, whatever characters the id has", () => {
   const id = '", "admin": true, "$&';
   const template = { tasks: [{ uuid: "{id}", note: "job {id}, {id}" }], "{id}": 1 };
   const body = bodyFor(template, id);
@@ -90,7 +93,7 @@ it("a job id adds no members to the body of a declared call, whatever characters
   expect(parseJson(JSON.stringify(body))).toEqual(body);
 });
 
-it("in a declared path that is made of members of an answer, the members are encoded; there is no path when one of them is missing", () => {
+it("when a declaration builds the path of a link from members of an answer, the members are encoded, and there is no path when one of them is missing", () => {
   const value = { filename: "a b&type=x.png", subfolder: "", n: 2 };
   const path = "/view?filename={filename}&sub={subfolder}&n={n}";
   expect(pathFrom(path, value)).toBe("/view?filename=a%20b%26type%3Dx.png&sub=&n=2");
@@ -98,7 +101,7 @@ it("in a declared path that is made of members of an answer, the members are enc
   expect(pathFrom("/files/{filename}", { filename: ".." })).toBe("/files/%252E%252E");
 });
 
-it("by the declaration of a ComfyUI server, an empty answer means that the job still runs, and the links of outputs are made from members of the answer", () => {
+it("by the declaration of a ComfyUI server, an empty answer means that the job still runs, and the links to outputs are built from members of the answer", () => {
   const { polls } = declared("comfy", COMFY);
   const read = (body: unknown, status = 200) => {
     const reading = readPollAnswer(polls, anAnswer({ status, body }), JOB, BASE);
@@ -119,7 +122,7 @@ it("by the declaration of a ComfyUI server, an empty answer means that the job s
   expect(read({}, 404)).toMatchObject({ kind: "unclear" });
 });
 
-it("the declaration's `path_url` makes links of texts that are relative paths of files, but not of objects", () => {
+it("the member path_url of a declaration makes links of texts that are relative paths of files, and of nothing else", () => {
   const output = {
     at: "/o/*",
     url: "/view?filename={filename}",
@@ -136,7 +139,7 @@ it("the declaration's `path_url` makes links of texts that are relative paths of
   expect(links("a cat", "model v1.5", "model.safetensors", "https://a.example/x.png")).toEqual([]);
 });
 
-it("by a declaration without auth, an upstream needs no key, and calls to it contain no credentials", async () => {
+it("an upstream whose declaration has no member auth needs no key, and polls of it contain no credentials", async () => {
   const { polls } = declared("comfy", COMFY);
   expect(polls.takesNoKey).toBe(true);
   expect(await polls.headers("", 0)).toEqual({});
@@ -147,7 +150,7 @@ function pollsWith(auth: string) {
   return declared("a", { ...COMFY, key: "k", auth, headers: { "X-Version": "2" } }).polls;
 }
 
-it("the member auth of a declaration names the header and scheme of the key, also for customers' keys, and further headers that are sent, too", async () => {
+it("a declaration's member auth names the header and the scheme of the key, also for customers' keys, and the headers in its member headers are sent with each poll", async () => {
   const bearer = pollsWith("Authorization: Bearer {key}");
   expect(await bearer.headers("k", 0)).toEqual({ "X-Version": "2", Authorization: "Bearer k" });
   expect(bearer.keyHeader).toEqual({ name: "Authorization", schemes: ["Bearer"] });
@@ -175,7 +178,7 @@ it("a declaration may read the state of a job from the HTTP status of an answer;
   expect(read(429)).toEqual({ kind: "limited" });
 });
 
-it("the words for states that a declaration lists, in upper or lower case, take precedence over those that the relay knows, and may stand for moderation", () => {
+it("a declaration's own words for states, in upper or lower case, take precedence over those that the relay knows, and may mean a refusal by moderation", () => {
   const { polls } = declared("a", {
     ...COMFY,
     poll: { ...COMFY.poll, state: "/state", outputs: ["/urls/*"] },
@@ -192,7 +195,7 @@ it("the words for states that a declaration lists, in upper or lower case, take 
   expect(read(true)).toBeNull();
 });
 
-it("relative links in a declared upstream's answer lead to the connection's host, and the relay knows which of them need the key", () => {
+it("relative links in the answer of an upstream with a declaration lead to the connection's host, and need its key if the declaration says that outputs do", () => {
   const { polls, needsKey } = declared("a", {
     ...COMFY,
     outputs_need_key: true,
@@ -211,7 +214,7 @@ it.each<[string, unknown, string, number | null]>([
   ["without a zone", "/end", "2026-01-01 20:00:00", null],
   ["with a zone", "/end", "2026-01-01T20:00:00+08:00", Date.UTC(2026, 0, 1, 12)],
   [
-    "with a declared zone",
+    "whose zone the declaration states",
     { at: "/end", zone: "+08:00" },
     "2026-01-01 20:00:00",
     Date.UTC(2026, 0, 1, 12),
@@ -223,7 +226,7 @@ it.each<[string, unknown, string, number | null]>([
     Date.UTC(2026, 0, 1, 12),
   ],
 ])(
-  "the time at which a declared upstream states the end of a job counts only when its time zone is known: a time %s",
+  "the time of a job's end that an upstream with a declaration states counts only if its time zone is known: a time %s",
   (_, place, end, completedAt) => {
     const { polls } = declared("comfy", { ...COMFY, poll: { ...COMFY.poll, completed_at: place } });
     const body = { end, "job-1": { status: { status_str: "success" } } };
@@ -232,7 +235,7 @@ it.each<[string, unknown, string, number | null]>([
   },
 );
 
-it("a declaration reads a job's progress as a percentage, or as a fraction of the number that it names as the whole", () => {
+it("a declaration can name the number that means full progress: with 1 as this number, the progress 0.25 of a job is read as 25 percent", () => {
   const { polls } = declared("comfy", COMFY);
   const reading = readPollAnswer(
     polls,
@@ -243,7 +246,7 @@ it("a declaration reads a job's progress as a percentage, or as a fraction of th
   expect(reading).toMatchObject({ observation: { progress: 25 } });
 });
 
-describe("the class of an answer to a declared submission", () => {
+describe("the refusal of a submission by an upstream with a declaration", () => {
   const refused = { "/code": [433, "BAD"] };
   const { submits } = declared("a", {
     ...COMFY,
@@ -277,20 +280,20 @@ describe("the class of an answer to a declared submission", () => {
     [409, {}, null],
     [503, {}, null],
   ])(
-    "the class of an answer to a declared submission with HTTP %i and the body %j is that of the declared value or, without one, of the HTTP status: %s",
+    "an upstream described by a declaration answers a submission with HTTP %i and the body %j: the relay classifies the refusal, by the values in the declaration and the HTTP status, as %s",
     (status, body, means) => {
       expect(submits?.refusal(status, body)).toBe(means);
     },
   );
 });
 
-it("a connection with a declared upstream states exactly the types of usage that its declaration names", () => {
+it("the types of usage of a connection are exactly those that the declaration of its upstream names", () => {
   const { runpod } = DECLARATIONS;
   expect(declared("runpod", runpod).usageNames).toEqual(["execution_ms", "delay_ms", "cost"]);
   expect(declared("comfy", COMFY).usageNames).toEqual([]);
 });
 
-it("a declared upstream's hook without a state is still read when it names its job; a hook that has neither is not understood", () => {
+it("a hook of an upstream with a declaration is read even without a state when it names its job; a hook that has neither is not understood", () => {
   const { runpod } = DECLARATIONS;
   const read = (body: unknown) => {
     const hook = aHook({}, "", { path: "/hooks/gpu/task/token" });
@@ -300,7 +303,7 @@ it("a declared upstream's hook without a state is still read when it names its j
   expect([read({ ended: true }), read([{ id: "job-1" }])]).toEqual([null, null]);
 });
 
-it("a declared upstream's answer without a state is a success when it has a file, or when it has text and names its job", () => {
+it("an answer without a state from an upstream with a declaration is a success when it has a file, or when it has text and names its job", () => {
   const { polls } = declared("a", {
     ...COMFY,
     poll: { path: "/q/{id}", id: "/id", state: "/state", outputs: ["/url"] },

@@ -31,7 +31,7 @@ function verified(
   return verifyRecipe(hook, recipe, secret, nowS * 1_000);
 }
 
-it("a declared hook signature that has its time in the same header, as with sync.so, is accepted, and refused after any change of the hook", async () => {
+it("a hook whose signature and time are in one header, as the declaration of sync.so describes, is accepted, and refused after any change of the hook", async () => {
   const signature = await hmac(`${NOW_S}.${BODY}`);
   const header = { "Sync-Signature": `t=${NOW_S},v1=${signature}` };
   expect(await verified(header, SYNC)).toBe("signed");
@@ -59,14 +59,14 @@ it.each([
   [60, 60, "signed"],
   [61, 60, "refused"],
 ])(
-  "a declared hook signature that is %i s old is, with the tolerance %s (null means 300 s), %s",
+  "a hook signature that is %i s old when the upstream's declaration has the tolerance_s %s (null means 300) is read as %s",
   async (ageS, tolerance_s, expected) => {
     const header = { "Sync-Signature": `t=${NOW_S},v1=${await hmac(`${NOW_S}.${BODY}`)}` };
     expect(await verified(header, { ...SYNC, tolerance_s }, { nowS: NOW_S + ageS })).toBe(expected);
   },
 );
 
-it("a declared hook signature in a header of its own, in base64 and without a time, is accepted", async () => {
+it("a hook signature without a time, in hex or in base64, is accepted when the upstream's declaration describes this form", async () => {
   const recipe = { header: "X-Hub-Signature", prefix: "sha256=", recipe: "{body}" } as const;
   const inHex = { "X-Hub-Signature": `sha256=${await hmac(BODY)}` };
   expect(await verified(inHex, recipe)).toBe("signed");
@@ -75,7 +75,7 @@ it("a declared hook signature in a header of its own, in base64 and without a ti
   expect(await verified({ "X-Signature": await hmac(BODY) }, plain)).toBe("refused");
 });
 
-it("a declared hook signature over the path, a header and the time in another header is accepted, and refused if one of these is missing", async () => {
+it("a hook signature that by the declaration covers the path, a header and the time in a further header is accepted, and refused when one of the headers is missing", async () => {
   const recipe: HookRecipe = {
     header: "X-Signature",
     timestamp_header: "X-Time",
@@ -110,7 +110,7 @@ it("a hook signed by the library of Standard Webhooks is accepted when the upstr
   expect(await verified(headers, recipe, { secret: "whsec_???" })).toBe("refused");
 });
 
-it("a hook of a connection with a declared upstream counts as unsigned while no secret is configured", async () => {
+it("a hook counts as unsigned when the upstream's declaration describes a signature, but no webhook secret is configured", async () => {
   const hook = aHook({}, BODY, { path: "/hooks/a/task/token" });
   expect(await verifyRecipe(hook, SYNC, null, NOW_S * 1_000)).toBe("unsigned");
 });

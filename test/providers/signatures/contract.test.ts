@@ -44,7 +44,7 @@ describe.each(Object.values(SCHEMES))("a hook of $provider.name", (scheme) => {
   );
 
   it.each(settings(provider))(
-    `hooks of ${name} count as verified exactly when a hook without a signature would be refused: with the settings %j`,
+    `a connection to ${name} counts as one whose hooks are verified exactly when the relay refuses its hooks without a signature: with the settings %j`,
     async (connection) => {
       const none = Object.fromEntries(Object.keys(headers).map((header) => [header, undefined]));
       const verdict = await authenticity(scheme, { headers: none, connection });

@@ -116,7 +116,7 @@ it.each([
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("an MCP request for an unknown tool, or with an unknown method, gets an error of the protocol", async () => {
+it("an MCP request for an unknown tool, or with an unknown method, gets an error of the MCP protocol", async () => {
   expect(await ask("tools/call", { name: "unknown" })).toMatchObject({
     status: 200,
     error: { code: -32_602, message: 'There is no tool "unknown".' },
@@ -227,7 +227,7 @@ it("the log names a refused call of an MCP tool by the API route that does the s
   expect(JSON.stringify(lines)).not.toContain("secret-id");
 });
 
-it("links in the results of MCP tools begin with the address of the relay", async () => {
+it("in the error that an MCP tool returns, the link to the documentation of the error begins with the address of the relay", async () => {
   const { result } = await ask("tools/call", { name: "read_task", arguments: {} });
   expect(result).toMatchObject({
     structuredContent: { type: `${ORIGIN}/docs/errors#invalid_request` },

@@ -97,7 +97,7 @@ it("a task that was canceled through the HTTP API has the MCP status cancelled",
   expect(await taskOf(taskId)).toMatchObject({ status: "cancelled" });
 });
 
-it("tasks/cancel makes the relay cancel the job at the upstream, and is acknowledged even when the task has already ended", async () => {
+it("the MCP method tasks/cancel makes the relay cancel the job at the upstream, and is acknowledged even when the task has already ended", async () => {
   const { taskId } = await started();
   const outside = anArk(({ method }) =>
     method === "DELETE" ? Response.json({}) : Response.json({ id: JOB, status: "queued" }),
@@ -114,7 +114,7 @@ it("tasks/cancel makes the relay cancel the job at the upstream, and is acknowle
   expect(await taskOf(ended)).toMatchObject({ status: "completed" });
 });
 
-it("tasks/update is acknowledged and changes nothing, because no MCP task of the relay asks for input", async () => {
+it("the MCP method tasks/update is acknowledged and changes nothing, because no MCP task of the relay asks for input", async () => {
   const { taskId } = await started();
   const before = await taskOf(taskId);
   const params = { taskId, inputResponses: { name: { action: "accept" } } };
@@ -138,7 +138,7 @@ it.each(["tasks/get", "tasks/update", "tasks/cancel"])(
   },
 );
 
-it("tasks/cancel for a task that the account may not cancel gets an error that says why", async () => {
+it("the MCP method tasks/cancel for a task that the account may not cancel gets an error that says why", async () => {
   const account = await anAccount();
   const { key } = await aKey(account);
   const taskId = await register({ account });

@@ -48,7 +48,7 @@ async function aTenant(credits = 100) {
   return { account, key };
 }
 
-it("each offer with a body is an MCP tool, whose description states the price for the account and whose schema refuses unknown members", async () => {
+it("each entry of OFFERS with a body is an MCP tool, whose description states the price for the account and whose schema refuses unknown members", async () => {
   const { key } = await aTenant();
   const [seedance, tried] = await toolsOf(key);
   expect(seedance).toMatchObject({
@@ -87,7 +87,7 @@ it("tools/list shows only the MCP tools that the role of the key may call: with 
   expect(await namesOf((await aKey(account, "read")).key)).toEqual(["read_task", "list_tasks"]);
 });
 
-it("a call of an MCP tool submits the job once, with the model of the tool's offer and the defaults of its schema, and charges the account", async () => {
+it("a call of an MCP tool submits the job once, with the model of the tool's entry in OFFERS and the defaults of the tool's schema, and charges the account", async () => {
   const outside = anArk();
   const { account, key } = await aTenant();
   const { result } = await ask(
@@ -127,7 +127,7 @@ it.each([
   ["a member of what is no object", { input: "a fox" }, "/input/model"],
   ["a member with a slash in its name", {}, "/input~1model"],
 ])(
-  "a job submitted by an MCP tool has the model where the declared upstream expects it: in %s",
+  "an MCP tool sends the model named in OFFERS where the upstream's declaration in CONNECTIONS expects it: in %s",
   async (_, given, pointer) => {
     const outside = anOutside();
     outside.on("https://api.example.net", answering({ id: "job-1" }));
@@ -153,7 +153,7 @@ it.each([
   },
 );
 
-it("when an upstream's call takes a list of jobs, its MCP tool submits a list with the one job", async () => {
+it("when an upstream takes a list of jobs in one request, its MCP tool submits a list with only the job of the call", async () => {
   const outside = anOutside();
   const taskUUID = crypto.randomUUID();
   outside.on(DECLARATIONS.runware.base_url, answering({ data: [{ taskUUID }] }));
@@ -192,7 +192,7 @@ it.each([
     },
   ],
 ])(
-  "an MCP client of %s without tasks gets the task's id, with which it can read the task, and a status link that anybody can open",
+  "a tool call by an MCP client of %s that does not support tasks returns the task's id, with which the client can read it, and a status link for anybody",
   async (_, callAs) => {
     anArk();
     const { key } = await aTenant();
@@ -241,7 +241,7 @@ it.each([
   },
 );
 
-it("a call of an MCP tool without enough credits, or with a key of the role read, gets an error with the problem code", async () => {
+it("a call of an MCP tool gets the error insufficient_credits without enough credits, and the error forbidden with a key of the role read", async () => {
   anArk();
   const { account, key } = await aTenant(PRICE - 1);
   const poor = await callTool(ARK_TOOL, { content: CONTENT }, { key });
@@ -326,7 +326,7 @@ it("a call of an MCP tool is refused when its idempotency key is not a text, bec
   expect(outside.sentTo(ARK)).toEqual([]);
 });
 
-it("the MCP tools read_task and cancel_task hide tasks of other accounts, and their errors name a missing argument", async () => {
+it("the MCP tools read_task and cancel_task answer unknown_task for a task of another account, and name the argument that is missing", async () => {
   anArk();
   const owner = await aTenant();
   const id = taskIdIn(
