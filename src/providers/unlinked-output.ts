@@ -259,7 +259,8 @@ function isTextOutput({ value, words, isOutput, isVerdict }: Leaf): boolean {
 
 /**
  * Tells whether a string is the path of a drawing (https://www.w3.org/TR/SVG2/paths.html), e.g. the outline of a mask.
- * It is an output even when a member for a picture is empty, because some models fill that member only on demand.
+ * Such a path counts as an output even when the result also has an empty member for a picture, because some models fill
+ * that member only on demand.
  */
 function isDrawing(value: unknown): boolean {
   if (typeof value !== "string") return false;

@@ -204,7 +204,7 @@ it("the record of a task whose outputs the relay copies is read from the storage
   expect(parseRecord(structuredClone(task))).toEqual(task);
 });
 
-it("the links of a result are out of bounds as soon as one of them is too long", () => {
+it("a result exceeds the limits of output links as soon as a single one of its links is longer than the limit", () => {
   const longest = VIDEO.padEnd(MAX_OUTPUT_URL_CHARS, "x");
   expect(areUrlsInBounds([VIDEO, longest])).toBe(true);
   expect(areUrlsInBounds([VIDEO, `${longest}x`])).toBe(false);

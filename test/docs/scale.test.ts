@@ -109,7 +109,7 @@ it.each([
   ["4,600", "1 TB of D1 in one account", PLATFORM.accountBytes / (DAY_S * ROW_BYTE_DAYS)],
   ["5,260", "5 billion log lines a day", PLATFORM.logLinesPerDay / DAY_S / 11],
 ])(
-  "docs/scale.md states from how many tasks per second on (%s, as computed) this limit is reached: %s",
+  "docs/scale.md states the computed number of tasks per second (%s) at which the following limit is reached: %s",
   (from, limit, rate) => {
     const row = LINES.find((line) => line.startsWith(`| ${from} | ${limit}`)) ?? "";
     const stated = Number(/[\d,]+/.exec(row)?.[0].replaceAll(",", ""));

@@ -176,7 +176,10 @@ async function headerOf(request: Request, session: Session, { keyring }: Runtime
  * role, because the key is looked up at every request, so that the session ends when the key is removed.
  */
 export interface Session {
-  /** Random name of the session, which the relay stores when the session is ended. */
+  /**
+   * Random name of the session. When a viewer logs out, the relay stores this name, so that the cookie is refused from
+   * then on.
+   */
   readonly id: string;
   /** Account that owns the key; null for an operator key. */
   readonly accountId: string | null;

@@ -90,9 +90,9 @@ export interface Used {
  */
 export interface Provable {
   /**
-   * True when nothing proves that the result is the upstream's own: neither an answer of the upstream nor a valid
-   * signature contains it, but an event or an unsigned hook. Links of such a result are never fetched with a key.
-   * Absent when the result is the upstream's own.
+   * True when nothing proves that the result is the upstream's own: it came in an event of `POST /v1/events` or in an
+   * unsigned hook, and neither in an answer of the upstream nor in a hook with a valid signature. Links of such a
+   * result are never fetched with a key. Absent when the result is the upstream's own.
    */
   readonly isUnproven?: true;
 }

@@ -173,7 +173,7 @@ export function readArkTask(body: unknown): Observation | null {
 
 /**
  * Returns the links to the outputs in the member `content` of Ark's description of a task. A `content` that is a list
- * contains no output: it is that of the submission, which a gateway may repeat.
+ * contains no output: it is the submission's own `content`, which some gateways copy into their description.
  */
 function linksIn(content: unknown): readonly string[] {
   if (Array.isArray(content)) return [];
