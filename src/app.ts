@@ -17,8 +17,8 @@ import { configOf, logSettingsOf } from "./config/runtime.ts";
 import type { KeyHolder } from "./objects/task/caller.ts";
 
 /**
- * A way in which requests reach the relay (its public address, or the service binding of another Worker), and how
- * requests are treated differently there.
+ * A way in which requests reach the relay (its public address, or the service binding of another Worker), and what is
+ * special about requests that come this way.
  */
 export interface Entrance {
   /** Name of this way in log lines; null for the public address. */
@@ -100,7 +100,7 @@ function refused(
   return refusal(error, { request: req.raw, env, entrance, requestId, path: req.routePath });
 }
 
-/** Answers a request to the relay: one of the API or, at its public address, one for a page of the console. */
+/** Answers a request to the relay: to its API or, at its public address, to its console. */
 export async function answerRequest(
   request: Request,
   env: Env,

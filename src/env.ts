@@ -21,8 +21,8 @@ export interface Env extends ObjectBindings, TaskBindings, RateLimits {
 }
 
 /**
- * Environment in the form in which the platform passes it. It has no `startup`, which src/startup.ts adds, and it has
- * some bindings that only that file reads.
+ * Environment as the platform passes it: without `startup`, which src/startup.ts adds, and with some bindings that only
+ * src/startup.ts reads.
  */
 interface PlatformEnv extends Omit<Env, keyof WithStartup> {
   /**

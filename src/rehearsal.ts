@@ -16,10 +16,10 @@ const URL_OF_TASKS = "https://relay.invalid/v1/tasks";
 const TASK = { id: "0190a3a0-7a3c-4e6b-9a51-0f2d3c4b5a69", model: "rehearsal" };
 
 /**
- * Registers a sample task with a task object in memory, so that the engine compiles this code at the start of the
- * isolate. Otherwise the engine would compile it during the first request, whose CPU time the platform bills. The
- * function calls no service, and stores and logs nothing. It does this only once: further rounds would make the start
- * longer and the first request no shorter.
+ * Registers a sample task with a task object in memory, so that the engine compiles the code for registrations at the
+ * start of the isolate, and not during the first request, whose CPU time the platform bills. The function calls no
+ * service, and stores and logs nothing. It registers only one task: further ones would make the start longer and the
+ * first request no shorter.
  * @returns false when the configuration is not valid, when no operator key may register tasks, and when the
  * registration has failed. This has no effect on later requests.
  */

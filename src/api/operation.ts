@@ -41,8 +41,8 @@ interface Declaration<Param, Query, Body> {
 
 /**
  * Something that the relay does for a caller, e.g. cancelling a task. Routes, the console and the MCP tools only read
- * its input and write its result. They reach the function that does the work only through `perform`, so that its checks
- * cannot be skipped.
+ * its input and write its result. They reach the function that does the work only through `perform`, so that the checks
+ * in `perform` cannot be skipped.
  */
 export interface Operation<
   Name extends string,
@@ -103,8 +103,8 @@ type Fields<Schema> = Schema extends z.ZodMiniType
   : never;
 
 /**
- * Input that is read only after the earlier checks have passed. A call that fails one of these is thus refused for that
- * reason, even when its input is invalid too.
+ * Input that is read only after the checks of the permission and the rate limit. A call that fails one of these checks
+ * is refused for that reason, even when its input is invalid too.
  */
 export class Unread {
   readonly read: () => unknown;
@@ -130,7 +130,7 @@ export interface Call<Param extends string, Query, Body> extends Omit<Context, "
 
 /**
  * Declares an operation.
- * @param name name of the constant to which the operation is assigned. The minified build has no other name for `run`.
+ * @param name name of the constant to which the operation is assigned; `run` has this name in stack traces.
  * @param run does the work of the operation. It gets only calls that have passed all checks.
  */
 export function operation<

@@ -12,7 +12,7 @@ import type { ConfigIssue } from "./issue.ts";
 export interface BaseUrlRules extends UrlRules {
   /**
    * Hosts of proxies and AI gateways to which the base URL of any provider may lead, but only by https
-   * (`EXTRA_BASE_HOSTS`). A host has its port if this is not 443.
+   * (`EXTRA_BASE_HOSTS`). A host includes its port unless that is 443.
    */
   readonly extraHosts: readonly string[];
 }
@@ -86,8 +86,8 @@ function isExtra(text: string | null | undefined, rules: BaseUrlRules): boolean 
 }
 
 /**
- * Returns the reasons why the base URL of a connection is refused; empty when it is allowed. It is for a provider that
- * operators run themselves, so that each connection names its own host.
+ * Returns the reasons why the base URL of a connection is refused; empty when it is allowed. Called for a provider that
+ * operators run themselves, where each connection names its own host.
  */
 function gatewayObjections(
   { name, entry }: Draft,

@@ -146,8 +146,7 @@ function numberingIssues(variables: readonly string[]): ConfigIssue[] {
 }
 
 /**
- * Returns a fault for each name of a connection that `CONNECTIONS`, `CONNECTIONS_2` and so on define more than
- * once.
+ * Returns a fault for each name of a connection that `CONNECTIONS`, `CONNECTIONS_2` and so on define more than once.
  */
 function repetitions(drafts: readonly Draft[]): ConfigIssue[] {
   return drafts.flatMap(({ variable, name }, i) => {

@@ -19,8 +19,8 @@ export interface DisabledConnection {
 }
 
 /**
- * A connection of `CONNECTIONS` whose upstream the operator describes by a declaration. It is either valid by itself
- * or, because of faults in the declaration, disabled.
+ * A connection of `CONNECTIONS` whose upstream the operator describes by a declaration. Either the declaration is
+ * valid, or the connection is disabled because of its faults.
  */
 export type ReadDeclaration =
   | { readonly kind: "valid"; readonly name: string; readonly declaration: Declaration }
@@ -33,7 +33,7 @@ export function isDeclared(entry: unknown): boolean {
 
 /**
  * Reads those connections of a variable whose upstream is described by a declaration.
- * @param value value of the variable. Its text also shows members that are given twice.
+ * @param value value of the variable. Only its text shows members that are given twice; parsing keeps the last.
  * @param entries these connections, parsed, by name.
  */
 export function readDeclarations(

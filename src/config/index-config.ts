@@ -14,13 +14,11 @@ export interface IndexConfig {
    * be made.
    */
   readonly indexRetentionMs: number;
-  /**
-   * Names of the bound databases that together store the index (its shards), in order: `INDEX_DB`, `INDEX_DB_1` …
-   */
+  /** Names of the bound databases that together store the index (its shards), in order: `INDEX_DB`, `INDEX_DB_1` … */
   readonly indexDatabases: readonly string[];
   /**
-   * Time in milliseconds for which the rows of all new tasks go to the same database of the index (a shard), before the
-   * next database follows. Null when `INDEX_SHARD_HOURS` is not set.
+   * Time in milliseconds for which the rows of all new tasks go to one database of the index (a shard), before they go
+   * to the next. Null when `INDEX_SHARD_HOURS` is not set.
    */
   readonly indexShardMs: number | null;
 }

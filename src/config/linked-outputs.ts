@@ -10,8 +10,8 @@ import type { Config } from "./config.ts";
 
 /**
  * Returns the settings of the relay's own links to outputs, and the function that makes such a link. When the relay
- * stores copies of outputs, every output gets a link of the relay; otherwise only outputs that can be fetched only with
- * a key do. Null when neither `OUTPUTS_URL` nor `PUBLIC_URL` is set.
+ * stores copies of outputs, every output gets a link of the relay; otherwise only an output that cannot be fetched
+ * without a key gets one. Null when neither `OUTPUTS_URL` nor `PUBLIC_URL` is set.
  */
 export function outputLinksOf(
   config: Config,

@@ -32,8 +32,8 @@ export interface Offer {
   /** Price of a submission. Null when the submission is free. */
   readonly price: Price | null;
   /**
-   * True when accounts may upload files to the connection, with a key of the same owner as for the jobs. Uploads are
-   * free.
+   * True when accounts may upload files to the connection, free of charge. An upload uses a key of the same owner
+   * (connection or customer) as a job.
    */
   readonly takesUploads: boolean;
   /** Tool by which AI agents (clients of MCP at `POST /mcp`) submit such jobs. Null when there is none. */
@@ -158,8 +158,8 @@ const Rule = z.lazy(() =>
 type Rule = z.output<typeof Rule>;
 
 /**
- * Schema of a limit of an offer, which is a list of values or an object. It is not a union of zod, because the faults
- * of a union do not name the member at fault.
+ * Schema of a limit of an offer. The limit is a list of values or an object. The schema is not a union of zod, because
+ * the faults of a union do not name the member at fault.
  */
 const ListOrRule = z.transform((value: unknown, { issues }): Rule => {
   const parsed = Array.isArray(value) ? ListedValues.safeParse(value) : Rule.safeParse(value);
@@ -269,9 +269,9 @@ function nameOfTool({ tool }: Offer): string | undefined {
 
 /**
  * Returns a fault for each offer that does not fit its connection. An offer does not fit when the relay has no such
- * connection (a disabled one counts), when it is for customers with a key of their own but the connection uses no key,
- * or when its price depends on a usage that the jobs of the connection do not state. Also returns a fault for a tool
- * whose calls would start no job at the connection, or could set the model.
+ * connection (a disabled one counts as existing), when it is for customers with a key of their own but the connection
+ * uses no key, or when its price depends on a usage that the jobs of the connection do not state. Also returns a fault
+ * for a tool whose calls would start no job at the connection, or could set the model.
  */
 export function unconnectedOffers(
   offers: readonly Offer[],

@@ -4,8 +4,8 @@ import { hasBytes } from "./readers.ts";
 
 const MIN_SECRET_BYTES = 16;
 /**
- * Pattern of a role in front of a key, also of one that does not exist. A word with a digit does not match, because it
- * may be the beginning of a random key that contains a colon.
+ * Pattern of a role in front of a key. A role that does not exist matches too. A word with a digit does not match,
+ * because it may be the beginning of a random key that contains a colon.
  */
 const ROLE = /^([A-Za-z][A-Za-z_-]*):/;
 const LABEL = /^([a-z0-9-]{1,32})=/;

@@ -72,19 +72,13 @@ export function configOf({ startup: { runtime } }: WithStartup): Config | null {
   return runtime.ok ? runtime.value.config : null;
 }
 
-/**
- * Returns the settings of the log. While the configuration is not valid, lines of the level `detail` are not
- * written.
- */
+/** Returns the log's settings. While the configuration is not valid, lines of the level `detail` are not written. */
 export function logSettingsOf(env: WithStartup): LogSettings {
   return { logsDetails: configOf(env)?.logsDetails ?? false };
 }
 
 const said = new Set<string>();
-/**
- * Lists of warnings that have been logged already. If a request finds its list here, there is nothing to log, and no
- * text need be built.
- */
+/** Lists of warnings that have been logged already. Such a list is not logged again, and no text is built for it. */
 const logged = new WeakSet<Startup["warnings"]>();
 
 /** Logs each warning about the variables once in this isolate. */

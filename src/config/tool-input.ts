@@ -47,8 +47,8 @@ type Node = TextNode | NumberNode | FlagNode | ListNode | ObjectNode;
 /** Description of the JSON object that the caller of a tool may send. */
 export interface ToolInput {
   /**
-   * The schema as clients get it, with `additionalProperties` at every object. Its `title` is the name of the tool that
-   * people see; its `description` is the text by which a language model decides when to use the tool.
+   * The schema as clients get it, with `additionalProperties` at every object. Its `title` is the tool's name for
+   * people; its `description` is the text by which a language model decides when to use the tool.
    */
   readonly schema: ObjectNode;
   /** Parser that checks what a caller of the tool sends, and sets missing members that have a `default`. */

@@ -6,23 +6,21 @@ import type { ConfigIssue } from "./issue.ts";
 import { Variables } from "./variables.ts";
 
 /**
- * Largest part of its letters in which the name of a variable may differ from a known one and still count as a
- * misspelling of it.
+ * Largest share of letters in which the name of a variable may differ from a known one and still count as a misspelling
+ * of it.
  */
 const CLOSE = 1 / 4;
 const CONNECTIONS = /^CONNECTIONS(_\d+)?$/;
 /**
- * Pattern of the ends that variables of many providers have in common, e.g. `_API_KEY`. Only the part before such an
- * end names the provider.
+ * Pattern of the endings that the names of variables of many providers share, e.g. `_API_KEY`. Only the part before
+ * such an ending names the provider.
  */
 const SHARED = /_(?:API_KEY|BASE_URL|USER_ID|WEBHOOK_KEY|WEBHOOK_SECRET)$/;
 
 const NO_ADDRESS =
   "is not set: tasks of providers with hooks are refused, and links follow the Host header of requests";
 
-/**
- * Returns a warning for each variable that is invalid, doubtful or perhaps misspelt. A warning names the variable.
- */
+/** Returns a warning for each variable that is invalid, doubtful or perhaps misspelt. A warning names the variable. */
 export function warningsOf(
   vars: object,
   result: Result<Config, readonly ConfigIssue[]>,

@@ -1,6 +1,6 @@
 import { DAY_MS } from "./time.ts";
 
-/** Time in milliseconds between two runs of the alarm that replaces old entries in the ledger of an account by one. */
+/** Time in milliseconds between two runs of the alarm that replaces old entries in an account's ledger by one entry. */
 export const COMPACT_EVERY_MS = 28 * DAY_MS;
 
 /** One entry in the ledger of an account. Amounts are whole credits. */

@@ -7,5 +7,5 @@
 /** Text in an error message about a record or an event whose format only a later release of the relay knows. */
 export const OF_A_LATER_RELEASE = "of a later release";
 
-/** Text in an error message about a record whose format is that of a build before 1.0.0, which no release reads. */
+/** Text in an error message about a record in a format that no release reads: that of a build before 1.0.0. */
 export const OF_AN_EARLIER_BUILD = "of a build before 1.0.0";

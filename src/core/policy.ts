@@ -2,8 +2,8 @@ import { lookWaitMs } from "./backoff.ts";
 import { DAY_MS, SECOND_MS } from "./time.ts";
 
 /**
- * Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. Other calls start only so long before a planned
- * attempt of the callback that they cannot delay it (`CLEARANCE_MS` in duties/).
+ * Largest value of `CALLBACK_TIMEOUT_S`, converted to milliseconds. Another call is not started when it could delay a
+ * planned attempt of the callback (`CLEARANCE_MS` in duties/).
  */
 export const MAX_CALLBACK_TIMEOUT_MS = 25 * SECOND_MS;
 
@@ -22,8 +22,8 @@ const MAX_OPEN_MS = MAX_DEADLINE_MS * (1 + DEADLINE_EXTENSION);
 
 /**
  * Returns how long the ledger must store the reference of a charge, in milliseconds. A refund may need the reference as
- * long as the task is stored. This is the longest time that a task can be open, plus `retentionMs`, the time for which
- * an ended task is stored.
+ * long as the task is stored: the longest time that a task can be open, plus `retentionMs`, the time for which an ended
+ * task is stored.
  */
 export function refundableMs(retentionMs: number): number {
   return MAX_OPEN_MS + retentionMs;
@@ -42,8 +42,8 @@ export type Policy = Settings & TriedTimes;
  */
 export interface TriedTimes {
   /**
-   * Time up to which the instance has tried every planned write of the task's index row. If the index still lacks the
-   * present version of the row, these writes have failed.
+   * Time up to which this instance of the task's object has tried every planned write of the index row. If the index
+   * still lacks the present version of the row, these writes have failed.
    */
   readonly indexTriedAt: number;
   /**
@@ -57,14 +57,14 @@ export interface TriedTimes {
    * it alone would add a write to the storage for each write to the index.
    */
   readonly indexedVersion: number;
-  /** Time up to which the instance has made or begun every planned poll of the task's job. */
+  /** Time up to which this instance of the task's object has made or begun every planned poll of the job. */
   readonly polledAt: number;
-  /** Time at which the instance began its latest poll; 0 when it has begun none. */
+  /** Time at which this instance of the task's object began its latest poll; 0 when it has begun none. */
   readonly askedAt: number;
   /**
-   * Time at which the latest poll of this instance ended; 0 when none has ended. A regular poll whose planned time
-   * passed during that poll is not made afterwards. Otherwise an upstream that answers slowly or not at all would be
-   * polled without a break.
+   * Time at which the latest poll of this instance of the task's object ended; 0 when none has ended. A regular poll
+   * whose planned time passed during that poll is not made afterwards. Otherwise an upstream that answers slowly or not
+   * at all would be polled without a break.
    */
   readonly pollEndedAt: number;
   /**
@@ -73,13 +73,13 @@ export interface TriedTimes {
    * this time.
    */
   readonly pollDeferredTo: number;
-  /** Time at which the poll was deferred; 0 when no poll is deferred. */
+  /** Time at which the next poll of the job was deferred; 0 when no poll is deferred. */
   readonly pollDeferredAt: number;
   /**
-   * Time from which the instance can make a call. It is the end of its latest call, or the time for which the alarm
-   * that has woken the instance was set, if that is later. If no alarm has woken it, the time of its first event takes
-   * the place of the alarm's. A call that was due earlier counts as starting at this time when it is checked whether
-   * the call could delay an attempt of the callback.
+   * Time from which this instance of the task's object can make a call: the end of its latest call or, if later, the
+   * time for which the alarm that has woken it was set (the time of its first event if no alarm has woken it). A call
+   * that was due earlier counts as starting at this time when it is checked whether the call could delay an attempt of
+   * the callback.
    */
   readonly readyAt: number;
 }

@@ -231,8 +231,8 @@ function unknownEvent(event: never): never {
 }
 
 /**
- * Returns the decision about a hook or poll, with the hook or poll counted in the record. If it changes nothing else,
- * it is not counted, because the count alone would cause a write to the storage.
+ * Returns the decision about a hook or poll, with the hook or poll counted in the record. A decision that changes
+ * nothing else is returned without this count, because the count alone would cause a write to the storage.
  */
 function counted(what: keyof Counts, decision: Decision): Decision {
   if (decision.kind !== "changed") return decision;

@@ -23,7 +23,7 @@ const CONCURRENCY = 50;
  */
 const PAUSE_MS = (MINUTE_MS * CONCURRENCY) / MAX_WOKEN;
 /**
- * Largest number of queries for a database in which overdue tasks were found: those that write a row as a test, and
+ * Largest number of queries for a database in which overdue tasks were found: the queries that write a test row, and
  * those that delete rows.
  */
 const WRITE_QUERIES = READY_QUERIES + 5;
@@ -49,8 +49,8 @@ interface OverdueTask extends Position {
 interface Search {
   readonly overdue: readonly OverdueTask[];
   /**
-   * The databases that contain rows of overdue tasks, or should contain them, and that accept rows at present: they
-   * answer and are not full.
+   * The databases that contain rows of overdue tasks, or are the right ones for these rows, and that accept rows at
+   * present: they answer and are not full.
    */
   readonly writable: ReadonlySet<D1Database>;
   /** Number of databases that were not searched, because the budget was too small. */
@@ -67,13 +67,13 @@ interface Search {
 type Outcome = "woken" | "gone" | "failed" | "skipped";
 
 /**
- * Wakes tasks that should have changed by themselves more than ten minutes ago, by their index rows. Either their alarm
- * was lost, or a newer row did not reach the index. At most 5,000 tasks are woken, for at most a minute, 50 at once.
- * Each task writes its row again at once and does the work that is due. The rows of tasks that no longer exist are
- * deleted together, because the platform limits the queries of an invocation. A row that is in the wrong database,
- * because the configured databases were changed, moves to the right one. When a database is full or does not answer, or
- * when `budget` is too small for writing, its tasks only set lost alarms again and do not write their rows, because
- * each write costs a task two rows.
+ * Wakes the tasks that, according to their index rows, should have changed by themselves more than ten minutes ago.
+ * Either their alarm was lost, or a newer row did not reach the index. At most 5,000 tasks are woken, for at most a
+ * minute, 50 at once. Each task writes its row again at once and does the work that is due. The rows of tasks that no
+ * longer exist are deleted together, because the platform limits the queries of an invocation. A row that is in the
+ * wrong database, because the configured databases were changed, moves to the right one. When a database is full or
+ * does not answer, or when `budget` is too small for writing, the tasks of that database only set lost alarms again.
+ * They do not write their rows, because each such write costs the task two billed rows.
  * @returns the number of overdue tasks that were found, the number of those that were woken, and the number of
  * databases that were not searched.
  */
@@ -121,8 +121,9 @@ export async function wakeOverdue(run: Run, budget: TimeBudget) {
 
 /**
  * Searches the databases one after another for overdue tasks: at most `MAX_WOKEN`, of which each database may
- * contribute an equal share. After finding tasks in a database, it tests at once whether the databases of their rows
- * accept rows. In this order the budget of queries is enough to do the whole work at least for the first databases.
+ * contribute an equal share. When tasks are found in a database, the search tests at once whether the databases of
+ * their rows accept rows. In this order the budget of queries is enough to do the whole work at least for the first
+ * databases.
  */
 async function searchOverdue({ shards, databases, now }: Run, budget: TimeBudget): Promise<Search> {
   const limit = Math.ceil(MAX_WOKEN / databases.length);

@@ -16,7 +16,7 @@ interface AccountCount extends Omit<Count, "model"> {
  */
 export interface AccountCounts {
   readonly counts: readonly AccountCount[];
-  /** True when the count has reached its limit, so that older tasks of the window of time may not be counted. */
+  /** True when the count has reached its limit, so that older tasks of the window of time may have been left out. */
   readonly isCapped: boolean;
   /** Creation time of the oldest counted task, in Unix milliseconds; null when there is none. */
   readonly oldestAt: number | null;

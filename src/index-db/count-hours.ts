@@ -20,8 +20,8 @@ import { SUM_UP_DAY, SUM_UP_HOUR } from "./step-counts.ts";
 const RANGE_MS = 6 * HOUR_MS;
 const KEEP_MS = 400 * DAY_MS;
 /**
- * Length in milliseconds of the first part of each hour. A run of the cron trigger in this part counts the index rows of
- * every hour whose rows have changed; any other run counts only such hours in the present quarter of the day
+ * Length in milliseconds of the first part of each hour. A run of the cron trigger in this part counts the index rows
+ * of all hours whose rows have changed; any other run counts only such hours in the present quarter of the day
  * (`RANGE_MS`). Runs in the first part of a UTC day also delete old counts.
  */
 const FIRST_MS = 10 * MINUTE_MS;
@@ -57,8 +57,8 @@ const HOURS_TO_COUNT = `
   SELECT hour, run, created_at AS createdAt, id FROM hours_to_count
   WHERE hour >= ?1 AND hour > ?2 ORDER BY hour DESC`;
 /**
- * SQL statement that begins the count with the id `?2` of the hour `?1`, unless an earlier count has counted a part of
- * the hour already.
+ * SQL statement that begins the count `?2` of the hour `?1`, unless an earlier count has already counted a part of this
+ * hour.
  */
 const BEGIN = "UPDATE hours_to_count SET is_changed = 0, run = ?2 WHERE hour = ?1 AND id = ''";
 /**
@@ -150,7 +150,7 @@ const ADD = `
 export const ADD_TO_HOUR_QUERIES = 1;
 
 /**
- * The count of one hour that is in progress. It is made in parts; the position is that at which its next part begins.
+ * A count of an hour that is in progress. It counts the hour in parts; the position is the beginning of the next part.
  */
 interface Pass extends Position {
   readonly hour: number;
@@ -359,8 +359,8 @@ function positionIn({ hour, run, createdAt, id }: Pass) {
 }
 
 /**
- * Builds a query in which, in the counts by host, `*` replaces all hosts except those that are counted by name. The
- * query for any other kind of counts is returned unchanged.
+ * Returns a query for the same counts as `from`, but with `*` in place of all hosts except those that are counted by
+ * name. A query for counts that are not by host is returned unchanged.
  * @param from query for the counts.
  */
 function withNamedHosts({ hasHosts }: Scan, from: string, maxHosts: number): string {

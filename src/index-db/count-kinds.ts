@@ -3,7 +3,7 @@ import { bucketOf, MEASURES } from "./buckets.ts";
 
 /**
  * Kinds of counts, with the names of their columns as readers see them. A row of a kind contains the number of tasks
- * (or attempts, or another value) of one hour that have the same `keys`; its `sum` adds up a further value of them.
+ * (or attempts, or another value) of one hour that have the same `keys`, and the total of the value that `sum` names.
  *
  * The kind `sums` adds up columns of the tasks (`SUMMED`) over all tasks of the hour; its key is the name of the
  * column. The key `host` is `*` for hosts that are not counted by name. The kind `expiry_lost` counts the tasks that
@@ -55,7 +55,7 @@ export const SUMMED = [
 
 export type Summed = (typeof SUMMED)[number];
 
-/** Returns the name of the column of the table `counts` that has a certain key or number of a kind. */
+/** Returns the name of the column of the table `counts` that contains the given key or number of a kind. */
 export function columnOf(kind: Kind, name: string): string {
   const { keys, number, sum }: KindOfCount = KINDS[kind];
   if (name === number) return "number";

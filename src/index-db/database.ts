@@ -119,8 +119,8 @@ const TRY_ROW = [
 ];
 
 /**
- * Tells whether a database of the index accepts rows at present. It writes a test row and deletes it, which D1 bills as
- * two rows. The row is so long that a full database refuses it.
+ * Tells whether a database of the index accepts rows at present. It writes a test row and deletes it again; D1 bills
+ * this as two rows. The test row is so long that a full database refuses it.
  */
 export async function takesRows(db: D1Database): Promise<boolean> {
   try {

@@ -14,7 +14,7 @@ export function readEach<T>(
   });
 }
 
-/** Returns the share of each database of the index in the largest number of rows that a search may read. */
+/** Returns how many rows a search may read in each database of the index, when it may read `limit` rows in all. */
 export function shareOf(limit: number, { databases }: Shards): number {
   return Math.ceil(limit / databases.length);
 }

@@ -4,8 +4,8 @@ import type { TimeBudget } from "../lib/time-budget.ts";
 import { ready, READY_QUERIES } from "./database.ts";
 
 /**
- * Time in milliseconds from the end of a task's retention to the check whether the task is erased. It allows for a late
- * alarm, by which the task is erased.
+ * Time in milliseconds from the end of a task's retention to the check whether the task is erased. The alarm that
+ * erases the task may be late by up to this time.
  */
 const MARGIN_MS = HOUR_MS;
 const ID_BYTES = 16;

@@ -3,7 +3,7 @@ import { onSchema } from "./database.ts";
 import { latest } from "./each-shard.ts";
 
 /**
- * Largest number of rows that are read in one database to find the end of a task that is not counted yet. Only the
+ * Largest number of rows that are read in one database to find the end of a task which no count covers yet. Only the
  * newest tasks are read, back to the first hour whose rows have changed.
  */
 const MAX_ROWS = 10_000;
@@ -34,7 +34,7 @@ interface Row extends Record<string, unknown> {
 }
 
 /**
- * Time at which a task of the relay last ended, by what the databases of the index show. Times are in Unix
+ * Time at which a task of the relay last ended, as far as the databases of the index show. Times are in Unix
  * milliseconds.
  */
 export interface LastEnd {
@@ -46,7 +46,7 @@ export interface LastEnd {
    */
   readonly until: number;
   /**
-   * Number of databases that were not asked, because the budget was too small. The databases that were asked show no
+   * Number of databases that were not asked, because the budget was too small. 0 when a database that was asked shows a
    * recent end of a task.
    */
   readonly skipped: number;

@@ -10,8 +10,5 @@ export const MAX_INDEX_BYTES = 10_000_000_000;
  */
 export const FILLING_BYTES = 0.6 * MAX_INDEX_BYTES;
 
-/**
- * Size of a database of the index, in bytes. When it is reached, the operator is alerted that the database is almost
- * full.
- */
+/** Size of a database of the index, in bytes, from which the operator is alerted that the database is almost full. */
 export const ALMOST_FULL_BYTES = 0.8 * MAX_INDEX_BYTES;

@@ -225,7 +225,7 @@ function candidateRows(
 /**
  * Returns the SQL hint that names the smallest database index which contains all tasks of a list, and the SQL condition
  * that all rows in this database index fulfil. The hint is empty when the primary key must be used. The condition is
- * null when there is none, and when it is the filter by account.
+ * then null; it is also null when the filter by account already states it.
  */
 function partialIndex({
   account,

@@ -3,8 +3,8 @@ import { earliest, readEach, shareOf } from "./each-shard.ts";
 import type { Shards } from "./shards.ts";
 
 /**
- * Number of unsettled tasks (those without a result, or with a callback or refund still under way), and of those among
- * them that are overdue.
+ * Number of unsettled tasks (without a result, or with a callback or refund still under way), and how many of them are
+ * overdue.
  */
 export interface OpenCount {
   readonly tasks: number;

@@ -6,9 +6,9 @@ import type { Shards } from "./shards.ts";
 const CONCURRENCY = 6;
 
 /**
- * SQL query for one task of an account that has no result yet. It uses the database index `tasks_due`, which contains
- * only tasks, of all accounts, that should still change by themselves. These are few, while the account may have
- * millions of other rows.
+ * SQL query for one task of an account that has no result yet. It uses the database index `tasks_due`. This contains
+ * the few tasks, of all accounts, that should still change by themselves, while the account may have millions of other
+ * rows.
  */
 const OPEN_TASK = `
   SELECT id FROM index_rows INDEXED BY tasks_due

@@ -31,8 +31,7 @@ export class Shards {
   }
 
   /**
-   * Returns all databases. The first one is that of the tasks created at this time, followed by those of earlier and
-   * earlier tasks.
+   * Returns all databases: first that of the tasks created at this time, then those of earlier and earlier tasks.
    * @param createdAt in Unix milliseconds.
    */
   newestFirst(createdAt: number): readonly D1Database[] {

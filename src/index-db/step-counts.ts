@@ -97,8 +97,8 @@ export interface HourlyCounts extends StepCounts {
 }
 
 /**
- * The JSON object in a row of `step_counts`, which has a list of counts for each kind. The entries of the lists do not
- * contain the hour, which is a column of the row.
+ * The JSON object in a row of `step_counts`, with one list of counts for each kind. The entries of the lists do not
+ * contain the hour, because the row has a column for it.
  */
 interface StepLists {
   readonly tasks: readonly Omit<StepCount, "hour">[];

@@ -42,8 +42,8 @@ const PAGE = `
   WHERE created_at <= ?1 AND (created_at, id) > (?3, ?4)
   ORDER BY created_at, id LIMIT ${ROWS_AT_ONCE}`;
 /**
- * SQL statement that deletes the rows in a JSON list, except those that were written with a later expiry since the list
- * was read.
+ * SQL statement that deletes the rows in a JSON list, except those that were written again with a later expiry after
+ * the list was read.
  */
 const DELETE_EXPIRED = `
   DELETE FROM index_rows WHERE expires_at <= ?2 AND (created_at, id) IN (
@@ -124,8 +124,8 @@ async function removeRows(
 }
 
 /**
- * Deletes old entries of the table `erased`. It lists erased tasks so that no late message of the queue writes their
- * index rows again. An entry is old when the task was both created and erased longer ago than a queue stores a message.
+ * Deletes old entries of the table `erased`. This table lists erased tasks, whose rows no late message of the queue may
+ * write again. An entry is old when the task was both created and erased longer ago than a queue stores a message.
  * @returns true when there are entries left of tasks that were created that long ago but erased later.
  */
 async function removeOldErased(database: D1Database, now: number): Promise<boolean> {

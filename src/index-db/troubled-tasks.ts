@@ -84,7 +84,7 @@ async function search(shards: Shards, sql: string, limit: number): Promise<Found
 
 /**
  * Finds the failed callbacks to one host, newest first.
- * @param limit number of the newest failed callbacks, of all hosts, among which those of this host are searched.
+ * @param limit number of the newest failed callbacks (to any host) among which those to this host are searched.
  */
 export async function failedCallbacksOf(
   host: string,
@@ -107,7 +107,7 @@ export async function failedCallbacksOf(
 
 /**
  * Returns when the last callback to a host was delivered, in Unix milliseconds; null when none was.
- * @param limit number of the newest tasks, of all hosts, among which this callback is searched.
+ * @param limit number of the newest tasks (with any host) among which this callback is searched.
  */
 export async function lastDeliveredAt(
   host: string,

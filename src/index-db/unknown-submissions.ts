@@ -31,8 +31,8 @@ export interface UnknownRow extends Record<string, unknown> {
 
 /**
  * Largest age in milliseconds of the tasks that are searched. A task with an unknown submission fails at most a day
- * after its submission (the longest `SUBMIT_UNKNOWN_MINUTES`), so older rows of the database index belong to tasks that
- * have failed.
+ * after its submission (the longest `SUBMIT_UNKNOWN_MINUTES`). Older entries of the database index therefore belong to
+ * tasks that have failed.
  */
 const SEARCHED_MS = DAY_MS + HOUR_MS;
 

@@ -7,8 +7,8 @@ interface Taken {
 }
 
 /**
- * Reason why a request gets no further amount from a shared budget: `share` when its owner has taken the owner's whole
- * share already, `total` when too little of the whole budget is left.
+ * Reason why a request gets no further amount from a shared budget: `share` when the owner of the request has already
+ * taken the whole share of one owner, `total` when too little of the whole budget is left.
  */
 export type Lack = "share" | "total";
 

@@ -13,8 +13,8 @@ export interface StreamStart {
 /**
  * Reads a stream until its end, its failure or `maxBytes`, and cancels the rest. The bytes that arrive are counted;
  * `Content-Length` is not trusted.
- * @param onRead is called after each part, with the number of bytes so far. The next part is read when its promise is
- * fulfilled. When it throws, reading ends and `isBroken` is true.
+ * @param onRead is called after each part, with the number of bytes so far. The next part is read once the promise that
+ * it returns is fulfilled. When it throws, reading ends and `isBroken` is true.
  * @param signal ends reading when it aborts; `isBroken` is then true.
  */
 export async function readUpTo(
@@ -48,10 +48,10 @@ export async function readUpTo(
 const DIGITS = /^\d+$/;
 
 /**
- * Reads the body of a request or of an answer until its end, its failure or `maxBytes`. A body whose declared length is
- * at most `maxBytes` is read in one call, which needs less CPU time than a call for each chunk; if this fails, nothing
- * of it is returned. Such a body cannot be longer than declared, because the connection ends it at that length (RFC
- * 9112, section 6.3). A compressed body can be, because the runtime decompresses it.
+ * Reads the body of a request or of an answer until its end, its failure or `maxBytes`. An uncompressed body whose
+ * declared length is at most `maxBytes` is read in one call, which needs less CPU time than a call for each chunk; if
+ * this fails, no bytes are returned. Such a body cannot be longer than declared, because the connection ends it at that
+ * length (RFC 9112, section 6.3). A compressed body can become longer, because the runtime decompresses it.
  * @param signal ends reading when it aborts; `isBroken` is then true.
  */
 export async function readBodyUpTo(

@@ -14,8 +14,8 @@ export const POLL_TIMEOUT_MS = 10 * SECOND_MS;
 export const CONTENT_TIMEOUT_MS = 30 * SECOND_MS;
 
 /**
- * Abort reason of a signal of `withDeadline` whose time is over. If the caller aborts, the reason is another, so that
- * `isDeadlinePassed` can distinguish the two cases.
+ * Abort reason of a signal of `withDeadline` whose time is over. When the caller aborts the signal, it has another
+ * reason, so that `isDeadlinePassed` can distinguish the two cases.
  */
 const DEADLINE_PASSED = new Error("deadline passed");
 

@@ -2,7 +2,7 @@ import { HOUR_MS } from "../core/time.ts";
 
 const PREFIX = "alerted_at";
 
-/** Time in milliseconds after an alert in which no further alert of the same kind is sent. */
+/** Pause in milliseconds after an alert. Until it is over, no further alert of the same kind is sent. */
 export const ALERT_PAUSE_MS = HOUR_MS;
 
 /**

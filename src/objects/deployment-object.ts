@@ -13,8 +13,8 @@ export type IndexAlert = "lagging" | "uncounted" | "full" | "silent";
 
 const PREFIX = "session:";
 /**
- * Largest number of expired entries about ended sessions that one logout erases. Each logout erases some of them, so
- * that the storage does not grow.
+ * Largest number of expired entries about ended sessions that one logout erases. Logouts erase such entries so that the
+ * storage does not grow.
  */
 const MAX_ERASED = 100;
 
@@ -23,9 +23,9 @@ const MAX_ERASED = 100;
  * unrelated data, which are in one class because each exists once, is seldom used and needs no alarm.
  *
  * - Sessions of the console that have ended before their time, because somebody has logged out (`session:<end>:<id>`),
- *   so that a copy of the cookie is worth nothing. Each entry is erased by a later logout, after the time at which the
- *   session would have ended anyway. `console/session/session.ts` stores a logout, and each isolate asks about a
- *   session at most once a minute.
+ *   so that a copy of the session's cookie is worth nothing. Each entry is erased by a later logout, after the time at
+ *   which the session would have ended anyway. `console/session/session.ts` stores a logout, and each isolate asks
+ *   about a session at most once a minute.
  * - Times of the last alerts about the index (`alerted_at:<kind>`). The cron trigger asks for them every ten minutes,
  *   and only while something is wrong (`cron.ts`).
  */

@@ -7,8 +7,8 @@ import { sendOperatorEvent } from "../outbound/webhooks.ts";
 import { type FailedCallbacks, merged } from "./failed-callback-batches.ts";
 
 /**
- * Collection of tasks whose callbacks to one host have failed. They are sent to the operator in one event, i.e. in one
- * message to `OPERATOR_CALLBACK_URL`. Tasks are added to it for a fixed time after the first one.
+ * Collection of tasks whose callbacks to one host have failed. The collected tasks are sent to the operator in one
+ * event, i.e. in one message to `OPERATOR_CALLBACK_URL`. Tasks are added to it for a fixed time after the first one.
  */
 interface Digest extends FailedCallbacks {
   readonly host: string;
@@ -40,10 +40,10 @@ const MAX_TRIES = 10;
  */
 export class DigestObject extends DurableObject<WithStartup> {
   /**
-   * Adds tasks whose callbacks have failed to the digest, i.e. to the collection that the operator gets in one event. A
-   * task that is in the digest already is not counted again.
+   * Adds tasks to the digest, i.e. to the collection of failed callbacks that the operator gets in one event. A task
+   * that is in the digest already is not counted again.
    * @param periodMs time from the first task of a digest to its operator event, in milliseconds.
-   * @returns always true, by which the caller knows that the tasks are stored.
+   * @returns always true. A caller that gets it knows that the tasks are stored.
    */
   async noteFailedCallbacks(host: string, added: FailedCallbacks, periodMs: number): Promise<true> {
     const now = Date.now();

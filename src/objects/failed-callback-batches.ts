@@ -4,9 +4,9 @@ import { isolateCache } from "../lib/isolate-cache.ts";
 // Failed callbacks, gathered for the operator's digest. api/callbacks/bulk-redelivery.ts sends failed callbacks again.
 
 /**
- * Time in milliseconds after the first report about a host in which further failed callbacks to this host are
- * collected, to be reported together. This time plus the time of the reporting call is less than the time that a notice
- * to the operator may take (core/duties/operator-notice-send.ts).
+ * Time in milliseconds for which further failed callbacks to a host are collected after the first report about the
+ * host, to be reported together. This time plus the time of the reporting call is less than the time that a notice to
+ * the operator may take (core/duties/operator-notice-send.ts).
  */
 const WINDOW_MS = 3 * SECOND_MS;
 /** Largest number of ids of tasks in one report of failed callbacks. */
@@ -22,13 +22,13 @@ export interface FailedCallbacks {
 
 interface Window {
   /**
-   * Time of the first failed callback to the host, which was reported at once, in Unix milliseconds. The three seconds
-   * in which further ones are collected begin at this time.
+   * Time of the first failed callback to the host, in Unix milliseconds. This callback was reported at once; the three
+   * seconds in which further ones are collected begin at this time.
    */
   readonly startedAt: number;
   /**
-   * True when one task has taken over to report all further failed callbacks together, after the three seconds in which
-   * they are collected.
+   * True when one task is going to report all further failed callbacks together, after the three seconds in which they
+   * are collected.
    */
   readonly hasReporter: boolean;
 }
@@ -37,8 +37,8 @@ interface Window {
  * Collects, in this isolate, the tasks whose callbacks to a host have failed for good. The Durable Object that collects
  * them for the operator (digest) thus gets them in few calls: the first task at once, and all tasks of the next three
  * seconds together in a second call. The task that makes the second call repeats it until it succeeds; the other tasks
- * have nothing left to do. If the platform ends the isolate within these three seconds, these tasks are missing in the
- * operator's event.
+ * have nothing left to do. If the platform ends the isolate before the second call has succeeded, the tasks of this
+ * call are missing in the operator's event.
  */
 export class FailedCallbackBatches {
   readonly #windows = isolateCache<Window>(MAX_HOSTS, Infinity);
@@ -75,8 +75,8 @@ export class FailedCallbackBatches {
 
   /**
    * Puts the tasks of a failed report back, so that the next report about their host contains them.
-   * @param taskId id of the task that made the failed report. It is left out, because this task adds itself again when
-   * it repeats its notice.
+   * @param taskId id of the task that made the failed report. This id is left out, because the task adds itself again
+   * when it repeats its notice.
    */
   putBack(host: string, { failed, tasks }: FailedCallbacks, taskId: string): void {
     const others = tasks.filter((id) => id !== taskId);

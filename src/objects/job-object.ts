@@ -15,8 +15,8 @@ const TASK = "task";
 export class JobObject extends DurableObject {
   /**
    * Stores to which task the job belongs, unless it belongs to another task already. At some upstreams the caller
-   * chooses the id of a job, and must not take over a job of somebody else in this way.
-   * @returns always true, so that the caller can tell that the job belongs to a task.
+   * chooses the id of a job; whoever chooses the id of another task's job must not get that job.
+   * @returns always true. A caller that gets it knows that the job belongs to a task.
    */
   setTask(taskId: string): true {
     if (this.task() === null) this.ctx.storage.kv.put(TASK, taskId);

@@ -76,7 +76,7 @@ export function connectionObject(env: ObjectNamespaces, name: string) {
 
 /**
  * Returns the Durable Object that keeps the polls with a customer's key below the provider's rate limit. Its name
- * contains a colon, which the name of a connection cannot.
+ * contains a colon, which no name of a connection contains.
  * @param hash SHA-256 of the connection and the key in hex.
  */
 export function customerPollsObject(env: ObjectNamespaces, connection: string, hash: string) {

@@ -17,8 +17,8 @@ const MAX_NAMED = 1_000;
 
 /**
  * What this isolate knows about an environment: the classes of Durable Objects that are not bound, and the jurisdiction
- * in which the deployment's objects were created. Requests use this value together. They never use a promise together,
- * because the platform binds a call to the request that has made it.
+ * in which the deployment's objects were created. Requests share this value. They never share a promise, because the
+ * platform binds a call to the request that has made it.
  */
 interface Known {
   /** Classes of Durable Objects that the environment does not bind. */

@@ -70,8 +70,8 @@ export async function askUpstream(
 }
 
 /**
- * Function that sends one request of a poll and returns the upstream's answer; null when no answer comes. It is usually
- * `get`, or a function that returns a known answer.
+ * Function that sends one request of a poll and returns the upstream's answer; null when no answer comes. It is `get`,
+ * or a function that returns an answer that has come already.
  */
 export type Ask = (request: GetRequest, signal: AbortSignal) => Promise<Answer | null>;
 
@@ -162,8 +162,8 @@ function checkJob(reading: FinalReading, job: Job): FinalReading {
 }
 
 /**
- * Returns the result of a poll in the form in which an event brings it to the task, made from what the adapter has read
- * in the provider's last response.
+ * Returns the result of a poll, which an event then brings to the task, made from what the adapter has read in the
+ * provider's last response.
  */
 export function pollAnswer(
   reading: FinalReading,
@@ -187,7 +187,8 @@ export function pollAnswer(
 }
 
 /**
- * Returns the result of a poll when the provider itself has failed (status 5xx), with the wait that its headers demand.
+ * Returns the result of a poll when the provider itself has failed (status 5xx), with the wait that the headers of its
+ * answer demand.
  */
 function unanswered(headers: Headers): PollAnswer {
   const waitMs = retryAfterMs(headers);

@@ -113,8 +113,8 @@ async function call(plan: Plan, signal: AbortSignal): Promise<CancelAnswer> {
 }
 
 /**
- * Returns the meaning of an answer to a cancellation that the adapter does not understand. If a repeated cancellation
- * gets 404, the job counts as canceled if the provider is known to forget canceled jobs.
+ * Returns what an answer to a cancellation means if the adapter does not understand the answer. A 404 to a repeated
+ * cancellation means that the job is canceled, if the provider is known to forget canceled jobs.
  */
 function unread({ cancel, cancels }: Plan, statusCode: Answer["status"]): CancelAnswer {
   const isForgotten = statusCode === NOT_FOUND && cancel.isRepeat && cancels.forgetsCanceled;

@@ -45,8 +45,8 @@ const MAX_RESPONSE_READ_BYTES = 4096;
 const MAX_EXCERPT_BYTES = 1024;
 const MAX_ANSWER_BYTES = 1_048_576;
 /**
- * Largest accepted answer, in bytes, for those answers of a provider that may contain whole files: outputs, or the
- * repeated input of the job.
+ * Largest accepted answer, in bytes, for those answers of a provider that may contain whole files: outputs, or copies
+ * of the job's input.
  */
 const MAX_LARGE_ANSWER_BYTES = 8_388_608;
 const MAX_HEADER_CHARS = 64;
@@ -76,7 +76,7 @@ function fetchChange(url: string, init: RequestInit): Promise<Response> {
 /**
  * Sends one POST without following redirects. One deadline covers the request and the reading of the answer. It never
  * throws: a failure of the receiver is returned as a result. The HTTP status decides the outcome, unless Cloudflare
- * answered instead of the receiver (core/record/outcome.ts). Only an excerpt of the body is stored.
+ * answered instead of the receiver (core/record/outcome.ts). Only an excerpt of the answer's body is stored.
  */
 export function post(
   request: PostRequest,
@@ -164,7 +164,7 @@ export async function getStream(
   }
 }
 
-/** Body of an answer, and the JSON value in it; undefined when the body is not JSON. */
+/** Body of an answer, and the JSON value in it. The value is undefined when the body is not JSON. */
 interface JsonBody {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly json: unknown;
@@ -215,10 +215,7 @@ async function readAnswer<T>(
   }
 }
 
-/**
- * A submission in the form in which the upstream gets it: the one call that starts a job. The upload of a file has the
- * same form.
- */
+/** A submission (the one call that starts a job) as the upstream gets it. The upload of a file has the same form. */
 export interface SubmitRequest {
   readonly url: string;
   readonly headers: Headers;

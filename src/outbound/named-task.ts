@@ -7,8 +7,8 @@ import { readHookToken } from "../security/hook-token.ts";
 import type { Keyring } from "../security/keyring.ts";
 
 /**
- * The meaning of the last answer in a poll, as an adapter has read it. It is never `next`, i.e. that one more request
- * is needed, because a poll ends only after all its requests.
+ * The meaning of the last answer in a poll, as an adapter has read it. It is never `next` (one more request is needed),
+ * because a poll ends only after all its requests.
  */
 export type FinalReading = Exclude<Reading, { readonly kind: "next" }>;
 
@@ -21,8 +21,8 @@ export interface Answered {
 }
 
 /**
- * Largest time in milliseconds by which a job may seem to have been created before its submission began and still count
- * as created after it, because the upstream's clock may be behind that of the relay.
+ * Largest time in milliseconds by which the stated creation of a job may precede the beginning of its submission and
+ * still count as later, because the upstream's clock may be behind that of the relay.
  */
 const CLOCK_TOLERANCE_MS = 10 * SECOND_MS;
 
@@ -30,8 +30,8 @@ const CLOCK_TOLERANCE_MS = 10 * SECOND_MS;
  * Tells whether a provider's answer about a job shows that the job was submitted for the task of the poll: the answer
  * contains the id of the task or its hook URL. If the relay has submitted the job itself, it is enough that the answer
  * states the submitted model and a creation after the submission began, because the hook that named the job came to a
- * URL that only the upstream has seen. The model is not compared if the submission named it by an alias. True for an
- * answer that is no report on a job, e.g. a refusal of the API key, so that it has the same effect as in any other
+ * URL that only the upstream has seen. The model is not compared if the submission named it by an alias. Also true for
+ * an answer that is no report on a job, e.g. a refusal of the API key, so that it has the same effect as in any other
  * poll.
  */
 export async function namesTask(

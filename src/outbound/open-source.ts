@@ -107,8 +107,8 @@ function bytesIn(text: string): Uint8Array | null {
 }
 
 /**
- * Returns the result for an upstream's response to the request for an output. Only the status 200 means the whole
- * output, and 206 a part of it, if a part was asked for (RFC 9110, sections 15.3.1 and 15.3.7).
+ * Returns the result for an upstream's response to the request for an output. Only the status 200 means that the body
+ * is the whole output, and 206 that it is a part, if a part was asked for (RFC 9110, sections 15.3.1 and 15.3.7).
  */
 async function answered(response: Response, isPartAsked: boolean): Promise<OpenedSource> {
   const { status } = response;

@@ -91,14 +91,14 @@ export async function headersDigest(headers: PostRequest["headers"]): Promise<st
   return (await sha256Hex(JSON.stringify(headers))).slice(0, DIGEST_CHARS);
 }
 
-/** A message to the operator's own billing, by which it gives back credits. */
+/** A message that asks the operator's own billing to give back credits. */
 export interface SettlementMessage {
   /** Value of the header `webhook-id`, which is the same in every repetition of the message. */
   readonly id: string;
   readonly body: string;
 }
 
-/** Returns the message by which the operator's own billing refunds a task. */
+/** Returns the message that asks the operator's own billing to refund a task. */
 export function refundMessage({
   taskId,
   accountId: account,
@@ -114,8 +114,8 @@ export function refundMessage({
 }
 
 /**
- * Returns the message by which the operator's own billing gives back the difference between the credits charged for a
- * completed task and its final price.
+ * Returns the message that asks the operator's own billing to give back the difference between the credits charged for
+ * a completed task and its final price.
  */
 export function releaseMessage({
   taskId,

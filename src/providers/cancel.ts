@@ -10,8 +10,8 @@ export interface CancelAdapter {
   /** Returns the call that cancels a job. Null when the provider documents no such call for jobs of this kind. */
   readonly request: (job: Job) => CancelRequest | null;
   /**
-   * Returns what an answer to the call that cancels a job says. It gets answers with every HTTP status except 401, 403,
-   * 429 and those from 500 on, which mean the same for every provider.
+   * Returns what an answer to the call that cancels a job says. It is called for answers with every HTTP status except
+   * 401, 403, 429 and those from 500 on, which mean the same for every provider.
    */
   readonly read: (answer: Answer) => CancelReading;
   /**

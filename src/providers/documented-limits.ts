@@ -3,8 +3,8 @@ import type { LinkLife, UpstreamProvider } from "./provider.ts";
 
 const NOT_DOCUMENTED = "not documented";
 /**
- * Time in milliseconds between two polls of one job at providers that document no such limit. The documentation of the
- * relay shows only longer times as limits of the provider.
+ * Time in milliseconds between two polls of one job at providers that document no limit of polls. The documentation of
+ * the relay shows only longer times as limits of the provider.
  */
 const USUAL_GAP_MS = SECOND_MS;
 

@@ -78,7 +78,7 @@ const CANCELED =
 const EXPIRED = /expired|过期|過期|期限切れ|만료/i;
 const LINK = /\b(link|ur[il]|file)s?\b|链接|鏈接|連結|网址|網址|リンク|링크|주소/i;
 
-/** Pattern of the links in a text. In Chinese, the sentence continues directly after a link. */
+/** Pattern of the links in a text. A link ends at the first Chinese character, because no space follows it there. */
 const LINKS = /https?:\/\/[!-~]+/gi;
 
 /**
@@ -102,8 +102,8 @@ const KEY_REFUSED: readonly RegExp[] = [
 ];
 
 /**
- * Patterns of the words with which upstreams say that they do not serve a request, because too many requests came or
- * because a service is out of order.
+ * Patterns of the words with which upstreams say that they do not serve a request, because too many requests came, a
+ * service is out of order, or the job is not found.
  */
 const UNANSWERED: readonly RegExp[] = [
   /rate.?limit|too.?many.?(requests|calls)|throttl|\b(429|50[234])\b/i,
@@ -114,7 +114,7 @@ const UNANSWERED: readonly RegExp[] = [
 
 /**
  * Patterns of the words with which upstreams refuse a key. The same text often contains a word such as "invalid", which
- * would look like a fault of the input; but the key is the operator's.
+ * would look like a fault of the client's input, although the key is the operator's.
  */
 const WRONG_KEY: readonly RegExp[] = [
   /(invalid|incorrect|wrong|missing|expired|revoked).?(api.?|access.?|secret.?)(key|token)\b/i,
@@ -135,8 +135,8 @@ const INVALID: readonly RegExp[] = [
 ];
 
 /**
- * Categories that name the cause of a failure, each with the function that recognises it. They are searched in the
- * error code first, then in the text, and then in the state.
+ * Categories that name the cause of a failure, each with the function that recognises it. The functions examine the
+ * error code first, then the text, and then the state.
  */
 const CAUSES: readonly Sign[] = [
   ["moderation", hasOne(MODERATION)],

@@ -21,8 +21,8 @@ export interface JobCallAdapter {
    */
   readonly stream?: JobStream;
   /**
-   * JSON Pointers (RFC 6901) to links in a provider's answers, to submissions and to reads of a job, that lead to calls
-   * about the job. The relay replaces these links by links to itself. Absent when the answers have no such links.
+   * JSON Pointers (RFC 6901) to those links in a provider's answers to submissions and reads that lead to calls about
+   * the job. The relay replaces these links by links to itself. Absent when the answers have no such links.
    */
   readonly links?: readonly string[];
   /** The call that cancels a job. Absent when the provider documents none. */
@@ -47,13 +47,13 @@ export interface JobCallAdapter {
 }
 
 /**
- * Description of the calls to which a provider answers with a stream of server-sent events. Each event has in its
- * `data` what the answer to a read of the job has.
+ * Description of the calls to which a provider answers with a stream of server-sent events. The `data` of each event is
+ * what the provider would answer to a read of the job.
  */
 export interface JobStream {
   /** Path at which a job is read without a stream: one of `JobCallAdapter.read`. */
   readonly of: JobPath;
-  /** Text that the path of a call for a stream has after the path at which the job is read. */
+  /** Text that a call for a stream appends to the path at which the job is read. */
   readonly ending: `/${string}`;
   /** Tells whether the stream ends after the event with this content, because the job has ended. */
   readonly isLast: (body: unknown) => boolean;
@@ -85,8 +85,8 @@ export interface CancelAnswers {
    */
   readonly done: (jobId: string) => CallAnswer;
   /**
-   * Answer about a job that had ended before. Absent when the provider answers with an error that has the HTTP status
-   * `refused`.
+   * Answer to the call when the job had ended before. Absent when the provider then answers with the error whose HTTP
+   * status is `refused`.
    */
   readonly ended?: CallAnswer;
   /** HTTP status of the error about a job that the provider does not cancel, e.g. because it is already running. */
@@ -126,10 +126,7 @@ export interface NamedJob {
 }
 
 export interface ReadCall extends NamedJob {
-  /**
-   * `stream` for a call to which the answer is a stream of states (`JobStream`), `read` for one to which it is the
-   * present state.
-   */
+  /** `stream` when the answer to the call is a stream of states (`JobStream`), `read` when it is the present state. */
   readonly kind: "read" | "stream";
   /**
    * Path and query with which the provider is called, relative to the base URL. The id is written as in polls, so that
@@ -141,8 +138,8 @@ export interface ReadCall extends NamedJob {
 export interface CancelCall extends NamedJob {
   readonly kind: "cancel";
   /**
-   * The answers to the call. With `read`, the answer is that to a read of the job at this path, relative to the base
-   * URL.
+   * The answers to the call. With `read`, the provider answers as it does to a read of the job at this path, relative
+   * to the base URL.
    */
   readonly answer: CancelAnswers | { readonly read: string };
 }
@@ -254,7 +251,7 @@ function readCall(
   return null;
 }
 
-/** Pattern of the number of an output in a query, which counts from 0. */
+/** Pattern of the number of an output, counted from 0, in a query. */
 const INDEX = /^\d{1,2}$/;
 
 function contentCall(
@@ -323,7 +320,7 @@ function idIn(place: string, segment: string): string | null {
   return segment.slice(before.length, segment.length - after.length);
 }
 
-/** Returns the path and the query of a target; the query is empty when there is none. */
+/** Returns, as two texts, the path and the query that a target contains; the query is empty when there is none. */
 function splitAtQuery(target: string): readonly [path: string, query: string] {
   const at = target.indexOf("?");
   return at < 0 ? [target, ""] : [target.slice(0, at), target.slice(at + 1)];

@@ -24,7 +24,7 @@ export function textAt(value: unknown, ...path: readonly (string | number)[]): s
 
 /**
  * Returns the id at a path in parsed JSON. Providers write ids as strings or as numbers; an integer beyond 2^53 has
- * become a string when it was parsed (`parseJson`). Null when the id is absent, or a number that is no integer.
+ * become a string when it was parsed (`parseJson`). Null when the id is absent, or is a number that is no integer.
  */
 export function idAt(value: unknown, ...path: readonly (string | number)[]): string | null {
   const found = at(value, ...path);
@@ -58,8 +58,8 @@ export function decimalOf(value: unknown): number | null {
 }
 
 /**
- * Returns the first value that `read` finds in an object under one of several names. It is used because a provider may
- * have several names for the same thing. Null when there is none.
+ * Returns the first value that `read` finds in an object under one of the given names, because a provider may have
+ * several names for the same thing. Null when there is none.
  */
 export function firstAt<T>(
   value: unknown,
@@ -141,7 +141,7 @@ export function isoMsOf(text: string, zone: string | null): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** Pattern of a time in ISO 8601, which captures the day, the time of day, and the zone if it is stated. */
+/** Pattern of a time in ISO 8601. It captures the day, the time of day, and the zone if it is stated. */
 const ISO_TIME =
   /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$/i;
 

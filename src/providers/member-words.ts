@@ -7,8 +7,8 @@
 const PREVIEW =
   /^(?:image|img|photo|pic|video)?(?:cover|placeholder|poster|preview|thumb(?:nail)?)s?(?:frame|gif|image|img|link|photo|pic|uri|url|video)*s?$/;
 /**
- * Words in the name or the `kind` of a member that is no output, because it repeats the request, is about the job or a
- * person, or is a web page.
+ * Words in the name or the `kind` of a member which show that the member is no output: it repeats the request, is about
+ * the job or a person, or is a web page.
  */
 const NO_OUTPUT_WORDS: ReadonlySet<string> = new Set(
   [

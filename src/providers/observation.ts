@@ -38,7 +38,7 @@ export interface Observation {
   /**
    * Link at which the upstream serves the job's file to the holder of the API key, if the report alone does not prove
    * that there is a file. If the link is among `urls`, or if `urls` contains no output, the poll first asks at this
-   * link (`outbound/content-proof.ts`). Absent or null when nothing is to be asked.
+   * link whether the file exists (`outbound/content-proof.ts`). Absent or null when nothing is to be asked.
    */
   readonly contentUrl?: string | null;
   /**
@@ -174,8 +174,8 @@ export function phaseIn({ phase, state }: Pick<Observation, "phase" | "state">):
 }
 
 /**
- * Returns the end of a task whose job has succeeded. It is completed with the output; it fails if no output can be
- * delivered.
+ * Returns the end of a task whose job has succeeded. The task is completed with the output, or fails if no output can
+ * be delivered.
  */
 function successOf(observation: Observation, rules: NewsRules): UpstreamEnd {
   const { completedAt, inlineOutputs = [], isText, metadata } = observation;
@@ -224,7 +224,7 @@ export function openUrls({
 
 /**
  * Returns the links to the outputs of a job. Returns none when one of them is `contentUrl`, the link to a file that may
- * not exist: only a request to it can show this.
+ * not exist: only a request to this link can show whether it does.
  */
 export function provenUrls({ urls, contentUrl = null }: Observation): readonly string[] {
   return contentUrl !== null && urls.includes(contentUrl) ? [] : urls;

@@ -3,7 +3,7 @@ import { isHttpUrl } from "../core/url.ts";
 import { at } from "./json-fields.ts";
 import { isNoOutputWord, isPreviewWord, wordsOf } from "./member-words.ts";
 
-/** The parts of a provider's answer in which links to the outputs of a job are searched. */
+/** The parts of a provider's answer that are searched for links to the outputs of a job. */
 export interface OutputPlaces {
   /**
    * Values of the members that the vendor documents for outputs, the main output first. They are links, or lists and
@@ -26,7 +26,7 @@ export interface OutputPlaces {
 /** A text that was found among the outputs in an answer. */
 export interface FoundText {
   readonly text: string;
-  /** Name of the member whose value is the text, or a list that contains the text. Empty when there is none. */
+  /** Name of the member that has the text as its value or in a list. Empty when there is no such member. */
   readonly name: string;
   /**
    * True when the text was found in the members that the vendor documents for outputs (`main`); false when it was found
@@ -36,7 +36,7 @@ export interface FoundText {
 }
 
 /**
- * Function that tells whether a text is among those that are searched.
+ * Function that tells whether a text is one of those that are searched for.
  * @param isPlace true when the text itself is the value of a documented member, and not a part of an object there.
  */
 export type IsWanted = (text: string, isPlace: boolean) => boolean;
@@ -49,8 +49,8 @@ const MAX_FOUND = 2_000;
 const MAX_JSON_CHARS = 262_144;
 const MAX_NAME_CHARS = 64;
 /**
- * Pattern of the last separator before a link in a text that is a list of links. The text is divided there. Further
- * characters of the separator (`REST_OF_SEPARATOR`) are then at the end of the previous link.
+ * Pattern of the last separator character before a link in a text that is a list of links. The text is divided there.
+ * Earlier characters of the separator (`REST_OF_SEPARATOR`) are then left at the end of the previous link.
  */
 const BETWEEN_LINKS = /[\s,;|](?=https?:\/\/)/i;
 const REST_OF_SEPARATOR = /[\s,;|]{1,4}$/;

@@ -38,7 +38,7 @@ function explained(reading: Reading, { body }: Answer, job: Job): Reading {
 
 /**
  * Tells whether a report names this job, contains no state, and contains an error that is not about the request. False
- * when the report is read by the rules of a declaration, because the declaration itself says what an error means.
+ * for an upstream that the operator has declared, because the declaration itself says what an error means.
  */
 function isErrorOf(job: Job, { jobId, state, phase, urls, error }: Observation): boolean {
   const isStateless = state === null && phase === undefined && urls.length === 0;

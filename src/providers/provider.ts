@@ -44,8 +44,8 @@ export interface Connection {
 }
 
 /**
- * Returns a copy of a connection for calls with a customer's own key. It has this key, and nothing that verifies the
- * hooks of the operator's account.
+ * Returns a copy of a connection for calls with a customer's own key. The copy has this key, and nothing that verifies
+ * the hooks of the operator's account.
  */
 export function withCustomerKey(connection: Connection, key: string | null): Connection {
   return { ...connection, key, webhookSecret: null, userId: null, jwksUrl: null };
@@ -72,7 +72,7 @@ export type Provider = UpstreamProvider | SimulatedProvider;
  * hooks. An adapter never sends anything, and never throws, whatever the service writes.
  */
 export interface UpstreamProvider {
-  /** Name of the provider, as in the field `provider` and in the path of hooks, e.g. `ark`. */
+  /** Name of the provider in the field `provider` and in the path of hooks, e.g. `ark`. */
   readonly name: string;
   /**
    * Names of the variables that configure the default connection, whose name is that of the provider. Absent for an
@@ -272,7 +272,7 @@ export interface PollAdapter extends AnswerReader {
   readonly headers: (key: string, now: number) => Promise<Readonly<Record<string, string>>>;
   /** Returns path and query of a poll of a job, relative to the base URL. */
   readonly path: (job: Job) => string;
-  /** Returns the JSON body of a poll of a job, which is then a POST. Absent for a provider that is polled by GET. */
+  /** Returns the JSON body of a poll of a job; the poll is then a POST. Absent for a provider that is polled by GET. */
   readonly body?: (job: Job) => JsonValue;
   /**
    * True when the provider's answers repeat the task id or the hook URL of the submission (`taskId` and `hookUrl` of
@@ -281,12 +281,12 @@ export interface PollAdapter extends AnswerReader {
   readonly namesTask?: true;
   /**
    * True when the provider's answers state the model and the creation time of a job (`model` and `submittedAt` of the
-   * observation). They then show whether a job that a hook has named can be that of a submission.
+   * observation). They then show whether a job that a hook names can be the one that a certain submission has started.
    */
   readonly statesCreation?: true;
   /**
-   * Pattern of those names of a model in submissions that answers do not repeat, e.g. ids of endpoints: answers then
-   * state the model itself. Absent when answers repeat every name.
+   * Pattern of those model names in submissions that answers do not repeat, e.g. ids of endpoints: answers then state
+   * the model behind such a name. Absent when answers repeat every name.
    */
   readonly modelAliases?: RegExp;
 }

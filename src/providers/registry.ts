@@ -22,8 +22,8 @@ import type { Assurance, NamedProvider } from "./provider.ts";
 import type { SimulatedProvider } from "./simulated-provider.ts";
 
 /**
- * Adapters of all upstream services. `npm run providers:new -- NAME --code` writes everything that a further adapter
- * needs. scripts/providers-new/edits.ts lists the files that it changes, and docs/adding-a-provider.md explains them.
+ * Adapters of all upstream services. `npm run providers:new -- NAME --code` writes all that a further adapter needs;
+ * docs/adding-a-provider.md explains the files that it changes, and scripts/providers-new/edits.ts lists them.
  */
 const ADAPTERS = [
   ark,

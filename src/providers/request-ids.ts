@@ -16,8 +16,8 @@ const NAMED =
  */
 const PREFIXED = /\breq_[A-Za-z0-9]{12,}/g;
 /**
- * Private-use characters that mark the beginning and the end of the words that announced a request id in a text, after
- * the id itself was removed.
+ * Private-use characters of Unicode that mark the beginning and the end of the words that announced a request id in a
+ * text, after the id itself was removed.
  */
 const [BEGIN, END] = ["\uE000", "\uE001"];
 const MARKS = /[\uE000\uE001]/g;

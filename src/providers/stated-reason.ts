@@ -90,7 +90,7 @@ function retryWordIn(report: unknown): boolean | null {
 
 /**
  * Searches a report for members with these names and returns the first value that `read` accepts. Outer members are
- * searched before inner ones, and the names in their order. Null when there is none.
+ * searched before inner ones, and earlier names before later ones. Null when there is none.
  */
 function firstIn<T>(
   report: unknown,
@@ -125,8 +125,8 @@ function objectsIn(values: readonly unknown[]): readonly object[] {
 }
 
 /**
- * Returns the report on a failed job to which is added what the whole answer or hook states: the reason if the adapter
- * has found none, and whether a retry helps if the adapter has not found it. A log counts only when there is no other
+ * Returns the report on a failed job, completed from the whole answer or hook: with the reason if the adapter has found
+ * none, and with whether a retry helps if the adapter has not found this. A log counts only when there is no other
  * reason and no error code.
  */
 export function withReason(observation: Observation, report: unknown): Observation {

@@ -18,8 +18,8 @@ export interface SubmitAdapter {
    */
   readonly target: (path: string) => SubmitTarget | null;
   /**
-   * Returns the class of an answer, with any HTTP status, which proves that the call has started no job. Null for any
-   * other answer. The provider's own error codes decide; if it documents none, `refusalOfStatus` decides.
+   * Returns the class of a refusal: an answer, with any HTTP status, which proves that the call has started no job.
+   * Null for any other answer. The provider's own error codes decide or, if it documents none, `refusalOfStatus`.
    * @param body parsed JSON body; undefined when the body is not JSON.
    */
   readonly refusal: (status: number, body: unknown) => RefusalClass | null;
@@ -38,7 +38,7 @@ export interface SubmitAdapter {
  */
 export interface SubmitTarget {
   readonly model: ModelPlace;
-  /** Endpoint of the job (see `Endpoint`), as the path contains it. Null when polls need no endpoint. */
+  /** Endpoint of the job (see `Endpoint`), taken from the path. Null when polls need no endpoint. */
   readonly endpoint: string | null;
   /**
    * JSON Pointers of the parameters that become metadata of the output, by the names under which they are stored with
@@ -69,7 +69,7 @@ export interface SubmitTarget {
   readonly required?: Readonly<Record<string, string | boolean>>;
   /**
    * Members with which a call asks for the output itself in the answer, instead of for a link to it. Absent when the
-   * upstream documents none. Calls whose answer is the result list such members in `unreadable` instead.
+   * upstream documents none. For calls whose answer is the result, such members are in `unreadable` instead.
    */
   readonly inline?: InlineMembers;
   /**
@@ -109,9 +109,9 @@ export type ModelPlace =
   | { readonly pointer: string; readonly otherwise?: string };
 
 /**
- * Members of a call, by JSON Pointer, that decide whether the answer contains the output itself instead of a link. It
- * contains the output when a member has one of its values in `asked`, and when a member does not have its value in
- * `linked`. An absent list means that there are no such members.
+ * Members of a call, by JSON Pointer, that decide whether the answer contains the output itself instead of a link. The
+ * answer contains the output when a member has a value that `asked` lists for it, or lacks the value that `linked`
+ * gives for it. An absent list means that there are no such members.
  */
 export interface InlineMembers {
   readonly asked?: Readonly<Record<string, readonly (string | number | boolean)[]>>;
@@ -142,7 +142,7 @@ export type Pointers = Readonly<Record<string, string>>;
 
 /**
  * Parts of a request from which an upstream takes parameters, besides the members that are named after them. The limits
- * of an offer must cover these too, because a caller could otherwise evade them.
+ * in `OFFERS` must cover these parameters too, because a caller could otherwise evade the limits.
  */
 export interface HiddenParameters {
   /**
@@ -162,7 +162,7 @@ export type SubmitReading =
   | { readonly kind: "job"; readonly job: Job }
   /** Result for an answer that accepts the job whose id the call itself has chosen (`jobId` of the target). */
   | { readonly kind: "named" }
-  /** Result for an answer that is itself the end of the job. `job` is null when the answer names none. */
+  /** Result for an answer that already reports the end of the job. `job` is null when the answer names none. */
   | { readonly kind: "result"; readonly job: Job | null; readonly observation: Observation }
   /** Result for an answer that contains neither the id of a job nor a result. The upstream may have started a job. */
   | { readonly kind: "unclear" };

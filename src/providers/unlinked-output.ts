@@ -29,7 +29,7 @@ interface Leaf {
    * object.
    */
   readonly owner: object | null;
-  /** True when the value is inside a member whose name is one for the output of a job. */
+  /** True when the value is inside a member whose name announces the output of a job. */
   readonly isOutput: boolean;
   /** True when the value is inside an object of the output that contains only verdicts or scores. */
   readonly isVerdict: boolean;
@@ -38,7 +38,7 @@ interface Leaf {
 const MAX_DEPTH = 12;
 /** Largest number of values in one answer that are examined to find the output. */
 const MAX_VALUES = 20_000;
-/** Smallest length in characters from which a string in base64 counts as a file without any other sign. */
+/** Smallest length in characters from which a string in base64 counts as a file without any other sign of one. */
 const MIN_FILE_CHARS = 256;
 /** Number of base64 characters that encode the first bytes of a file, by which its type is recognised. */
 const HEAD_CHARS = Math.ceil(TYPE_BYTES / 3) * 4;
@@ -85,7 +85,7 @@ const MADE_WORDS = setOf("voice speaker template character avatar element person
 const SCHEME = /^\s*[a-z][a-z\d+.-]{1,20}:\/\//i;
 const MEDIA_TYPES = setOf("image video audio file model");
 
-/** Returns the output in the answer about a finished job that contains no link to it. */
+/** Returns the output in an answer about a finished job, if the answer contains no link to the output. */
 export function unlinkedOutputIn(body: unknown): UnlinkedOutput {
   const files = new Map<unknown, string | null>();
   let isText = false;
@@ -130,8 +130,8 @@ function* leavesIn(body: unknown): Generator<Leaf> {
 }
 
 /**
- * Returns a value if it is a list or an object, or the list or object that it contains as a string of JSON. Null when
- * the list or object is empty, and for any other value.
+ * Returns a list or an object unchanged and, for a string of JSON, the list or object in it. Null when the list or
+ * object is empty, and for any other value.
  */
 function insideOf(value: unknown): object | null {
   const found = typeof value === "string" && /^\s*[[{]/.test(value) ? parseJson(value) : value;

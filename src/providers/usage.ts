@@ -3,7 +3,7 @@ import { at, decimalOf } from "./json-fields.ts";
 
 /**
  * Amounts that a provider states as the consumption or cost of a job, by their names. An amount that is not stated is
- * null. `usageOf` decides which amounts are stored; core/record/price-rule.ts decides what a task costs by them.
+ * null. `usageOf` decides which amounts are stored; core/record/price-rule.ts computes from them what a task costs.
  */
 export type Amounts = Readonly<Record<string, number | null>>;
 

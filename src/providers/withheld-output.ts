@@ -4,7 +4,7 @@ import { numberAt } from "./json-fields.ts";
 
 /**
  * Pattern of the names of members in which an upstream states how many outputs a filter has withheld. `REASONS` is the
- * same for the reasons. Names are compared in lower case and without `_`.
+ * pattern for the members with the reasons. Names are compared in lower case and without `_`.
  */
 const COUNT = /(?:filtered|blocked|withheld|censored)count$/;
 const REASONS = /(?:filter|filtered|block|blocked|withheld|censored)reasons?$/;

@@ -1,6 +1,6 @@
 /**
  * Smallest length in characters of a secret that is replaced in texts. A shorter one may occur in a text by chance, and
- * is left.
+ * is not replaced.
  */
 const MIN_SECRET_CHARS = 8;
 

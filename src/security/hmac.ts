@@ -76,8 +76,8 @@ export function signImmediately(keys: readonly ImmediateHmacKey[], content: Byte
 }
 
 /**
- * Tells whether `mac` is a valid signature of `content` under one of the keys. It is an HMAC or an Ed25519 signature,
- * depending on the key.
+ * Tells whether `mac` is a valid signature of `content` under one of the keys. The signature is an HMAC or an Ed25519
+ * signature, depending on the key.
  */
 export async function verifyAny(
   keys: readonly CryptoKey[],
@@ -108,8 +108,8 @@ export async function verifyAnyOf(
 }
 
 /**
- * Tells whether one of the first 16 signatures of a header is valid under the key that is the UTF-8 of `secret`. With
- * an empty secret none is valid.
+ * Tells whether one of the first 16 signatures of a header is valid under the key whose bytes are the UTF-8 of
+ * `secret`. With an empty secret no signature is valid.
  */
 export async function verifyWithText(
   secret: string,

@@ -13,7 +13,7 @@ export function isIpHost(host: string): boolean {
   return host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host);
 }
 
-/** Tells whether an IP address is global unicast, i.e. a public address. It is given as the host of a URL. */
+/** Tells whether an IP address is global unicast, i.e. a public address. The address is given as the host of a URL. */
 export function isGlobalUnicast(host: string): boolean {
   const address = ipaddr.parse(host.replaceAll(/[[\]]/g, ""));
   if (address.range() !== "unicast") return false;

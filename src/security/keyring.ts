@@ -25,8 +25,9 @@ export const Ed25519JwkSchema = z.object({
 });
 
 /**
- * The configured secrets and keys with which the relay signs callbacks and verifies events, newest first. A null member
- * means that these are derived from the relay secrets, i.e. from the values of `RELAY_SECRET` (`relaySecrets`).
+ * The configured secrets and keys with which the relay signs callbacks and verifies events, newest first. A member is
+ * null when its secrets or keys are derived from the relay secrets, i.e. from the values of `RELAY_SECRET`
+ * (`relaySecrets`).
  */
 export interface Secrets {
   readonly relaySecrets: readonly string[];

@@ -30,7 +30,7 @@ const NUMBER = /^[1-9]\d{0,3}$/;
 const FILE = /^(\d{1,11})_(\d{1,15})_([\w-]{43})\.([a-z\d]{1,5})$/;
 const MAC_BYTES = 32;
 
-/** An output of a task, as a link of the relay names it. */
+/** An output of a task, described by what the relay's link to it contains. */
 export interface LinkedOutput {
   readonly taskId: string;
   /** Number of the output: its position in `output.urls`, counted from 1. */
@@ -89,7 +89,7 @@ export async function readOutputLink(
 /**
  * Returns the extension for the relay's link to an output, from the upstream's own link. The first of these that is
  * found is used: the extension of a file name in the path (the last segment first), that of a file name in a parameter,
- * the one for a format or media type that a parameter names, and finally `bin`.
+ * the extension for a format or media type that a parameter names, and finally `bin`.
  */
 export function extensionOf(source: string): string {
   const url = parseUrl(source);

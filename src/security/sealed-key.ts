@@ -19,7 +19,7 @@ export interface KeyPlace {
   readonly connection: string;
 }
 
-/** Length of the nonce in bytes, which NIST SP 800-38D recommends for random nonces of GCM. */
+/** Length of the nonce in bytes. NIST SP 800-38D recommends 12 bytes for random nonces of GCM. */
 const NONCE_BYTES = 12;
 const CIPHERTEXT = /^[\w-]+$/;
 

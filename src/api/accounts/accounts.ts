@@ -118,8 +118,8 @@ export const readAccountRoute = routeOf(
 );
 
 /**
- * Returns the problem for creating an account under the id of a deleted account. Such an id cannot be used again,
- * because the tasks of the deleted account still carry it.
+ * Returns the problem for an attempt to create an account under the id of a deleted account. Such an id cannot be used
+ * again, because the tasks of the deleted account still carry it.
  */
 function idTaken(): Problem {
   return new Problem("reference_reused", { detail: "An account with this id was deleted." });

@@ -69,8 +69,8 @@ export const deleteAccountRoute = routeOf(
 /**
  * Checks that the account has no open task, i.e. none without a result. Open tasks are looked up in the index, which
  * has them some time after their creation, and in the ledger, which has charged tasks at once.
- * @throws Problem `task_open` when an open task is found, or when too many tasks were charged in the last minutes to
- * ask the object of each; `index_disabled` when there is no index, because nothing else has all tasks of an account.
+ * @throws Problem `task_open` when an open task is found, or when more tasks than `MAX_ASKED` were charged in the last
+ * minutes; `index_disabled` when there is no index, because nothing else has all tasks of an account.
  */
 async function requireNoOpenTask(env: Env, runtime: Runtime, accountId: string): Promise<void> {
   const shards = requireIndex(env, runtime);
@@ -81,9 +81,9 @@ async function requireNoOpenTask(env: Env, runtime: Runtime, accountId: string):
 }
 
 /**
- * Returns the id of a task without a result that the ledger has charged in the last minutes.
+ * Returns the id of an open task (one without a result) that the ledger has charged in the last minutes.
  * @returns null when there is no such task.
- * @throws Problem `task_open` when too many tasks were charged in the last minutes to ask the object of each.
+ * @throws Problem `task_open` when more tasks than `MAX_ASKED` were charged in the last minutes.
  */
 async function findOpenCharged(env: Env, accountId: string): Promise<string | null> {
   const since = Date.now() - RECENT_MS;

@@ -120,8 +120,8 @@ function csvLine(entry: StoredEntry, reader: Reader): string {
 
 /**
  * Returns a value as the text of a CSV field. A `'` is put before a text that a spreadsheet would take for a formula
- * (https://owasp.org/www-community/attacks/CSV_Injection), because people outside may have written the reference or
- * the reason of an entry. A number is not changed.
+ * (https://owasp.org/www-community/attacks/CSV_Injection), because outsiders may have written the reference or the
+ * reason of an entry. A number is not changed.
  */
 function csvValue(value: string | number): string {
   if (typeof value === "number") return String(value);

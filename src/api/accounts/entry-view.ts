@@ -13,7 +13,7 @@ const MAX_CURSOR = Number.MAX_SAFE_INTEGER;
 export const EntryCursor = z._default(wholeNumber(1, MAX_CURSOR, "is not a cursor"), MAX_CURSOR);
 
 /**
- * Returns a ledger entry as the API shows it. Only operators see the name of the key that ordered the entry.
+ * Returns a ledger entry as the API shows it. Only operators see the name of the key with which the entry was ordered.
  */
 export function entryView(entry: StoredEntry, reader: Reader) {
   const { kind, reference, amount, balance, taskId, reason, bookedBy, createdAt } = entry;

@@ -1,7 +1,7 @@
 /**
- * Adds and removes the API keys of accounts. Each key is stored twice: as a claim under the hash of the key, which
- * names the account that owns the key, and as an entry in the account's list of keys. Adding or removing a key changes
- * the claim first and the list last. When a request is interrupted in between, sending it again completes it.
+ * Adds and removes the API keys of accounts. Each key is stored twice: as a claim (a record under the hash of the key
+ * that names the key's account), and as an entry in the account's list of keys. Adding or removing a key changes the
+ * claim first and the list last. When a request is interrupted in between, a repeated request completes the change.
  */
 import pMap from "p-map";
 import {

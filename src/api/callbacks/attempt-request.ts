@@ -12,8 +12,8 @@ export interface AttemptRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /**
-   * True when these headers are certainly those that were sent; false when they certainly differ, because the request
-   * is signed with another time, or secrets or the public URL have changed since; null when neither is known.
+   * True when the headers of this request are certainly those that were sent; false when they certainly differ, because
+   * the signature is of another time, or secrets or the public URL have changed since; null when neither is known.
    */
   readonly exact: boolean | null;
   /** Names of the secrets and keys that sign the request, in the same order as their signatures in the header. */

@@ -99,7 +99,7 @@ export const redeliverSelected = operation(
 
 /**
  * Returns the number of tasks for which an order of redeliveries has started an attempt, and the numbers of skipped
- * tasks by the reason.
+ * tasks by reason.
  * @param isOrdered false when the order was only simulated, so that no attempt has started.
  */
 function countedEffects(effects: readonly Effect[], isOrdered: boolean) {

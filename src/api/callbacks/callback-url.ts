@@ -22,8 +22,8 @@ export function refusalOf(
 }
 
 /**
- * Returns the last sentence of a refusal, which names the variable that would allow the URL, for a URL of the relay's
- * own machine. Returns "" for any other URL.
+ * Returns the words that end the refusal of a URL of the relay's own machine: they name the variable that would allow
+ * such a URL. Returns "" for any other URL.
  */
 function localCure(text: string, { allowLocal }: UrlRules): string {
   const url = URL.parse(text);

@@ -23,9 +23,9 @@ const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
 
 /**
  * Returns, for `/healthz`, each connection (a set of credentials for a provider) that has an API key or needs none,
- * with its present faults: within the last 35 minutes the provider has refused the key, or submissions because the
- * account there has no money left; expected hooks do not come; or within the last two hours the relay did not
- * understand the response to a poll.
+ * with its present faults: the provider has refused the key, or has refused submissions because the account there has
+ * no money left (within the last 35 minutes); expected hooks do not come; or the relay did not understand the response
+ * to a poll (within the last two hours).
  */
 export async function connectionsOf({ connections }: Config, env: Env) {
   const withKey = [...connections.values()].filter(({ key }) => key !== null);
@@ -80,7 +80,7 @@ interface WithoutKey {
 
 /**
  * Returns, for `/healthz`, each connection that has no API key and each provider that has no connection, with the
- * settings that are missing. These, and the connections that have a key, are all that the relay knows.
+ * settings that are missing. All other connections are returned by `connectionsOf`.
  */
 export function withoutKey({ connections }: Config): Readonly<Record<string, WithoutKey>> {
   const names = [...PROVIDERS.keys(), ...SIMULATED_PROVIDERS.map(({ name }) => name)];

@@ -14,8 +14,8 @@ const Limit = z.strictObject({
 });
 
 /**
- * Schema of the part of a price that depends on a number: credits for each `units` of that number. The number is taken
- * from the job's usage under the name in `usage`, or from the output metadata under the name in `field`.
+ * Schema of the part of a price that depends on a number: a job costs `credits` for every `units` of it. The number is
+ * taken from the job's usage under the name in `usage`, or from the output metadata under the name in `field`.
  */
 const Rate = z.strictObject({
   usage: z.optional(Text),

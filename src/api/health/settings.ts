@@ -89,8 +89,8 @@ function submitSettingsOf(config: Config) {
 }
 
 /**
- * Returns the settings of outputs, for `/healthz`. `OUTPUTS_URL` is the address of links to outputs; when the variable
- * is not set, it is that of `PUBLIC_URL`.
+ * Returns the settings of outputs, for `/healthz`. `OUTPUTS_URL` is the origin with which links to outputs begin: when
+ * this variable is not set, the value of `PUBLIC_URL`.
  */
 function outputSettingsOf(config: Config) {
   return {

@@ -15,8 +15,8 @@ import { TaskId } from "../http/fields.ts";
 import type { HookTarget } from "./hook-url.ts";
 
 /**
- * Converts a provider's hook to an event for the task. A hook that the relay does not understand becomes an event too,
- * which counts as a claim that the job has ended, because only the upstream of this task knows the URL.
+ * Converts a provider's hook to an event for the task. A hook that the relay does not understand becomes an event too:
+ * it counts as a claim that the job has ended, because only the upstream of this task knows the hook's URL.
  * @returns the reason `other_task` instead of an event when the hook names another task.
  */
 export function hookEvent(

@@ -69,9 +69,9 @@ export async function hookUrl(
 }
 
 /**
- * Returns the origin with which hook URLs begin: that of `PUBLIC_URL` or, when this is not set, that of the request if
- * it is an address of this machine. No other origin of a request is used, because it comes from the `Host` header,
- * which the caller chooses.
+ * Returns the origin with which hook URLs begin: that of `PUBLIC_URL` or, when this is not set, the origin of the
+ * request, but only if it is an address of this machine. Any other origin of a request is not used, because the caller
+ * chooses it with the `Host` header.
  * @throws Problem `not_configured` when `PUBLIC_URL` is not set and the request has another origin.
  */
 function hookOrigin({ publicUrl }: Config, origin: string): string {

@@ -65,7 +65,7 @@ async function operatorOfKey(given: string, { operatorKeys }: Runtime): Promise<
 /** The parts of a request by which its sender is identified: the headers, and the body that a signature covers. */
 interface Credentials {
   readonly headers: Headers;
-  /** Reads the body of the request, which a signature covers. */
+  /** Reads the body of the request, to verify a signature of the body. */
   readonly body: () => Promise<Uint8Array<ArrayBuffer>>;
   /** Caller to assume for a request without a credential. Null when such a request is to be refused. */
   readonly callerWithoutKey: KeyHolder | null;

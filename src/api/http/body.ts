@@ -96,7 +96,7 @@ export function readJson(body: Uint8Array): JsonValue {
 
 /**
  * Validates a value with a schema and returns the result.
- * @param noun word for an unknown member of the value in a message, e.g. "Unknown parameter".
+ * @param noun what a message calls a member of the value, e.g. `parameter` in "Unknown parameter".
  * @throws Problem `invalid_request`, with an issue for every invalid field.
  */
 export function validate<S extends z.ZodMiniType>(

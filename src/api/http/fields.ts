@@ -27,7 +27,7 @@ export function text(min: number, max: number) {
 
 /**
  * Schema of a text that an upstream reports. A text that is not well-formed Unicode is repaired and not refused,
- * because a result must not be lost for it.
+ * because a result must not be lost on account of such a fault.
  */
 export const ReportedText = z.string().check(z.overwrite(wellFormed));
 

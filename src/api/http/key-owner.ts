@@ -10,8 +10,8 @@ import { callObject } from "./object-call.ts";
 import { countFailedCredential } from "./rate-limit.ts";
 
 /**
- * Minimum length of an API key in characters. An API key may have any characters, because operators may import keys
- * that another system has generated, by their hash.
+ * Minimum length of an API key in characters. An API key may have any characters, because operators may import the
+ * hashes of keys that another system has generated.
  */
 const MIN_KEY_CHARS = 16;
 const MAX_KEY_CHARS = 256;
@@ -72,7 +72,7 @@ export async function ownerOfKey(
 }
 
 /**
- * Returns the owner of an API key, given the hash of the key, which is all that a session of the console stores.
+ * Returns the owner of an API key, given the hash of the key: a session of the console stores only this hash.
  * @returns null when the account no longer has the key.
  */
 export async function ownerOfHash(

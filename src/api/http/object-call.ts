@@ -10,8 +10,8 @@ const RETRY_AFTER_S = "2";
 const RETRY_AFTER_DEPLOYMENT_S = "60";
 
 /**
- * Error for a failed call to a Durable Object whose failure is not one of the platform's known failures. The cause is
- * most likely a bug of the relay.
+ * Error for a failed call to a Durable Object when the failure is none of the platform's known ones. The cause is most
+ * likely a bug of the relay.
  */
 export class UnknownObjectError extends Error {
   override readonly name = "UnknownObjectError";

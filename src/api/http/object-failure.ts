@@ -6,9 +6,7 @@ import { OF_A_LATER_RELEASE, OF_AN_EARLIER_BUILD } from "../../core/other-format
  */
 const FLAGS = ["overloaded", "durableObjectReset", "retryable"] as const;
 
-/**
- * Name in the log for the failure of an object that stores a record of a build before 1.0.0, which no release reads.
- */
+/** Name in the log for the failure of an object whose record a build before 1.0.0 has stored and no release reads. */
 export const STORED_BY_EARLIER_BUILD = "stored_by_earlier_build";
 
 /**

@@ -12,8 +12,8 @@ export const Flag = z.pipe(
 );
 
 /**
- * Limits of a list's parameter `limit`: `fallback` is the number of entries on a page when it is absent, `max` the
- * largest number that it may set.
+ * Limits of a list's parameter `limit`: `max` is its largest value, and `fallback` the number of entries on a page when
+ * the parameter is absent.
  */
 interface PageLimits {
   readonly fallback: number;

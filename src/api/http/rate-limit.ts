@@ -47,7 +47,7 @@ export async function countRequest(limit: AccountLimit, caller: Caller, env: Env
 /**
  * Counts a logout of an account, and tells whether `LIMIT_LISTS` still permits it. Logouts have a count of their own,
  * because otherwise somebody with a copied session cookie could use up the limit, so that the owner of the session
- * could not end it.
+ * could not log out.
  */
 export function isLogoutPermitted(account: string, env: Env): Promise<boolean> {
   // An account id contains no slash.
@@ -95,8 +95,8 @@ export async function countLinkRequest(id: string, headers: Headers, env: Env): 
 
 /**
  * Counts a request with a valid link to an output, for the output's task and the IP address of the sender together. All
- * outputs of a task share one count, because a player requests a video part by part; the task's status link has
- * another.
+ * outputs of a task share one count. Requests with the task's status link have another, so that a player, which
+ * requests a video part by part, does not use it up.
  * @throws Problem `rate_limited` when too many requests for outputs of this task came from this address.
  */
 export async function countOutputRequest(id: string, headers: Headers, env: Env): Promise<void> {

@@ -77,10 +77,7 @@ export interface RouteRequest<P> {
   readonly readBody?: BodyReader;
 }
 
-/**
- * A request whose operation has been performed, with the caller who was identified. The route makes its response from
- * it.
- */
+/** An HTTP request whose operation has been performed, with the configuration and the identified caller. */
 interface PerformedRequest<P = unknown> extends RouteRequest<P> {
   readonly runtime: Runtime;
   readonly caller: Caller;
@@ -176,7 +173,7 @@ export function routeOf<
   };
 }
 
-/** Returns how parameters are read that the query contains under the names of the operation. */
+/** Returns the schema and the reader for parameters that have the same names in the query as in the operation. */
 function inQuery(schema: z.ZodMiniObject): Parameters {
   return { schema, read: (url) => textsIn(schema, url) };
 }
@@ -190,10 +187,7 @@ function jsonIn(bytes: Uint8Array): unknown {
   return bytes.length === 0 ? {} : readJson(bytes);
 }
 
-/**
- * A call that has passed all checks, together with its HTTP request. The handler of the route makes the response
- * itself.
- */
+/** A call that has passed all checks, with its HTTP request, for a route whose handler makes the response itself. */
 export interface CheckedRequest<Param extends string, Query>
   extends Call<Param, Query, null>, Pick<PerformedRequest, "request" | "url"> {}
 
@@ -205,10 +199,7 @@ type Handler<Path extends string, Query> = (
   call: CheckedRequest<ParamName<Path>, Query>,
 ) => Promise<Response>;
 
-/**
- * Declares a route whose query has no parameters, for something that exists only over HTTP, e.g. a response that is a
- * stream.
- */
+/** Declares a route without query parameters whose handler makes the HTTP response itself, e.g. as a stream. */
 export function route<Id extends string, const Path extends string>(
   wire: ProtectedWire<Id, Path>,
   handle: Handler<Path, object>,
@@ -216,10 +207,7 @@ export function route<Id extends string, const Path extends string>(
   return queryRoute(wire, NoQuery, handle);
 }
 
-/**
- * Declares a route whose query has parameters, for something that exists only over HTTP, e.g. a response that is a
- * stream.
- */
+/** Declares a route with query parameters whose handler makes the HTTP response itself, e.g. as a stream. */
 export function queryRoute<
   Id extends string,
   const Path extends string,
@@ -246,7 +234,7 @@ export function queryRoute<
 
 /**
  * Returns the configuration and keys of the relay.
- * @throws Problem `not_configured` when variables are invalid; it names them.
+ * @throws Problem `not_configured`, which names the faulty variables, when the configuration is not valid.
  */
 export function requireRuntime(env: Env): Runtime {
   const result = placedRuntimeOf(env);

@@ -1,6 +1,6 @@
 /**
- * Parts that all calls of clients about jobs that they have submitted have in common, whether they read or cancel the
- * job or read its output.
+ * What all calls of clients about their submitted jobs have in common, whether a call reads the job, cancels it or
+ * reads its output.
  */
 import type { Env } from "../../env.ts";
 import { parseJson } from "../../core/json.ts";
@@ -42,7 +42,7 @@ export interface JobPlace {
   readonly adapter: JobCallAdapter;
 }
 
-/** Wait that the header `Retry-After` names for a hidden answer when the upstream names none, in seconds. */
+/** Value in seconds of `Retry-After` when an upstream's response without this header is hidden from the caller. */
 const HIDDEN_RETRY_AFTER_S = "60";
 const READ_TASK =
   "The relay asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.";
@@ -76,8 +76,8 @@ export async function taskOfJob(
 }
 
 /**
- * Returns what the task's object must know of a call about a job: which job it is, and the key of the upstream that the
- * caller has sent, if any.
+ * Returns what the task's object must know of a call about a job: which job it is, and the customer's own key for the
+ * upstream, if the call has one.
  */
 export function questionOf(
   { connection: { name }, provider }: JobPlace,
@@ -116,8 +116,9 @@ export function errorAnswer(
 }
 
 /**
- * Returns the response in place of an upstream's answer that is about the operator's balance or key there, which an
- * account must not read. Null for any other answer, and for a call with a key of the customer.
+ * Returns the response that replaces an upstream's answer about the operator's balance or key at the upstream, because
+ * an account must not read such an answer. Null for any other answer, for an operator, and for a call with the
+ * customer's own key.
  */
 export function hiddenFault(
   { status, headers, bytes }: Pick<SubmitAnswer, "status" | "headers" | "bytes">,

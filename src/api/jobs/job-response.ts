@@ -42,7 +42,7 @@ export function jobResponse(
 
 /**
  * Yields the pieces of a stream of a job's states: an event for each upstream response that differs from the one
- * before, and comments that end a silence.
+ * before, and a comment whenever nothing else was sent for `MAX_SILENCE_MS`.
  * @param gone aborts when the client has gone away.
  */
 async function* eventsOf(
@@ -89,7 +89,7 @@ async function untilGone(ms: number, gone: AbortSignal): Promise<void> {
 }
 
 /**
- * Reads the job again for a stream. A read that fails temporarily gives a response that changes nothing.
+ * Reads the job again for a stream. A read that fails temporarily returns a 503, of which the stream makes no event.
  * @returns null when the stream must end, because the job no longer exists or its reader may no longer read it.
  */
 async function nextOf(again: () => Promise<PassedAnswer>): Promise<PassedAnswer | null> {

@@ -71,8 +71,9 @@ export const readContent = operation(
 );
 
 /**
- * Sends an output. A redirect is followed here when the client would take the relay's key along to another host: clients
- * remove `Authorization` alone (https://fetch.spec.whatwg.org/#http-redirect-fetch).
+ * Sends an output. The relay follows a redirect itself when the client would send the relay's key to the new host:
+ * clients remove only `Authorization` (https://fetch.spec.whatwg.org/#http-redirect-fetch) and no other header with a
+ * key.
  */
 async function sentWithoutRelayKey(
   call: CallAboutJob,
@@ -100,8 +101,8 @@ function linkedOutput({ taskId, number }: Wanted, { recordedAt, source }: FoundO
 }
 
 /**
- * Sends an output in the same way as the relay's link to it does or, if there is no such link, from the upstream. It
- * counts under the same rate limit as a request with a link.
+ * Sends an output in the same way as the relay's link to it does or, if there is no such link, from the upstream. The
+ * rate limit counts the call like a request with a link.
  */
 async function sent(
   call: CallAboutJob,

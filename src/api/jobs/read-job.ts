@@ -82,8 +82,8 @@ export const readJob = operation(
 );
 
 /**
- * Returns the key of a response in the cache of recent responses. It contains the caller, so that each sees only its
- * own.
+ * Returns the key of a response in the cache of recent responses. The key contains the caller, so that each caller gets
+ * only its own responses.
  */
 function keyOf({ caller, params }: CallAboutJob, target: string): string {
   return `${params.connection}\n${target}\n${caller.kind}:${accountOf(caller) ?? ""}`;

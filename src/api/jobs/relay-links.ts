@@ -47,7 +47,7 @@ export function withRelayLinks(
 }
 
 /**
- * Returns the path and query, relative to the base URL, of the call about a job to which a link leads. The host of the
+ * Returns the path and query, relative to the base URL, of a link that leads to a call about a job. The host of the
  * link is ignored, because some upstreams return links to a regional host.
  * @returns null when the link leads to anything else.
  */

@@ -33,9 +33,9 @@ const MAX_UPLOAD_BYTES = MAX_UPLOAD_MB * 1024 * 1024;
 const MAX_UPLOAD_MS = 10 * MINUTE_MS;
 
 /**
- * Passes a file that a client uploads for a later job on to the upstream, for operators, and for accounts that have an
- * offer with `uploads`. The file is passed on while it arrives, and never held as a whole. No task is created, and
- * nothing is charged.
+ * Passes on to the upstream a file that a client uploads for a later job. Operators may upload, and so may accounts
+ * that have an offer with `uploads`. The file is passed on while it arrives, and never held as a whole. No task is
+ * created, and nothing is charged.
  */
 export const uploadFile = operation(
   "uploadFile",
@@ -74,7 +74,7 @@ export const uploadFile = operation(
   },
 );
 
-/** Returns the base URL of uploads: an origin of their own belongs to the provider's base URLs, and not to a proxy. */
+/** Returns the provider's own origin for uploads; the connection's base URL if there is none or a proxy is used. */
 function baseOf({ adapter, connection: { baseUrl }, provider }: JobPlace): string {
   const { uploadOrigin } = adapter;
   const isProviders = provider.baseUrls?.includes(baseUrl) === true;
@@ -83,8 +83,8 @@ function baseOf({ adapter, connection: { baseUrl }, provider }: JobPlace): strin
 
 /**
  * Checks that an account may upload.
- * @throws Problem `not_offered` when the connection has no offer with `uploads` for jobs with this owner of the key
- * (the connection or the customer).
+ * @throws Problem `not_offered` when no offer of the connection has `uploads` for jobs with this kind of key (the
+ * connection's or the customer's own).
  */
 function requireOffered(
   { body: { keyOwner }, caller, runtime: { config } }: CallAboutJob,

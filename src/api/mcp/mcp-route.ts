@@ -79,8 +79,8 @@ function headOf({ url, method, headers: given, signal }: Request): Request {
 }
 
 /**
- * Returns a response of the MCP SDK without its headers about caches and the connection, because responses of the relay
- * must not be stored.
+ * Returns a response of the MCP SDK without its headers `Cache-Control` and `Connection`. The relay's own
+ * `Cache-Control` then forbids browsers and proxies to store the response.
  */
 async function asAnswer(answer: Response): Promise<Response> {
   const { body, status } = answer;

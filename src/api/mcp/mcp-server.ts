@@ -20,8 +20,8 @@ import { problemResult, startedResult } from "./tool-result.ts";
 import type { Tool, ToolCall, ToolOutcome } from "./tool.ts";
 
 /**
- * Name of the member of `_meta` that contains a key; a call of a tool that is repeated with this key submits no second
- * job.
+ * Name of the member of `_meta` that contains a key. When a tool call is repeated with the same key, no second job is
+ * submitted.
  */
 const IDEMPOTENCY_KEY = "task-relay/idempotency-key";
 const INSTRUCTIONS =
@@ -99,7 +99,7 @@ async function performed(
   }
 }
 
-/** Converts the error with which the call of a tool was refused to a problem, and logs the refusal. */
+/** Returns, as a problem, the error with which a tool call was refused, and logs the refusal. */
 function refused(error: unknown, { method, path }: Pick<ProtectedRoute, "method" | "path">) {
   const problem = problemFrom(error);
   const line = refusalLine(problem, { via: "mcp", method, path });
@@ -180,7 +180,7 @@ async function cancelOpen(id: string, { caller, context }: McpCall): Promise<voi
 
 /**
  * Converts a problem to an error of the MCP protocol: "invalid parameters" when the request is at fault, "internal
- * error" when the relay is.
+ * error" when the relay is at fault.
  */
 function protocolError(
   problem: Problem,

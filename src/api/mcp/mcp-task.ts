@@ -19,8 +19,8 @@ export function startedTaskOf(reply: TaskReply, times: Times): TaskV2 {
 }
 
 /**
- * Returns a task in the form of MCP, for the response to `tasks/get`. A task whose job has failed is `completed` there,
- * with an error as its result, because MCP reserves the status `failed` for errors of the protocol.
+ * Returns a task in the form of MCP, for the response to `tasks/get`. In this form, a task whose job has failed is
+ * `completed`, with an error as its result, because MCP reserves the status `failed` for errors of the protocol.
  */
 export function detailedTaskOf(reply: TaskReply, times: Times): DetailedTaskV2 {
   const task = taskIn(reply);

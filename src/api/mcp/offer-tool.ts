@@ -111,8 +111,8 @@ function knownTaskOf(error: unknown): Start {
 const KNOWN_TASKS: readonly string[] = ["submit_unknown", "task_exists"];
 
 /**
- * Returns the call to the upstream whose body has these arguments of a tool. Its model is always that of the tool,
- * because the price is for this model.
+ * Returns the call to the upstream whose body has these arguments of a tool. The model in the call is always that of
+ * the tool, because the price is for this model.
  * @throws Problem `invalid_request` when the arguments do not match the tool's description.
  */
 function callOf({ path, model, input }: OfferedTool, connection: Connection, given: unknown) {

@@ -3,8 +3,8 @@ import { Problem } from "../http/problem.ts";
 
 /**
  * Reasons why a link to an output is refused for ever: it has expired, the operator has deleted the output, or the
- * relay has no copy and the upstream's own link has expired. `LOSS_REASONS` (core/record/outputs.ts) are those why the
- * output was not copied.
+ * relay has no copy and the upstream's own link has expired. `LOSS_REASONS` (core/record/outputs.ts) are the reasons
+ * why the relay has no copy of an output.
  */
 export const GONE_REASONS = ["link_expired", "deleted", "source_expired", ...LOSS_REASONS] as const;
 export type GoneReason = (typeof GONE_REASONS)[number];

@@ -6,8 +6,8 @@ import { selectionOf } from "./byte-range.ts";
 import { contentHeaders, OUTPUT_HEADERS } from "./output-headers.ts";
 
 /**
- * Names of the request headers that decide whether, and which part of, a copy is sent. A request that has none of them
- * needs only one call to the bucket.
+ * Names of the request headers that decide whether a copy is sent, and which part of it. A request that has none of
+ * them needs only one call to the bucket.
  */
 const SELECTING = ["Range", "If-Match", "If-None-Match"];
 /**

@@ -13,7 +13,7 @@ import { OUTPUT_HEADERS } from "./output-headers.ts";
 import { serveCopy } from "./serve-copy.ts";
 import { streamSource } from "./stream-source.ts";
 
-/** The parts of a request that decide which part of an output it gets. */
+/** Method and headers of a request for an output, which decide what part of the output is sent. */
 type AskedFor = Pick<Request, "method" | "headers">;
 
 /**
@@ -97,7 +97,7 @@ export function redirectTo(address: string): Response {
 /**
  * Returns for how many milliseconds after the end of the job the upstream's own link to an output is used.
  * @returns null when there is no limit: while a copy is being made, and for an output that the relay passes on from an
- * upstream whose documentation states no time.
+ * upstream whose documentation does not state how long its links work.
  */
 function sourceLifeMs(
   { kind }: OutputPlace["state"],

@@ -35,9 +35,9 @@ const MAX_PASSED_ON = 48;
 /** Largest number of readers to whom an isolate passes on the same output at the same time. */
 const MAX_READERS = 16;
 /**
- * Time in milliseconds for which a reader of an output keeps its place (see `MAX_READERS`) without taking a further
- * piece. Then the place is free again, because a request whose client has gone may end without running the code that
- * frees it.
+ * Time in milliseconds for which a client that takes no further piece of an output still counts as a reader
+ * (`MAX_READERS`). After this time it no longer counts, because the request of a client that has gone may end without
+ * running the code that ends the counting.
  */
 const PLACE_LEASE_MS = STALL_MS + MAX_UNREAD_MS + 10 * SECOND_MS;
 
@@ -56,9 +56,9 @@ const knownTypes = isolateCache<string>(1_000);
 
 /**
  * Answers a request for an output with the bytes that its upstream sends. A header `Range` is passed on. The first
- * bytes determine the media type; when the requested part does not contain them, they are fetched beforehand. When the
- * client goes away or leaves a piece unread for a minute, the request to the upstream ends, at the latest after the
- * upstream has sent nothing for 30 seconds.
+ * bytes determine the media type; when the requested part does not contain them, they are fetched beforehand. The
+ * request to the upstream ends when the client goes away or leaves a piece unread for a minute, and in any case when
+ * the upstream has sent nothing for 30 seconds.
  * @throws Problem `output_gone` when the upstream no longer has the output, or the relay must not fetch it;
  * `unavailable` when the upstream does not send it now, or the isolate already passes on as many outputs as it can;
  * `rate_limited` when too many readers are getting this output.
@@ -148,7 +148,7 @@ async function typeOf(output: LinkedOutput, source: Source): Promise<string> {
   return mediaTypeOf(opened.start);
 }
 
-/** An upstream's response with an output or a part of one, of which the first bytes have been read. */
+/** An upstream's response with an output or a part of an output, after the first bytes of the response were read. */
 interface OpenedAnswer {
   readonly extent: Extent;
   readonly start: Uint8Array;

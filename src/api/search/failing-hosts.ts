@@ -45,7 +45,7 @@ export function isStillSending({ callback, lastOutcome }: TroubledTask): boolean
 
 /**
  * Returns when the first attempt of a task's callback began, in Unix milliseconds. When the index does not have this
- * time, returns the time at which the task ended or, if it has none, was created.
+ * time, returns the time at which the task ended or, if it has not ended, the time at which it was created.
  */
 export function firstAttemptAt({ createdAt, finishedAt, firstAttemptMs }: TroubledTask): number {
   return (finishedAt ?? createdAt) + (firstAttemptMs ?? 0);
@@ -60,9 +60,9 @@ export function failedAt({ settledAt, createdAt }: TroubledTask): number {
 }
 
 /**
- * Returns the hosts that fail at present, the host with the most failing callbacks first. A callback is failing when
- * it has failed for good within the last hour, or when its last attempt has failed and another one follows. A host
- * fails when it has at least 3 failing callbacks, and at least as many as were delivered to it. Deliveries are
+ * Returns the hosts that fail at present, the host with the most failing callbacks first. A callback is failing when it
+ * has failed for good within the last hour, or when its last attempt has failed and another one follows. A host fails
+ * when it has at least 3 failing callbacks, and no more callbacks than these were delivered to it. Deliveries are
  * counted over the tasks that were created in the present hour and the two hours before it.
  * @param now current time, in Unix milliseconds.
  */

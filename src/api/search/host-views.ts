@@ -105,9 +105,8 @@ function worstFirst(a: HostView, b: HostView): number {
 }
 
 /**
- * Returns three things about the statistics of hosts, in Unix seconds: the time range that they cover, the start of
- * each of its last 24 hours, for which hosts have separate counts, and when the cron trigger last found something new
- * to count.
+ * Returns, in Unix seconds, the time range that the statistics of hosts cover, the start of each of its last 24 hours
+ * (callbacks are counted separately for each), and when the cron trigger last found something new to count.
  */
 export function windowView({ since, until, countedAt }: Failures["counts"]) {
   return {

@@ -5,8 +5,8 @@ import type { Statistics } from "../../index-db/statistics-shape.ts";
 import type { Family, Sample } from "./metrics-text.ts";
 
 /**
- * Largest number of models that have their own label value; the same limit holds for hosts. Those with the most tasks
- * are chosen, and all others are counted together as `*`, because clients choose models and hosts.
+ * Largest number of models, and of hosts, that have a label value of their own, because clients may use any number of
+ * them. Those with the most tasks are chosen, and all others are counted together as `*`.
  */
 const MAX_VALUES = 100;
 
@@ -128,7 +128,7 @@ function counter(name: string, help: string, ...samples: readonly Sample<number>
   return { type: "counter", name: `task_relay_${name}`, help, samples };
 }
 
-/** Replaces the names of all models or hosts by `*`, except the `MAX_VALUES` ones with the most tasks. */
+/** Replaces the names of models or hosts by `*`, except those of the `MAX_VALUES` models or hosts with most tasks. */
 function bounded<
   K extends string,
   T extends Readonly<Record<K, string>> & { readonly tasks: number },

@@ -36,9 +36,9 @@ const kept = new EnvCache<RangeSeries>(() => Infinity, MAX_RANGES);
 
 /**
  * Counts the tasks created in each hour or day of a time range, up to the end of the present one, with the totals. Only
- * the console uses this operation. It keeps the numbers in memory, because its pages stay open and a long range may
- * have many rows in the index. It reads them again after the cron trigger has counted, and when a new hour or day
- * begins.
+ * the console uses this operation. The numbers are kept in memory, because pages of the console stay open and a long
+ * range may have many rows in the index. They are read again after the cron trigger has counted, and when a new hour or
+ * day begins.
  */
 export const readRangeSeries = operation(
   "readRangeSeries",

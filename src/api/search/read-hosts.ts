@@ -20,8 +20,8 @@ import { queryIndex, requireIndex } from "./query-index.ts";
 import { type RecentCounts, recentCounts } from "./recent-counts.ts";
 
 /**
- * Largest number of tasks with a failed callback that are read from the index for a list of hosts, and also of
- * unsettled tasks (without a result, or with a callback or refund still under way). D1 bills two rows for each task.
+ * For a list of hosts, at most this many tasks with a failed callback are read from the index, and at most this many
+ * unsettled tasks (without a result, or with a callback or refund still under way). D1 bills two rows for each.
  */
 const MAX_TASKS = 1_000;
 /**
@@ -35,8 +35,8 @@ const FEW_TASKS = 50;
  */
 const searched = new WeakSet<RecentCounts>();
 /**
- * Limit for the statistics of one host, used twice: for the newest failed callbacks of all hosts, among which those to
- * this host are searched, and for the newest tasks, among which its last delivered callback is searched.
+ * For the statistics of one host, at most this many of the newest failed callbacks of all hosts are read, to find those
+ * to this host, and at most this many of the newest tasks, to find the last callback that was delivered to it.
  */
 const MAX_ENTRIES = 2_000;
 /** Name of the counts that add up, for each hour, all hosts that are not counted separately. */
@@ -75,8 +75,8 @@ export const readHostRoute = routeOf(
 );
 
 /**
- * Returns the receivers' hosts to which callbacks of the last 24 hours go, or to which a callback is still failing,
- * with their callbacks of the last 24 hours. Hosts that fail at present come first.
+ * Returns the receivers' hosts that have callbacks of the last 24 hours or a callback that still fails, each with its
+ * callbacks of the last 24 hours. Hosts that fail at present come first.
  */
 async function allHosts(env: Env, shards: Shards) {
   const now = Date.now();

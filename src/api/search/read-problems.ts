@@ -22,14 +22,11 @@ import { troublesOf } from "./troubles/troubles.ts";
  */
 const KEEP_MS = 10 * SECOND_MS;
 /**
- * Largest number of tasks with a failed callback that are read from the index to find problems, and also of unsettled
- * tasks (without a result, or with a callback or refund still under way). D1 bills two rows for each task.
+ * To find problems, at most this many tasks with a failed callback are read from the index, and at most this many
+ * unsettled tasks (without a result, or with a callback or refund still under way). D1 bills two rows for each.
  */
 const MAX_TASKS = 110;
-/**
- * Largest number of tasks that are read from the index to count those of which it is unknown whether their submission
- * has started a job.
- */
+/** Tasks of which it is unknown whether their submission has started a job are counted up to this number. */
 const MAX_UNKNOWN = 50;
 
 /** Result of the last search for problems. It is shared by all callers, because only operators may ask for it. */

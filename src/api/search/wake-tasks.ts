@@ -109,8 +109,8 @@ function countsOf(outcomes: Outcomes) {
 }
 
 /**
- * Returns the position at which the next page of tasks to wake begins: after the last task of this page or, if some of
- * its tasks were not asked, after the last one that was asked.
+ * Returns the position at which the next page of tasks to wake begins: after the last task of this page or, if the
+ * objects of some of its tasks were not called, after the last task whose object was called.
  * @param after position at which this page began.
  * @returns null when this page was the last one.
  */

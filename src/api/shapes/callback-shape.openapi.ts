@@ -34,5 +34,5 @@ export const Signer = named(
   "A secret or key that signs callbacks, without the secret.",
 );
 
-/** Example of the secret or key with which a callback is signed, for the description of the API. */
+/** Example of how the API names a secret or key that signs a callback, for the description of the API. */
 export const SIGNER = { scheme: "v1", age: "current", generation: 1 } as const;

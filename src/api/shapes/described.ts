@@ -7,7 +7,7 @@ export function described<S extends z.ZodMiniType>(schema: S, description: strin
 }
 
 /**
- * Returns a schema with a name and a description. The description of the API then contains it once, among its
+ * Returns a schema with a name and a description. The description of the API contains such a schema once, among its
  * components.
  */
 export function named<S extends z.ZodMiniType>(id: string, schema: S, description: string): S {

@@ -16,7 +16,7 @@ type PlainObject<Form> = [Form] extends [never]
 /** Names of the members that at least one form of a value has. */
 type Names<Form> = Form extends unknown ? keyof Form : never;
 
-/** Names of the members that each form of a value has. */
+/** Names of the members that every form of a value has. */
 type Constant<Form> = {
   [Name in Names<Form>]: [Form] extends [{ readonly [N in Name]: unknown }] ? Name : never;
 }[Names<Form>];

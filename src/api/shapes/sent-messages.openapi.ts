@@ -57,8 +57,8 @@ const HOST = "client.example.com";
 const SINCE_S = 1_767_225_600;
 
 /**
- * The member `data` of every operator event (a message to the operator, e.g. about a failing host), by its
- * type. A type without an entry does not compile.
+ * The member `data` of every operator event (a message to the operator, e.g. about a failing host), by the type of the
+ * event. The compiler reports a type that has no entry.
  */
 const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
   "callback.failed": {

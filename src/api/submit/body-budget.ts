@@ -51,7 +51,7 @@ export class BodyReservation {
   }
 
   /**
-   * Enlarges the reservation so that it is enough for a body of this many bytes. A small body needs none.
+   * Enlarges the reservation so that it is enough for a body of this many bytes. A small body needs no reserved memory.
    * @throws Problem `unavailable` when bodies of other accounts take the memory at present; `rate_limited` when bodies
    * of the same account do.
    */

@@ -7,12 +7,12 @@ import { taskClient } from "../tasks/task-client.ts";
 import type { SubmitCall } from "./submission-plan.ts";
 
 /**
- * Waits in milliseconds before each try to store the outcome of a submission in its task's object while the caller
- * waits for the response.
+ * The waits, in milliseconds, before each try to store the outcome of a submission in its task's object while the
+ * caller waits for the response.
  */
 const RETRY_WAITS_MS = [0, SECOND_MS / 2, 2 * SECOND_MS, 5 * SECOND_MS];
 /**
- * Waits in milliseconds before each further try to store the outcome of a submission after its caller has got the
+ * The waits, in milliseconds, before each further try to store the outcome of a submission after its caller has got the
  * response. Their sum is less than the 30 seconds for which the platform lets a Worker go on after its response.
  */
 const LATER_WAITS_MS = [3 * SECOND_MS, 5 * SECOND_MS, 8 * SECOND_MS, 10 * SECOND_MS];

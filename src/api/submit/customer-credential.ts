@@ -32,8 +32,8 @@ export interface CredentialFault {
 
 /**
  * Returns the customer's own key from the headers of a call to an upstream. Fails when the header that the upstream's
- * adapter names has no key, when a second header for keys is present, and when the key can expire, because the relay
- * needs it later to poll the job.
+ * adapter names has no key, when the call has a second header for keys, and when the key can expire, because the relay
+ * needs the key later to poll the job.
  */
 export function readCustomerKey(
   headers: Headers,

@@ -15,8 +15,8 @@ export function inlinePointers({ inline }: SubmitTarget): readonly string[] {
 
 /**
  * Tells whether a call asks for a response with the output itself instead of a link to it.
- * @throws Problem `output_needs_store`, which names the member of the call, when it does and the relay could not keep
- * such an output.
+ * @throws Problem `output_needs_store`, which names the member that asks for this, when the relay could not keep such
+ * an output.
  */
 export function asksForOutput(
   { connection, target }: { readonly connection: Connection; readonly target: SubmitTarget },

@@ -1,7 +1,7 @@
 /**
  * Reads single members of the JSON body of a submission, and sets members in it. The body is edited as text, because
- * parsing and writing it would damage values that JavaScript cannot represent, e.g. integers beyond 2^53. It is never
- * held as a tree of objects, because many small values would take many times the memory of their text.
+ * parsing and writing it would damage values that JavaScript cannot represent, e.g. integers beyond 2^53. The body is
+ * never held as a tree of objects, because many small values would take many times the memory of their text.
  */
 import { isLongInteger, type JsonValue } from "../../core/json.ts";
 import { linkDigest, MAX_INPUT_LINKS } from "../../core/record/input-links.ts";
@@ -13,7 +13,7 @@ import { JsonTokens, maxSpelledLength, type TokenKind } from "./json-tokens.ts";
 const MAX_LEVELS = 256;
 /** Largest length in characters of a member's value that is read. Of a longer value, only its type is known. */
 const MAX_SCALAR_CHARS = 1_024;
-/** Characters with which a text in a body must begin to count as a link. */
+/** A text in a body counts as a link when it begins with these characters. */
 const LINK = "http";
 
 type Scalar = string | number | boolean | null;
@@ -46,8 +46,8 @@ export interface ScannedBody {
   /** The watched members (those for which the scan looked) that the body has, by JSON Pointer. */
   readonly members: ReadonlyMap<string, Found>;
   /**
-   * JSON Pointers of watched members that the body has with a name in other case, e.g. `Model` for `model`. Some
-   * upstreams, e.g. those written in Go, read such a member as the watched one.
+   * JSON Pointers of the watched members whose names the body has in another letter case, e.g. `Model` for `model`.
+   * Some upstreams, e.g. those written in Go, read such a member as the watched one.
    */
   readonly lookalikes: ReadonlySet<string>;
   /** Short hashes of the first 64 different links in the body (`linkDigest`). */
@@ -70,7 +70,7 @@ interface Place {
 /** A member of a JSON body for which the scan looks (a watched member), or an object that contains such a member. */
 interface Member {
   readonly pointer: string;
-  /** Members inside this member for which the scan looks, by name. */
+  /** Direct members of this member that are watched or contain a watched member, by name. */
   readonly members: ReadonlyMap<string, Member>;
   /** Position of the member in the body, in bytes. Null when the body does not have the member. */
   readonly place: Place | null;
@@ -80,8 +80,8 @@ interface Member {
 interface ScannedMember extends Member {
   readonly members: Map<string, ScannedMember>;
   /**
-   * JSON Pointers of the members in `members`, by their names in folded case. They are computed once, so that the scan
-   * need not compute them for each name in the body.
+   * JSON Pointers of the members in `members`, by their names without differences of case (`foldedCase`). They are
+   * computed once, so that the scan need not compute them for each name in the body.
    */
   readonly folded: Map<string, string>;
   /** Length of the longest name among `members`. */
@@ -146,9 +146,9 @@ export function scanBody(
 export type NewValue = string | readonly string[];
 
 /**
- * Returns a body in which some members are set, as consecutive parts. All other bytes stay unchanged. A missing member,
- * or a missing object around it, is added at the end of its object. Fails when a member would have to be set inside a
- * value that is not an object.
+ * Sets some members of a body, and returns the new body as a list of consecutive parts. All other bytes stay unchanged.
+ * A missing member, or a missing object around it, is added at the end of its object. Fails when a member would have to
+ * be set inside a value that is not an object.
  * @param texts values by JSON Pointer. Each pointer must have been watched when the body was scanned, and none may be
  * inside another.
  */
@@ -283,7 +283,7 @@ class Scan {
   }
 
   /**
-   * Returns the watched member that has the name which was just read.
+   * Returns the watched member whose name was just read.
    * @returns null when no watched member has this name.
    */
   #memberNamed(): ScannedMember | null {

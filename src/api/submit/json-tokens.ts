@@ -110,8 +110,8 @@ function afterBlanks(text: string, pos: number): number {
 }
 
 /**
- * Returns the offset after the JSON string that begins at `start`; 0 when the string contains a wrong character or has
- * no end.
+ * Returns the offset after the JSON string that begins at `start`; 0 when the string contains a character that JSON
+ * does not permit or has no end.
  */
 function afterString(text: string, start: number): number {
   for (let at = start + 1; at < text.length;) {

@@ -46,8 +46,8 @@ interface Refused {
 export type OfferDecision = { readonly kind: "offered"; readonly price: Price | null } | Refused;
 
 /**
- * Value of a request to be compared with a limit of an offer, or the fact that the request does not have it, or why it
- * cannot be compared.
+ * The value in a request that is compared with a limit of an offer; or the fact that the request has no such value, or
+ * the reason why its value cannot be compared.
  */
 type LimitedValue =
   | { readonly kind: "value"; readonly value: unknown }
@@ -56,7 +56,7 @@ type LimitedValue =
 
 const ANY_MODEL = "*";
 
-/** Returns the offers for a connection, path and owner of the key; a refusal when there is none. */
+/** Returns the offers for a connection, a path and an owner of the key; a refusal when there is none. */
 export function offersAt(
   offers: readonly Offer[],
   { connection, keyOwner, path }: OfferPlace,
@@ -72,7 +72,7 @@ export function offersAt(
 
 /**
  * Decides whether an account may submit a request, and at which price. The first offer for the request's connection,
- * owner of the key, path and model decides: a request outside the limits of this offer is refused even if a later offer
+ * path, model and owner of the key decides: a request outside the limits of this offer is refused even if a later offer
  * would permit it.
  */
 export function decideOffer(offers: readonly Offer[], request: OfferRequest): OfferDecision {
@@ -97,7 +97,7 @@ export function watchedPointers(offers: readonly Offer[], connection: string): r
 
 /**
  * Tells whether an offer is for the model of a request. A request with a multipart body, which the relay does not read,
- * needs an offer for all models that has no limits on the body.
+ * needs an offer that is for all models and has no limits on the body.
  */
 function isForModel({ models, limits }: Offer, { model, isMultipart }: OfferRequest): boolean {
   if (isMultipart) return models.every((glob) => glob === ANY_MODEL) && !limits.some(isOfBody);

@@ -53,7 +53,7 @@ export interface PreparedCall {
   readonly jobId: string | null;
   /** Short hashes of the links in the body (`linkDigest`). Empty for a body that the relay does not read. */
   readonly linkDigests: readonly string[];
-  /** Price that an account pays for the call by its offer; null when the call costs nothing. */
+  /** Price that an account pays for the call, as the offer states it; null when the call costs nothing. */
   readonly price: Price | null;
   /**
    * Returns the call in the form in which it is sent to the upstream.
@@ -78,7 +78,7 @@ export interface SentCall {
 /** Largest length in characters of a text in the call that becomes a parameter of the task. */
 const MAX_PARAMETER_CHARS = 256;
 const JSON_TYPE = "application/json";
-/** Pattern of the end of a field's name in the notation of adapters when the field is a list (`[]`). */
+/** Pattern of the `[]` with which the name of a field that is a list ends in the notation of adapters. */
 const LIST = /\[\]$/;
 
 /**

@@ -87,7 +87,7 @@ function pricedBy(header: string, form: PriceForm | null): RelayHeaders["price"]
   return form && { header, value: priceOf(form) };
 }
 
-/** Returns a fault for each unknown `Relay-…` header, which lists the headers that the caller may send. */
+/** Returns a fault for each unknown `Relay-…` header. Each fault lists the headers that the caller may send. */
 function unknownHeaders(headers: Headers, isOperator: boolean): Issue[] {
   const known = new Set([...FOR_ALL, ...FOR_OPERATORS].map((name) => name.toLowerCase()));
   const unknown = [...headers.keys()].filter((name) => name.startsWith(PREFIX) && !known.has(name));

@@ -14,8 +14,8 @@ const SEPARATORS = /[\s"'`,;=<>()[\]{}]+/;
 
 /**
  * Refuses a call that would send an API key of the relay to the upstream, e.g. because the caller has put the key into
- * the wrong header or the query. The caller's own key is found however it is spelled, any other key of the relay only
- * if it is a separate word.
+ * the wrong header or the query. The caller's own key is found anywhere in a text and in any encoding, any other key of
+ * the relay only as a separate word.
  * @throws Problem `invalid_request` when the call contains a key of the relay.
  */
 export async function refuseRelayKeys(call: UpstreamCall, runtime: Runtime): Promise<void> {
@@ -33,7 +33,7 @@ export async function refuseRelayKeys(call: UpstreamCall, runtime: Runtime): Pro
   }
 }
 
-/** Returns the keys in a call by which the caller may have identified itself to the relay. */
+/** Returns the texts in a call that may be the key by which the caller has identified itself to the relay. */
 function ownKeysOf({ headers, keyOwner }: UpstreamCall): readonly string[] {
   const names = keyOwner === "customer" ? ["Relay-Key"] : KEY_HEADERS;
   return names.flatMap((name) => {
@@ -55,7 +55,7 @@ function partsOf({ headers, query, keyOwner }: UpstreamCall) {
   return query === "" ? parts : [...parts, { path: "/query", text: query }];
 }
 
-/** Tells whether a text contains, in any spelling, a word that is an API key of the relay. */
+/** Tells whether a text contains, plainly or encoded, a word that is an API key of the relay. */
 async function hasKeyOfRelay(text: string, runtime: Runtime): Promise<boolean> {
   const words = readingsOf(text).flatMap((reading) => [
     ...reading.split(/\s+/),

@@ -3,8 +3,8 @@ import type { SentCall } from "./prepared-call.ts";
 
 /**
  * Headers of a call that are not passed on to the upstream: those that concern only the connection to the relay (RFC
- * 9110 §7.6.1), those that identify the caller or tell how the call came, those that would change the meaning of the
- * request, and those that the relay sets itself.
+ * 9110 §7.6.1), those that identify the caller or tell over which proxies the call came, those that would change the
+ * meaning of the request, and those that the relay sets itself.
  */
 const DROPPED: ReadonlySet<string> = new Set([
   ...CREDENTIAL_HEADERS.map((name) => name.toLowerCase()),

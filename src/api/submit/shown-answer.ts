@@ -11,7 +11,7 @@ import { NOT_AGAIN } from "./submitted.ts";
 /** Value in seconds of the header `Retry-After` for an account when the upstream's refusal has no such header. */
 const RETRY_AFTER_S = "60";
 /**
- * HTTP status with which an account is answered instead of a refusal that concerns the operator's account at the
+ * HTTP status that an account gets in place of an upstream's refusal that concerns the operator's account at the
  * upstream.
  */
 const UNAVAILABLE = 503;

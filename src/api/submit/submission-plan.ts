@@ -109,8 +109,8 @@ export async function planSubmission(
 
 /**
  * Tells whether the upstream can send a hook about the job that a call starts: the call must have the relay's hook URL,
- * and the upstream must be able to reach it, if only as a neighbour on the same machine. Without a hook, nothing shows
- * whether a submission that was not answered has started a job.
+ * and this URL must be reachable for the upstream, if only because both run on the same machine. Without a hook,
+ * nothing shows whether a submission that was not answered has started a job.
  */
 function canHookCome(
   fields: ReadonlyMap<string, string>,
@@ -121,10 +121,7 @@ function canHookCome(
   return canHooksArrive(runtime) || isLoopback(new URL(connection.baseUrl));
 }
 
-/**
- * Returns short hashes of all links in a call: of those that the caller has sent, and of those that the relay
- * sets.
- */
+/** Returns short hashes of all links in a call: those that the caller has sent, and those that the relay sets. */
 function inputLinksOf(
   { linkDigests }: PreparedCall,
   fields: ReadonlyMap<string, string>,

@@ -71,7 +71,7 @@ export const submitJob = operation(
   },
 );
 
-/** Registers the task of a submission. The call is sent only if the task's object has recorded this very submission. */
+/** Registers the task of a submission, and sends the call only if the task's object confirms the registration. */
 async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
   const { caller, env } = submitCall;
   const { event, submissionId } = plan;

@@ -16,8 +16,8 @@ const MAX_KEPT_BYTES = 8_192;
 /**
  * HTTP statuses with which Cloudflare (or ops/new-connections.js on plain workerd) answers for a host that it could not
  * reach, so that nothing of the call was sent: the connection was refused, the name not found, or the TLS handshake
- * failed. An error of the runtime's own `fetch` does not tell this, because it is the same when a connection breaks
- * after the call was sent.
+ * failed. An error of the runtime's own `fetch` proves nothing, because it is the same when a connection breaks after
+ * the call was sent.
  */
 const NEVER_SENT = [521, 523, 525, 526, 530];
 

@@ -126,9 +126,7 @@ function startsNoJob(connection: Connection, config: Config, isOperator: boolean
   });
 }
 
-/**
- * Returns a sentence that names the paths at which accounts may submit, because they do not know the operator's files.
- */
+/** Returns a sentence that names the paths at which accounts may submit. */
 function offeredPaths({ name }: Connection, { offers }: Config): string {
   const ofConnection = offers.filter(({ connection }) => connection === name);
   const paths = [...new Set(ofConnection.flatMap(({ path }) => path ?? []))];

@@ -35,8 +35,8 @@ type RouteCall = Parameters<ProtectedRoute["handle"]>[0];
 
 /**
  * Route of submissions: `POST /v1/submit/{connection}/` followed by the upstream's own path. Content type, body and
- * query are those of the upstream's API, so that its SDK can submit through the relay with another base URL. Calls by
- * `POST` that cancel a job or upload a file come here too.
+ * query are those of the upstream's API, so that its SDK can submit through the relay when only its base URL is
+ * changed. Calls by `POST` that cancel a job or upload a file come here too.
  */
 export const submitJobRoute: ProtectedRoute<"submitJob"> = {
   id: "submitJob",
@@ -102,8 +102,8 @@ function routeOfCancellation<Id extends string>(
 }
 
 /**
- * Returns the call to the upstream that a request to the relay contains, the caller, and the kind of the call, e.g.
- * `cancel`; null for a submission.
+ * Returns the call to the upstream that a request to the relay contains, the caller, and the kind of the call: e.g.
+ * `cancel`, or null for a submission.
  */
 async function upstreamCallOf(
   { request, env, url, params, callerWithoutKey }: RouteCall,
@@ -136,7 +136,7 @@ async function upstreamCallOf(
 
 /**
  * Returns the kind of a call about a job, e.g. `read` or `cancel`.
- * @returns null for a submission, and for a call that is no call about a job.
+ * @returns null for a submission and for any other call that is not about a job.
  */
 function kindOf(
   method: CallMethod,
@@ -149,8 +149,8 @@ function kindOf(
 }
 
 /**
- * Identifies the caller of a submission by the relay's API key, which is in the header in which the upstream's SDK
- * sends its key.
+ * Identifies the caller of a submission by an API key of the relay, in the header in which the upstream's SDK sends its
+ * key.
  * @throws Problem `unauthenticated` when there is no valid key; `invalid_request` when the headers contain two
  * different keys.
  */

@@ -19,7 +19,7 @@ export interface Submitted {
   readonly status: number;
   /** Headers of the upstream's response that are passed on to the caller. */
   readonly headers: Headers;
-  /** Body of the upstream's response. A long body is a stream, which ends when the caller does not read it. */
+  /** Body of the upstream's response. A long body is a stream. It is broken off when the caller does not read it. */
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
   /**
    * Status link of the task. Null when the upstream has refused the submission, so that the task was erased, or when
@@ -111,8 +111,8 @@ export function unreachable(): Problem {
 }
 
 /**
- * Returns the headers by which a problem leads to its task. `Relay-Task-Id` is not one of them: only upstreams'
- * responses have it, so that clients can tell a refusal of the upstream from one of the relay.
+ * Returns the headers of a problem that lead to the submission's task. `Relay-Task-Id` is not one of them: only
+ * upstreams' responses have it, so that clients can tell a refusal of the upstream from one of the relay.
  */
 async function linksOf(
   event: Registering,
@@ -126,7 +126,7 @@ async function linksOf(
 /**
  * Returns the status link of a task.
  * @returns null when the relay does not know its own address, or when making the link fails, because such a failure
- * must not hide the upstream's response to a job that it has accepted.
+ * must not hide from the caller that the upstream has accepted the job.
  */
 export async function statusUrlOf(
   { id, registration: { deadlineAt } }: Registering,

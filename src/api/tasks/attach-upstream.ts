@@ -9,8 +9,8 @@ import { Attachment } from "./task-schemas.ts";
 import { accepted, taskClient } from "./task-client.ts";
 
 /**
- * Attaches the upstream job to a task, after the client has learned its id from the provider's response to the submit
- * call.
+ * Attaches the upstream job to a task, after the client has learned the id of the job from the provider's response to
+ * the submit call.
  */
 const attachUpstream = operation(
   "attachUpstream",

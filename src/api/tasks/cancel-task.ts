@@ -37,8 +37,8 @@ export interface CancelOutcome {
 
 /**
  * Cancels an open task. If the relay can cancel its job, the upstream is asked first, and the task fails with the code
- * `canceled` once the upstream has confirmed; otherwise the task fails at once. If the job has ended by then, its
- * result counts.
+ * `canceled` once the upstream has confirmed; otherwise the task fails at once. If the job turns out to have ended
+ * already, its result counts.
  */
 export const cancelTask = operation(
   "cancelTask",

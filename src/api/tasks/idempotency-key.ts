@@ -3,8 +3,8 @@ import { sha256, toHex } from "../../security/encoding.ts";
 
 /**
  * Returns the id of a new task, derived from the caller's `Idempotency-Key` so that a repeated registration finds the
- * same task. The id is a UUIDv8 (RFC 9562 §5.8) made from a SHA-256 hash of the key and of whether an operator or an
- * account calls.
+ * same task. The id is a UUIDv8 (RFC 9562 §5.8) made from a SHA-256 hash of the kind of caller (operator or account)
+ * and the key.
  */
 export async function idOfKey(caller: Reader, key: string): Promise<string> {
   const digest = await sha256(`${caller}\n${key}`);

@@ -17,8 +17,8 @@ interface Place {
 }
 
 /**
- * Counts the readers that wait with status links in this isolate. A reader stops counting at the latest when its time
- * is over, because the platform may end the request of a client that has gone away without running any more code.
+ * Counts the readers that wait with status links in this isolate. A reader is counted no longer than until its time is
+ * over, because the platform may end the request of a client that has gone away without running any more code.
  */
 export class LinkReaders {
   readonly #placesOf = new Map<string, Set<Place>>();
@@ -26,7 +26,7 @@ export class LinkReaders {
 
   /**
    * Counts one more reader that waits with the status link of a task.
-   * @returns the function by which the reader stops counting; null when too many readers wait already.
+   * @returns the function that ends the counting of this reader; null when too many readers wait already.
    */
   enter(taskId: string, now: number, endsAt: number): (() => void) | null {
     if (now >= this.#sweepAt) {

@@ -41,7 +41,7 @@ export interface FoundTask {
   /** True when the reader already has this response. */
   readonly isKnown: boolean;
   /**
-   * True when the response was not delayed although the reader asked for this, because too many readers are waiting
+   * True when the response was not delayed although the reader asked for a delay, because too many readers are waiting
    * with the same status link.
    */
   readonly isCrowded: boolean;

@@ -21,8 +21,8 @@ const WRONG_TOKEN =
 const linkReaders = new LinkReaders();
 
 /**
- * Headers that let pages of any site read the response, and that keep its URL, which may contain the token, out of the
- * `Referer` headers of browsers.
+ * Headers that let pages of any site read the response, and that keep the request's URL, which may contain the token,
+ * out of the `Referer` headers of browsers.
  */
 const CROSS_ORIGIN = {
   ...FOR_ANY_ORIGIN,

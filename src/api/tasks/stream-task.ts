@@ -15,7 +15,7 @@ const MAX_STREAM_MS = 15 * MINUTE_MS;
 /** Time in milliseconds after the end of a stream before a browser connects again. */
 const RECONNECT_MS = 2 * SECOND_MS;
 /**
- * Time in milliseconds before a browser connects again when its stream ended with the present state of the task,
+ * Time in milliseconds before a browser connects again when its stream ended right after the task's present state,
  * because too many readers use the same status link.
  */
 const CROWDED_RECONNECT_MS = 15 * SECOND_MS;
@@ -33,8 +33,7 @@ const byKey = queryRoute(
 );
 
 /**
- * Sends the changes of a task as server-sent events
- * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * Sends the changes of a task as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  */
 export const streamTask = alsoByLink(byKey, async (reading, { url, headers }) => {
   readQuery(Query, url);
@@ -64,7 +63,7 @@ async function eventStream(reading: Reading, headers: Headers): Promise<Response
 }
 
 /**
- * Yields the pieces of a task's stream: events, and comments that end a silence.
+ * Yields the pieces of a task's stream: events and, after each silence, a comment that keeps the connection open.
  * @param watch reports changes of the task; null for a stream that ends after the present state.
  */
 async function* eventsOf(

@@ -57,7 +57,7 @@ export function accepted(applied: Applied): { readonly isNew: boolean; readonly 
   }
 }
 
-/** Texts of those refusals that contain the task in the response. */
+/** Error texts of those refusals whose response contains the task. */
 const DETAILS = {
   idempotency_key_reused:
     "An order for a redelivery with another callback_url was given under this key.",

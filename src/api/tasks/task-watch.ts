@@ -3,7 +3,7 @@ import type { TaskReader } from "../../core/views/reader.ts";
 import { stateOf, type TaskReply } from "../../objects/task/reply.ts";
 import { type TaskBindings, taskObject } from "../../objects/task/task-stub.ts";
 
-/** The parts of a task that identify its state, from when the reader last read it. */
+/** The parts of a task that identify its state, as they were when the reader last read the task. */
 type Known = Pick<TaskReply, "version" | "progress" | "createdAt">;
 
 /** Shortest pause in milliseconds between two reads of a task that cannot be watched. */
@@ -14,7 +14,7 @@ const MAX_PAUSE_MS = MINUTE_MS;
 const PAUSE_OF_AGE = 1 / 8;
 /**
  * Longest time in milliseconds that a request waits for the WebSocket by which it watches a task. Without a WebSocket,
- * it reads the task from time to time instead.
+ * the request reads the task from time to time instead.
  */
 const OPEN_MS = 2 * SECOND_MS;
 
@@ -104,7 +104,7 @@ export class TaskWatch {
   /**
    * Waits until the task may have another state than `known`, at most `maxMs` milliseconds.
    * @returns true when the task is to be read, because it has changed, or because it cannot be watched and its last
-   * read was long enough ago; false after `close`.
+   * read was long enough ago; false when the time is over, or after `close`.
    */
   async changed(known: Known, maxMs: number): Promise<boolean> {
     this.#known = known;
@@ -133,7 +133,7 @@ export class TaskWatch {
     return this.#isClosed;
   }
 
-  /** Closes the WebSocket and ends a wait, because either would keep the request from ending. */
+  /** Closes the WebSocket and ends a wait, because an open WebSocket or a wait would keep the request from ending. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -160,7 +160,7 @@ export class TaskWatch {
 
   /**
    * Tells whether the present wait must end, because the connection has ended or the task has another state than the
-   * one known to the reader. While a read is planned, the result is false.
+   * reader knows. While a read is planned, the result is false.
    */
   #isNews(): boolean {
     if (this.#readAt !== null) return false;
@@ -197,7 +197,7 @@ export interface Watched<T> {
    * @returns null when the reader may not wait.
    */
   readonly watch: (maxMs: number) => Promise<TaskWatch | null>;
-  /** Returns the state of the task that a result of reading it contains. */
+  /** Returns the state of the task that a result of `read` contains. */
   readonly stateIn: (answer: T) => Known;
 }
 

@@ -14,7 +14,7 @@ interface SecretsPanelProps {
 
 /**
  * Section with the secrets that sign the callbacks of an account (hidden at first), the public keys that verify the
- * other kind of signatures on these callbacks, and a dialog to rotate the secrets.
+ * asymmetric signatures (`v1a`) on these callbacks, and a dialog to rotate the secrets.
  */
 export function SecretsPanel({ account, secrets, mayOrder }: SecretsPanelProps) {
   const { generation, callbacks, public_keys: publicKeys } = secrets;

@@ -32,13 +32,13 @@ import {
 } from "./bulk-redelivery-state.ts";
 
 /**
- * Largest number up to which failed callbacks are counted after a bulk redelivery has ended, and likewise callbacks
- * that are being sent.
+ * After a bulk redelivery has ended, failed callbacks are counted up to this number, and so are callbacks that are
+ * being sent.
  */
 const MAX_LEFT = 1_000;
 /**
- * Time in milliseconds after its last step for which a bulk redelivery goes on by itself in the browser that started
- * it. After that, it needs a click.
+ * Time in milliseconds after the last step of a bulk redelivery within which the browser that started it takes the next
+ * step by itself. Later, the next step needs a click.
  */
 const BEGUN_MS = HOUR_MS;
 
@@ -203,15 +203,13 @@ async function counted(visit: ViewerVisit, filters: URLSearchParams, limit: numb
 }
 
 /**
- * Returns a copy of a visit for a call that `LIMIT_BULK` does not count, because `LIMIT_LISTS` has already counted it.
+ * Returns a copy of a visit for a call that `LIMIT_BULK` does not count, because `LIMIT_LISTS` has counted the visit.
  */
 function alreadyCounted(visit: ViewerVisit): ViewerVisit {
   return { ...visit, counted: "LIMIT_BULK" };
 }
 
-/**
- * Returns the name of the cookie that marks the browser in which a bulk redelivery was started.
- */
+/** Returns the name of the cookie that marks the browser in which a bulk redelivery was started. */
 function begunName({ id }: BulkRedelivery): string {
   return `task-relay-run-${id}`;
 }
@@ -397,8 +395,8 @@ function Progress({ filters, bulk, left, host, isBegun }: ProgressProps) {
 type GoOnProps = Pick<ProgressProps, "filters" | "bulk" | "isBegun"> & { readonly list: string };
 
 /**
- * The form of the next step of a bulk redelivery. The state is in the URL of the form and not in its fields, because
- * the fields are not read when a rate limit refuses the step, and the state is then still known.
+ * The form of the next step of a bulk redelivery. The state is in the form's URL and not in its fields, so that it is
+ * known even when a rate limit refuses the step before the fields are read.
  */
 function GoOn(props: GoOnProps) {
   const { filters, bulk, isBegun, list } = props;
@@ -426,7 +424,7 @@ interface FilterTextProps {
   readonly none: string;
 }
 
-/** Describes in one line, by their filters, the tasks whose callbacks are to be redelivered. */
+/** Lists in one line the filters of the tasks whose callbacks are to be redelivered. */
 function FilterText({ filters, none }: FilterTextProps) {
   const named = [...filters].filter(([name]) => name !== "until" && name !== "since");
   if (named.length === 0) return <>{none}</>;
@@ -443,7 +441,7 @@ function FilterText({ filters, none }: FilterTextProps) {
   );
 }
 
-/** Seconds between two counts of the undelivered callbacks, which the page repeats until there are none. */
+/** Seconds between two counts of the undelivered callbacks. The page counts again until there are none. */
 const REFRESH_S = 5;
 
 /** Numbers of callbacks that match the filters of a bulk redelivery and have failed or are being sent. */

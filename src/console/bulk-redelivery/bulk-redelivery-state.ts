@@ -3,7 +3,7 @@ import { FILTER_NAMES } from "../tasks/task-parameters.ts";
 
 /** Path of the page of a bulk redelivery. */
 export const REDELIVERIES = "/redeliveries";
-/** Largest number up to which tasks are counted before a bulk redelivery of their callbacks. */
+/** Tasks are counted up to this number before a bulk redelivery of their callbacks. */
 export const MAX_COUNTED = 10_000;
 /** Numbers of callbacks that a bulk redelivery can send in one step, of which the viewer selects one. */
 export const PACES = [10, 25, 50] as const;

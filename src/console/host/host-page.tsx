@@ -67,7 +67,7 @@ export const testHost = formAction("testHost", "/hosts/{host}/test", "operate", 
 
 /**
  * Redelivers the callback of one task, and shows its outcome. When it was delivered, also counts the failed callbacks
- * to the host, to show how many a redelivery of all would send.
+ * to the host, to show how many callbacks a redelivery of all would send.
  */
 export const redeliverOne = formAction(
   "redeliverOne",
@@ -281,7 +281,7 @@ interface Steps {
   readonly failed: number;
   readonly tested: Tested | null;
   readonly sent: { readonly id: string; readonly callback: TaskCallback | null } | null;
-  /** Why the form of a step that the viewer has just sent was refused; null when none was refused. */
+  /** Why the form that the viewer has just sent for a step was refused; null when none was refused. */
   readonly fault: FormFault | null;
   /**
    * Numbers of callbacks that a redelivery of all failed callbacks would send and skip. Null when they were not

@@ -65,8 +65,8 @@ export interface Page {
 
 /**
  * Declares a page that needs no login, and that works even while the configuration is not valid.
- * @param name name of the constant to which the page is assigned, as in `viewerPage`, `formAction` and `publicForm`. In
- * stack traces of the minified build, it is the only name of the function `answer`.
+ * @param name name of the constant to which the page is assigned, as in `viewerPage`, `formAction` and `publicForm`.
+ * Stack traces of the minified build call the function `answer` by this name.
  */
 export function publicPage<Path extends string>(
   name: string,

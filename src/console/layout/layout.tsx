@@ -6,7 +6,7 @@ import type { KeyHolder } from "../../objects/task/caller.ts";
 import type { Config } from "../../config/config.ts";
 
 /**
- * Colours of the pages that a reader has chosen; null when the reader has chosen none, so that pages follow the
+ * Colours that a reader has chosen for the pages; null when the reader has chosen none, so that pages follow the
  * operating system.
  */
 export type Theme = "light" | "dark" | null;
@@ -53,7 +53,7 @@ export function Document({ title, theme, scripts, children }: PropsWithChildren<
   );
 }
 
-/** Data from which the parts around a page's content (navigation, top bar) are made, and which depend on the reader. */
+/** Data, different for each reader, from which the parts around a page's content (navigation, top bar) are made. */
 export interface Frame {
   readonly theme: Theme;
   /** Account of the reader; null for an operator. */

@@ -43,7 +43,7 @@ export const loginCheck = viewerPage(
   async () => new Response(null, { status: 204 }),
 );
 
-/** Exchanges an API key for a session cookie. A wrong key counts like one in a request to the API. */
+/** Exchanges an API key for a session cookie. A wrong key counts for `LIMIT_REFUSALS`, as in the API. */
 export const logIn = publicForm("logIn", "/login", async ({ request, env, url }) => {
   const runtime = requireRuntime(env);
   const form = await readForm(request, runtime);
@@ -73,7 +73,7 @@ export const logOut = publicForm("logOut", "/logout", async ({ request, env }) =
 
 /**
  * Tells whether a key can be sent to this address without others reading it. An http address counts as safe when it is
- * one of this machine, and when `PUBLIC_URL` is https, because a proxy then encrypts.
+ * one of this machine, or when `PUBLIC_URL` is https, because a proxy then encrypts.
  */
 function isSafe(url: URL, { config }: Runtime): boolean {
   const isProxied = config.publicUrl?.startsWith("https:") ?? false;

@@ -11,8 +11,8 @@ interface NowProps {
 }
 
 /**
- * Section with the numbers of tasks that have work to do at present: unsettled tasks (without a result, or with a
- * callback or refund still under way) and, among them, callbacks being sent, refunds due, and overdue tasks.
+ * Section with the numbers of tasks for which the relay has work to do at present: unsettled tasks (without a result,
+ * or with a callback or refund still under way) and, among them, callbacks being sent, refunds due, and overdue tasks.
  */
 export function Now({ problems, now }: NowProps) {
   if (problems.now === null) return null;

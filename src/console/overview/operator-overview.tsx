@@ -124,7 +124,7 @@ interface TasksProps {
   readonly origin: string;
 }
 
-/** Section with the tasks that have work to do at present, and with the numbers of the time range. */
+/** Section with the tasks for which the relay has work to do at present, and with the numbers of the time range. */
 function Tasks({ facts, counts, origin }: TasksProps) {
   const { range, problems, hosts, now } = facts;
   const { totals } = counts;

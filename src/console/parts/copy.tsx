@@ -38,7 +38,7 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
 interface IdProps {
   readonly text: string;
   readonly what: string;
-  /** Text that is shown instead of the whole id. The whole id when absent. */
+  /** Text that is shown instead of the whole id. When absent, the whole id is shown. */
   readonly short?: string;
 }
 

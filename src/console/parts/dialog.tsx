@@ -21,7 +21,7 @@ interface DialogButtonProps {
   /** Id of the dialog that the button opens. */
   readonly opens: string;
   readonly class?: string;
-  /** Key on the keyboard that has the same effect as the button. None when absent. */
+  /** Key on the keyboard that has the same effect as the button. When absent, there is no such key. */
   readonly hotkey?: string;
   readonly label?: string;
   readonly children?: Child;

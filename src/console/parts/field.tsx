@@ -4,7 +4,7 @@ import type { FormFault } from "../http/forms.ts";
 interface AnyFieldProps {
   readonly label: string;
   readonly name: string;
-  /** Id of the field; its name when absent. It is needed when another form of the page has a field of the same name. */
+  /** Id of the field; by default its name. Needed when another form of the page has a field of the same name. */
   readonly id?: string;
   readonly value?: string | undefined;
   /**

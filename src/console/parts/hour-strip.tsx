@@ -1,8 +1,8 @@
 const HOURS = 24;
 
 /**
- * CSS classes for the share of an hour's callbacks that failed. Each has the largest share for which it is used, and
- * the height of its mark, by which the classes can be told apart without colours.
+ * CSS classes for the share of an hour's callbacks that failed. Each class has the largest share for which it is used,
+ * and the height of its mark, so that the classes can be told apart without colours.
  */
 const LEVELS = [
   ["none", 0, 0],

@@ -7,7 +7,7 @@ interface Tab {
 }
 
 interface TabsProps {
-  /** Name of the group of tabs, which no other group on the page may have, because the tabs are radio buttons. */
+  /** Name of the group of tabs. No other group on the page may have it, because the tabs are radio buttons. */
   readonly name: string;
   /** Label of the group of tabs, for screen readers. */
   readonly label: string;

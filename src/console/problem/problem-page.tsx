@@ -137,8 +137,8 @@ function Issues({ issues }: { readonly issues: readonly Issue[] }) {
 }
 
 /**
- * Advice for the person who reads the page of a problem, by problem code. It has only those codes whose advice in
- * `PROBLEM_HELP` does not fit, because that advice is for programmers.
+ * Advice for the person who reads the page of a problem, by problem code. It contains only the codes for which the
+ * advice in `PROBLEM_HELP`, written for programmers, does not fit.
  */
 const ADVICE: Partial<Record<ProblemCode, string>> = {
   unauthenticated: "Log in again, then repeat what you did.",

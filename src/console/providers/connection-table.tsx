@@ -29,8 +29,8 @@ interface Row {
    */
   readonly lack: HealthDetails["without_key"][string] | undefined;
   /**
-   * Faults in the operator's declaration of an upstream, because of which its connection is disabled. Undefined for any
-   * other row.
+   * Faults in the operator's declaration of an upstream. They have disabled its connection. Undefined for any other
+   * row.
    */
   readonly faults: readonly ConfigIssue[] | undefined;
 }

@@ -36,7 +36,7 @@ interface TestFields {
   readonly account: string;
 }
 
-/** A test callback that was sent. It is not stored; these values are what is needed to compute it again. */
+/** A test callback that was sent. It is not stored; from these values it can be computed again. */
 interface SentTest {
   readonly id: string;
   /** Time in Unix seconds at which the test callback was sent. */

@@ -3,7 +3,7 @@ import { isLoopback } from "../../security/url-rules.ts";
 
 /**
  * Returns a `Set-Cookie` header. The prefix `__Host-` of the name limits the cookie to this host and to HTTPS. Some
- * browsers refuse such a cookie at http://localhost, so there the name has no prefix; it ends with the port, because
+ * browsers refuse such a cookie at http://localhost, so there the name has no prefix, but ends with the port, because
  * all ports of a host share their cookies.
  * @param maxAgeMs how long the cookie is valid, in milliseconds; 0 removes it.
  */

@@ -23,7 +23,7 @@ const ANSWER_MS = 2 * SECOND_MS;
 /** Age in milliseconds from which a session cookie is renewed by the next request. */
 const RENEWAL_MS = 5 * MINUTE_MS;
 
-/** A viewer, with the `Set-Cookie` header that renews the session, or null when no renewal is due yet. */
+/** A viewer, and the `Set-Cookie` header that renews the session. The header is null when no renewal is due yet. */
 interface Visitor {
   readonly viewer: KeyHolder;
   readonly renewal: string | null;
@@ -31,7 +31,7 @@ interface Visitor {
 
 const NAME = "task-relay-session";
 
-/** Names of sessions that were found not to be ended when this isolate last asked, at most one minute ago. */
+/** Names of sessions that no logout had ended when this isolate last asked, at most one minute ago. */
 const live = isolateCache<true>();
 
 /** Returns the `Set-Cookie` header that starts a session for somebody who has shown a valid API key. */
@@ -120,7 +120,7 @@ function isCurrent(session: Session, now: number): boolean {
   return now - session.renewedAt < IDLE_MS && now < endOf(session);
 }
 
-/** Returns the latest time at which a session ends, in Unix milliseconds, which no activity of the viewer postpones. */
+/** Returns the time in Unix milliseconds at which a session ends even if the viewer is still active. */
 function endOf({ startedAt }: Session): number {
   return startedAt + MAX_AGE_MS;
 }
@@ -148,9 +148,9 @@ async function read(request: Request, { keyring }: Runtime): Promise<Session | n
 }
 
 /**
- * Tells whether a logout has ended the session. Each isolate asks the Durable Object that stores this at most once a
- * minute for a session. When the object does not respond, a request that only reads is allowed, so that its outage does
- * not close the console to everybody.
+ * Tells whether a logout has ended the session. Each isolate asks the Durable Object that stores ended sessions, at
+ * most once a minute for each session. When the object does not respond, a request that only reads is allowed, so that
+ * an outage of the object does not close the console to everybody.
  * @throws Problem `unavailable` when the object does not respond and the request changes something.
  */
 async function isEnded(session: Session, { method }: Request, env: Env): Promise<boolean> {
@@ -172,8 +172,8 @@ async function headerOf(request: Request, session: Session, { keyring }: Runtime
 }
 
 /**
- * Contents of the session cookie. They include the hash of the API key with which the viewer has logged in, but not its
- * role, because the key is looked up at every request, so that the session ends when the key is removed.
+ * Contents of the session cookie. They include the hash of the API key with which the viewer has logged in, but not the
+ * role of the key: the key is looked up at every request, so that the session ends when the key is removed.
  */
 export interface Session {
   /**

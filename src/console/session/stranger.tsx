@@ -9,8 +9,8 @@ import { loginPath, pathOf } from "./return-to.ts";
 import { hasSession } from "./session.ts";
 
 /**
- * Cookie that marks a browser that was sent a page that reloads itself a short time ago. Such a browser gets no second
- * page of this kind, so that it does not reload for ever.
+ * Cookie that marks a browser to which the relay has just sent a page that reloads itself. Such a browser gets no
+ * second page of this kind, so that it does not reload for ever.
  */
 const BOUNCED = "task-relay-bounced";
 const BOUNCED_MS = 10 * SECOND_MS;
@@ -35,7 +35,7 @@ export async function strangerAnswer(request: Request): Promise<Response> {
 }
 
 /**
- * Text for an open page whose viewer is no longer logged in, which the page learns by a refresh, or by the check before
+ * Text for an open page whose viewer is no longer logged in. The page learns this by a refresh, or by the check before
  * it sends a form.
  */
 function Expired({ path }: { readonly path: string }) {

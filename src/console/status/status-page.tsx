@@ -12,16 +12,16 @@ import { PageHead } from "../parts/page-head.tsx";
 import { ResultPanel } from "../task/result-panel.tsx";
 
 /**
- * Seconds after which the page refreshes itself: `open` while the task has no result, `crowded` if too many readers are
- * already waiting with the link, `sending` while the callback is being sent, `settled` afterwards.
+ * Seconds after which the page refreshes itself: `open` while the task has no result, `crowded` instead if too many
+ * readers already wait with the same link, `sending` while the callback is being sent, `settled` afterwards.
  */
 const REFRESH_S = { open: 1, crowded: 15, sending: 5, settled: 3_600 };
-/** Longest time in seconds that the response to a refresh is delayed until the task ends. */
+/** Longest time in seconds for which the response to a refresh waits for the end of the task. */
 const LONGEST_HOLD_S = "55";
 
 /**
- * The page of a status link, for people who are not logged in. It reads the task by the same function as the API's
- * route, which checks the token of the link.
+ * The page of a status link, for people who are not logged in. It reads the task by the same function as the API. This
+ * function checks the token of the link.
  */
 export const statusPage = publicPage(
   "statusPage",
@@ -44,7 +44,7 @@ export const statusPage = publicPage(
 
 interface LifeProps {
   readonly task: TaskStatus;
-  /** True when the response was not delayed, because too many readers are already waiting with the link. */
+  /** True when the response was not delayed until the task ends, because too many readers of the link already wait. */
   readonly isCrowded: boolean;
 }
 

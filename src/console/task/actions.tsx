@@ -133,7 +133,7 @@ function Cancel({ shown, viewer }: Pick<ActionsProps, "shown"> & Pick<TaskVisit,
   );
 }
 
-/** Says what a cancellation does to a task when the upstream is first asked to cancel the job. */
+/** Says what a cancellation does to a task when the relay can ask the upstream to cancel the job. */
 function AskText({ task }: Pick<ShownTask, "task">) {
   return (
     <>
@@ -186,7 +186,7 @@ function Erase({ shown: { task } }: Pick<ActionsProps, "shown">) {
 
 const ID = "share";
 
-/** Returns the status link of a task. Until it expires, it is the link that the registration of the task returned. */
+/** Returns the status link of a task: the one that its registration returned or, when that has expired, a new one. */
 export function shareLinkOf(
   { task: { id, created_at: createdAtS }, facts }: ShownTask,
   { runtime, env, request }: TaskVisit,

@@ -155,7 +155,7 @@ function fileAt(origin: string | null, link: string): string | null {
   return origin === null || url === null ? null : new URL(url.pathname, origin).href;
 }
 
-/** Returns, of the first 20 links (`MAX_LINKS`), as many as have at most `MAX_LINK_CHARACTERS` characters in total. */
+/** Returns the first links: at most `MAX_LINKS`, with at most `MAX_LINK_CHARACTERS` characters in total. */
 function shownLinks(urls: readonly string[]): readonly string[] {
   let characters = 0;
   return urls.slice(0, MAX_LINKS).filter((url) => {

@@ -4,9 +4,7 @@ import type { SubmissionFacts, TaskFacts } from "../../core/views/task-facts.ts"
 import type { Tone } from "../parts/chip.tsx";
 import { durationText } from "../parts/format.ts";
 
-/**
- * What a task does next, e.g. a poll or a callback attempt, for the task's page; at the end, how the task has ended.
- */
+/** What a task's page shows as its next step, e.g. a poll or a callback attempt; at the end, how the task has ended. */
 interface NextStep {
   readonly tone: Tone;
   readonly text: string;
@@ -26,9 +24,7 @@ const LONGEST_S = 300;
 const OPEN_S = 1;
 const OVERDUE_MS = 1_000;
 
-/**
- * Returns what a task does next, when, and why it waits. Once this time has passed, the page does not count down to it.
- */
+/** Returns what a task does next, when, and why it waits. The page counts down to this time until it has passed. */
 export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
   if (!isEnded(task))
     return (
@@ -52,7 +48,7 @@ function callbackStep(task: Task, facts: TaskFacts, now: number): NextStep | nul
   return nextAttemptAt === null ? null : planned(task, facts, nextAttemptAt, now);
 }
 
-/** Returns the state of a task for which nothing is left to do, with how its callback has ended. */
+/** Returns the state of a task for which nothing is left to do, and how its callback has ended. */
 function lastStep(task: Task, { callback }: TaskFacts): NextStep {
   if (callback === null) return settled("idle", "This task has no callback URL.");
   const count = callback.attempts.length;
@@ -183,7 +179,7 @@ function isEnded({ status }: Task): boolean {
 
 /**
  * Returns the number of seconds until one second before the time `at`, at least one and at most five minutes, so that a
- * refresh is under way at that time.
+ * refresh is already waiting at that time.
  */
 function untilS(at: number, now: number): number {
   return Math.min(LONGEST_S, Math.max(1, Math.floor((at - now) / SECOND_MS) - 1));

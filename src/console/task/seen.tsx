@@ -10,7 +10,7 @@ import { DoctorForm, signerText } from "./doctor-page.tsx";
 import type { ShownTask, TaskVisit } from "./task-data.ts";
 import { VERIFICATION_CODE } from "./verification-code.ts";
 
-/** Receiver, on the reader's own machine, to which the curl command with a freshly signed request sends it. */
+/** Receiver on the reader's own machine, to which the shown curl command sends a freshly signed request. */
 const LOCAL_URL = "http://localhost:3000/";
 
 /** The request of an attempt as it was sent, and the same request with a signature of the present time. */
@@ -19,7 +19,7 @@ export interface Seen {
   readonly numbers: readonly number[];
   readonly sent: AttemptRequest;
   /**
-   * The request with a signature of the present time, by which the viewer can test a server. Null when the viewer may
+   * The request with a signature of the present time, with which the viewer can test a server. Null when the viewer may
    * not order redeliveries.
    */
   readonly fresh: AttemptRequest | null;

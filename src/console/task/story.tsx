@@ -88,8 +88,8 @@ function waitBefore(
 }
 
 /**
- * Returns the end of the wait for the upstream's response to a submission or, when its outcome is unknown, for news of
- * the job.
+ * Returns the end of the wait for the upstream's response to a submission or, when the submission's outcome is unknown,
+ * for news of the job.
  */
 function endOfWait({ submission }: ShownTask["facts"]): readonly Step[] {
   const at = submission?.waitsUntil ?? null;

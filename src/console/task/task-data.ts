@@ -16,13 +16,13 @@ import { shownBefore } from "../http/refresh-request.ts";
 export interface ShownTask {
   readonly task: Task;
   readonly facts: TaskFacts;
-  /** Text that changes whenever what the viewer sees of the task changes, including its progress. */
+  /** Text that changes with everything that the viewer sees of the task, including its progress. */
   readonly state: string;
 }
 
 export type TaskVisit = ViewerVisit<{ readonly id: string }>;
 
-/** Longest time in milliseconds that the response to a refresh is delayed until the task changes. */
+/** Longest time in milliseconds for which the response to a refresh waits for a change of the task. */
 const LONGEST_HOLD_MS = 55_000;
 const SOON_MS = 5_000;
 
@@ -46,7 +46,7 @@ export async function readShownTask(visit: TaskVisit): Promise<ShownTask> {
 }
 
 /**
- * Returns the functions that read a task for the viewer of a page and report its changes.
+ * Returns the functions that read a task, and report the task's changes, for the viewer of a page.
  * @param reader kind of reader (operator, account or status link), which decides whether progress counts as a change.
  */
 export function watchedBy(

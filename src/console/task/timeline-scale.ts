@@ -3,8 +3,8 @@ import { durationText } from "../parts/format.ts";
 /** Width of the drawing of a task's timeline, in units of the drawing. */
 export const WIDTH = 1000;
 /**
- * Width in the drawing of a pause of more than a second between two sections of the time axis, which is not to scale.
- * It is less than that of a shortened pause inside a section (`SHORTENED`).
+ * Width in the drawing of a pause of more than a second between two sections of the time axis, however long the pause
+ * is. It is less than that of a shortened pause inside a section (`SHORTENED`).
  */
 const BREAK = 74;
 /** Smallest width of an attempt in the drawing, so that even an attempt of a few milliseconds can be seen. */

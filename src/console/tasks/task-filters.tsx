@@ -5,7 +5,7 @@ import { SECOND_MS } from "../../core/time.ts";
 import { Time } from "../parts/shown-time.tsx";
 import { FILTER_NAMES, pathWith, RANGES, without } from "./task-parameters.ts";
 
-/** Statuses of callbacks for which there is a link above the list of tasks that filters the list by this status. */
+/** Statuses of callbacks. For each, there is a link above the list of tasks that filters the list by this status. */
 const CHIPS = ["failed", "sending", "waiting"] as const;
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {

@@ -13,7 +13,7 @@ export const RANGES: Readonly<Record<string, number>> = {
  */
 const JOB_RANGE_MS = 28 * DAY_MS;
 
-/** Names of the filters of a list of tasks, which are those of the API's parameters. */
+/** Names of the filters of a list of tasks. The API's parameters have the same names. */
 export const FILTER_NAMES = [
   "callback",
   "status",

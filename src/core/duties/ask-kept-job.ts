@@ -42,7 +42,7 @@ export function askKeptJob(record: TaskRecord, policy: Policy): Duty<PollStep> |
 
 /**
  * Returns the job to poll for a task to which no job was attached, together with its connection: the job that the
- * latest stored hook names. If the hook came to the hook URL of a submission, which only the upstream knows, the
+ * latest stored hook names. If the hook came to the hook URL of a submission (a URL that only the upstream knows), the
  * provider's answers must at least state the model and the creation time of a job. For any other hook they must show
  * for which task a job was submitted, because a forged hook could otherwise bring the result of another task's job.
  * Null when the answers do not show this, and when no stored hook names a job.

@@ -28,8 +28,8 @@ export interface CancelStep {
 
 /**
  * Returns the next call that asks the upstream to cancel the job of an open task. events/cancel-end.ts applies the
- * answer. Null when the job is not being canceled. Null also when the task reaches its deadline before the next call.
- * A pause of the relay does not delay the call, because it is neither a poll nor a callback.
+ * answer. Null when the job is not being canceled. Null also when the task reaches its deadline before the next call. A
+ * pause of the relay does not delay the call, because the call is neither a poll nor a callback.
  */
 export function cancelJob(record: TaskRecord): Duty<CancelStep> | null {
   if (!isOpen(record) || record.cancellation === null || record.upstream === null) return null;

@@ -7,13 +7,13 @@ import type { Duty } from "./duty.ts";
 import { mayDelayClient } from "./operator-notice-send.ts";
 
 /**
- * The outputs of one task that the relay copies, as they are described to the Durable Object that makes the copies
- * (objects/output).
+ * The outputs of one task that the relay copies, in the form in which the Durable Object that makes the copies
+ * (objects/output) gets them.
  */
 export interface KeptOutputs {
   readonly taskId: string;
   /**
-   * Creation time of the task's record in Unix milliseconds, which differs between tasks with the same id
+   * Creation time of the task's record, in Unix milliseconds. Tasks with the same id differ in it
    * (`TaskRecord.recordedAt`).
    */
   readonly recordedAt: number;
@@ -75,7 +75,7 @@ export function outputsToDelete(record: TaskRecord): KeptOutputs | null {
 }
 
 /**
- * Returns the order to copy those outputs of a task whose copies have not ended. The request to delete one output
+ * Returns the order to copy those outputs of a task that are still to be copied. The request to delete one output
  * contains this order too, because the first order may not have reached the object that makes the copies.
  */
 export function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {

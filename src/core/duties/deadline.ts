@@ -9,8 +9,8 @@ import { awaitsJob } from "./submission-wait.ts";
 /**
  * Returns the step that fails an open task at its deadline with `upstream_timeout` (`finishAtDeadline` in
  * events/finish.ts). Null while a poll of the task's job is planned: then a final poll is made at the deadline instead
- * (duties/poll.ts), whose answer ends the task or extends the deadline once (events/polling.ts). Null also while it is
- * not known whether the submission has started a job (duties/submission-wait.ts).
+ * (duties/poll.ts), and its answer ends the task or extends the deadline once (events/polling.ts). Null also while it
+ * is not known whether the submission has started a job (duties/submission-wait.ts).
  */
 export function passDeadline(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || poll(record, policy) !== null) return null;

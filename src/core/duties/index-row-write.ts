@@ -45,9 +45,9 @@ export function writeIndexRow(record: TaskRecord, policy: Policy): Duty<IndexRow
 }
 
 /**
- * Returns the time at which the task's row is to be written to the index, in Unix milliseconds. Null when the index
- * has the present version of the task already, when the row would have expired by then, or when an attempt of the
- * callback comes first, which changes the task anyway.
+ * Returns the time at which the task's row is to be written to the index, in Unix milliseconds. Null when the index has
+ * the present version of the task already, when the row would have expired by then, or when an attempt of the callback,
+ * which changes the task anyway, comes first.
  */
 function writeAt(record: CreatedTask, policy: Policy): number | null {
   if (indexedVersion(record, policy) === record.version) return null;

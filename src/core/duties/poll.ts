@@ -35,8 +35,8 @@ export interface Poll {
    */
   readonly submitted: (Pick<Submission, "id" | "startedAt"> & { readonly model: string }) | null;
   /**
-   * Digests of the links that the job got as input, by which they are recognised if the upstream repeats them among the
-   * outputs. Absent when none are known.
+   * Digests of the links that the job got as input. They show when the upstream returns such a link among the outputs.
+   * Absent when none are known.
    */
   readonly inputLinks?: readonly string[];
 }

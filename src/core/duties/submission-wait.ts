@@ -5,12 +5,12 @@ import { askKeptJob } from "./ask-kept-job.ts";
 import type { Duty, EventStep } from "./duty.ts";
 
 /**
- * Returns the step that ends the wait for the outcome of a submission. While the upstream may still answer the call, it
- * is the step that makes the outcome unknown when the time for the answer is over. If nothing can then show whether
- * there is a job, the task fails at once (events/submission-end.ts). While the outcome is unknown, it is the step that
- * makes the task fail when no job has become known for `SUBMIT_UNKNOWN_MINUTES`. Null for a submission in any other
- * state, and while a poll of a job that a hook has named is planned: the task does not fail before this poll, even if
- * the limit of the connection defers it.
+ * Returns the step that ends the wait for the outcome of a submission. While the upstream may still answer, the step is
+ * due when the time for the answer is over: it makes the outcome unknown or, if nothing can then show whether there is
+ * a job, fails the task (events/submission-end.ts). While the outcome is unknown, the step fails the task when no job
+ * has become known for `SUBMIT_UNKNOWN_MINUTES`. Null for a submission in any other state, and while a poll of a job
+ * that a hook has named is planned: the task does not fail before this poll, even if the limit of the connection defers
+ * it.
  */
 export function endSubmissionWait(record: TaskRecord, policy: Policy): Duty<EventStep> | null {
   if (!isOpen(record) || record.submission === null) return null;
@@ -27,7 +27,7 @@ export function endSubmissionWait(record: TaskRecord, policy: Policy): Duty<Even
   return { dueAt: unknown.failsAt, step: () => ({ kind: "event", event }) };
 }
 
-/** Tells whether it is not known yet whether the submission of a task has started a job. */
+/** Returns true while it is unknown whether the submission of a task has started a job. */
 export function awaitsJob({ submission }: OpenTask): boolean {
   return sendingEndsAt(submission) !== null || unknownOutcomeOf(submission) !== null;
 }

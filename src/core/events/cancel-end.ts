@@ -12,10 +12,7 @@ import {
 import { isOpen, nextVersion, type OpenTask, type TaskRecord } from "../record/task.ts";
 import { sameJob } from "../record/upstream.ts";
 
-/**
- * New state of a cancellation, by the kind of the upstream's answer, for the answers that do not confirm the
- * cancellation.
- */
+/** New state of a cancellation for each kind of answer of the upstream that does not confirm the cancellation. */
 const STATES: Readonly<Record<Exclude<UnconfirmedCancel["kind"], "unanswered">, AnsweredKind>> = {
   accepted: "accepted",
   ended: "ended",
@@ -58,8 +55,8 @@ function afterAnswer(
 }
 
 /**
- * Returns the task with a changed cancellation. The version of the task rises, unless only the call to the upstream is
- * repeated, which readers do not see.
+ * Returns the task with a changed cancellation. The version of the task rises, unless the call to the upstream is
+ * merely repeated: readers do not see that.
  */
 function withCancellation(record: OpenTask, cancellation: Cancellation, now: number): OpenTask {
   const isShown = askingOf(cancellation) === null;

@@ -36,9 +36,7 @@ function checkReadability(record: OpenTask, policy: Policy, now: number): Decisi
   return changed({ ...known, notices: withNotice(known.notices, notice) });
 }
 
-/**
- * Returns the record without the key of its customer if the task no longer needs the key; otherwise the same record.
- */
+/** Returns the record without the customer's key if the task no longer needs the key; otherwise the same record. */
 export function withoutUnneededKey(record: TaskRecord, policy: Policy, now: number): TaskRecord {
   const { submission } = record;
   if (submission === null || sealedKeyOf(record) === null) return record;

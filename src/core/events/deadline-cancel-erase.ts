@@ -67,7 +67,7 @@ function whileOpen(record: TaskRecord | null, order: (task: OpenTask) => Decisio
 }
 
 /**
- * Returns the effect of an order to cancel for which the upstream is asked to cancel the job. The order changes nothing
+ * Returns the effect of an order to cancel a task whose job the upstream is asked to cancel. The order changes nothing
  * when the upstream is already being asked, because of an earlier order or because the task has reached its deadline.
  */
 function ask(record: OpenTask, now: number): Decision {
@@ -80,8 +80,8 @@ function ask(record: OpenTask, now: number): Decision {
 }
 
 /**
- * Returns the task after an order to cancel has failed it at once: the upstream is not asked to cancel the job, or not
- * asked again.
+ * Returns a task that an order to cancel makes fail at once: the upstream is not asked to cancel the job, or not asked
+ * again.
  */
 function failAtOnce(record: OpenTask, policy: Policy, now: number) {
   const cancellation = record.cancellation ?? unsentCancellation(now);

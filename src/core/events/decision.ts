@@ -24,7 +24,7 @@ export type Note = "nudged" | "kept" | "ignored" | "other_job" | "late_result";
 
 /**
  * Reason why a task is erased. `settled` means that its retention has ended or that the operator erases it,
- * `not_submitted` that its submission was refused or not sent. Any other reason is that its price was not charged.
+ * `not_submitted` that its submission was refused or not sent. Any other value states why its price was not charged.
  */
 export type EraseReason = "settled" | "not_submitted" | ChargeRefusal;
 

@@ -41,8 +41,8 @@ export type CallEndedEvent =
   | NoticeEndedEvent;
 
 /**
- * An event about the outputs of a task: the answer to an order to copy them, a report that some copies have ended, or
- * the operator's order to delete an output.
+ * An event about the outputs of a task: the answer to an order to copy them, a report that the copying of some has
+ * ended, or the operator's order to delete an output.
  */
 export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent | DeleteOutputEvent;
 
@@ -87,7 +87,7 @@ export interface RegisterEvent extends Requested {
    */
   readonly submission?: SubmissionStart;
   /**
-   * True when the price comes from an offer of the operator, whose price may be different when the submission is
+   * True when the price comes from an offer of the operator. The offer may have another price when the submission is
    * repeated. Absent when the caller has stated the price, or none.
    */
   readonly isPriceOffered?: true;
@@ -271,8 +271,8 @@ export type PollAnswer =
   /** Answer of a provider that refuses the API key of the connection. */
   | { readonly kind: "unauthorized" }
   /**
-   * Answer that was not understood. `statusCode` is its HTTP status. `word` is the name of a job state in it that the
-   * relay does not know, cut to 32 characters; null when there is none.
+   * Answer that was not understood. `statusCode` is its HTTP status. `word` is the job state that the answer names but
+   * the relay does not know, cut to 32 characters; null when there is none.
    */
   | { readonly kind: "unclear"; readonly statusCode: number; readonly word: string | null }
   /**
@@ -366,7 +366,7 @@ export interface NoticeEndedEvent {
 export interface CopiesOrderedEvent {
   readonly type: "copies_ordered";
   /**
-   * Creation time of the task's record in Unix milliseconds, which differs between tasks with the same id
+   * Creation time of the task's record, in Unix milliseconds. Tasks with the same id differ in it
    * (`TaskRecord.recordedAt`).
    */
   readonly recordedAt: number;
@@ -377,11 +377,11 @@ export interface CopiesOrderedEvent {
   readonly isTaken: boolean;
 }
 
-/** Event with which the object that copies the outputs of a task reports that some copies have ended. */
+/** Event with which the object that copies the outputs of a task reports that the copying of some has ended. */
 export interface CopiesEndedEvent {
   readonly type: "copies_ended";
   /**
-   * Creation time of the task's record in Unix milliseconds, which differs between tasks with the same id
+   * Creation time of the task's record, in Unix milliseconds. Tasks with the same id differ in it
    * (`TaskRecord.recordedAt`).
    */
   readonly recordedAt: number;
@@ -394,7 +394,7 @@ export interface DeleteOutputEvent {
   readonly number: number;
 }
 
-/** The number of an output, and how its copy has ended. */
+/** The number of an output, and how the copying of it has ended. */
 export interface NumberedCopy {
   readonly number: number;
   readonly state: EndedCopy;

@@ -6,9 +6,9 @@ import { decidePrice, type PriceDecision, type PriceRule } from "../record/price
 import type { TerminalTask } from "../record/task.ts";
 
 /**
- * Returns a task that has just completed with its final price, if it has a rule for its price. The difference between
- * the charged credits and this price is given back by a later call (duties/release.ts). The operator gets a notice when
- * the final price is not known, and when it is above the credits that were charged.
+ * Returns a task that has just completed, together with its final price if it has a rule for its price. The difference
+ * between the charged credits and this price is given back by a later call (duties/release.ts). The operator gets a
+ * notice when the final price is not known, and when it is above the credits that were charged.
  * @param result the result with the output metadata of the callback.
  */
 export function withPrice(

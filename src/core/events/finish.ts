@@ -25,7 +25,7 @@ import {
 /**
  * Returns the record of a task that ends now. The body of its callback is written here and never changes. The automatic
  * attempts of the callback start at once, unless the credits of the task have to be refunded: then they start after the
- * refund. They do not wait until a completed task has got back the credits above its final price.
+ * refund. They do not wait until the charged credits above the final price of a completed task are given back.
  */
 export function finish(
   task: OpenTask,

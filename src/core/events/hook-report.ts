@@ -13,9 +13,9 @@ export interface HookReport {
 }
 
 /**
- * Returns the report of a task about its hook after an event. There is a report when a hook or a poll has ended the
- * task, if a hook was expected or has come, and when a hook comes after the end of the task. Null when there is nothing
- * to report. Null also for a job that was submitted with a customer's key: its hooks are configured in the customer's
+ * Returns the report of a task about its hook after an event. There is one in two cases: a hook or a poll has ended the
+ * task, and a hook was expected or has come; or a hook comes after the end of the task. Null when there is nothing to
+ * report. Null also for a job that was submitted with a customer's key: its hooks are configured in the customer's
  * account at the upstream, and so show nothing about the connection.
  * @param before the task before the event.
  * @param after the task after the event.

@@ -94,10 +94,10 @@ export function attachWithHooks(
 }
 
 /**
- * Attaches the job that a signed hook names to a task without an attached job, because the upstream's answer to the
- * submission may have been lost, and nobody could then attach the job. Returns the same record when a job is attached
- * already, when the hook is unsigned or names no job, and when the job could not be polled: neither by its id alone
- * nor, for a job that the relay has submitted, with the endpoint of the submission.
+ * Attaches the job that a signed hook names if the task has none: the upstream's answer to the submission may have been
+ * lost, and nobody could then attach the job. Returns the same record when a job is attached already, when the hook is
+ * unsigned or names no job, and when the job could not be polled: neither by its id alone nor, for a job that the relay
+ * has submitted, with the endpoint of the submission.
  */
 function withProvenJob(
   task: OpenTask,
@@ -191,8 +191,8 @@ function refuseUnread(record: OpenTask, reason: UnreadHook, now: number): Decisi
 }
 
 /**
- * Tells whether a hook is about this task and its present submission. It is not when it came to the hook URL of another
- * connection or of another submission: the hook is then about an earlier task with the same id, or its URL is known to
+ * Tells whether a hook is about this task and its present submission. A hook that came to the hook URL of another
+ * connection or of another submission is not: it is about an earlier task with the same id, or its URL is known to
  * others than the upstream.
  */
 function isHookOf(record: TaskRecord, event: HookEvent): record is CreatedTask {
@@ -270,8 +270,8 @@ function keptHookOf({ jobId, news, unread }: HookEvent): KeptHook {
 }
 
 /**
- * Tells whether the job that a hook names now can still be polled. It can until the deadline. While it is not known
- * whether the submission has started a job, it can until the task fails for that reason.
+ * Tells whether the job that a hook names now can still be polled: until the deadline or, while it is not known whether
+ * the submission has started a job, until the task fails for that reason.
  */
 function canAskLater({ submission, deadlineAt }: OpenTask, now: number): boolean {
   return isSending(submission) || now < (unknownOutcomeOf(submission)?.failsAt ?? deadlineAt);

@@ -9,9 +9,9 @@ import type { TaskRecord } from "../record/task.ts";
 
 /**
  * Handles the end of a write of the index row. A success usually changes nothing in the record: the task's Durable
- * Object remembers it in memory, and the next change of the task stores it. But if an earlier write of the row has
- * failed, or may have succeeded without the relay knowing, the written version is stored at once, so that a restarted
- * object does not repeat the write. Of several failures only the first is stored.
+ * Object keeps the written version in memory, and the next change of the task stores it. But if an earlier write of the
+ * row has failed, or may have succeeded without the relay knowing, the written version is stored at once, so that a
+ * restarted object does not repeat the write. Of several failures only the first is stored.
  */
 export function endIndexRow(
   record: TaskRecord | null,
@@ -29,9 +29,9 @@ export function endIndexRow(
 }
 
 /**
- * Plans a write of the task's index row at once, to repair the index. Changes nothing when a write is already
- * planned, unless `isAlwaysDue` is true. The event is rejected with `unknown_task` when there is no task, or
- * when its row would have expired.
+ * Plans an immediate write of the task's index row, to repair the index. Changes nothing when a write is already
+ * planned, unless `isAlwaysDue` is true. The event is rejected with `unknown_task` when there is no task, or when its
+ * row would have expired.
  */
 export function rewriteIndexRow(
   record: TaskRecord | null,

@@ -136,7 +136,7 @@ function advance(open: OpenTask, event: ReportEvent, policy: Policy, now: number
 }
 
 /**
- * Returns the decision to store a new or ended task, or its rejection when its record would be too large to be stored.
+ * Returns the decision to store a new or ended task or, when its record would be too large, the rejection of the event.
  */
 function accept(record: TaskRecord): Decision {
   if (isStorable(record)) return changed(record);

@@ -10,10 +10,10 @@ import { keptJobIds, withoutKeptJob } from "../record/tracking.ts";
 /**
  * Returns the effect of a poll of a job that only a hook has named. Such a poll is made at the deadline, or earlier
  * when the outcome of the task's submission is unknown. If the answer names the task, the job is attached, and the
- * answer counts like that to the final poll of an attached job. If the provider refuses the poll by a rate limit, the
- * deadline is extended, at most once. After any other answer the stored hooks about this job are removed; but while the
- * outcome of the task's submission is unknown, the job is polled again instead, until the task fails. An answer about a
- * job that no stored hook names is ignored, because it is about an earlier task with the same id.
+ * answer counts like the answer to the final poll of an attached job. If the provider refuses the poll by a rate limit,
+ * the deadline is extended, at most once. After any other answer the stored hooks about this job are removed; but while
+ * the outcome of the task's submission is unknown, the job is polled again instead, until the task fails. An answer
+ * about a job that no stored hook names is ignored, because it is about an earlier task with the same id.
  */
 export function endKeptJobPoll(
   record: TaskRecord | null,

@@ -37,8 +37,8 @@ export function endCopyOrder(
 }
 
 /**
- * Returns the effect of a report that copies of a task's outputs have ended. For each copy only the first report
- * counts. The operator gets a notice about outputs that could not be copied.
+ * Returns the effect of a report that the copying of some outputs of a task has ended. For each output only the first
+ * report counts. The operator gets a notice about outputs that could not be copied.
  */
 export function endCopies(
   record: TaskRecord | null,

@@ -94,8 +94,8 @@ function isEnd(news: UpstreamNews, { answer }: PollPlan, askedAt: number): news 
 }
 
 /**
- * Tells whether the deadline is extended. It is when the answer to the final poll states the job's status, when the
- * provider refused this poll by a rate limit, and when a hook has claimed the end of the job since this poll was sent.
+ * Tells whether the deadline is extended: when the answer to the final poll states the job's status, when the provider
+ * refused this poll by a rate limit, and when a hook has claimed the end of the job since this poll was sent.
  */
 function deservesExtension(poll: PollPlan, { answer, askedAt }: PollEndedEvent): boolean {
   return answer.kind === "news" || answer.kind === "limited" || isHintedSince(poll, askedAt);

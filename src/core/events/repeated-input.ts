@@ -3,8 +3,8 @@ import { withoutInputLinks } from "../record/input-links.ts";
 import type { TaskRecord } from "../record/task.ts";
 
 /**
- * Returns an event about the job of a task without the links that the relay has sent to the job as input, because some
- * upstreams repeat these among the outputs.
+ * Returns an event about the job of a task, with the job's input links removed from the reported outputs: some
+ * upstreams return them there.
  */
 export function withoutRepeatedInput(event: TaskEvent, record: TaskRecord | null): TaskEvent {
   const submission = record?.submission ?? null;

@@ -29,9 +29,8 @@ import { keptJobIds } from "../record/tracking.ts";
 type Submitted<T extends TaskRecord> = T & { readonly submission: Submission };
 
 /**
- * Returns the effect of the end of a submission. An answer that comes when the outcome counts as unknown already still
- * attaches the job, or shows that there is none. The answer to the submission of an earlier task with the same id is
- * rejected.
+ * Returns the effect of the end of a submission. Even when the outcome counts as unknown already, an answer attaches
+ * the job or shows that there is none. The answer to the submission of an earlier task with the same id is rejected.
  */
 export function endSubmission(
   record: TaskRecord | null,
@@ -194,7 +193,7 @@ function withdraw(task: Submitted<OpenTask>, now: number): Decision {
  * Returns the effect of an answer to the submission that comes after the task has ended. The result of the task does
  * not change. If the task has failed because its job was not known, the job is attached, so that a success of the job
  * is found and reported to the operator. If a hook has brought the result before the answer, the answer is stored, so
- * that its caller finds the job and a repeated call gets it.
+ * that the caller of the submission finds the job, and a repeated call gets the answer.
  */
 function endLate(
   task: Submitted<TerminalTask>,
@@ -222,7 +221,7 @@ function endLate(
   return changed(withLateResult(known, outcome.news, policy, now), "late_result");
 }
 
-/** Returns the upstream's answer as a task that may be settled stores it. Null when it is too large for that. */
+/** Returns the upstream's answer, or null when it is too large to be stored in a task that may be settled. */
 function lastingOf(answer: SubmissionAnswer | null): SubmissionAnswer | null {
   return answer !== null && isLastingAnswer(answer) ? answer : null;
 }

@@ -60,8 +60,8 @@ const EXTENSIONS: ReadonlyMap<string, readonly string[]> = new Map(
 
 /**
  * Returns the extension of a file of this media type.
- * @param named extension that the file had before. It is returned if it is one of this media type, or if the media type
- * has no extension here.
+ * @param named extension that the file had before. It is returned if it belongs to this media type, or if the media
+ * type has no extension here.
  */
 export function extensionOfType(mediaType: string, named: string): string {
   const [usual = named, ...others] = EXTENSIONS.get(mediaType) ?? [];

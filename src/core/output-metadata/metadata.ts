@@ -4,7 +4,7 @@ import { ratioIn, resolutionIn } from "./pixels.ts";
 /** A metadata field of the callback body, and the parameters of submit calls that set it. */
 interface Field {
   readonly field: string;
-  /** Names that this parameter has in the submit calls of the providers, the preferred name first. */
+  /** Names of the parameter in the submit calls of the providers, the preferred name first. */
   readonly names: readonly string[];
   /**
    * Returns the value of the metadata field for a value of the parameter. Null when the field cannot be derived, e.g.

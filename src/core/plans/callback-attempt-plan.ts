@@ -75,7 +75,7 @@ export function joinedRedelivery(
 
 /**
  * Returns the callback prepared for a change of its URL to `url`: past attempts that went to the old URL are stored
- * with this URL. Without this, they would be shown with the new URL.
+ * with the old URL. Otherwise they would be shown with the new one.
  */
 function withPastUrls(callback: Callback, url: string): Callback {
   const { attempts, url: previous } = callback;
@@ -171,8 +171,8 @@ function afterFailure(callback: Callback, ended: Attempt, policy: Policy): Callb
 
 /**
  * Returns the wait after a failed attempt, in milliseconds. After the first interrupted attempt of a series the wait is
- * short and none of the schedule is used up. After every other attempt, also a further interrupted one, the next wait
- * of the schedule is used, so that repeated crashes do not use up all attempts within seconds. The record has all
+ * short and no wait of the schedule is used up. After every other attempt, also a further interrupted one, the next
+ * wait of the schedule is used, so that repeated crashes do not use up all attempts within seconds. The record has all
  * attempts of the series, because a series is shorter than `MAX_ATTEMPTS_KEPT`.
  */
 function waitAfterFailureMs(

@@ -51,8 +51,8 @@ export function indexedVersion({ indexRow }: TaskRecord, policy: Policy): number
 
 /**
  * Returns the changed record with the version that the index has, and with the time at which the row became outdated.
- * An earlier such time is not replaced while the first write after it has not been made or has failed. Otherwise the
- * write may have succeeded, and the waits between repeated writes are counted from the new change.
+ * An earlier such time is kept while the first write after it has not been made, and when that write has failed.
+ * Otherwise the write may have succeeded, and the waits between repeated writes are counted from the new change.
  */
 export function noteIndexRow(
   before: TaskRecord | null,
@@ -70,7 +70,7 @@ export function noteIndexRow(
   return { ...after, indexRow: isMissing ? known : outdatedSince(known, now) };
 }
 
-/** Returns the state of an index row that shows the given version, which is the present one of the task's record. */
+/** Returns the state of an index row that shows `version`, the present version of the task's record. */
 export function writtenRow(version: number): IndexRowState {
   return { ...NO_INDEX_ROW, version };
 }

@@ -1,8 +1,8 @@
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
 
 /**
- * The numbers from which all times at which a job is polled are computed. Because nothing else is needed for that, a
- * poll without news leaves nothing to store.
+ * The numbers from which all poll times of a job are computed. Nothing else is needed for that, so that nothing has to
+ * be stored after a poll without news.
  */
 export interface Cadence {
   /** Time at which the job was attached, in Unix milliseconds. */
@@ -42,8 +42,8 @@ const LATE_AGE_MS = 10 * MINUTE_MS;
 const LATE_GROWTH = STEADY_AGE_MS / LATE_AGE_MS;
 const LONGEST_WAIT_MS = 30 * MINUTE_MS;
 /**
- * Largest relative change by the random part of the job's age at the first poll, and of each wait: 0.05 means up to 5 %
- * shorter or longer.
+ * Largest random change of the job's age at the first poll, and of each wait between polls, as a fraction: 0.05 means
+ * up to 5 % shorter or longer.
  */
 const JITTER = 0.05;
 

@@ -21,8 +21,8 @@ const HINT_WAIT_MS = 15 * SECOND_MS;
 /** Time in milliseconds for which the job is polled more often after an unverified hook has claimed its end. */
 const HINT_AGE_MS = 2 * MINUTE_MS;
 /**
- * Time in milliseconds after the upstream's answer to a cancellation in which polls of the job are made before those of
- * other tasks.
+ * Time in milliseconds, from the upstream's answer to a cancellation, during which polls of the job are made before
+ * those of other tasks.
  */
 const CANCEL_AGE_MS = 2 * MINUTE_MS;
 /**
@@ -49,7 +49,7 @@ export interface NextPoll {
  * Reason why the next poll is made at its time:
  * - `schedule`: the age of the job.
  * - `hook_late`: the expected hook has not come in time.
- * - `hook_running`: a hook that said running has postponed the poll to this time.
+ * - `hook_running`: a hook that said that the job is running has postponed the poll to this time.
  * - `hook_ended`: an unverified hook has claimed the end of the job.
  * - `cancel_answered`: the upstream has answered to a cancellation, and the poll shows what has become of the job.
  * - `no_output`: the upstream has reported success without output.
@@ -150,9 +150,9 @@ export function trackingOf(upstream: Upstream | null, now: number): Tracking {
 }
 
 /**
- * Returns the planned time of the next poll. It is the first one after `policy.polledAt`, up to which all planned polls
- * have been made. After a restart, the task's object cannot know whether a planned poll was postponed before because
- * the provider had demanded a wait. It therefore polls also at the end of that wait.
+ * Returns the planned time of the next poll. It is the first one after the time `policy.polledAt`, up to which all
+ * planned polls have been made. After a restart, the task's object cannot know whether a planned poll was postponed
+ * before because the provider had demanded a wait. It therefore polls also at the end of that wait.
  */
 function plannedPollAt(task: OpenTask, plan: PollPlan, policy: Policy): number {
   const { polledAt, askedAt, pollEndedAt } = policy;
@@ -181,8 +181,8 @@ function deferredTo(task: OpenTask, { hint: known }: PollPlan, policy: Policy): 
 }
 
 /**
- * Tells whether a poll at the time `at` is made before other polls of its connection that wait because of the
- * limit. It is so in the two minutes after a hook has claimed the end of the job or the upstream has answered to a
+ * Tells whether a poll at the time `at` is made before other polls of its connection that wait because of the limit.
+ * This is the case in the two minutes after a hook has claimed the end of the job or the upstream has answered to a
  * cancellation, and for the last poll before the task ends.
  */
 export function isUrgent(task: OpenTask, plan: PollPlan, at: number): boolean {

@@ -29,7 +29,7 @@ export function awaitedNews({
 
 /**
  * Returns what an open task whose submission has an unknown outcome waits for, and the time in Unix milliseconds at
- * which the task fails otherwise. Null for any other task.
+ * which the task fails if that does not come. Null for any other task.
  */
 export function unknownWaitOf(
   record: TaskRecord,

@@ -14,7 +14,7 @@ export interface Callback {
   readonly url: string;
   /** Attempts that have ended, oldest first. */
   readonly attempts: readonly Attempt[];
-  /** Numbers of those attempts, by outcome, that were removed from `attempts` because there were too many. */
+  /** Number of attempts that were removed from `attempts` because there were too many, for each outcome. */
   readonly droppedOutcomes: OutcomeCounts;
   readonly lastNumber: number;
   readonly series: Series;
@@ -45,7 +45,7 @@ export interface Series {
 }
 
 export type CallbackState =
-  /** State of a callback whose first attempt is not made before the credits of the failed task have been refunded. */
+  /** State of a callback whose first attempt waits until the credits of the failed task have been refunded. */
   | { readonly kind: "held" }
   | { readonly kind: "due"; readonly nextAttemptAt: number }
   | ({ readonly kind: "in_flight"; readonly number: number } & AttemptTimes)

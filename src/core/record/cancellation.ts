@@ -80,7 +80,7 @@ export const ANSWERED_KINDS = ["accepted", "ended", "refused", "unknown"] as con
 const POLL_WAITS_MS = [0, 1, 3, 10, 30, 60, 120].map((seconds) => seconds * SECOND_MS);
 /**
  * Times of the polls of a job after the upstream has refused to cancel it, in milliseconds after this answer. One poll
- * is enough to find a result that exists already, because the job itself goes on.
+ * is enough: it finds a result that exists already; without one, the job goes on as before.
  */
 const POLL_WAITS_AFTER_REFUSAL_MS = [0];
 
@@ -105,12 +105,12 @@ function isKeyReadable(task: { readonly submission: Submission | null }, policy:
   return key !== null && isReadable(key, policy);
 }
 
-/** Returns a new order to cancel a task whose upstream is asked at `now`. */
+/** Returns a new order to cancel a task, when the upstream is asked at `now` to cancel the job. */
 export function startCancellation(now: number): Cancellation {
   return { reason: "order", requestedAt: now, endsAt: null, state: askingSince(now) };
 }
 
-/** Returns a new order to cancel a task whose upstream is not asked. */
+/** Returns a new order to cancel a task, when the upstream is not asked to cancel the job. */
 export function unsentCancellation(now: number): Cancellation {
   return { reason: "order", requestedAt: now, endsAt: null, state: { kind: "not_sent" } };
 }

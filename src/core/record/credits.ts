@@ -16,8 +16,8 @@ export interface Credits {
    */
   readonly chargeId: string | null;
   /**
-   * Final price of the completed task by the rule for its price (record/price-rule.ts). Null until the task is
-   * completed, and for a price without a rule.
+   * Final price of the completed task according to the rule for its price (record/price-rule.ts). Null until the task
+   * is completed, and for a price without a rule.
    */
   readonly final: FinalPrice | null;
   readonly state: CreditsState;

@@ -14,8 +14,8 @@ export interface SealedKey {
 }
 
 /**
- * State of the customer's own key at the upstream with which the job of a task was submitted, in place of the key of
- * the connection.
+ * State of a customer's own key at the upstream, for a task whose job was submitted with that key and not with the key
+ * of the connection.
  */
 export type CustomerKey =
   | ({

@@ -1,4 +1,4 @@
-/** How the relay learned the result of a task (by a hook, a poll or a report), and how late. */
+/** How the relay learned the result of a task (by a hook, a poll or an event), and how late. */
 export interface Finding {
   readonly by: FoundBy;
   /**

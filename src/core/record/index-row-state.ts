@@ -1,14 +1,11 @@
 /**
  * What the record of a task states about the task's index row. Each change of the record is a billed write. Therefore
  * the success of a write of the row is stored only with the next change of the task, and of several failures only the
- * first is stored. The record of a settled task may not state that its row is written; its alarm is then set for the
- * end of its retention.
+ * first is stored. The record of a settled task usually lacks the success of the last write, because no change follows;
+ * only the task's alarm, set for the end of the retention, then shows that no write is due.
  */
 export interface IndexRowState {
-  /**
-   * Version of the task's record that the row showed when it was last written, if the record states it; 0 when it
-   * states none.
-   */
+  /** Version of the task's record in the last write of the row whose success is stored; 0 when no success is stored. */
   readonly version: number;
   /**
    * Time at which the index row stopped showing the present state of the task, in Unix milliseconds; the times of the

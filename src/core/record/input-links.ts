@@ -2,8 +2,8 @@ import type { Submission } from "./submission.ts";
 import type { UpstreamNews } from "./upstream.ts";
 
 /**
- * Largest number of links in the call of a submission that are remembered, to recognise them when the upstream repeats
- * them in the result.
+ * Largest number of links that the relay remembers from the call of a submission, to recognise them when the upstream
+ * repeats them in the result.
  */
 export const MAX_INPUT_LINKS = 64;
 
@@ -44,8 +44,8 @@ export function isInputLink(
 }
 
 /**
- * Returns a report about a job without the links that the job got as input, because some upstreams repeat these among
- * the outputs. A success that has no other link becomes a success without output.
+ * Removes from a report about a job the links that the job got as input, because some upstreams repeat these among the
+ * outputs. A success that has no other link becomes a success without output.
  */
 export function withoutInputLinks<News extends UpstreamNews>(
   news: News,

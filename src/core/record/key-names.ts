@@ -1,7 +1,7 @@
 /**
  * Names of the API keys that were used for a task. The name of a key is its label or, without a label, the first digits
  * of its SHA-256. The names are stored for the log; the ledger also gets the name of the key with which the task was
- * registered. A name is null when there was no such request for the task, and when the request had no key.
+ * registered. A name is null when its request was not made for the task, or was made without a key.
  */
 export interface KeyNames {
   /** Name of the key with which the task was registered. */

@@ -15,8 +15,8 @@ export interface Notice extends Retry {
    */
   readonly version: number;
   /**
-   * Members of this kind of message in addition to the task, e.g. the output of a job that has succeeded after its task
-   * had failed. Null when this kind has none.
+   * Members that a message of this kind has in addition to the task, e.g. the output of a job that has succeeded after
+   * its task had failed. Null when this kind has none.
    */
   readonly details: JsonObject | null;
 }

@@ -18,13 +18,13 @@ export const OUTCOMES = [
 export type OutcomeCounts = Readonly<Partial<Record<Outcome, number>>>;
 
 /**
- * HTTP statuses with which Cloudflare answers for a host that it could not reach
+ * HTTP statuses with which Cloudflare answers in place of a host that it could not reach
  * (https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/).
  */
 const DEAD_HOST_STATUSES: readonly number[] = [520, 521, 522, 523, 525, 526, 530];
 const ORIGIN_TIMEOUT_STATUS = 524;
 /**
- * HTTP statuses that Cloudflare uses for its own errors. The body of the answer then contains Cloudflare's error code.
+ * HTTP statuses that Cloudflare uses for its own errors. The body of such an answer contains Cloudflare's error code.
  */
 const CODED_STATUSES: readonly number[] = [403, 409, 530];
 /**

@@ -129,7 +129,7 @@ export function sourceUrls(urls: readonly string[], outputs: Outputs | null): re
   return urls.map((url, index) => sources.get(index + 1) ?? url);
 }
 
-/** Tells whether the relay may still have to use a key to fetch outputs of a task, to copy them or to pass them on. */
+/** Tells whether the relay may still need a key to fetch outputs of a task, to copy them or to pass them on. */
 export function areFetchedWithKey({ list, isUnproven }: Outputs): boolean {
   if (isUnproven === true) return false;
   return list.some(({ state }) => state.kind === "copying" || state.kind === "streamed");

@@ -38,8 +38,8 @@ export interface PriceRule {
 }
 
 /**
- * Credits, more than 0, for each `units` (`PriceRule`) of the number on which a price depends, e.g. for each 1,000
- * tokens. It is one number for all outputs, or an object with one number for each `resolution` of the output metadata.
+ * Price in credits, more than 0, of `units` (`PriceRule`) of the number on which a price depends, e.g. of 1,000 tokens.
+ * It is one number for all outputs, or an object with one number for each `resolution` of the output metadata.
  */
 export type Rate = number | Readonly<Record<string, number>>;
 
@@ -51,7 +51,7 @@ export interface FinalPrice {
   readonly credits: number;
   /**
    * Source of the number by which the price was decided: the usage that the upstream states, or a field of the output
-   * metadata. When that number was not known, it is the hold, i.e. the task costs all credits that were charged.
+   * metadata. `hold` when that number was not known, so that the task costs all credits that were charged.
    */
   readonly basis: PriceBasis;
 }
@@ -107,7 +107,7 @@ function unknownPrice(hold: number, unknown: UnknownPrice): PriceDecision {
 }
 
 /**
- * Returns the number on which the price depends by the rule, e.g. the used tokens. Null when the result does not
+ * Returns the number that decides the price according to the rule, e.g. the used tokens. Null when the result does not
  * contain it, or not as a number.
  */
 function amountOf({ by, name }: PriceRule, { usage, metadata }: PricedResult): number | null {

@@ -358,8 +358,8 @@ export const CallbackBody = compiled(
 );
 
 /**
- * Body of the callback that was last found to be valid. It is remembered, because the record of a task is written
- * several times with the same body, which is then not checked again.
+ * The callback body that was last found to be valid. It is remembered because the record of a task is written several
+ * times with the same body, which then need not be checked again.
  */
 let latestBody = "";
 

@@ -1,12 +1,12 @@
 import type { Failure } from "./upstream.ts";
 
 /**
- * Classes of the answers with which an upstream refuses a submission, so that it has started no job:
+ * Classes of the answers by which an upstream refuses a submission; it has then started no job:
  *
  * - `busy`: too many jobs of the account are in flight; one of them has to end first.
  * - `rate`: too many calls within a time, or more load than the upstream takes at the moment.
  * - `funds`: the account at the upstream has no money left, or has reached its own spending limit.
- * - `key`: the upstream does not accept the key, or does not permit it this call.
+ * - `key`: the upstream does not accept the key, or does not permit this call with it.
  * - `final`: the upstream will never accept this request.
  */
 export const REFUSAL_CLASSES = ["busy", "rate", "funds", "key", "final"] as const;

@@ -5,8 +5,8 @@ import type { CustomerKey, SealedKey } from "./customer-key.ts";
 import type { RefusalClass } from "./refusal.ts";
 
 /**
- * Time in milliseconds from the end of the time that the upstream has for its answer to the moment at which the outcome
- * of a submission counts as unknown. The Worker that has sent the call needs this time to pass the answer on.
+ * Time in milliseconds for which the outcome of a submission stays open after the upstream's time for its answer is
+ * over; then it counts as unknown. The Worker that has sent the call needs this time to pass the answer on.
  */
 const ANSWER_MARGIN_MS = 10 * SECOND_MS;
 const FIRST_WAIT_MS = 5 * SECOND_MS;
@@ -15,8 +15,8 @@ const MAX_WAIT_MS = 5 * MINUTE_MS;
 /** The submission of a task: the one call with which the relay starts the task's job. Times are Unix milliseconds. */
 export interface Submission {
   /**
-   * Random id of the submission. It tells the answers and hooks of this submission from those of an earlier task with
-   * the same id.
+   * Random id of the submission. It distinguishes the answers and hooks of this submission from those of an earlier
+   * task with the same id.
    */
   readonly id: string;
   /**
@@ -55,7 +55,7 @@ export interface Submission {
 export type SubmissionState =
   /** State while the upstream has not answered the submission yet. From `endsAt` on, the outcome counts as unknown. */
   | { readonly kind: "sending"; readonly endsAt: number }
-  /** State of a call that will not be sent, while the price of its task is still being charged. */
+  /** State of a call that will never be sent. The price of the task is still being charged, and is then given back. */
   | { readonly kind: "unsent" }
   | UnknownOutcome
   /**
@@ -94,7 +94,7 @@ export interface SubmissionAnswer {
   readonly body: string;
 }
 
-/** The fields that identify a submission which begins with the registration of its task. */
+/** Fields of a submission that are known at its beginning, i.e. when its task is registered. */
 export interface SubmissionStart extends Pick<
   Submission,
   "id" | "requestDigest" | "endpoint" | "inputLinks" | "isHookless"
@@ -226,9 +226,9 @@ export function askedSoon(unknown: UnknownOutcome, now: number): UnknownOutcome 
 }
 
 /**
- * Returns the unknown outcome of a submission after a poll has not shown that the job belongs to the task. Another poll
- * of the job is planned, because the answer may have been lost or the poll may have come too early. The last such poll
- * is planned for the time when the task is about to fail.
+ * Returns the unknown outcome of a submission after a poll of the job that a hook has named did not show that this job
+ * belongs to the task. Another poll is planned, because the answer may have been lost or the poll may have come too
+ * early. The last such poll is planned for the time when the task is about to fail.
  * @param waitMs time for which the provider allows no poll, in milliseconds; 0 for none.
  */
 export function askedLater(unknown: UnknownOutcome, waitMs: number, now: number): UnknownOutcome {

@@ -2,8 +2,8 @@ import type { TaskRecord } from "./task.ts";
 import type { AttachedJob } from "./upstream.ts";
 
 /**
- * Returns the job that the upstream's answer to the submission of a task has named, which clients can read through the
- * relay. Null when the relay has not submitted the job of the task, or only a hook has named it so far.
+ * Returns the job that the upstream has named in its answer to the submission of a task; clients can read this job
+ * through the relay. Null when the relay has not submitted the job, or only a hook has named it so far.
  */
 export function submittedJobOf({ submission, upstream }: TaskRecord): AttachedJob | null {
   if (submission?.state.kind !== "accepted" || submission.state.answeredAt === null) return null;

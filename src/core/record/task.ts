@@ -65,8 +65,8 @@ export interface TerminalTask extends TaskBase {
   /** Time at which the relay accepted the result, in Unix milliseconds. */
   readonly finishedAt: number;
   /**
-   * Times of the task's job (attached, last hook, last poll) from before the end of the task. Null when the task had no
-   * job.
+   * Times at which the task's job was attached, was last reported by a hook and was last polled before the task ended.
+   * Null when the task had no job.
    */
   readonly upstreamTimes: UpstreamTimes | null;
   /**
@@ -143,8 +143,8 @@ export interface Registration {
   readonly deadlineAt: number | null;
   readonly accountId: string | null;
   /**
-   * Credits that are charged for the task, which must then have an account. If a rule decides the price at the end, it
-   * is the most that the task can cost. Null when the task costs nothing.
+   * Credits that are charged for the task; a task with a charge must have an account. If a rule decides the price at
+   * the end, they are the most that the task can cost. Null when the task costs nothing.
    */
   readonly credits: number | null;
   /** Rule for what the completed task costs. Absent when it costs all credits that were charged. */
@@ -176,7 +176,7 @@ export function isSettled(task: TerminalTask): boolean {
   return !isReleasing(task.credits) && canRedeliver(task);
 }
 
-/** Tells whether another attempt of the callback may be ordered: no refund is open, and no attempt is running or planned. */
+/** Tells whether another attempt of the callback may be ordered: no refund is open, no attempt running or planned. */
 export function canRedeliver({ credits, callback }: TerminalTask): boolean {
   return !isRefunding(credits) && (callback === null || isCallbackSettled(callback));
 }

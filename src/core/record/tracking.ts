@@ -18,8 +18,8 @@ export interface Tracking {
   /** True when the deadline has been extended already. This happens at most once. */
   readonly isExtended: boolean;
   /**
-   * Kinds of operator notices about answers to polls that this task has caused already. Each kind is caused at most
-   * once.
+   * Kinds of operator notices that this task has caused already because of answers to polls. It causes each kind at
+   * most once.
    */
   readonly told: readonly NoticeKind[];
   /**

@@ -26,8 +26,8 @@ export function sameJob(a: Job | null, b: Job): boolean {
 }
 
 /**
- * Tells whether a hook or an answer to a poll is about `job`, by the job's id that it names, `jobId`. If it names no
- * job (null), it counts as being about `job`, because the URL of the hook or poll belongs to this task alone. The
+ * Tells whether a hook or an answer to a poll is about `job`. `jobId` is the id of the job that it names. If it names
+ * none (null), it counts as being about `job`, because the URL of the hook or poll belongs to this task alone. The
  * padding of base64 (`=`) at the end of an id is not compared, because some upstreams do not always write it.
  */
 export function isAbout(job: Job, jobId: string | null): boolean {
@@ -73,7 +73,7 @@ export type Usage = Readonly<Record<string, number>>;
 /** News of a job: the state that a hook or the answer to a poll reports, with the result when the job has ended. */
 export type UpstreamNews =
   | { readonly status: "queued" | "processing" }
-  /** Report of a job that has succeeded, but without any output. */
+  /** Report that a job has succeeded, but without any output. */
   | ({ readonly status: "no_output" } & Used)
   | (Extract<UpstreamResult, { readonly status: "completed" }> & Used)
   | (UpstreamFailure & Used);
@@ -85,8 +85,8 @@ export interface Used {
 }
 
 /**
- * Mark of a result, or of links, that may come from somebody other than the upstream, and are therefore not trusted
- * with a key.
+ * Mark of a result or of links that may come from somebody other than the upstream. Such links are never fetched with a
+ * key.
  */
 export interface Provable {
   /**
@@ -103,8 +103,8 @@ export function asUnproven<T extends object>(result: T): T & Provable {
 }
 
 /**
- * Returns an object that has only the mark of a result (`Provable`), which says that the result may come from somebody
- * other than the upstream.
+ * Returns an object that has only the mark `isUnproven` of a result; an empty object when the result is the upstream's
+ * own.
  */
 export function proofOf({ isUnproven }: Provable): Provable {
   return isUnproven === true ? { isUnproven } : {};

@@ -75,8 +75,8 @@ export interface IndexRow {
   /** 1 when the credits of the task were refunded, else 0. */
   readonly refunded: number;
   /**
-   * Number of credits charged for the task that are neither earned, released nor refunded yet. Earned credits are those
-   * that the completed task costs; released credits are those that it does not cost.
+   * Number of credits charged for the task that are neither earned, released nor refunded yet. Earned are the credits
+   * that the completed task costs; released is the rest of its charge.
    */
   readonly creditsHeld: number;
   /** Credits that the completed task costs; 0 for any other task. */
@@ -98,9 +98,9 @@ export interface IndexRow {
    */
   readonly settledMs: number | null;
   /**
-   * Time at which the next change of the task is expected at the latest, in Unix milliseconds. It is the deadline, the
-   * next try of the refund, the next attempt of the callback, the end of the running attempt, or the next try of the
-   * release. Null when the task has ended and none of these is left.
+   * Time at which the next change of the task is expected at the latest, in Unix milliseconds. For an open task it is
+   * the deadline, or the end of its wait for the outcome of its submission; later it is the next try of the refund or
+   * release, the next attempt of the callback or the end of the running one. Null when none of these is left.
    */
   readonly dueAt: number | null;
   /**

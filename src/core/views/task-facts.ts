@@ -50,13 +50,13 @@ export interface SubmissionFacts {
   readonly answeredAt: number | null;
   readonly statusCode: number | null;
   /**
-   * Time until which the open task waits for the upstream's answer (`sending`), or for news of its job (`unknown`). Null
-   * when it waits for neither.
+   * Time until which the task waits for the upstream's answer (`sending`) or for news of its job (`unknown`), while it
+   * is open. Null when it waits for neither.
    */
   readonly waitsUntil: number | null;
   /**
-   * The thing that may still show whether a submission of unknown outcome has started a job. Null for any other
-   * submission.
+   * What may still show whether a submission of unknown outcome has started a job: a hook of the upstream (`hook`) or
+   * an answer about a job that is known already (`job`). Null when the task waits for neither.
    */
   readonly waitsFor: AwaitedNews | null;
 }

@@ -52,8 +52,8 @@ export function taskView(
 }
 
 /**
- * Returns the task as JSON text, as its status link (a URL with a token) shows it. For an ended task these are the
- * members of the callback body, for an open task its id, status, model and time of creation. The status of the callback
+ * Returns the task as JSON text, as its status link (a URL with a token) shows it. For an ended task the text has the
+ * members of the callback body, for an open task the id, status, model and time of creation. The status of the callback
  * is added.
  */
 function reducedView(record: TaskRecord, callback: { readonly status: string } | null): string {

@@ -11,7 +11,7 @@ import { optional } from "./optional.ts";
 /**
  * Returns what the operator sees of the search for a task's result:
  * - the jobs that hooks have named, while no job is attached to the task
- * - the first answer to a poll that the relay did not understand, if the latest answers were not understood
+ * - the first answer (to a poll) that the relay did not understand, if the latest answers were not understood
  * - the time since when the relay cannot decrypt the customer's key of the task, if it cannot
  * @param policy configuration of the relay, and what the object of the task has in memory. With it, the view also has
  * the latest answer, the next poll with its reason, and how many hooks were accepted, stored for later or refused. With

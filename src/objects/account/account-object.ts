@@ -41,8 +41,8 @@ export interface AccountState extends Profile {
  *   to charge a task with a price and once to refund or release it, and by the routes of credits.
  * - `account-keys:<account id>`, one per account: stores `profile` and the table `api_keys`. Called for an API key, by
  *   each isolate at most once a minute, and by the routes of keys and secrets.
- * - `keys:<digit>`, 16 in all: stores by their SHA-256 which account owns which API key. Called for a key that the
- *   relay has not generated, by each isolate at most once a minute, and for each key that is added or removed.
+ * - `keys:<digit>`, 16 in all: stores which account owns which API key, by the SHA-256 of the key. Called for a key
+ *   that the relay has not generated, by each isolate at most once a minute, and for each key that is added or removed.
  * - `index:`, one per deployment: stores `jurisdiction`, and has nothing to do with the index of tasks. Called once by
  *   each isolate.
  *
@@ -79,7 +79,7 @@ export class AccountObject extends DurableObject<WithStartup> {
     return { isNew: true, account: { ...this.#profile.create(profile), balance: 0 } };
   }
 
-  /** Returns the account with its balance, even after its deletion. Null when it was never created. */
+  /** Returns the account with its balance, even after its deletion. Null when the account was never created. */
   describe(): AccountState | null {
     const profile = this.#profile.read();
     return profile === null ? null : { ...profile, balance: this.#ledger.balance() };
@@ -109,8 +109,8 @@ export class AccountObject extends DurableObject<WithStartup> {
   }
 
   /**
-   * Gives back a part of the charge of a task, because the task costs less. A repeated call gives back nothing more. It
-   * works even after the deletion of the account; see `LedgerBook.release`.
+   * Gives back a part of the charge of a task that costs less than was charged. A repeated call gives back nothing
+   * more. It works even after the deletion of the account; see `LedgerBook.release`.
    */
   release(order: Booking, taskId: string): boolean {
     return this.#profile.exists() && this.#ledger.release(order, taskId);

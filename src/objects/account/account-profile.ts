@@ -13,10 +13,10 @@ export interface Profile {
 const PROFILE_KEY = "profile";
 
 /**
- * Profile of an account. It is stored under the key `profile` in two Durable Objects. The object
- * `account-keys:<account>` has the valid one, which is read when a task or an API key of the account is added, and when
- * its secrets are read. The object that books the account's credits has a copy, which may lack the latest rotation of
- * the callback secret.
+ * Profile of an account. It is stored under the key `profile` in two Durable Objects. The valid one is in the object
+ * `account-keys:<account>`; it is read when a task or an API key of the account is added, and when the account's
+ * secrets are read. The object that books the account's credits has a copy, in which the latest rotation of the
+ * callback secret may be missing.
  */
 export class AccountProfile {
   readonly #kv: SyncKvStorage;

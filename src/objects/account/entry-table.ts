@@ -66,8 +66,8 @@ const RECENTLY_CHARGED = `
     )
   ORDER BY seq DESC LIMIT ?2`;
 /**
- * SQL query for the last ledger entry that was booked before the time `?1`. It searches only the oldest `?2` entries,
- * which limits the work of one call.
+ * SQL query for the last ledger entry that was booked before the time `?1`. Only the oldest `?2` entries are searched,
+ * to limit the work of one call.
  */
 const LAST_OLD = `
   SELECT * FROM (SELECT * FROM entries ORDER BY seq LIMIT ?2)

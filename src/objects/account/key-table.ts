@@ -1,6 +1,6 @@
 import type { AccountRole } from "../../security/roles.ts";
 
-/** API key of an account as it is stored: by its SHA-256 and not by the key itself. */
+/** API key of an account in the form in which it is stored: with its SHA-256 instead of the key itself. */
 export interface StoredKey {
   readonly id: string;
   /** SHA-256 of the key, in lower-case hex. */

@@ -28,8 +28,8 @@ const FOLD_KEY = "fold_at";
 const COMPACT_PAUSE_MS = SECOND_MS;
 
 /**
- * The ledger of one account. It books charges, refunds, releases, grants and adjustments as `core/ledger.ts` decides. No
- * method contains an `await`, so two bookings never start from the same balance.
+ * The ledger of one account. It books charges, refunds, releases, grants and adjustments as `core/ledger.ts` decides.
+ * Its methods contain no `await`, so two bookings never start from the same balance.
  */
 export class LedgerBook {
   readonly #storage: DurableObjectStorage;
@@ -94,7 +94,7 @@ export class LedgerBook {
   }
 
   /**
-   * Gives back a part of the charge of a task, because the task costs less. A repeated call books nothing more.
+   * Gives back a part of the charge of a task that costs less than was charged. A repeated call books nothing more.
    * @returns true when this amount is given back, now or earlier; false when this is not possible, e.g. after a refund.
    */
   release({ reference, amount }: Booking, taskId: string): boolean {

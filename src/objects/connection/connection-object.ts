@@ -4,14 +4,14 @@ import { HOUR_MS, MINUTE_MS } from "../../core/time.ts";
 import { AlertSlots } from "../alert-slots.ts";
 import { PollSlots } from "./poll-slots.ts";
 
-/** An answer of a provider to a poll that the relay has not understood. */
+/** A provider's answer (to a poll) that the relay has not understood. */
 export interface UnclearAnswer {
   readonly statusCode: number;
   /** Name of a job state that the relay does not know. Null when the answer names no state. */
   readonly word: string | null;
 }
 
-/** The last stored answer to a poll that the relay did not understand, with its time in Unix milliseconds. */
+/** The last stored answer (to a poll) that the relay did not understand, with its time in Unix milliseconds. */
 interface NotedAnswer extends UnclearAnswer {
   readonly at: number;
 }
@@ -27,7 +27,7 @@ export interface ConnectionState {
   readonly fundsRefusedAt: number | null;
   /** True when hooks are missing: none of the last 20 tasks of the connection that expected a hook got it. */
   readonly areHooksMissing: boolean;
-  /** The last answer to a poll that the relay did not understand. Null when there was none. */
+  /** The last answer (to a poll) that the relay did not understand. Null when there was none. */
   readonly unclear: NotedAnswer | null;
 }
 
@@ -37,30 +37,28 @@ const REFUSED_AT = { key: "refused_at", funds: "funds_refused_at" } as const;
 const ALERTS = { key: "refused", funds: "funds" } as const;
 const UNCLEAR_KEY = "unclear";
 const HOOKLESS_KEY = "hookless";
-/**
- * Number of tasks in a row that did not get their expected hook after which the hooks of a connection count as
- * missing.
- */
+/** When this many tasks in a row did not get their expected hook, the hooks of the connection count as missing. */
 export const HOOKLESS_TASKS = 20;
 /**
- * Time in milliseconds after a stored refusal in which no further refusal of the same class is stored, because many
- * tasks meet the same refusal at once.
+ * Pause in milliseconds after a refusal was stored. Until it is over, no further refusal of the same class is stored,
+ * because many tasks meet the same refusal at once.
  */
 const REFUSAL_PAUSE_MS = MINUTE_MS;
 /**
- * Time in milliseconds after a stored answer that was not understood in which no further such answer is stored, because
- * each write costs money.
+ * Pause in milliseconds after an answer that was not understood was stored. Until it is over, no further such answer is
+ * stored, because each write costs money.
  */
 export const UNCLEAR_PAUSE_MS = HOUR_MS;
 
 /**
- * Durable Object of a connection (a set of credentials for a provider), named after it (binding
- * `CONNECTION_OBJECTS`; `CONNECTIONS` is the secret with the credentials). It stores what the tasks of the
- * connection have learned of the provider, and keeps their polls below the provider's rate limit.
+ * Durable Object of a connection (a set of credentials for a provider), named after it (binding `CONNECTION_OBJECTS`;
+ * `CONNECTIONS` is the secret with the credentials). It stores what the tasks of the connection have learned of the
+ * provider, and keeps their polls below the provider's rate limit.
  *
- * Stores the last refusals because of the API key and of the balance (`refused_at`, `funds_refused_at`), the last alerts
- * about them (`alerted_at:refused`, `alerted_at:funds`), the last answer that was not understood (`unclear`), and the number of tasks in a row that did not get their expected hook
- * (`hookless`). The counts of polls are only in memory (poll-slots.ts).
+ * Stores the last refusals because of the API key and of the balance (`refused_at`, `funds_refused_at`), the last
+ * alerts about them (`alerted_at:refused`, `alerted_at:funds`), the last answer that was not understood (`unclear`),
+ * and how many tasks in a row did not get their expected hook (`hookless`). The counts of polls are only in memory
+ * (poll-slots.ts).
  *
  * Called by task objects:
  * - for each poll, if the connection has `polls_per_minute` (`objects/task/connection-calls.ts`);
@@ -68,11 +66,11 @@ export const UNCLEAR_PAUSE_MS = HOUR_MS;
  * - with each expected hook that did not come, and with hooks that came after a missing one;
  * - for the first of many refusals of one class or answers not understood, by each isolate (`objects/task/alerts.ts`).
  *
- * An object with the name `customer:…` belongs to one key of a customer at the provider. It only counts the polls with this
- * key, and stores nothing: what the tasks of customers learn says nothing about the connection.
+ * An object with the name `customer:…` belongs to one key of a customer at the provider. It only counts the polls with
+ * this key, and stores nothing: what the tasks of customers learn says nothing about the connection.
  *
- * `GET /healthz`, `GET /v1/problems` and the console read its state. No task depends on its answers: without them
- * tasks are polled as if hooks came and polls had no limit.
+ * `GET /healthz`, `GET /v1/problems` and the console read its state. No task depends on its answers: without them tasks
+ * are polled as if hooks came and polls had no limit.
  */
 export class ConnectionObject extends DurableObject<object> {
   static {
@@ -98,7 +96,7 @@ export class ConnectionObject extends DurableObject<object> {
     return this.#alerts.claim(now, ALERTS[refusal]);
   }
 
-  /** Stores an answer to a poll that the relay has not understood. At most one such answer is stored per hour. */
+  /** Stores an answer (to a poll) that the relay has not understood. At most one such answer is stored per hour. */
   noteUnclear(answer: UnclearAnswer): void {
     const now = Date.now();
     const known = this.#unclear();

@@ -75,7 +75,7 @@ export class PollSlots {
  * that nobody has used may be used later, all at once. All times are in Unix milliseconds.
  */
 class Lane {
-  /** Time of the next place (permitted time of a poll), if no unused place of the past is left. */
+  /** Time of the next place (permitted time of a poll), not counting unused places of the past. */
   #evenAt = 0;
   #distanceMs = Infinity;
   /**
@@ -115,7 +115,7 @@ class Lane {
     return forMs;
   }
 
-  /** Records that a poll is sent, which uses up the next permitted time. */
+  /** Records that a poll is sent. It uses up the next permitted time. */
   use(now: number): void {
     this.#evenAt = Math.max(this.#evenAt, now) + this.#distanceMs;
   }

@@ -31,8 +31,8 @@ const MAX_SILENCE_MS = MINUTE_MS;
  */
 const MAX_MESSAGE_CHARS = 32_768;
 /**
- * Code with which the relay closes a WebSocket when the program should not connect again, because it would not help
- * (RFC 6455).
+ * Code with which the relay closes a WebSocket when the program at the other end should not connect again, because a
+ * new connection would not help (RFC 6455).
  */
 const POLICY_VIOLATION = 1008;
 /**
@@ -77,11 +77,11 @@ interface Waiting {
 
 /**
  * Durable Object with the WebSockets of an account's listeners, named after the account (binding `LISTENERS`). A
- * listener is a program that receives the account's callbacks over a WebSocket and passes each on to an HTTP
- * receiver that it can reach.
+ * listener is a program that receives the account's callbacks over a WebSocket and passes each on to an HTTP receiver
+ * that it can reach.
  *
- * Stores only the time of connection, with each WebSocket. While the object is not in memory, the platform keeps
- * the WebSockets open, and answers `ping` with `pong` for the object.
+ * Stores only, for each WebSocket, the time at which it was opened. While the object is not in memory, the platform
+ * keeps the WebSockets open, and answers `ping` with `pong` for the object.
  *
  * Called when a listener connects (`api/callbacks/listen.ts`), for each attempt of a callback and each test callback to
  * `listen:` (send-to-listeners.ts), and when a key or the account is deleted (`api/accounts/key-storage.ts`).
@@ -172,9 +172,9 @@ export class ListenersObject extends DurableObject<object> {
   }
 
   /**
-   * Returns the open WebSockets, the one over which something came last first, and closes those over which nothing has
-   * come for too long. The platform also lists a WebSocket that this object has closed, until the listener has answered
-   * the close; such a WebSocket is not returned.
+   * Returns the open WebSockets, sorted by the time at which something last came over each, the latest first, and
+   * closes those over which nothing has come for too long. The platform also lists a WebSocket that this object has
+   * closed, until the listener has answered the close; such a WebSocket is not returned.
    */
   #connected(): WebSocket[] {
     const open = this.ctx

@@ -6,8 +6,8 @@ import type { EndedCopy, LossReason } from "../../core/record/outputs.ts";
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 
 /**
- * What the Durable Object that copies a task's outputs stores: the copies that it makes or has made or, after the task
- * was erased, that it must make no copies.
+ * What the Durable Object that copies a task's outputs stores: its copies, finished or not; once the task was erased,
+ * the note that it must make no more.
  */
 export type StoredCopies = Copies | DeletedCopies;
 
@@ -108,8 +108,8 @@ function isOpen(copy: Copy): copy is DueCopy {
 }
 
 /**
- * Returns the copies of a task's outputs in the form in which they are stored when a try to make one of them starts.
- * The next try is planned already, so that a try which a crash interrupts is counted and repeated.
+ * Returns the copies of a task's outputs as they are stored when a try to make one of them starts. The next try is
+ * planned already, so that a try which a crash interrupts is counted and repeated.
  * @param jitter random number from 0 to 1.
  */
 export function startTry(copies: Copies, number: number, now: number, jitter: number): Copies {
@@ -121,8 +121,8 @@ export function startTry(copies: Copies, number: number, now: number, jitter: nu
 }
 
 /**
- * Returns the copies of a task's outputs, after storing in one of them the id of the multipart upload that its present
- * try has begun.
+ * Returns the copies of a task's outputs, after storing, for one of them, the id of the multipart upload that the
+ * present try to make it has begun.
  */
 export function withUpload(copies: Copies, number: number, uploadId: string): Copies {
   return withOpen(copies, number, (state) => ({ ...state, uploadId }));
@@ -163,7 +163,7 @@ export function unreported({ list }: Copies): readonly NumberedCopy[] {
 
 /**
  * Returns the copies of a task's outputs after a report about ended copies.
- * @param isTaken true when the object of the task has accepted the report; otherwise it is planned again.
+ * @param isTaken true when the object of the task has accepted the report; otherwise the report is planned again.
  */
 export function endReport(
   copies: Copies,

@@ -17,9 +17,9 @@ const LEASE_MS = MINUTE_MS;
 const MIN_WAIT_MS = SECOND_MS;
 const FEW_SPREAD_MS = 4 * SECOND_MS;
 /**
- * Time in milliseconds that each waiting object adds to the largest random addition to the wait. Each question for the
- * permission to copy is billed as a request and a row. With this addition, all waiting objects together ask about four
- * times a second, however many they are.
+ * Time in milliseconds by which each waiting object raises the largest random addition to the wait. Each question for
+ * the permission to copy is billed as a request and a row. With this addition, all waiting objects together ask about
+ * four times a second, however many they are.
  */
 const SPREAD_MS_PER_WAITING = SECOND_MS / 2;
 const MAX_SPREAD_MS = MINUTE_MS;
@@ -71,8 +71,8 @@ export function takeCopySlot(name: string, now: number, random: number): SlotAns
 }
 
 /**
- * Returns how long an object must wait before it asks again for the permission to copy, in milliseconds. It counts as a
- * waiting object until one minute after this time.
+ * Returns how long an object must wait before it asks again for the permission to copy, in milliseconds. The object
+ * counts as waiting until one minute after this time.
  */
 function waitOf(name: string, now: number, random: number): number {
   for (const [other, until] of waiting) if (until <= now) waiting.delete(other);

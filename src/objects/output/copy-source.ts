@@ -45,7 +45,7 @@ async function keyHeadersOf({ provider, key }: Connection) {
 
 /**
  * Returns the time for which the upstream's own links of a connection work, in milliseconds from the end of the job. If
- * the provider documents no such time that is the same for all jobs, it is the time for which the relay tries links.
+ * the provider documents no time that is the same for all jobs, returns the time for which the relay tries links.
  */
 export function linkLifeMs(name: string | null, runtime: Runtime): number {
   return documentedLinkLifeMs(name, runtime) ?? USUAL_LINK_LIFE_MS;

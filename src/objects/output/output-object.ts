@@ -76,8 +76,8 @@ const REMEMBER_MS = DAY_MS;
 
 /**
  * Durable Object that copies the outputs of one task into the bucket, and deletes the copies when their time is over.
- * It is named after the task and the creation of the task's record (binding `OUTPUT_OBJECTS`). It is another object
- * than the task's, so that a download never delays an attempt of the callback.
+ * It is named after the task and the creation of the task's record (binding `OUTPUT_OBJECTS`). It is not the task's own
+ * object, so that a download never delays an attempt of the callback.
  *
  * It stores the links, the state of each copy, the id of the multipart upload that is under way, and the customer's
  * encrypted key, all under one key of its storage; and an alarm for the next try, the next report or the end of the
@@ -87,8 +87,8 @@ const REMEMBER_MS = DAY_MS;
  * copies have ended by then (core/duties/copy-order.ts), and before the task is erased. It calls the task's object when
  * copies have ended (core/events/output-copies.ts).
  *
- * The parts of the work are in these files: its turn and its tries in copy-plan.ts and copy-slots.ts, the upstream's
- * link and key in copy-source.ts, the download in outbound/open-source.ts, and the bucket in store-copy.ts.
+ * Its parts: copy-plan.ts plans the tries, copy-slots.ts permits them, copy-source.ts knows the upstream's link and
+ * key, outbound/open-source.ts downloads, and store-copy.ts writes to the bucket.
  */
 export class OutputObject extends DurableObject<OutputBindings> {
   static {
@@ -115,7 +115,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
 
   /**
    * Starts copying the outputs of a task at once. An order that was accepted before changes nothing.
-   * @returns always true, by which the caller knows that the order is stored.
+   * @returns always true. A caller that gets it knows that the order is stored.
    */
   async copy(order: CopyOrder): Promise<true> {
     const now = Date.now();
@@ -170,7 +170,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Makes the copies that are due, and reports those that have ended to the task's object. The method returns only
+   * Makes the copies that are due, and reports to the task's object which copies have ended. The method returns only
    * after all due copies, so that the platform repeats the alarm after a crash. When the work fails, another alarm
    * follows after a minute.
    */
@@ -293,7 +293,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 
   /**
-   * Reports the copies that have ended to the task's object. If that object does not accept the report, it is repeated
+   * Reports to the task's object which copies have ended. If that object does not accept the report, it is repeated
    * later.
    */
   async #report(): Promise<void> {
@@ -386,7 +386,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
   }
 }
 
-/** Returns the reason for which a try to copy an output has failed, from what came instead of the output. */
+/** Returns why a try to copy an output has failed: the reason that belongs to what came instead of the output. */
 function lossOf({ kind }: Exclude<OpenedSource, { readonly kind: "opened" }>): LossReason {
   return kind === "not_ready" ? "unreachable" : kind;
 }

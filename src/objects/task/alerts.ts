@@ -68,10 +68,10 @@ export class Alerts {
   }
 
   /**
-   * Reports an answer to a poll that the operator should know of. When the provider has refused the API key, the
-   * operator is alerted. An answer that was not understood is stored, so that `/healthz` shows it. Answers to polls
-   * with the key of a customer are not reported, because they say nothing about the connection; only their task shows
-   * them.
+   * Reports the answer to a poll if the operator should know of this answer. When the provider has refused the API key,
+   * the operator is alerted. An answer that was not understood is stored, so that `/healthz` shows it. Answers to polls
+   * with the key of a customer are not reported, because they say nothing about the connection; only the task that was
+   * polled shows them.
    */
   async reportAnswer(poll: Poll, answer: PollAnswer, runtime: Runtime): Promise<void> {
     if (poll.customerKey !== null) return;

@@ -66,7 +66,7 @@ export function accountOf(caller: Caller): string | null {
 
 /**
  * Returns who orders a redelivery: the operator (with any operator key), or the owner of the task. The
- * `Idempotency-Key` of an order is compared only with earlier orders of the same one.
+ * `Idempotency-Key` of an order is compared only with those of earlier orders by the same orderer.
  */
 export function ordererOf(caller: Caller): Orderer {
   return caller.kind === "operator" ? "operator" : "owner";

@@ -32,8 +32,8 @@ export interface CallOutcome extends Logged {
 
 /**
  * Makes the call of one step of the work loop: a charge, a refund, a release, a poll, a cancellation, a write to the
- * index, an order to copy outputs, or a notice to the operator. It never throws: also a call that fails or gets no
- * answer in time returns an outcome.
+ * index, an order to copy outputs, or a notice to the operator. It never throws: a call that fails or gets no answer in
+ * time has an outcome too.
  * @param aborted ends the wait early, when the answer is no longer needed.
  * @param now time of the work loop, in Unix milliseconds.
  */
@@ -163,7 +163,7 @@ async function writeIndexRow(
 /**
  * Waits until a call has ended. It does not throw when the call fails.
  * @param fallback answer to return when the call fails.
- * @returns the answer of the call, with the error as a field for the log line of the call if it failed.
+ * @returns the answer of the call. If the call failed: the fallback, and the error as a field for the call's log line.
  */
 async function ended<T>(call: Promise<T>, fallback: T) {
   try {

@@ -20,15 +20,15 @@ export type Attachment = Pick<AttachEvent, "connection" | "job" | "isHookExpecte
 const ANSWER_MS = 300;
 const REPORT_MS = 2 * SECOND_MS;
 /**
- * Time in milliseconds for which an isolate remembers how many tasks of a connection in a row did not get their
+ * Time in milliseconds for which an isolate remembers how many successive tasks of a connection did not get their
  * expected hook.
  */
 const KEPT_MS = 10 * MINUTE_MS;
 const MAX_CONNECTIONS = 1_000;
 
 /**
- * Numbers of tasks in a row that did not get their expected hook, by name of the connection. This isolate has got
- * the numbers from the Durable Objects of the connections.
+ * Numbers of successive tasks that did not get their expected hook, by name of the connection. This isolate has got the
+ * numbers from the Durable Objects of the connections.
  */
 const hooklessTasks = isolateCache<number>(MAX_CONNECTIONS, KEPT_MS);
 
@@ -46,8 +46,8 @@ export class ConnectionCalls {
 
   /**
    * Returns the given event, which attaches a job to the task. If the hooks of the connection are missing, the returned
-   * event expects no hook. The Durable Object of the connection is asked only if the event expects a hook, by each
-   * isolate at most once in ten minutes. It is not asked about a job that was submitted with a customer's key, because
+   * event expects no hook. The Durable Object of the connection is asked only if the event expects a hook; each isolate
+   * asks it at most once in ten minutes. It is not asked about a job that was submitted with a customer's key, because
    * the hooks of such a job do not come from the operator's account at the provider.
    */
   async withHookHealth<Event extends Attachment>(
@@ -95,7 +95,7 @@ export class ConnectionCalls {
   }
 
   /**
-   * Asks how many tasks of the connection in a row did not get their expected hook. The result is 0 when no answer
+   * Asks how many successive tasks of the connection did not get their expected hook. The result is 0 when no answer
    * comes in time.
    */
   async #askHookless(connection: string): Promise<number> {
@@ -110,8 +110,8 @@ export class ConnectionCalls {
 }
 
 /**
- * Tells whether a job is new for an open task, i.e. not attached to it yet. False when the task uses the key of a
- * customer and not that of its connection.
+ * Tells whether a job is new for an open task, i.e. not attached to it yet. Always false when the task uses the key of
+ * a customer and not that of its connection.
  */
 function isNewJob(task: OpenTask, job: Job): boolean {
   return !hasCustomerKey(task) && !sameJob(task.upstream?.job ?? null, job);

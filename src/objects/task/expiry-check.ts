@@ -4,9 +4,9 @@ import { errorText, log } from "../../lib/log.ts";
 import { type TaskBindings, taskObject } from "./task-stub.ts";
 
 /**
- * Size of the groups of tasks of which one task is in the sample: one in 100, chosen by a hash of the id. The objects
- * of the tasks in the sample are always asked to erase tasks whose retention is over. The objects of all other tasks
- * are asked only after one of the objects was found that still stored such a task.
+ * Number of tasks of which one is in the sample: one in 100, chosen by a hash of the task's id. The objects of the
+ * tasks in the sample are always asked to erase tasks whose retention is over. The objects of all other tasks are asked
+ * only after one of the objects was found that still stored such a task.
  */
 const SAMPLE_SIZE = 100;
 /**
@@ -19,8 +19,8 @@ const CONCURRENCY = 50;
 /**
  * Checks that task objects have erased their tasks after the retention. An object whose alarm was lost still stores its
  * task, and nothing else shows this, because the index no longer has the task's row. The objects of a sample of the
- * tasks are asked to erase expired tasks. As soon as one of them has still stored such a task, the objects of the other
- * tasks are asked too, in the same call of `check` and in all later calls of the run.
+ * tasks are asked to erase expired tasks. As soon as one of them turns out to store such a task still, the objects of
+ * the other tasks are asked too, in the same call of `check` and in all later calls of the run.
  */
 export class ExpiryCheck {
   readonly #env: TaskBindings;

@@ -1,10 +1,10 @@
 import { retryAfterMs } from "../../outbound/ask-upstream.ts";
 import type { BodiedAnswer } from "../../outbound/http.ts";
 
-/** Largest total size, in bytes, of those bodies of a provider's answers about one job that stay in memory. */
+/** Largest total size, in bytes, of the bodies of a provider's answers about one job, while they stay in memory. */
 const MAX_KEPT_BYTES = 262_144;
 
-/** When a path was asked last, and what came of it. */
+/** The last request to a path: when it was sent, and how long the provider has then forbidden further ones. */
 interface Asked {
   /** Time at which the request was sent, in Unix milliseconds. */
   readonly askedAt: number;
@@ -24,8 +24,8 @@ export class JobAnswers {
   readonly #sent = new Map<string, Promise<BodiedAnswer | null>>();
 
   /**
-   * Returns the last answer of the provider to a path. Null when there is none in memory, e.g. because it was too
-   * large.
+   * Returns the last answer of the provider to a path. Null when no answer is in memory, e.g. because the last one was
+   * too large.
    */
   last(path: string): BodiedAnswer | null {
     return this.#kept.get(path) ?? null;

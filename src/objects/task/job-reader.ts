@@ -15,8 +15,8 @@ export type ReadJob =
       readonly kind: "answer";
       readonly answer: BodiedAnswer;
       /**
-       * Function that reads the provider's answer as if it were the answer to a poll. Null when polls of this provider
-       * make other calls than this one, and when the answer is not new.
+       * Function that reads the provider's answer as if it were the answer to a poll. Null when a poll would be another
+       * call than the client's, and when the answer is not new.
        */
       readonly poll: (() => Promise<PollAnswer>) | null;
     }

@@ -167,7 +167,7 @@ export class ObjectPlatform implements Platform {
     this.watchers.tell(() => this.state);
   }
 
-  /** A text that is different whenever readers see something different of the task. */
+  /** A text that changes whenever something changes that readers see of the task. */
   get state(): string {
     const record = this.load();
     if (record === null) return NO_TASK;

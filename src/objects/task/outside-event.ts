@@ -5,8 +5,8 @@ import type { ObjectPlatform } from "./object-platform.ts";
 import type { Refusal } from "./reply.ts";
 
 /**
- * Events that are caused by requests to the API. The task object gets such an event without the caller, and adds the
- * caller itself. All other events come from a provider's hook, the cron trigger or the work loop of the object.
+ * Events that are caused by requests to the API. The task object gets such an event without its caller, whom it then
+ * adds to the event. All other events come from a provider's hook, the cron trigger or the work loop of the object.
  */
 export type OutsideEvent = WithoutCaller<AttributedEvent>;
 
@@ -39,7 +39,7 @@ export function attributed(event: OutsideEvent, caller: Caller): AttributedEvent
 /**
  * Returns the event with which a caller orders to cancel a task. For an account it is another event than for the
  * operator, because an account may cancel only what it has submitted.
- * @param isForced true to fail the task whatever becomes of its job, which only an operator may order.
+ * @param isForced true to fail the task whatever becomes of its job; only an operator may order this.
  */
 export function cancelEventOf({ kind }: Caller, isForced: boolean) {
   return kind === "operator"

@@ -45,8 +45,8 @@ function noteFailure(kv: SyncKvStorage, failing: Failing): void {
 }
 
 /**
- * Returns the time at which the present failures of alarms began, in Unix milliseconds. It is the stored time. It is
- * `now` when none is stored, or when the last stored failure is longer ago than twice the longest wait.
+ * Returns the time at which the present failures of alarms began, in Unix milliseconds. It is the stored time or, when
+ * none is stored or the last stored failure is longer ago than twice the longest wait, `now`.
  */
 function failingSince(kv: SyncKvStorage, now: number): number {
   try {

@@ -48,7 +48,7 @@ export interface TaskReply {
 }
 
 /**
- * Returns a text that is different whenever readers see something different of the task, e.g. `1700000000123.40`. It
+ * Returns a text that changes whenever something changes that readers see of the task, e.g. `1700000000123.40`. It
  * consists of the task's version and, while the task is open, of its progress in percent, if that is known.
  */
 export function stateOf({ version, progress }: Pick<TaskReply, "version" | "progress">): string {

@@ -151,8 +151,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Applies the end of a submission. After a refusal it waits until the price is given back, but not longer than one
-   * call to the ledger takes.
+   * Applies the end of a submission. After a refusal, the method waits until the price is given back, but not longer
+   * than one call to the ledger takes.
    * @returns the task as the caller may see it. Null when it is erased or hidden, or when the submission is not that of
    * the stored task.
    */
@@ -193,8 +193,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   /**
    * Returns from where an output of the task can be fetched while the relay has no copy of it. Null when the task has
    * no such output with a link of the relay.
-   * @param recordedAt creation time of the task's record as the relay's link states it, which differs between tasks
-   * with the same id.
+   * @param recordedAt creation time of the task's record, as the relay's link states it to distinguish tasks with the
+   * same id.
    */
   placeOfOutput(recordedAt: number, number: number): OutputPlace | null {
     this.#platform.prepare(this.env);
@@ -301,8 +301,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   }
 
   /**
-   * Applies an order to cancel the task that a client gives by a call about its job. For everybody who may not read the
-   * job, the order is refused with `unknown_task`.
+   * Applies a client's order to cancel the task, which the client gives by a call about the task's job. For everybody
+   * who may not read the job, the order is refused with `unknown_task`.
    */
   async cancelJob(question: JobQuestion, caller: Caller): Promise<Applied> {
     if (this.#askedJob(question, caller) === null) return refused({ code: "unknown_task" });
@@ -464,7 +464,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
 
   /**
    * Returns the job of the task that a caller asks for, and the caller's own key if the task's stored key is gone. Null
-   * for a caller who may not read the job. It is the first step of every call about a job.
+   * for a caller who may not read the job. Every call about a job begins with this method.
    */
   #askedJob(question: JobQuestion, caller: Caller) {
     this.#platform.prepare(this.env);
@@ -480,8 +480,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
 
   /**
    * Tells whether the caller is an account that does not own the task.
-   * @param isRegistration true for a registration: its id may be free, and a task whose price is being charged belongs
-   * to the account that has registered it.
+   * @param isRegistration true when the caller registers the task: its id may still be free, and a task whose price is
+   * being charged belongs to the account that has registered it.
    */
   #isForeign(caller: Caller, isRegistration = false): boolean {
     const accountId = accountOf(caller);
@@ -500,8 +500,8 @@ function isAskedFor(question: JobQuestion, { connection, job }: AttachedJob): bo
 }
 
 /**
- * Tells whether what the upstream says about a job is kept from an account: the relay has ended its task as failed and
- * given the price back although the job may have an output, e.g. after an order or because the output is no file.
+ * Tells whether an account may not learn what the upstream says about a job: the relay has failed and refunded the
+ * account's task although the job may have an output, e.g. one that is no file.
  */
 function isWithheld(caller: Caller, record: CreatedTask): boolean {
   if (accountOf(caller) === null || record.status !== "failed" || record.credits === null) {

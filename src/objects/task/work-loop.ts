@@ -87,7 +87,7 @@ export class WorkLoop {
     return decision;
   }
 
-  /** Applies an answer to a poll that came from a client's request about the job, and not from a planned poll. */
+  /** Applies an answer that counts as one to a poll, but was read for a client's request and not by a planned poll. */
   async applyAnswer(event: PollEndedEvent): Promise<Decision> {
     this.#tried.notePoll(event.askedAt);
     this.#tried.endPoll(this.#now());

@@ -87,7 +87,7 @@ export const ark = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Error codes in the form of Ark, by HTTP status, which the relay writes into its own errors about a call. */
+/** Codes in Ark's style that the relay writes into its own errors about a call, by the HTTP status of the error. */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [404, "ResourceNotFound"],
   [409, "InvalidAction.RunningTaskDeletion"],
@@ -139,8 +139,8 @@ function readCancellation(answer: Answer): CancelReading {
 }
 
 /**
- * Returns the report on a job in an object with which Ark describes a task. Gateways pass such objects on too. Null for
- * any other value.
+ * Returns the report on a job from Ark's description of it (an object that Ark calls a task), which gateways pass on
+ * too. Null for any other value.
  */
 export function readArkTask(body: unknown): Observation | null {
   const [jobId, state] = [idAt(body, "id"), textAt(body, "status")];

@@ -42,7 +42,7 @@ const TARGET: SubmitTarget = {
   // Atlas Cloud resells Seedance, and does not document that it removes these parameters.
   hidden: { isHiddenIn: hasPromptParameters, pointers: [] },
 };
-/** Calls with which Atlas Cloud starts jobs, by path (https://www.atlascloud.ai/docs/en/webhooks). */
+/** Calls that start jobs at Atlas Cloud, by path (https://www.atlascloud.ai/docs/en/webhooks). */
 const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
   ["/api/v1/model/generateVideo", TARGET],
   ["/api/v1/model/generateAudio", TARGET],

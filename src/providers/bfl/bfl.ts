@@ -9,14 +9,14 @@ import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
 import { refusalOfStatus } from "../submit-refusal.ts";
 
 /**
- * State of a job at Black Forest Labs that is waiting or running. At other providers the same word means only that a
- * job is waiting.
+ * State that a job at Black Forest Labs has while it is waiting or running. At other providers the same word means only
+ * that a job is waiting.
  */
 const OPEN = "Pending";
 /**
  * Pattern of the paths at which a `POST` starts a job: those of models and of image tools
- * (https://docs.bfl.ai/release-notes). The length of the path is limited, because the name in it is stored with the
- * task.
+ * (https://docs.bfl.ai/release-notes). The length of the path is limited, because the model's name in it is stored with
+ * the task.
  */
 const MODEL_PATH = /^\/v1\/(flux-tools\/[a-z0-9][\w.-]{0,126}|(?!flux-tools$)flux-[\w.-]{1,126})$/;
 const PARAMETERS = membersAt("", [
@@ -71,7 +71,7 @@ export const bfl = {
 
 /**
  * Returns the class of the refusal with which Black Forest Labs answers a submission
- * (https://docs.bfl.ai/quick_start/generating_images). 429 means that as many tasks of the account are in flight as it
+ * (https://docs.bfl.ai/quick_start/generating_images). 429 means that the account has as many unfinished tasks as it
  * may have, and 403 that the key is not accepted.
  */
 function refusalOf(status: number): RefusalClass | null {

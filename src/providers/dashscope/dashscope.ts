@@ -123,7 +123,7 @@ export const dashscope = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Error codes in the form of Model Studio, by HTTP status, which the relay writes into its own errors about a call
+ * Codes in Model Studio's style that the relay writes into its own errors about a call, by the HTTP status of the error
  * (https://www.alibabacloud.com/help/en/model-studio/error-code).
  */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
@@ -152,9 +152,9 @@ function targetOf(path: string): SubmitTarget | null {
 }
 
 /**
- * Returns the meaning of the answer to a call that generates images. Some models at this path generate text instead.
- * For the task, such an answer is a result without output, and not an error, so that the caller still gets the text
- * that it has paid for.
+ * Returns the meaning of the answer to a call that generates images. Some models at the path of these calls generate
+ * text instead. For the task, such an answer is a result without output, and not an error, so that the caller still
+ * gets the text that it has paid for.
  */
 function readImages(body: unknown): SubmitReading {
   const output = at(body, "output");
@@ -241,7 +241,7 @@ function observationOf(
   };
 }
 
-/** Returns the links to the outputs of a job. Each model may write them in other fields. */
+/** Returns the links to the outputs of a job. Different models write them in different fields. */
 function linksIn(output: unknown): readonly string[] {
   const results = listAt(output, "results");
   const parts = listAt(output, "choices").flatMap((choice) => listAt(choice, "message", "content"));
@@ -255,8 +255,8 @@ function linksIn(output: unknown): readonly string[] {
 }
 
 /**
- * Tells whether a member of an answer is no output: the recording to which the call refers, in the result of a
- * transcription; or a picture of a 3D model, in an object that also contains the model.
+ * Tells whether a member of an answer is no output: it is the recording that was transcribed, in the result of a
+ * transcription, or it is a picture of a 3D model beside the model itself.
  */
 function isEchoOrPreview(name: string, owner: object): boolean {
   if (name === "file_url") return "subtask_status" in owner || "transcription_url" in owner;

@@ -7,14 +7,14 @@ import type { Answer } from "../provider-answer.ts";
  */
 const REFUSED: readonly (number | null)[] = [401, 403, 429];
 /**
- * Pattern of those of fal's error types that mean a fault of fal's servers and not of the input, whatever the HTTP
- * status of the answer is.
+ * Pattern of fal's error types that mean a fault of fal's servers and not of the input, whatever the HTTP status of the
+ * answer is.
  */
 const OF_SERVERS = /server|timeout|downstream|unavailable|internal|runner/;
 
 /**
  * An answer or a hook of fal that contains the error of a job. For a hook, the headers are missing, and the HTTP status
- * is stated only in words; it is null when it is not known.
+ * is stated only in words; the status is null when it is not known.
  */
 type FailedAnswer = Pick<Answer, "headers" | "body"> & { readonly status: number | null };
 

@@ -246,8 +246,8 @@ function readStatus({ body }: Answer, job: Job): Reading {
 /**
  * Returns the meaning of the answer with a job's result. A job whose status is COMPLETED may still have failed. The
  * result of a failed job has the HTTP status of the failure, which can also be that of an outage (503) or a wrong key
- * (403). It counts as a failure of the job only if its body or its headers have an error in fal's form, or if the
- * status of the job contained an error.
+ * (403). The result counts as a failure of the job only if its body or its headers have an error in fal's form, or if
+ * the status of the job contained an error.
  */
 function readResult(answer: Answer, reported: UpstreamError | null): Reading {
   const { status, body } = answer;
@@ -264,8 +264,8 @@ function readResult(answer: Answer, reported: UpstreamError | null): Reading {
 }
 
 /**
- * Returns the meaning of a job's result, to which the consumption is added that fal has stated together with the status
- * of the job.
+ * Returns the meaning of a job's result, with the amounts of usage added that fal has stated in its answer about the
+ * job's status.
  */
 function withUsage(reading: Reading, usage: Amounts): Reading {
   if (reading.kind !== "observed") return reading;
@@ -309,7 +309,7 @@ function outputOf(payload: unknown): Pick<Observation, "urls" | "metadata"> {
 }
 
 /**
- * Returns the path at which fal answers about a job. It contains only those first segments of the job's endpoint that
+ * Returns the path at which fal answers about a job. Of the job's endpoint, it contains only the first segments, which
  * name the app: for the endpoint `fal-ai/kling-video/v2/master` it begins with `/fal-ai/kling-video/requests/`.
  */
 function pathOf({ id, endpoint }: Job): string {

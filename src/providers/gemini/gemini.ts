@@ -130,14 +130,14 @@ export const gemini = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Error codes in the form of Google, by HTTP status, which the relay writes into its own errors about a call. */
+/** Codes in Google's style that the relay writes into its own errors about a call, by the HTTP status of the error. */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [404, "not_found"],
   [429, "resource_exhausted"],
   [504, "deadline_exceeded"],
 ]);
 
-/** Returns the report on a job that a hook states, by the type of the event in it, e.g. `interaction.completed`. */
+/** Returns the report in a hook: the job, and its state from the event's type, e.g. `interaction.completed`. */
 function readHook(body: unknown): Observation | null {
   const state = /^interaction\.(.+)$/.exec(textAt(body, "type") ?? "")?.[1] ?? null;
   const jobId = idAt(body, "data", "id");
@@ -180,10 +180,10 @@ function readFile({ status, body }: Answer, observation: Observation): Reading {
 
 /**
  * Returns the class of the refusal with which Google answers a submission. 402 means that the prepaid credits are used
- * up (https://discuss.ai.google.dev/t/183654). A limit of 0 means that only accounts that pay can use the model
- * (https://ai.google.dev/gemini-api/docs/rate-limits). 403 means that the key lacks a permission, unless the answer is
- * about a missing file to which the call refers (https://ai.google.dev/gemini-api/docs/troubleshooting). 503 is no
- * refusal: Google documents that the service may be overloaded or down, but not that nothing was started.
+ * up (https://discuss.ai.google.dev/t/183654). A limit of 0 in the answer means that only accounts that pay can use the
+ * model (https://ai.google.dev/gemini-api/docs/rate-limits). 403 means that the key lacks a permission, unless the
+ * answer is about a missing file to which the call refers (https://ai.google.dev/gemini-api/docs/troubleshooting). 503
+ * is no refusal: Google documents that the service may be overloaded or down, but not that nothing was started.
  */
 function submitRefusalOf(status: number, body: unknown): RefusalClass | null {
   const message = textAt(body, "error", "message") ?? "";
@@ -240,8 +240,8 @@ function observe(body: unknown): Observation | null {
 
 /**
  * Returns the files in each part of a job's description that contains outputs of the model. These parts are the steps,
- * `outputs` (which Google used until June 2026), and the members that repeat the last file. Steps that repeat the
- * request, and those that are thoughts or calls of tools, are left out.
+ * `outputs` (which Google used until June 2026), and the members that repeat the last file. Steps that show the request
+ * once more, and those that are thoughts or calls of tools, are left out.
  */
 function outputsIn(body: unknown): readonly (readonly unknown[])[] {
   const older = listAt(body, "outputs");

@@ -42,8 +42,8 @@ export function pathFor(template: string, id: string): string {
 }
 
 /**
- * Returns the JSON body of a call about a job. The id replaces `{id}` in strings of the template, so that it can add no
- * members.
+ * Returns the JSON body of a call about a job. The id replaces `{id}` in strings of the template, so that an id can add
+ * no members.
  */
 export function bodyFor(template: JsonValue, id: string): JsonValue {
   if (typeof template === "string") return template.replaceAll(ID, () => id);
@@ -59,8 +59,8 @@ export function membersFor(template: JsonObject, id: string): JsonObject {
 }
 
 /**
- * Returns a path in which members of an object, percent-encoded, replace their names in braces. Null when one of the
- * members is missing, or is neither a string nor a number.
+ * Returns the path that a template gives for an object: the object's members, percent-encoded, replace their names in
+ * braces. Null when one of the members is missing, or is neither a string nor a number.
  */
 export function pathFrom(template: string, value: unknown): string | null {
   let isWhole = true;

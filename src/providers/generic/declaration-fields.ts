@@ -81,8 +81,8 @@ export function faultless<T>(faultsIn: (value: T) => readonly DeclarationFault[]
 export const Pointer = textThat(isPointer, POINTER_MESSAGE);
 
 /**
- * Schema of one JSON Pointer or of a list of JSON Pointers, each of which is returned as a list. Whoever uses the list
- * takes the first pointer that finds something.
+ * Schema of one JSON Pointer or of a list of JSON Pointers. Its output is always a list. Whoever uses the list takes
+ * the first pointer that finds something.
  */
 export const Pointers = z.transform((value: unknown, { issues }): readonly string[] => {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -95,7 +95,7 @@ export const Pointers = z.transform((value: unknown, { issues }): readonly strin
 /**
  * Returns a schema that reads a value by one of two schemas. A union of zod is not used, because its faults do not say
  * which member is at fault.
- * @param isFirst tells whether the first schema is meant.
+ * @param isFirst tells whether a value is meant for the first schema.
  */
 export function either<A, B>(
   isFirst: (value: unknown) => boolean,

@@ -31,7 +31,7 @@ export const WORD_MEANINGS = [
 export type WordMeaning = (typeof WORD_MEANINGS)[number];
 
 /**
- * Meanings that the member `ends` of a declaration may give to a value that ends a job. It is for upstreams whose
+ * Meanings that the member `ends` of a declaration may give to a value that ends a job. `ends` is for upstreams whose
  * answers have such values in addition to the state or instead of it.
  */
 const END_MEANINGS = ["failed", "moderated", "canceled"] as const satisfies WordMeaning[];
@@ -215,8 +215,8 @@ const Progress = z.lazy(() =>
 );
 
 /**
- * Schema of the description where an answer states a time. A time without a time zone counts only if the declaration
- * states the zone.
+ * Schema of the entry that says where an answer states a time. A time without a time zone counts only if the
+ * declaration states the zone.
  */
 const TimePlace = z.lazy(() =>
   either(

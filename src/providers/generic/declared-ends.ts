@@ -12,7 +12,7 @@ import { reasonIn } from "../stated-reason.ts";
 import { findAll, type Found } from "./json-pointer.ts";
 
 /**
- * The end of a job as a report shows it, by a value that the declaration lists in `ends`, and the pointer to that
+ * The end of a job that a report shows by a value which the declaration lists in `ends`, with the pointer to that
  * value.
  */
 export interface DeclaredEnd {
@@ -22,7 +22,7 @@ export interface DeclaredEnd {
   readonly pointer: string;
 }
 
-/** A report in which the end of a job, or an error, is searched. */
+/** A report in which the end of a job, or an error, is looked for. */
 interface Searched {
   readonly body: unknown;
   /** Id of the job that the request asked for; null when it is not known. */

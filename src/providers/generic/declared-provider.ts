@@ -20,8 +20,8 @@ import { submitsOf } from "./declared-submits.ts";
 /** Time in milliseconds between two polls of one job when the declaration of the upstream states none. */
 const USUAL_GAP_MS = SECOND_MS;
 /**
- * HTTP statuses which mean that a call about a job is not possible, e.g. in its present state, but not that the job is
- * unknown.
+ * HTTP statuses which mean that a call about a job is not possible, e.g. in the job's present state, but not that the
+ * job is unknown.
  */
 const REFUSALS: readonly number[] = [400, 405, 409, 410, 422];
 
@@ -50,7 +50,7 @@ export function declaredProvider(declaration: Declaration, name: string): Upstre
  * Returns the calls about jobs that clients can make through the relay, as the declaration describes them: the poll, if
  * it is a `GET`, and the cancellation, if its path contains the id of the job. The relay answers a cancellation with
  * the answer to a poll, and writes its own errors in the form that most upstreams use, because a declaration describes
- * neither.
+ * neither the upstream's answers to cancellations nor its errors.
  */
 function jobCallsOf({ path, method }: DeclaredPoll, cancel: DeclaredCancel | null): JobCallAdapter {
   if (method === "POST") return { read: [], errorBody: usualErrorBody };

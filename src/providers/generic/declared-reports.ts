@@ -151,8 +151,8 @@ export function jobIdIn({ body, jobId }: GivenReport, { id }: ReportPlaces): str
 }
 
 /**
- * Returns the state of the job in a report. If a report has several states, e.g. one for each image, the job is running
- * as long as one of them says so; otherwise it is completed if one of them says so.
+ * Returns the state of the job in a report. If a report has several states, e.g. one for each image, the first of these
+ * that occurs counts: an unknown word, queued, processing, completed, any other.
  */
 export function stateIn(
   report: GivenReport,
@@ -187,8 +187,8 @@ function wordsAt({ body, jobId }: GivenReport, pointers: readonly string[]): rea
 }
 
 /**
- * Returns the meaning of a word for a state: that in the declaration or, if it does not list the word, that which the
- * relay knows. Null when neither has the word.
+ * Returns the meaning of a word for a state: the one that the declaration gives or, if it does not list the word, the
+ * one that the relay knows. Null when neither has the word.
  */
 function meaningOf(word: string, { words, poll }: Declaration): WordMeaning | null {
   const declared = Object.entries(words ?? {}).find(([each]) => spelling(each) === spelling(word));
@@ -223,7 +223,7 @@ export function outputsIn(
 }
 
 /**
- * Returns the parts of a report in which outputs are searched: the values at the declared pointers, and the declared
+ * Returns the parts of a report in which outputs are looked for: the values at the declared pointers, and the declared
  * part of the report or, without one, the whole report.
  */
 function placesOfOutputs(
@@ -243,7 +243,7 @@ function isCall(link: string, ofJob: string | null): boolean {
 
 /**
  * Returns the values at one pointer that the declaration names for outputs. When the declaration has a template for
- * links, links are made by it from the members of the objects at this pointer.
+ * links, the values are links that the template forms from the members of the objects there.
  */
 export function valuesOf(
   output: DeclaredOutput,
@@ -281,8 +281,8 @@ function linkOf(text: string, baseUrl: string): string | null {
 }
 
 /**
- * Tells whether a text is a link. If the declaration names its pointer for outputs, a path on the host of the
- * connection counts as a link too, but not a file in base64.
+ * Tells whether a text is a link. If the text is at a pointer that the declaration names for outputs, a path on the
+ * host of the connection counts as a link too, but not a file in base64.
  */
 function isLinkOrPath(text: string, isPlace: boolean): boolean {
   return isLink(text) || (isPlace && PATH.test(text));
@@ -327,7 +327,7 @@ export function endPlaces({ completed_at: place }: Pick<ReportPlaces, "completed
 }
 
 /**
- * Returns the time at which the job ended in Unix milliseconds. A report can state it in ISO 8601, in Unix seconds or
+ * Returns, in Unix milliseconds, the time at which the job ended. A report can state it in ISO 8601, in Unix seconds or
  * in Unix milliseconds. Null when it states none.
  */
 function completedAtIn({ body, jobId }: GivenReport, places: ReportPlaces): number | null {

@@ -37,8 +37,8 @@ export function submitsOf(declaration: Declaration, name: string): SubmitAdapter
 }
 
 /**
- * Returns those segments of a path that match the `*` of a pattern, joined by slashes. Null when the path does not
- * match the pattern.
+ * Returns the segments of a path that match the `*` of a pattern, joined by slashes. Null when the path does not match
+ * the pattern.
  */
 function matchOf(pattern: string, path: string): string | null {
   const [expected, given] = [pattern.split("/"), path.split("/")];
@@ -67,9 +67,8 @@ function targetOf(submit: DeclaredSubmit, name: string): SubmitTarget {
 }
 
 /**
- * Returns the class of an answer to a submission if the declaration describes the answer as a refusal, otherwise null.
- * An answer with HTTP status 500 or above counts as a refusal only if the declaration says that it is caused by the
- * load.
+ * Returns the class of the refusal if the declaration describes the answer to a submission as one, otherwise null. An
+ * answer with HTTP status 500 or above counts as a refusal only if the declaration lists it under `busy` or `rate`.
  */
 function declaredRefusal(
   { busy, rate, funds, key, refused }: DeclaredSubmit,

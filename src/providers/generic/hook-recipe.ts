@@ -106,8 +106,7 @@ export async function verifyRecipe(
 }
 
 /**
- * Returns the time of the signature as text; empty when it is missing in the hook. Null when, by the recipe, no time is
- * signed.
+ * Returns the time of the signature as text; empty when it is missing in the hook. Null when the recipe signs no time.
  */
 function timestampOf({ headers }: Hook, recipe: HookRecipe, written: string): string | null {
   if (recipe.timestamp_header != null) return headers.get(recipe.timestamp_header) ?? "";

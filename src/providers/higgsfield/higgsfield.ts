@@ -11,8 +11,8 @@ import { isModelSegment, membersAt, submitReadingOf, type SubmitTarget } from ".
 import { refusalOfStatus } from "../submit-refusal.ts";
 
 /**
- * First segments of those paths at which Higgsfield has no models: paths of estimates and uploads, and `v1` of the
- * older API, whose answers are sets of jobs.
+ * First segments of paths that name no model, e.g. those of estimates and of uploads, and `v1` of the older API, whose
+ * answers are sets of jobs.
  */
 const OTHER_ROUTES: readonly (string | undefined)[] = ["estimate", "files", "models", "v1"];
 const MAX_MODEL_CHARS = 200;
@@ -102,7 +102,7 @@ function refusalOf(status: number, body: unknown): RefusalClass | null {
 
 /**
  * Returns what a call to a path starts: a job of the model that the path names, e.g. `higgsfield-ai/soul/standard`.
- * Null for paths of existing jobs (`/requests/{id}/status`), also if other segments stand before them.
+ * Null for the path of an existing job (`/requests/{id}/status`, with or without segments before it).
  */
 function targetOf(path: string): SubmitTarget | null {
   const [root, ...segments] = path.split("/");

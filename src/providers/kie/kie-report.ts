@@ -5,7 +5,7 @@ import type { Observation } from "../observation.ts";
 import { outputLinks } from "../output-search.ts";
 import { statedMetadata } from "../shared/stated-metadata.ts";
 
-/** Words for states that only kie.ai uses, each with a word for the same state that the relay knows. */
+/** Words for states that only kie.ai uses, each with a word that the relay knows for the same state. */
 const STATES: ReadonlyMap<string, string> = new Map([
   ["wait", "waiting"],
   ["TEXT_SUCCESS", "generating"],
@@ -51,7 +51,7 @@ const SONGS: readonly (readonly string[])[] = [
   ["data"],
 ];
 
-/** Names of the member with the credits that a job has cost, the documented one first. */
+/** Names under which answers state the credits that a job has cost, the documented name first. */
 const CREDITS = ["consumeCredits", "creditsConsumed"];
 
 /** Returns the report on a job that an answer to a poll contains, for all of kie.ai's APIs. */
@@ -76,8 +76,8 @@ export function observe(body: unknown): Observation | null {
 }
 
 /**
- * Returns the end of a job that the member `code` of an answer shows, when the answer contains no report on the job.
- * Null when the code shows no end.
+ * Reads from the member `code` how a job has ended, for an answer that contains no report on the job. Null when the
+ * code shows no end.
  */
 export function endOf(body: unknown): Observation | null {
   const code = numberAt(body, "code");
@@ -135,16 +135,16 @@ function outputsOf(job: unknown): readonly string[] {
   return outputLinks({ main: [...results, ...songs], part: job, isLeftOut: isNoOutput });
 }
 
-/** Returns the objects and values in which answers of kie.ai's APIs may contain the main outputs. */
+/** Returns those values in an answer of one of kie.ai's APIs that may be or contain the main outputs. */
 function resultsOf(job: unknown): readonly unknown[] {
   const result = jsonAt(job, "resultJson") ?? at(job, "resultJson");
   return [result, at(job, "response"), at(job, "info"), at(job, "videoInfo"), job];
 }
 
 /**
- * Tells whether a member of an answer is no output, by kie.ai's documents. This is so for the picture of a song or a
- * video if the same object has the link to the song or video, for the URL from which kie.ai has fetched a song, and for
- * the song of which the voices were separated.
+ * Tells whether a member of an answer is no output according to kie.ai's documents. This is so for the picture of a
+ * song or a video if the same object has the link to the song or video, for the URL from which kie.ai has fetched a
+ * song, and for the song of which the voices were separated.
  */
 function isNoOutput(name: string, owner: unknown): boolean {
   const names = typeof owner === "object" && owner !== null ? Object.keys(owner) : [];

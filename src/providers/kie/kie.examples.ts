@@ -56,7 +56,7 @@ const refusal = (failCode: unknown, failMsg: string) => ({
   data: { ...failure(failCode, failMsg), resultJson: undefined },
 });
 
-/** Builds examples of polls of a job of one of kie.ai's older APIs, each of which has its own path. */
+/** Builds examples of polls of a job of one of kie.ai's older APIs. Each of these APIs has its own path. */
 const family = (endpoint: string, query: string) =>
   examplesOf(id, `/api/v1/${query}?taskId=${id}`, endpoint).poll;
 const veo = family("veo", "veo/record-info");
@@ -88,7 +88,7 @@ const call: Omit<SubmitCall, "path"> = {
   takesMultipart: false,
 };
 /**
- * Builds an example of a call of one of kie.ai's older APIs. The model is the one in the body or, without one,
+ * Builds an example of a call of one of kie.ai's older APIs. The model is the one in the body or, if the body has none,
  * `endpoint`.
  */
 function olderCall(

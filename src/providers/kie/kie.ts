@@ -22,10 +22,7 @@ import { refusalByCode } from "../submit-refusal.ts";
 import { bytesOf } from "../../security/encoding.ts";
 import { macFromBase64, verifyWithText } from "../../security/hmac.ts";
 
-/**
- * Paths at which jobs are polled whose models have an API of their own at kie.ai. The key is the field `endpoint` of
- * the job.
- */
+/** Paths at which kie.ai's jobs are polled if their model has an API of its own, by the field `endpoint` of the job. */
 const QUERIES: ReadonlyMap<string, string> = new Map([
   ["suno", "generate/record-info"],
   ["veo", "veo/record-info"],
@@ -34,7 +31,7 @@ const QUERIES: ReadonlyMap<string, string> = new Map([
   ["4o-image", "gpt4o-image/record-info"],
   ["flux-kontext", "flux/kontext/record-info"],
 ]);
-/** Path at which jobs of `createTask` are polled. */
+/** Path at which jobs that kie.ai's call `createTask` has started are polled. */
 const CREATED = "jobs/recordInfo";
 const CREATE_TASK = "/api/v1/jobs/createTask";
 const CREATE_TASK_TARGET: SubmitTarget = {
@@ -132,9 +129,9 @@ export const kie = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Returns the class of the refusal with which kie.ai answers a submission, by the `code` of the body that the
- * documentation of each call lists (https://docs.kie.ai). 433 means that the usage limit of one key of the account is
- * reached, 455 that the service is being maintained.
+ * Returns the class of the refusal with which kie.ai answers a submission, by the member `code` of the body. The
+ * documentation of each call lists its codes (https://docs.kie.ai). 433 means that the usage limit of one key of the
+ * account is reached, 455 that the service is being maintained.
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   const code = numberAt(body, "code");

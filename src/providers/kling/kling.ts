@@ -36,16 +36,16 @@ const CLASSIC_ENDPOINTS: readonly string[] = [
 /** Path of the call of the classic API for speech. Its answer is the finished result, and it takes no hook URL. */
 const SPEECH = "audio/tts";
 /**
- * Pattern of the paths of calls that start jobs in the API of 2026. The length of the path is limited, because the name
- * of the model in it is stored with the task.
+ * Pattern of the paths of calls that start jobs in Kling's API of 2026. The length of a path is limited, because it
+ * contains the name of the model, which is stored with the task.
  */
 const PATH_OF_2026 =
   /^\/(?:text-to-video|image-to-video|omni-video|motion-control)\/(kling-[\w.-]{1,64})$/;
 /**
  * Range of the service codes (numbers in the body of an answer) with which Kling refuses a call
- * (https://klingai.com/document-api/api/get-started/error-codes); the map below has those whose class is not `final`.
- * An account without money or without a resource pack (1100 to 1102) gets HTTP 429, and so do the limits of the rate
- * (1302) and of tasks in flight (1303).
+ * (https://klingai.com/document-api/api/get-started/error-codes). A code that is not in `CLASSES` has the class
+ * `final`. An account without money or without a resource pack (1100 to 1102) gets HTTP 429, and so do the limits of
+ * the rate (1302) and of tasks in flight (1303).
  */
 const REFUSALS = { min: 1000, max: 1399 };
 const CLASSES: ReadonlyMap<number, RefusalClass> = new Map([
@@ -137,8 +137,7 @@ export const kling = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Service codes (numbers in the body) in the form of Kling, by HTTP status, which the relay writes into its own errors
- * about a call.
+ * Service codes (numbers in the body) in the form of Kling that the relay writes into its own errors, by HTTP status.
  */
 const SERVICE_CODES: ReadonlyMap<number, number> = new Map([
   [404, 1203],

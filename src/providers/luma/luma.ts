@@ -136,8 +136,8 @@ function observe(body: unknown): Observation | null {
 }
 
 /**
- * Returns the parts of Luma's description of a job that contain links: the assets for Dream Machine, the output for
- * Luma Agents.
+ * Returns the parts of Luma's description of a job that contain links: the member `assets` for Dream Machine, `output`
+ * for Luma Agents.
  */
 function outputsOf(body: unknown): OutputPlaces {
   const [assets, output] = [at(body, "assets"), at(body, "output")];

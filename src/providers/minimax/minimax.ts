@@ -121,7 +121,7 @@ export const minimax = {
 } as const satisfies UpstreamProvider;
 
 /**
- * Error codes and types in the form of MiniMax, by HTTP status, which the relay writes into its own errors about a call
+ * Error codes and types in the form of MiniMax that the relay writes into its own errors, by HTTP status
  * (https://platform.minimax.io/docs/api-reference/errorcode).
  */
 const ERRORS: ReadonlyMap<number, readonly [code: number, type: string]> = new Map([
@@ -301,10 +301,7 @@ function errorOf(body: unknown, task: unknown): UpstreamError {
   return category === undefined ? error : { ...error, category };
 }
 
-/**
- * Returns the error code of a request. Null means that the request succeeded, which does not exclude that the job
- * itself has failed.
- */
+/** Returns the error code in an answer. Null means that the request has succeeded; the job itself may have failed. */
 function errorCodeOf(body: unknown): string | null {
   const code = idAt(body, "base_resp", "status_code");
   return code === "0" ? null : code;

@@ -55,9 +55,7 @@ const VIDEO_TARGET: SubmitTarget = {
  */
 const ELSEWHERE: GatewayJob = { id: null, baseUrl: null };
 
-/**
- * Paths at which gateways accept the calls of Kling's own API. The jobs that these start are polled like all others.
- */
+/** Paths at which gateways accept the calls of Kling's own API. Jobs started in this way are polled like all others. */
 const KLING_PATHS: readonly JobPath[] = [
   "/kling/v1/videos/text2video",
   "/kling/v1/videos/image2video",
@@ -126,7 +124,7 @@ export const newapi = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Error codes in the form of new-api, by HTTP status, which the relay writes into its own errors about a call. */
+/** Error codes in the form of new-api that the relay writes into its own errors about a call, by HTTP status. */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [404, "task_not_exist"],
   [503, "service_unavailable"],
@@ -142,9 +140,9 @@ function targetOf(path: string): SubmitTarget | null {
 /**
  * Returns the meaning of the answer to a submission. In some answers of releases of 2025 only `id` is present, and is
  * the id of the job; in the answer to a poll, however, `id` may be the number of a database row. An error with HTTP 200
- * to 299 and without an id does not prove that no job was started. new-api takes every HTTP status of its upstream
- * except 200 for a failure (`fail_to_fetch_task`) and passes this status on, so that the answer about a job which its
- * upstream has accepted with 201 or 202 looks the same.
+ * to 299 and without an id does not prove that no job was started. new-api treats every HTTP status of its upstream
+ * other than 200 as a failure (`fail_to_fetch_task`) and passes this status on, so a job that its upstream has accepted
+ * with 201 or 202 looks like a failure.
  */
 function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitReading {
   if (path === IMAGES_PATH) return readImages(body, baseUrl);
@@ -221,8 +219,8 @@ function observe(
 
 /**
  * Returns the metadata of the output. They are taken from the member `metadata` of the task and from the first output
- * in the answer of the gateway's own upstream, which describe the result. Values beside the state may only repeat the
- * request, so they are used last; but for a task of Ark they describe the output.
+ * in the answer of the gateway's own upstream, which describe the result. Members beside the state can be mere copies
+ * from the request, so they are used last; but for a task of Ark they describe the output.
  */
 function metadataIn(task: unknown, ark: Observation | null): Metadata {
   const inner = at(task, "data");

@@ -133,7 +133,7 @@ async function authenticate(
 
 /**
  * Tells whether a poll finds better links than this hook, i.e. links that anyone can open. This is so when the hook of
- * a completed job has no `urls`, because its `unsigned_urls` can be opened only with the account's API key.
+ * a completed job has no `urls`: its `unsigned_urls` can be opened only with the account's API key.
  */
 function hasBetterLinks(body: unknown): boolean {
   const isCompleted = phaseOf(readHook(body)?.state ?? null) === "completed";
@@ -154,7 +154,7 @@ function nullIfEmpty(observation: Observation): Observation | null {
 }
 
 /**
- * Returns the report in a description of a job by OpenRouter. A link to the job's content path
+ * Returns the report that OpenRouter's description of a job contains. A link to the job's content path
  * (`/v1/videos/{id}/content`) can be opened only with the account's API key, and is used only when there is no signed
  * link. For a job without any link, the poll asks at the content path whether there is a file.
  */

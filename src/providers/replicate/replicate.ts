@@ -28,8 +28,8 @@ const REMOVED: UpstreamError = {
 const RUN_PATH =
   /^\/v1\/(?:models|deployments)\/([A-Za-z0-9][\w.-]{0,126}\/[A-Za-z0-9][\w.-]{0,126})\/predictions$/;
 /**
- * Parameters of models that become output metadata: the frame rate, and those that `statedMetadata` also reads from
- * answers.
+ * Parameters of a submission that become output metadata: the frame rate, and those that `statedMetadata` also reads
+ * from answers.
  */
 const PARAMETERS = membersAt("/input", [
   "seed",
@@ -41,7 +41,7 @@ const PARAMETERS = membersAt("/input", [
   "audio",
   "fps",
 ]);
-/** Number of characters at the end of the logs in which a progress bar is searched. */
+/** Number of characters at the end of the logs that are searched for a progress bar. */
 const MAX_PROGRESS_CHARS = 2_000;
 
 /**
@@ -113,9 +113,9 @@ export const replicate = {
 
 /**
  * Returns the class of the refusal with which Replicate answers a submission. An account that has little credit left
- * has a stricter limit of the rate, which ends when it pays
- * (https://replicate.com/docs/topics/predictions/rate-limits): "Your rate limit for creating predictions is reduced to
- * 6 requests per minute … while you have less than $5.0 in credit", or "… until you add a payment method".
+ * has a stricter rate limit until it pays (https://replicate.com/docs/topics/predictions/rate-limits): "Your rate limit
+ * for creating predictions is reduced to 6 requests per minute … while you have less than $5.0 in credit", or "… until
+ * you add a payment method".
  */
 function refusalOf(status: number, body: unknown): RefusalClass | null {
   const detail = textAt(body, "detail") ?? "";

@@ -18,7 +18,7 @@ const MODEL_TARGET: SubmitTarget = {
   answer: "job",
 };
 /**
- * Description of calls that name a router: it is saved in the Runway account and chooses the model. The id of the
+ * Description of calls that name a router, a setting saved in the Runway account that chooses the model. The id of the
  * router is stored as the model.
  */
 const ROUTED_TARGET: SubmitTarget = {

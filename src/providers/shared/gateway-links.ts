@@ -16,7 +16,7 @@ const OTHER_PATH = /\.(?:avif|gif|glb|jpe?g|json|m4a|mp3|png|txt|wav|webp|zip)$/
 
 /**
  * Name of the member for the id of the video that was remixed. Some gateways (Agnes) formerly wrote the link to the
- * output into this member; now they also write it into the right one.
+ * output only into this member; now they write it into the right one too.
  */
 const FORMER_NAME = "remixed_from_video_id";
 
@@ -28,7 +28,7 @@ const VIDEO_CONTENT = /\/v1\/(?:videos|video\/generations)\//;
 const PICTURE_PATH = /\.(?:avif|gif|jpe?g|png|webp)$/i;
 const PICTURE_NAME = /cover|frame|image|picture|poster|preview|thumb/i;
 
-/** The job whose outputs are searched in an answer, and the gateway that has sent the answer. */
+/** The job for whose outputs an answer is searched, and the gateway that has sent the answer. */
 export interface GatewayJob {
   /** Id of the job; null when it is not known. */
   readonly id: string | null;
@@ -36,7 +36,7 @@ export interface GatewayJob {
   readonly baseUrl: string | null;
 }
 
-/** The parts of a gateway's answer in which the outputs of a job are searched. */
+/** The parts of a gateway's answer that are searched for the outputs of a job. */
 export interface GatewayPlaces extends OutputPlaces {
   /**
    * Answer of the gateway's own upstream inside that of the gateway. If the gateway has a link to a video, the first
@@ -69,7 +69,7 @@ interface Output {
  * - A link to the content path of this job at another origin, e.g. at the gateway's public name, is replaced by the
  *   content path on the gateway.
  * - When the answer has no link, the poll asks at the content path.
- * - Content paths of other jobs at other origins are left out, because nobody can open them here.
+ * - Content paths of other jobs at other origins are left out, because the relay has no key for them.
  * - A content path is left out beside another link to the video.
  * - A link in the member that gateways formerly used for the main output counts only when no other link can be that
  *   output.
@@ -92,7 +92,7 @@ export function gatewayOutputs(places: GatewayPlaces, job: GatewayJob): GatewayO
   return haveOnlyPictures(counted) ? { ...outputs, areOpenUrlsPictures: true } : outputs;
 }
 
-/** Tells whether the outputs are a video that can be opened only with the key and, besides it, only pictures. */
+/** Tells whether the outputs are a video, which can be opened only with the key, and otherwise only pictures. */
 function haveOnlyPictures(outputs: readonly Output[]): boolean {
   const open = outputs.filter(({ isKeyed }) => !isKeyed);
   const hasVideo = outputs.some(({ isKeyed, link }) => isKeyed && VIDEO_CONTENT.test(link));

@@ -74,8 +74,8 @@ export function readVideo(observation: Observation | null): SubmitReading {
 }
 
 /**
- * Error codes of an account that has no credits left or has reached a spending limit. OpenAI sends them with HTTP 429
- * (https://developers.openai.com/api/docs/guides/error-codes), new-api for the user or the token
+ * Error codes which say that no credits are left or a spending limit is reached: OpenAI's for an account, with HTTP 429
+ * (https://developers.openai.com/api/docs/guides/error-codes), and new-api's for a user or a token
  * (https://github.com/QuantumNous/new-api/blob/main/types/error.go).
  */
 const FUNDS_CODES: readonly (string | null)[] = [
@@ -102,8 +102,8 @@ const OVERLOAD_CODES: readonly (string | null)[] = ["server_is_overloaded", "slo
  * Returns the class of the answer with which OpenAI, or a gateway that answers in the same form, refuses a submission.
  * A gateway that has no upstream for the model answers 503 before it calls any
  * (https://github.com/QuantumNous/new-api/blob/main/middleware/distributor.go). When its upstream answers 429, new-api
- * replaces the text by one that says that the upstreams are saturated (controller/relay.go). A refusal by a gateway
- * does not show what upstreams have done that the gateway asked before.
+ * replaces the text by one that says that the upstreams are saturated (controller/relay.go). A gateway's refusal does
+ * not show what the upstreams have done that it had asked before.
  */
 export function gatewayRefusal(status: number, body: unknown): RefusalClass | null {
   const code = textAt(body, "error", "code") ?? textAt(body, "code");

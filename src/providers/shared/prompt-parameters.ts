@@ -8,8 +8,8 @@ const PARAMETER =
 const ASCII_ESCAPE = /\\u00([0-7][\da-f])/gi;
 
 /**
- * Length in characters of the parts in which a text is searched. Replacing all escapes of a large text at once would
- * take too much memory.
+ * Length in characters of the parts into which a text is divided for the search. Replacing all escapes of a large text
+ * at once would take too much memory.
  */
 const PART_CHARS = 64 * 1024;
 /**

@@ -116,7 +116,7 @@ export const vidu = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Error reasons in the form of Vidu, by HTTP status, which the relay writes into its own errors about a call. */
+/** Error reasons in the form of Vidu that the relay writes into its own errors about a call, by HTTP status. */
 const REASONS: ReadonlyMap<number, string> = new Map([
   [404, "TaskNotFound"],
   [429, "TooManyRequests"],
@@ -164,7 +164,7 @@ async function authenticate(
 
 /**
  * Tells whether the signature of a hook covers the headers `Date` and `X-Request-Nonce`. If it did not, a copy of an
- * old request would have a valid signature. False when the list names a header twice, because the signed text could
+ * old request would have a valid signature. False when `names` contains a header twice, because the signed text could
  * otherwise become very long.
  */
 function coversReplay(names: readonly string[], headers: Headers): boolean {

@@ -76,7 +76,7 @@ export const xai = {
   },
 } as const satisfies UpstreamProvider;
 
-/** Error texts in the form of xAI, by HTTP status, which the relay writes into its own errors about a call. */
+/** Error texts in the form of xAI that the relay writes into its own errors about a call, by HTTP status. */
 const ERROR_KINDS: ReadonlyMap<number, string> = new Map([
   [404, "Some requested entity was not found"],
   [429, "Some resource has been exhausted"],

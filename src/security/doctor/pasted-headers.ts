@@ -14,7 +14,7 @@ const MAX_VALUE_CHARS = 4_096;
  * -v`.
  */
 const QUOTE_MARKS = /^[ \t]*[><|*][><| \t*]*/gm;
-/** Pattern of a line break before a further signature of the same header. It was inserted e.g. by a mail program. */
+/** Pattern of a line break before a further signature of the same header. Mail programs, for example, insert it. */
 const BROKEN_LINE = /\r?\n[ \t]+(?=v1a?,)/g;
 /**
  * Pattern of a header in any usual notation. It matches the name (`webhook-id`, `Webhook-Id`, `HTTP_WEBHOOK_ID`), the

@@ -53,7 +53,7 @@ interface Action {
 }
 
 /**
- * A present problem of the relay, as a rule has found it. Its `kind`, the name of the rule, is added by `troublesOf`.
+ * A present problem of the relay that a rule has found. `troublesOf` adds its `kind`, which is the name of the rule.
  */
 export interface Trouble {
   /**

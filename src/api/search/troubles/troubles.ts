@@ -13,8 +13,8 @@ import {
 import { type Facts, get, type Trouble, trouble } from "./trouble.ts";
 
 /**
- * Limit for the time in milliseconds from a change of a task to its row in the index. The index counts as lagging when
- * more than one task in twenty of the last hours exceeded it.
+ * Time in milliseconds within which a change of a task should be in the index. The index counts as lagging when more
+ * than one in twenty of the tasks of the last hours took longer.
  */
 const LAG_MS = MINUTE_MS;
 const HEALTH = [get("inspect", "/healthz")];

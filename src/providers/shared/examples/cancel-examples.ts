@@ -8,7 +8,7 @@ import type { CancelReading, CancelRequest } from "../../cancel.ts";
 export interface CancelExamples {
   readonly job: Job;
   readonly request: CancelRequest;
-  /** States of a job in which the call that cancels it does no harm. Null when the call does no harm in any state. */
+  /** States of a job in which it may be canceled; in others the call does harm. Null when the call never does harm. */
   readonly onlyWhile: readonly string[] | null;
   /** True when the provider answers 404 about a job that it has canceled. */
   readonly forgetsCanceled: boolean;

@@ -43,7 +43,7 @@ function undeliverable(code: string, message: string): UpstreamFailure {
   return { status: "failed", error: { code, message }, failure };
 }
 
-/** Builds the expected failure of a task about whose job nothing is known but its last state. */
+/** Builds the expected failure of a task of whose job only the last state is known. */
 export function endedAs(category: FailureCategory, state: string): UpstreamFailure {
   return failed(category, `The task ended upstream as "${state}".`);
 }
