@@ -26,10 +26,10 @@ const TEXT_TYPES = /^(?:text\/html|application\/(?:[\w.+-]+\+)?json)\b/i;
  * Asks at the content path of a job (the path with its output) whether there is a file, and adds this to the result of
  * a poll. It asks only if the job has succeeded and its report names the content path or no output. If there is a file,
  * the job has an output that can be fetched only with the key. If there is none, only the other outputs count; when
- * there are none either, the result is a success without output, so that a later poll asks again. A content path that
- * the report itself names also counts as a file when its answer does not come in time.
+ * there are none either, the result is a success without output, so that a later poll asks again. If the answer does
+ * not come in time, a content path that the report names is taken to have a file.
  * @param isInput tells whether a link is one that the job got as input.
- * @returns the changed or unchanged result; null when no answer came from the content path.
+ * @returns the changed or unchanged result; null when the content path gave no answer, except in this last case.
  */
 export async function withContent(
   answered: Answered,

@@ -56,7 +56,7 @@ it.each(SENDERS)(
   },
 );
 
-it("a repeated registration with a provider returns the same hook URL as the first", async () => {
+it("when the registration of a task that names a provider is repeated, it returns the same hook URL as the first time", async () => {
   const body = { id: crypto.randomUUID(), model: "m", provider: "ark" };
   expect(await registration(body)).toEqual(await registration(body));
 });

@@ -336,7 +336,7 @@ function completedAtIn({ body, jobId }: GivenReport, places: ReportPlaces): numb
 }
 
 /**
- * Returns a time that is written as text or as a number, in Unix milliseconds.
+ * Converts a time that an upstream has written as a text or a number to Unix milliseconds. Null for any other value.
  * @param zone time zone of a time that states none; null when it is not known.
  */
 export function timeOf(value: unknown, zone: string | null): number | null {

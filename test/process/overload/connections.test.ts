@@ -24,7 +24,7 @@ describe.skipIf(process.platform !== "linux")("a relay under many connections", 
   });
 
   // The runtime ends when it cannot accept a connection, so that some requests get no answer.
-  it("150 events sent at once may crash a relay with too few file handles; after the events without a 202 are repeated, each callback arrives once", async () => {
+  it("150 events that clients post at once may crash a relay with too few file handles; once every event without a 202 is posted again, each callback arrives once", async () => {
     const { answers, unsettled } = await burst(150, { what: "open_files", left: 60 });
     const expected = new Set<Answer>([202, 503, "none"]);
     expect(answers.filter((answer) => !expected.has(answer))).toEqual([]);
