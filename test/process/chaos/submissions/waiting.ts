@@ -74,9 +74,9 @@ export function isEnd({ status, state }: JobAnswer): boolean {
   return status === 200 && FINAL_STATES.has(state);
 }
 
-/** Tells whether an answer is an error that clients do not repeat. */
+/** Tells whether an answer is an error that clients do not repeat. SDKs repeat 429, which asks them to wait. */
 export function isRefusal({ status }: JobAnswer): boolean {
-  return status !== 200 && status < 500;
+  return status !== 200 && status !== 429 && status < 500;
 }
 
 function readOnce({ url, key }: Door, jobId: string): Promise<JobAnswer> {
