@@ -66,8 +66,8 @@ export interface Operation<
 }
 
 /**
- * What an operation gets in addition to its input: the environment and configuration of the relay, and facts about how
- * the call was made.
+ * Environment and configuration of the relay, and facts about how a call was made, which an operation gets besides its
+ * input.
  */
 export interface Context {
   readonly env: Env;

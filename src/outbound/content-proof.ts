@@ -6,7 +6,7 @@ import type { Answered } from "./named-task.ts";
 import { type OpenedSource, openSource } from "./open-source.ts";
 
 /**
- * What the content path of a job (the path with its output) has shown. `opens` means that there is a file, `closed`
+ * Result of asking at the content path of a job (the path with its output). `opens` means that there is a file, `closed`
  * that there is none. Whether there is one stays unknown when a rate limit refused the request (`limited`), when no
  * answer came in time (`late`), and when the request failed (`unanswered`).
  */

@@ -9,7 +9,7 @@ import type { SimulatedProvider } from "./simulated-provider.ts";
 import type { HookParameters, SubmitAdapter } from "./submit.ts";
 
 /**
- * What a hook proves about its origin when the connection is fully configured:
+ * Proof of its origin that a hook gives when the connection is fully configured:
  * - `body-signed`: the provider has written the body.
  * - `request-signed`: the provider has sent the request, but somebody else may have written the body.
  * - `capability-url`: the sender knows the hook URL; nothing more is proved.

@@ -16,7 +16,7 @@ import { signWithNewest, verifyAny } from "./hmac.ts";
 const TOKEN = /^(?:(c\.)?([A-Za-z0-9_-]{22})\.)?([A-Za-z0-9_-]{43})$/;
 const OF_CUSTOMER = "c.";
 
-/** What the token in a hook URL states about its task. */
+/** Facts about a task that the token in its hook URL states. */
 export interface HookToken {
   /** Id of the submission in whose hook URL the token is; null for a task whose job the relay has not submitted. */
   readonly submissionId: string | null;
@@ -24,7 +24,7 @@ export interface HookToken {
   readonly hasCustomerKey: boolean;
 }
 
-/** What the token states for a task whose job the relay does not submit. */
+/** Content of the token of a task whose job the relay does not submit. */
 export const NO_SUBMISSION: HookToken = { submissionId: null, hasCustomerKey: false };
 
 /**

@@ -280,3 +280,20 @@ describe("a job of a declared upstream", () => {
     expect(asked(outside, base)).toEqual([]);
   });
 });
+
+it("a read at another path than that of polls, which says that the job has ended, causes a poll: a video of new-api is completed and its content is there at once", async () => {
+  const jobId = "task_0123456789abcdef";
+  const base = "https://gateway.example.org";
+  const running = { id: jobId, object: "video", model: "fox", status: "queued" };
+  const task = { task_id: jobId, status: "SUCCESS", result_url: VIDEO, progress: "100%" };
+  const polled = { code: "success", message: "", data: task };
+  const { id, outside } = await submitted("newapi", base, "/v1/videos", running, ({ url }) =>
+    Response.json(url.includes("/v1/videos/") ? { ...running, status: "completed" } : polled),
+  );
+  expect((await read("newapi", `/v1/videos/${jobId}`)).status).toBe(200);
+  const content = await read("newapi", `/v1/videos/${jobId}/content`);
+  expect([content.status, content.headers.get("Location")]).toEqual([302, VIDEO]);
+  await untilIdle(id);
+  expect(await readSubmitted(id, RELAY)).toMatchObject({ status: "completed" });
+  expect(asked(outside, base)).toEqual([`/v1/videos/${jobId}`, `/v1/video/generations/${jobId}`]);
+});

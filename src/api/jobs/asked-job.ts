@@ -1,7 +1,8 @@
 /**
- * What all calls of clients about their submitted jobs have in common, whether a call reads the job, cancels it or
- * reads its output.
+ * Parts that all calls of clients about their submitted jobs share, whether a call reads the job, cancels it or reads
+ * its output.
  */
+import * as z from "zod/mini";
 import type { Env } from "../../env.ts";
 import { parseJson } from "../../core/json.ts";
 import { isAboutAccount, NOT_SERVED } from "../../core/record/refusal.ts";
@@ -15,11 +16,11 @@ import { bytesOf } from "../../security/encoding.ts";
 import { contentToClient } from "../http/client-stream.ts";
 import { callObject } from "../http/object-call.ts";
 import { Problem } from "../http/problem.ts";
-import type { Call } from "../operation.ts";
+import { type Call, NoQuery } from "../operation.ts";
 import { readCustomerKey } from "../submit/customer-credential.ts";
 import { requireConnection } from "../submit/submit-place.ts";
 import { NOT_AGAIN } from "../submit/submitted.ts";
-import type { UpstreamCall } from "../submit/upstream-call.ts";
+import { UpstreamCall } from "../submit/upstream-call.ts";
 
 /**
  * Response to a call about a job, for the caller: the upstream's own, or one of the relay in the form of the
@@ -31,6 +32,13 @@ export interface PassedAnswer {
   /** Body of the response. Null when it has none. */
   readonly bytes: Uint8Array<ArrayBuffer> | null;
 }
+
+/** Input of the operations with such calls: the name of the connection, and the call. */
+export const ABOUT_JOB = {
+  params: ["connection"],
+  query: NoQuery,
+  body: z.instanceof(UpstreamCall),
+} as const;
 
 /** Call of an operation about a job, or of the operation that uploads a file. */
 export type CallAboutJob = Call<"connection", object, UpstreamCall>;

@@ -1,13 +1,12 @@
-import * as z from "zod/mini";
 import type { Applied, TaskReply } from "../../objects/task/reply.ts";
 import { type CallAnswer, type CancelAnswers, jobCallOf } from "../../providers/job-calls.ts";
 import { bytesOf } from "../../security/encoding.ts";
-import { NoQuery, operation } from "../operation.ts";
-import { UpstreamCall } from "../submit/upstream-call.ts";
+import { operation } from "../operation.ts";
 import { cancellationKnown } from "../tasks/cancel-task.ts";
 import { type Reading, readingBy } from "../tasks/reading.ts";
 import { accepted, taskClient } from "../tasks/task-client.ts";
 import {
+  ABOUT_JOB,
   type CallAboutJob,
   errorAnswer,
   type JobPlace,
@@ -21,7 +20,7 @@ import {
 import { readNow } from "./read-job.ts";
 
 /**
- * What a request to cancel a job has led to:
+ * Outcome of a request to cancel a job:
  * - `done`: the job is canceled, or the upstream has accepted the cancellation.
  * - `ended`: the job had ended before.
  * - `refused`: the upstream cannot cancel the job, or the account may not cancel it.
@@ -45,9 +44,7 @@ export const cancelJob = operation(
   {
     access: "cancel",
     rateLimit: "LIMIT_LISTS",
-    params: ["connection"],
-    query: NoQuery,
-    body: z.instanceof(UpstreamCall),
+    ...ABOUT_JOB,
   },
   async (call: CallAboutJob): Promise<PassedAnswer> => {
     const { body, caller, env } = call;
@@ -74,7 +71,7 @@ function isUnknown(applied: Applied): boolean {
 }
 
 /**
- * Returns what a request to cancel a job has led to, after waiting a short time for the upstream.
+ * Returns the outcome of a request to cancel a job, after waiting a short time for the upstream.
  * @throws Problem when the task's object has refused the request for any reason except the state of the job.
  */
 async function endOf(applied: Applied, reading: Reading): Promise<CancelEnd> {
@@ -88,7 +85,7 @@ async function endOf(applied: Applied, reading: Reading): Promise<CancelEnd> {
 }
 
 /**
- * Returns what a request to cancel has led to, from the state of its task. It is `done` even when an earlier request
+ * Returns the outcome of a request to cancel a job, from the state of its task. It is `done` even when an earlier request
  * has canceled the task, because a client repeats a call whose response it has lost.
  */
 function endOfTask({ isTerminal, cancellation }: TaskReply): CancelEnd {

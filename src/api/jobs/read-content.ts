@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { sourceUrlRulesOf } from "../../config/callback-url-rules.ts";
 import { isKeyNeeded } from "../../config/linked-outputs.ts";
 import { SECOND_MS } from "../../core/time.ts";
@@ -12,13 +11,13 @@ import { checkCallbackUrl } from "../../security/url-rules.ts";
 import { Problem } from "../http/problem.ts";
 import { countOutputRequest } from "../http/rate-limit.ts";
 import { PROBLEMS } from "../http/problem-list.ts";
-import { NoQuery, operation } from "../operation.ts";
+import { operation } from "../operation.ts";
 import { redirectTo, serveOutput } from "../outputs/serve-output.ts";
 import { streamSource } from "../outputs/stream-source.ts";
 import { KEY_HEADERS } from "../submit/customer-credential.ts";
-import { UpstreamCall } from "../submit/upstream-call.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import {
+  ABOUT_JOB,
   type CallAboutJob,
   errorAnswer,
   type JobPlace,
@@ -49,9 +48,7 @@ export const readContent = operation(
   "readContent",
   {
     access: "read",
-    params: ["connection"],
-    query: NoQuery,
-    body: z.instanceof(UpstreamCall),
+    ...ABOUT_JOB,
   },
   async (call: CallAboutJob): Promise<Response> => {
     const { body, caller, env } = call;

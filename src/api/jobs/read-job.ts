@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { Runtime } from "../../config/runtime.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
@@ -8,12 +7,12 @@ import { jobCallOf, type JobStream, type ReadCall } from "../../providers/job-ca
 import type { Connection } from "../../providers/provider.ts";
 import { hiddenTexts } from "../../security/hidden-texts.ts";
 import { hookToken } from "../../security/hook-token.ts";
-import { NoQuery, operation } from "../operation.ts";
+import { operation } from "../operation.ts";
 import { bytesWithout } from "../submit/answer-secrets.ts";
 import { passedHeaders } from "../submit/sent-headers.ts";
-import { UpstreamCall } from "../submit/upstream-call.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import {
+  ABOUT_JOB,
   type CallAboutJob,
   errorAnswer,
   hiddenFault,
@@ -57,9 +56,7 @@ export const readJob = operation(
   "readJob",
   {
     access: "read",
-    params: ["connection"],
-    query: NoQuery,
-    body: z.instanceof(UpstreamCall),
+    ...ABOUT_JOB,
   },
   async (call: CallAboutJob): Promise<JobRead> => {
     const { body } = call;

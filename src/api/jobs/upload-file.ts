@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import type { Runtime } from "../../config/runtime.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { withDeadline } from "../../lib/timeout.ts";
@@ -8,13 +7,13 @@ import { jobCallOf } from "../../providers/job-calls.ts";
 import { hiddenTexts } from "../../security/hidden-texts.ts";
 import { BODY_DEADLINE_MS, bodyTimeout } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
-import { NoQuery, operation } from "../operation.ts";
+import { operation } from "../operation.ts";
 import { withoutSecrets } from "../submit/answer-secrets.ts";
 import { refuseRelayKeys } from "../submit/relay-key-refusal.ts";
 import { passedHeaders, sentHeaders } from "../submit/sent-headers.ts";
 import { requireKey } from "../submit/submit-place.ts";
-import { UpstreamCall } from "../submit/upstream-call.ts";
 import {
+  ABOUT_JOB,
   type CallAboutJob,
   errorAnswer,
   hiddenFault,
@@ -42,9 +41,7 @@ export const uploadFile = operation(
   {
     access: "submit",
     rateLimit: "LIMIT_SUBMITS",
-    params: ["connection"],
-    query: NoQuery,
-    body: z.instanceof(UpstreamCall),
+    ...ABOUT_JOB,
   },
   async (call: CallAboutJob): Promise<PassedAnswer> => {
     const { body, caller, runtime } = call;

@@ -18,7 +18,7 @@ import { Wait, waitMsOf } from "./wait.ts";
 
 const RETRY_AFTER_S = "5";
 
-/** What a reader of a task waits for: which states of the task, and how long. */
+/** Wait of a reader of a task: for which states of the task, and how long. */
 interface Awaited {
   /** Longest time in milliseconds for which the reader waits. */
   readonly waitMs: number;

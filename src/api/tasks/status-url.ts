@@ -5,7 +5,7 @@ import { NO_ORIGIN } from "../http/link-origin.ts";
 
 const DAY_S = toSeconds(DAY_MS);
 
-/** What must be known of a task to make its status link. */
+/** Facts about a task from which its status link is made. */
 interface LinkedTask {
   readonly id: string;
   /** Time at which the task was created, in Unix seconds. */

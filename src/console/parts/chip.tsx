@@ -1,7 +1,7 @@
 import { Icon, type IconName } from "./icon.tsx";
 
 /**
- * What a status means for the reader (good, bad, in need of attention, in progress, idle), which decides its colour.
+ * Meaning of a status for the reader (good, bad, in need of attention, in progress, idle), which decides its colour.
  */
 export type Tone = "ok" | "bad" | "warn" | "busy" | "idle";
 

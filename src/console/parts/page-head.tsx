@@ -21,7 +21,7 @@ export function PageHead({ title, sub, children }: PropsWithChildren<PageHeadPro
 
 interface PanelProps {
   readonly title: string;
-  /** What is shown at the right of the title, e.g. a count, a time range or a link. */
+  /** Content at the right of the title, e.g. a count, a time range or a link. */
   readonly aside?: Child;
 }
 

@@ -50,7 +50,7 @@ const HOST =
 const ACCOUNT = /^[\w-]{1,64}$/;
 const PREFIX = /^(account|host|model|job):\s*(\S.*)$/i;
 
-/** What the text in the search box names. */
+/** Thing that the text in the search box names: a task, a receiver's host, an account, a model or a job. */
 type SearchTarget =
   | { readonly kind: "task"; readonly id: string }
   | { readonly kind: "host" | "account" | "model" | "job"; readonly name: string }

@@ -44,7 +44,7 @@ interface SentTest {
 }
 
 /**
- * What the page for test callbacks shows: the typed values, the result of a test that was sent, and the result of a
+ * State of the page for test callbacks: the typed values, the result of a test that was sent, and the result of a
  * signature check.
  */
 interface TestState {

@@ -4,7 +4,7 @@ import type { SubmissionFacts, TaskFacts } from "../../core/views/task-facts.ts"
 import type { Tone } from "../parts/chip.tsx";
 import { durationText } from "../parts/format.ts";
 
-/** What a task's page shows as its next step, e.g. a poll or a callback attempt; at the end, how the task has ended. */
+/** Next step of a task as its page shows it, e.g. a poll or a callback attempt; at the end, how the task has ended. */
 interface NextStep {
   readonly tone: Tone;
   readonly text: string;

@@ -171,7 +171,7 @@ export interface HookEvent {
   /** Id of the job that the hook names. Null when the hook names no job. */
   readonly jobId: string | null;
   /**
-   * What the hook says about the job. For a hook that is not understood (`unread`), it is `no_output` and is not used.
+   * State or result of the job that the hook reports. For a hook that is not understood (`unread`), it is `no_output` and is not used.
    */
   readonly news: UpstreamNews;
   /**

@@ -1,5 +1,5 @@
 /**
- * What the record of a task states about the task's index row. Each change of the record is a billed write. Therefore
+ * State of a task's index row, as the record of the task has it. Each change of the record is a billed write. Therefore
  * the success of a write of the row is stored only with the next change of the task, and of several failures only the
  * first is stored. The record of a settled task usually lacks the success of the last write, because no change follows;
  * only the task's alarm, set for the end of the retention, then shows that no write is due.

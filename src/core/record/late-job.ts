@@ -1,4 +1,4 @@
-/** What the relay has learned about a job after its task had failed at the deadline. Times are Unix milliseconds. */
+/** News about a job that came after its task had failed at the deadline. Times are Unix milliseconds. */
 export interface LateJob {
   /**
    * Time of the last unverified hook that claimed the success of the job and caused a poll. Null when there was

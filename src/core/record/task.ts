@@ -81,7 +81,7 @@ export interface TerminalTask extends TaskBase {
   readonly usage: Usage | null;
   /** Operator notices (messages to the operator) about this task that the operator's receiver has not accepted yet. */
   readonly notices: readonly Notice[];
-  /** What the relay learned about the job after the task had failed at its deadline. Null when it learned nothing. */
+  /** News about the job that came after the task had failed at its deadline. Null when none came. */
   readonly late: LateJob | null;
   /**
    * End of the retention in Unix milliseconds. The task is erased at this time, unless a refund or an attempt of

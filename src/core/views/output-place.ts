@@ -3,7 +3,7 @@ import type { OutputState } from "../record/outputs.ts";
 import { isTerminal, type TaskRecord } from "../record/task.ts";
 import { proofOf, type Provable } from "../record/upstream.ts";
 
-/** What is needed to fetch an output from its upstream if it has a link of the relay, but the relay has no copy. */
+/** Facts by which an output is fetched from its upstream when it has a link of the relay, but the relay has no copy. */
 export interface OutputPlace extends Provable {
   readonly taskId: string;
   /** The upstream's own link to the output. */

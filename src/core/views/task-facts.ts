@@ -55,8 +55,8 @@ export interface SubmissionFacts {
    */
   readonly waitsUntil: number | null;
   /**
-   * What may still show whether a submission of unknown outcome has started a job: a hook of the upstream (`hook`) or
-   * an answer about a job that is known already (`job`). Null when the task waits for neither.
+   * News that may still show whether a submission of unknown outcome has started a job: a hook of the upstream (`hook`)
+   * or an answer about a job that is known already (`job`). Null when the task waits for neither.
    */
   readonly waitsFor: AwaitedNews | null;
 }

@@ -6,8 +6,8 @@ import type { EndedCopy, LossReason } from "../../core/record/outputs.ts";
 import { HOUR_MS, SECOND_MS } from "../../core/time.ts";
 
 /**
- * What the Durable Object that copies a task's outputs stores: its copies, finished or not; once the task was erased,
- * the note that it must make no more.
+ * Stored content of the Durable Object that copies a task's outputs: its copies, finished or not; once the task was
+ * erased, the note that it must make no more.
  */
 export type StoredCopies = Copies | DeletedCopies;
 

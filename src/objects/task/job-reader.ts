@@ -1,11 +1,14 @@
 import type { Poll } from "../../core/duties/poll.ts";
 import type { PollAnswer } from "../../core/events/event.ts";
+import type { Job } from "../../core/record/upstream.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { POLL_TIMEOUT_MS, withDeadline } from "../../lib/timeout.ts";
 import { type Ask, askUpstream } from "../../outbound/ask-upstream.ts";
 import { type BodiedAnswer, get, type GetRequest } from "../../outbound/http.ts";
 import { connectionOf } from "../../outbound/upstream-connection.ts";
-import { type Connection, withCustomerKey } from "../../providers/provider.ts";
+import { phaseIn } from "../../providers/observation.ts";
+import { readPollAnswer } from "../../providers/poll-answer.ts";
+import { type Connection, type Reading, withCustomerKey } from "../../providers/provider.ts";
 import type { ConnectionCalls } from "./connection-calls.ts";
 import { JobAnswers } from "./job-answers.ts";
 
@@ -127,12 +130,17 @@ export class JobReader {
     );
     if (answer === null || answer.bytes === null) return { kind: "unanswered" };
     // A refusal of a key that the caller has sent says nothing about the key of the connection.
-    const isPoll = !isCallersKey && polls.body === undefined && path === polls.path(poll.job);
+    if (isCallersKey || polls.body !== undefined) return { kind: "answer", answer, poll: null };
     const given: Ask = async (request, signal) =>
       request.url === url ? answer : await ask(request, signal);
     const { signal } = new AbortController();
-    const read = () => askUpstream(poll, connection, runtime, signal, given);
-    return { kind: "answer", answer, poll: isPoll ? read : null };
+    if (path === polls.path(poll.job)) {
+      const read = () => askUpstream(poll, connection, runtime, signal, given);
+      return { kind: "answer", answer, poll: read };
+    }
+    const isEnded = hasEnded(readPollAnswer(polls, answer, poll.job, baseUrl), poll.job);
+    const asked = () => this.poll(poll, connection, runtime, signal);
+    return { kind: "answer", answer, poll: isEnded ? asked : null };
   }
 
   /** Returns a function that sends a request about the job, and remembers the answer to a `GET` in memory. */
@@ -143,4 +151,11 @@ export class JobReader {
       return await this.#answers.ask(request.url.slice(baseUrl.length), Date.now(), send);
     };
   }
+}
+
+/** Tells whether an answer at another path than that of polls says that the job has ended. */
+function hasEnded(reading: Reading, job: Job): boolean {
+  if (reading.kind !== "observed" || reading.observation.jobId !== job.id) return false;
+  const phase = phaseIn(reading.observation);
+  return phase === "completed" || phase === "failed";
 }

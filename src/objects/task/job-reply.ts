@@ -54,7 +54,7 @@ export type JobOutput =
        * the same id.
        */
       readonly recordedAt: number;
-      /** What the relay's own link to the output leads to, and when it expires. Null when there is no such link. */
+      /** Target and expiry of the relay's own link to the output. Null when there is no such link. */
       readonly linked: { readonly place: OutputPlace; readonly expiresAt: number } | null;
       /**
        * Key of the customer with which the job was submitted: `ownKey` when the caller has sent it, otherwise the

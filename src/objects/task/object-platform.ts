@@ -292,6 +292,7 @@ export class ObjectPlatform implements Platform {
     answered: (answer: PollAnswer) => Promise<unknown>,
   ): Promise<void> {
     const answer = await read();
+    if (answer.kind === "deferred") return;
     this.#noteAnswer(poll, answer, this.#prepared());
     await answered(answer);
   }

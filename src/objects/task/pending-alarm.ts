@@ -19,7 +19,7 @@ const ACCEPTED_DELAY_MS = MINUTE_MS;
  */
 const ACCEPTED_LEAD_MS = SECOND_MS;
 
-/** What an instance of a task object knows about its alarm. Times are Unix milliseconds. */
+/** Knowledge of an instance of a task object about its alarm. Times are Unix milliseconds. */
 export interface KnownAlarm {
   /** Time for which the alarm is set. Null when none is set, and when the instance does not know this time. */
   readonly armedFor: number | null;

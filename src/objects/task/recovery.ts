@@ -2,8 +2,8 @@ import { lookWaitMs, MAX_LOOK_MS } from "../../core/backoff.ts";
 import { MINUTE_MS } from "../../core/time.ts";
 
 /**
- * What is stored about alarms of one task object that have failed one after another: the times of the first and the
- * latest of them, in Unix milliseconds.
+ * Stored times of the first and the latest of the alarms of one task object that have failed one after another, in Unix
+ * milliseconds.
  */
 interface Failing {
   readonly since: number;

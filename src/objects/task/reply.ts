@@ -37,8 +37,8 @@ export interface TaskReply {
    */
   readonly progress?: number;
   /**
-   * What the task waits for, and until when, while the outcome of its submission is unknown (`unknownWaitOf`). Absent
-   * otherwise.
+   * Awaited news (a hook or an answer about the job), and the end of the wait, while the outcome of the submission is
+   * unknown (`unknownWaitOf`). Absent at other times.
    */
   readonly unknownWait?: { readonly news: AwaitedNews; readonly until: number };
   /** State of the latest order to cancel the task. Absent when there was no order. */

@@ -66,7 +66,7 @@ export interface Trouble {
   readonly since: number | null;
   /** Number of affected tasks; null when the problem is not about tasks, or when the number is not known. */
   readonly tasks: { readonly count: number; readonly is_capped: boolean } | null;
-  /** What the problem is about: a host, a connection, a task or a variable, with details. */
+  /** Subject of the problem: a host, a connection, a task or a variable, with details. */
   readonly subject: Readonly<Record<string, string | number | null>>;
   readonly actions: readonly Action[];
 }
