@@ -7,7 +7,7 @@ import { pass, until, useClock } from "./clock.ts";
 import { restart, untilIdle } from "./objects.ts";
 import { answering, anOutside, type Outside } from "./outside.ts";
 import { BINDINGS, named, readSubmitted, submit } from "./submitted.ts";
-import { CALLBACK_URL, VIDEO } from "./tasks.ts";
+import { aCompletion, CALLBACK_URL, report, VIDEO } from "./tasks.ts";
 
 useClock();
 
@@ -270,4 +270,18 @@ it("an account whose priced task has failed for lack of a file and was refunded 
   const again = await callWith(bindings, `${PATH}/${jobId}`, { key });
   expect(again.status).toBe(410);
   expect(await again.text()).not.toContain("poem");
+});
+
+it("when an event has ended a task before the upstream's answer names the job, the id of the job leads to no task, because it would not be forgotten with the task", async () => {
+  const jobId = crypto.randomUUID().replaceAll("-", "");
+  const { id, headers } = named();
+  const outside = aReplicate(jobId);
+  outside.on(API, async () => {
+    await report(aCompletion(id));
+    return Response.json(prediction(jobId), { status: 201 });
+  });
+  const response = await submit({ path: PATH, body: BODY, bindings: RELAY, headers });
+  expect(response.status).toBe(201);
+  expect(await readSubmitted(id, RELAY)).toMatchObject({ status: "completed" });
+  expect(await env.JOBS.getByName(`replicate:${jobId}`).task()).toBe(null);
 });

@@ -95,7 +95,7 @@ async function untilGone(ms: number, gone: AbortSignal): Promise<void> {
 async function nextOf(again: () => Promise<PassedAnswer>): Promise<PassedAnswer | null> {
   try {
     const answer = await again();
-    return answer.status === 404 ? null : answer;
+    return answer.status === 404 || answer.status === 410 ? null : answer;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     if (error.code !== "unavailable") return null;

@@ -18,8 +18,9 @@ export type ReadJob =
       readonly kind: "answer";
       readonly answer: BodiedAnswer;
       /**
-       * Function that reads the provider's answer as if it were the answer to a poll. Null when a poll would be another
-       * call than the client's, and when the answer is not new.
+       * Function that returns the result of a poll: made from this answer when polls make the same call, otherwise from
+       * a request of its own. Null when the answer is not new, and when polls make another call and the answer does not
+       * say that the job has ended.
        */
       readonly poll: (() => Promise<PollAnswer>) | null;
     }

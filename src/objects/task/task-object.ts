@@ -392,6 +392,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const job = outcome.kind === "accepted" || outcome.kind === "result" ? outcome.job : null;
     if (job === null || record === null || record.upstream === null) return;
     if (record.submission?.id !== submissionId) return;
+    // A task that has ended keeps the job that it knows, so this one would not be forgotten with it.
+    const isOther = record.upstream.job?.id !== job.id;
+    if (isTerminal(record) && record.submission.state.kind === "accepted" && isOther) return;
     const { connection } = record.upstream;
     await this.#platform.nameJob({ connection, job }, record.id);
   }
