@@ -5,7 +5,7 @@
 import * as z from "zod/mini";
 import type { Env } from "../../env.ts";
 import { parseJson } from "../../core/json.ts";
-import { isAboutAccount, NOT_SERVED } from "../../core/record/refusal.ts";
+import { isAboutAccount } from "../../core/record/refusal.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import type { JobQuestion } from "../../objects/task/job-reply.ts";
 import { jobObject } from "../../objects/object-names.ts";
@@ -52,6 +52,8 @@ export interface JobPlace {
 
 /** Value in seconds of `Retry-After` when an upstream's response without this header is hidden from the caller. */
 const HIDDEN_RETRY_AFTER_S = "60";
+/** Message in place of a hidden response. The job of the call, if there is one, may be running. */
+const HIDDEN_MESSAGE = "The service cannot answer this call at the moment.";
 const READ_TASK =
   "The relay asks the upstream itself: read the task at /v1/tasks/{id}, whose id is in the header Relay-Task-Id of the submission's answer.";
 
@@ -139,7 +141,7 @@ export function hiddenFault(
   const refusal = provider.submits?.refusal(status, json) ?? null;
   if (refusal === null || !isAboutAccount(refusal)) return null;
   const wait = { "Retry-After": headers.get("Retry-After") ?? HIDDEN_RETRY_AFTER_S, ...NOT_AGAIN };
-  return errorAnswer(adapter, 503, NOT_SERVED, wait);
+  return errorAnswer(adapter, 503, HIDDEN_MESSAGE, wait);
 }
 
 export function responseOf({ status, headers, bytes }: PassedAnswer): Response {
