@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
-import { expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { env } from "../../src/startup.ts";
 import { TaskWatch } from "../../src/api/tasks/task-watch.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
@@ -25,10 +25,16 @@ async function watch(id: string): Promise<WebSocket | null> {
   return (await stubOf(id).fetch("https://task/watch", { headers })).webSocket;
 }
 
+/** The WebSockets that a test has opened. One that nothing refers to would be closed by the garbage collector. */
+const opened: WebSocket[] = [];
+afterEach(() => void opened.splice(0));
+
 /** Opens WebSockets to the object of a task, by default as many as it accepts. @returns those that it has accepted. */
 async function watchers(id: string, count = 64): Promise<readonly WebSocket[]> {
   const sockets = await Promise.all(Array.from({ length: count }, () => watch(id)));
-  return sockets.filter((socket) => socket !== null);
+  const accepted = sockets.filter((socket) => socket !== null);
+  opened.push(...accepted);
+  return accepted;
 }
 
 /** Returns the number of WebSockets of a task's object. */
