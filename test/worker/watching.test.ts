@@ -26,14 +26,14 @@ async function watch(id: string): Promise<WebSocket | null> {
 }
 
 /** The WebSockets that a test has opened. One that nothing refers to would be closed by the garbage collector. */
-const opened: WebSocket[] = [];
-afterEach(() => void opened.splice(0));
+const heldSockets: WebSocket[] = [];
+afterEach(() => void heldSockets.splice(0));
 
 /** Opens WebSockets to the object of a task, by default as many as it accepts. @returns those that it has accepted. */
 async function watchers(id: string, count = 64): Promise<readonly WebSocket[]> {
   const sockets = await Promise.all(Array.from({ length: count }, () => watch(id)));
   const accepted = sockets.filter((socket) => socket !== null);
-  opened.push(...accepted);
+  heldSockets.push(...accepted);
   return accepted;
 }
 
