@@ -3,8 +3,8 @@ import { isJobId, isModelSegment } from "./submit.ts";
 
 /**
  * Description of the calls about jobs that clients of a provider, e.g. its SDKs, make in addition to submissions: they
- * read a job that they have submitted, cancel it, fetch its output, and upload files for later jobs. Such a call is
- * authenticated by the same headers as a poll.
+ * read a job that they have submitted, cancel it, fetch its output, upload files for later jobs, and look up what belongs
+ * to no job, e.g. a version of a model. Such a call is authenticated by the same headers as a poll.
  */
 export interface JobCallAdapter {
   /** Paths at which, according to the provider's documentation, a `GET` reads a job. */
@@ -39,6 +39,8 @@ export interface JobCallAdapter {
    * sent to the base URL.
    */
   readonly uploadOrigin?: `https://${string}`;
+  /** Calls by `GET` that read something other than a job. Absent when the provider's SDKs make none. */
+  readonly lookups?: readonly Lookup[];
   /**
    * Returns the body for an error of the relay itself, in the form of the provider's errors, which the provider's SDKs
    * can read.
@@ -66,6 +68,14 @@ export interface JobStream {
  * `/v1/get_result?id={id}`; the others are always sent as they are written here.
  */
 export type JobPath = `/${string}`;
+
+/** A `GET` that an SDK makes beside its jobs, e.g. to read a version of a model. */
+export interface Lookup {
+  /** Path, in which `{id}` and `{endpoint}` stand for parts of the name of what is looked up. */
+  readonly path: JobPath;
+  /** True when the answer permits the caller to upload a file, so that the call counts as part of an upload. */
+  readonly permitsUpload: boolean;
+}
 
 /** A provider's call that cancels a job, and the answers to it. */
 export interface JobCancel {
@@ -113,10 +123,10 @@ export type ChangeMethod = "POST" | "PUT" | "DELETE";
 export type CallMethod = "GET" | ChangeMethod;
 
 /**
- * The call about a job, or upload, that a request to the relay makes, as an adapter has recognised it. Submissions are
- * not among these calls.
+ * The call about a job, or auxiliary call, that a request to the relay makes, as an adapter has recognised it.
+ * Submissions are not among these calls.
  */
-export type JobCall = ReadCall | CancelCall | ContentCall | UploadCall;
+export type JobCall = ReadCall | CancelCall | ContentCall | AuxiliaryCall;
 
 /** The job that a call names. */
 export interface NamedJob {
@@ -152,10 +162,13 @@ export interface ContentCall extends NamedJob {
   readonly number: number;
 }
 
-export interface UploadCall {
-  readonly kind: "upload";
-  /** Path and query with which the provider is called for the upload, relative to the base URL or to `uploadOrigin`. */
+/** A call of an SDK that is about no job: it uploads a file for later jobs, or looks something up. */
+export interface AuxiliaryCall {
+  readonly kind: "upload" | "lookup";
+  /** Path and query with which the provider is called, relative to the base URL or, for an upload, to `uploadOrigin`. */
   readonly target: string;
+  /** True when the call uploads a file, or its answer permits an upload. */
+  readonly isForUpload: boolean;
 }
 
 /** Pattern of a placeholder in the template of a path. */
@@ -173,7 +186,8 @@ const ID_TEXT = /^[\w.~!$&'()*+,;=:@-]+$/;
 const MAX_PATH_CHARS = 1_024;
 
 /**
- * Returns the call about a job, or the upload, that a request makes. Null for any other request, e.g. a submission.
+ * Returns the call about a job, or the auxiliary call, that a request makes. Null for any other request, e.g. a
+ * submission.
  * @param path path below the base URL, as the caller has written it, with a slash at the beginning and no percent
  * signs.
  * @param query query without the question mark; empty for none.
@@ -186,10 +200,28 @@ export function jobCallOf(
 ): JobCall | null {
   if (path.length > MAX_PATH_CHARS) return null;
   const given = new URLSearchParams(query);
-  if (method === "GET") return contentCall(adapter, path, given) ?? readCall(adapter, path, given);
+  if (method === "GET") {
+    const aboutJob = contentCall(adapter, path, given) ?? readCall(adapter, path, given);
+    return aboutJob ?? lookupCall(adapter, path, given);
+  }
   const upload = adapter.uploads?.find((each) => each.split("?")[0] === path);
-  if (method === "POST" && upload !== undefined) return { kind: "upload", target: upload };
+  if (method === "POST" && upload !== undefined) {
+    return { kind: "upload", target: upload, isForUpload: true };
+  }
   return cancelCall(adapter, method, path, given);
+}
+
+function lookupCall(
+  { lookups = [] }: JobCallAdapter,
+  path: string,
+  given: URLSearchParams,
+): AuxiliaryCall | null {
+  for (const { path: template, permitsUpload: isForUpload } of lookups) {
+    const found = matched(template, path, given);
+    if (found !== null)
+      return { kind: "lookup", target: targetOf(template, found, []), isForUpload };
+  }
+  return null;
 }
 
 function cancelCall(
@@ -212,21 +244,23 @@ export function isJobLink(adapter: JobCallAdapter, path: string, query: string):
   const methods: readonly (CallMethod | undefined)[] = ["GET", adapter.cancel?.method];
   return methods.some((method) => {
     const call = method === undefined ? null : jobCallOf(adapter, method, path, query);
-    return call !== null && call.kind !== "upload";
+    return call !== null && "jobId" in call;
   });
 }
 
 /**
- * Returns the calls about jobs that the relay answers, as texts for the documentation, e.g. `GET /v1/predictions/{id}`.
+ * Returns the calls beside submissions that the relay answers, as texts for the documentation, e.g.
+ * `GET /v1/predictions/{id}`.
  */
 export function servedCalls(adapter: JobCallAdapter): readonly string[] {
-  const { read, stream, cancel, content, uploads = [] } = adapter;
+  const { read, stream, cancel, content, uploads = [], lookups = [] } = adapter;
   return [
     ...read.map((path) => `GET ${path}`),
     ...(stream === undefined ? [] : [`GET ${stream.of}${stream.ending}`]),
     ...(content === undefined ? [] : [`GET ${content.path}`]),
     ...(cancel?.paths.map((path) => `${cancel.method} ${path}`) ?? []),
     ...uploads.map((path) => `POST ${path.split("?")[0]}`),
+    ...lookups.map(({ path }) => `GET ${path}`),
   ];
 }
 

@@ -125,7 +125,8 @@ it("a client's call counts as an upload only if it is a POST to exactly a path t
     const { jobCalls } = adapterOf(name);
     for (const target of paths) {
       const [path = ""] = target.split("?");
-      expect(jobCallOf(jobCalls, "POST", path, "a=1")).toEqual({ kind: "upload", target });
+      const upload = { kind: "upload", target, isForUpload: true };
+      expect(jobCallOf(jobCalls, "POST", path, "a=1")).toEqual(upload);
       for (const other of [`${path}/f1`, `${path}/`, `/x${path}`, path.toUpperCase()]) {
         expect(jobCallOf(jobCalls, "POST", other, "")).toBeNull();
       }
@@ -133,6 +134,20 @@ it("a client's call counts as an upload only if it is a POST to exactly a path t
       expect(jobCallOf(jobCalls, "DELETE", `${path}/f1`, "")).toBeNull();
     }
   }
+});
+
+it("a client's call counts as a lookup only if it is a GET that an SDK of Replicate or Model Studio makes beside its jobs; all its parts reach the target, and no others", () => {
+  const described = [...ADAPTERS].filter(([, { jobCalls }]) => jobCalls?.lookups !== undefined);
+  expect(described.map(([name]) => name).toSorted()).toEqual(["dashscope", "replicate"]);
+  const version = "/v1/models/acme/fox-2.1/versions/5c7d5dc6";
+  const lookup = { kind: "lookup", target: version, isForUpload: false };
+  expect(jobCallOf(adapterOf("replicate").jobCalls, "GET", version, "a=1")).toEqual(lookup);
+  const [path, query] = ["/api/v1/uploads", "action=getPolicy&model=wan2.6-i2v"];
+  const permission = { kind: "lookup", target: `${path}?${query}`, isForUpload: true };
+  const { jobCalls } = adapterOf("dashscope");
+  expect(jobCallOf(jobCalls, "GET", path, `${query}&a=1`)).toEqual(permission);
+  expect(jobCallOf(jobCalls, "GET", path, "action=getPolicy")).toBeNull();
+  expect(jobCallOf(jobCalls, "POST", path, query)).toBeNull();
 });
 
 describe("an upstream with a declaration", () => {

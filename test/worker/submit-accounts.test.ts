@@ -188,8 +188,14 @@ it("of the headers of an account's submission, the upstream gets only those that
     "user-agent": "sdk/1",
     "x-stainless-lang": "js",
     traceparent: "00-1-2-01",
+    "x-dashscope-ossresourceresolve": "enable",
   };
-  const kept = { "X-Fal-Queue-Priority": "normal", "Cancel-After": "1m", "X-Trace": "1" };
+  const kept = {
+    "X-Fal-Queue-Priority": "normal",
+    "Cancel-After": "1m",
+    "X-Trace": "1",
+    "X-DashScope-WorkSpace": "w1",
+  };
   const { response } = await asAccount(100, { headers: { ...passed, ...kept } });
   expect(response.status).toBe(200);
   expect(sentToArk(outside).headers).toEqual({

@@ -40,7 +40,7 @@ export const ABOUT_JOB = {
   body: z.instanceof(UpstreamCall),
 } as const;
 
-/** Call of an operation about a job, or of the operation that uploads a file. */
+/** Call of an operation about a job, or of the operation that makes auxiliary calls. */
 export type CallAboutJob = Call<"connection", object, UpstreamCall>;
 
 /** The connection to which a call about a job goes, with its provider and the provider's adapter for such calls. */

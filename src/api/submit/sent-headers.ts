@@ -46,10 +46,11 @@ const DROPPED_PREFIXES = [
 ];
 /**
  * Headers of an account's call that are passed on to the upstream. All others are dropped, because an account could use
- * them to ask the upstream for something that the offer does not limit, e.g. a paid priority.
+ * them to ask the upstream for something that the offer does not limit, e.g. a paid priority. The one of Model Studio
+ * lets it read the files that the call names as `oss://`, i.e. those that the SDK has uploaded.
  */
 const OF_ACCOUNTS =
-  /^(?:accept|accept-language|prefer|traceparent|tracestate|user-agent|x-stainless-.+)$/;
+  /^(?:accept|accept-language|prefer|traceparent|tracestate|user-agent|x-dashscope-ossresourceresolve|x-stainless-.+)$/;
 /** Headers of an upstream's response that are passed on to the caller of a submission. All others are dropped. */
 const PASSED = ["Content-Type", "Content-Language", "Retry-After", "Preference-Applied"];
 const PASSED_PREFIX = /^(?:x-)?ratelimit-/i;

@@ -9,12 +9,12 @@ import { invalidRequest } from "../http/problem.ts";
 import { type ProtectedRoute, requireRuntime } from "../http/route.ts";
 import { Unread } from "../operation.ts";
 import { type CallMethod, jobCallOf } from "../../providers/job-calls.ts";
+import { makeAuxiliaryCall } from "../jobs/auxiliary-call.ts";
 import { jobResponse } from "../jobs/job-response.ts";
 import { responseOf } from "../jobs/asked-job.ts";
 import { cancelJob } from "../jobs/cancel-by-job.ts";
 import { readContent } from "../jobs/read-content.ts";
 import { readJob } from "../jobs/read-job.ts";
-import { uploadFile } from "../jobs/upload-file.ts";
 import { submitJob } from "./submit-job.ts";
 import type { Submitted } from "./submitted.ts";
 import { callTargetOf, statedTargetOf, UpstreamCall } from "./upstream-call.ts";
@@ -49,14 +49,16 @@ export const submitJobRoute: ProtectedRoute<"submitJob"> = {
   handle: async (request) => {
     const { given, caller, context, kind } = await upstreamCallOf(request, "POST");
     if (kind === "cancel") return responseOf(await cancelJob.perform(given, caller, context));
-    if (kind === "upload") return responseOf(await uploadFile.perform(given, caller, context));
+    if (kind === "upload") {
+      return responseOf(await makeAuxiliaryCall.perform(given, caller, context));
+    }
     return answerOf(await submitJob.perform(given, caller, context));
   },
 };
 
 /**
  * Route of calls that read a job that was submitted through the relay, or fetch its output: `GET` with the upstream's
- * own path. An SDK of the upstream makes such calls while it waits for its job.
+ * own path. An SDK of the upstream makes such calls while it waits for its job. Lookups come here too.
  */
 export const readJobRoute: ProtectedRoute<"readJob"> = {
   id: "readJob",
@@ -69,6 +71,9 @@ export const readJobRoute: ProtectedRoute<"readJob"> = {
     const call = async () => await upstreamCallOf(request, "GET");
     const { given, caller, context, kind } = await call();
     if (kind === "content") return await readContent.perform(given, caller, context);
+    if (kind === "lookup") {
+      return responseOf(await makeAuxiliaryCall.perform(given, caller, context));
+    }
     const first = await readJob.perform(given, caller, context);
     return jobResponse(first, async () => {
       const again = await call();
@@ -135,8 +140,8 @@ async function upstreamCallOf(
 }
 
 /**
- * Returns the kind of a call about a job, e.g. `read` or `cancel`.
- * @returns null for a submission and for any other call that is not about a job.
+ * Returns the kind of a call about a job, e.g. `read` or `cancel`, or of an auxiliary call.
+ * @returns null for a submission and for any other call.
  */
 function kindOf(
   method: CallMethod,

@@ -114,6 +114,9 @@ export const dashscope = {
       paths: ["/api/v1/tasks/{id}/cancel"],
       answer: { done: () => ({ status: 200, body: { request_id: "" } }), refused: 400 },
     },
+    // https://help.aliyun.com/zh/model-studio/get-temporary-file-url: the answer says where a file for a model (`{id}`) is
+    // uploaded without a key. The SDK asks for it when a file of the job is a local one.
+    lookups: [{ path: "/api/v1/uploads?action=getPolicy&model={id}", permitsUpload: true }],
     errorBody: (status, message) => ({
       code: ERROR_CODES.get(status) ?? "InternalError",
       message,
@@ -128,6 +131,7 @@ export const dashscope = {
  */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [400, "UnsupportedOperation"],
+  [403, "AccessDenied"],
   [404, "NotFound"],
   [429, "Throttling.RateQuota"],
   [504, "InternalError.Timeout"],

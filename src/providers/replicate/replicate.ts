@@ -106,6 +106,9 @@ export const replicate = {
     },
     // https://replicate.com/docs/reference/http#files.create
     uploads: ["/v1/files"],
+    // https://replicate.com/docs/reference/http#models.versions.get: `run` of `replicate` 1.0.7 (PyPI) reads the schema of
+    // the output there, after it has submitted the job. `{endpoint}` is the owner and the name of the model.
+    lookups: [{ path: "/v1/models/{endpoint}/versions/{id}", permitsUpload: false }],
     links: ["/urls/get", "/urls/cancel"],
     errorBody: (status, detail) => ({ status, detail }),
   },

@@ -52,10 +52,14 @@ export interface Api {
   readonly calls: readonly JobPath[];
   /** Absent when it takes no files. */
   readonly uploads?: readonly UploadPath[];
+  /** Answers to calls by `GET` that are about no job, by path. Absent when its SDK makes none. */
+  readonly lookups?: Readonly<Record<string, object>>;
 }
 
 const NOW = "2026-01-01T00:00:00.000Z";
 const NOW_S = 1_767_225_600;
+/** Id of the version of Replicate's model `acme/fox`. */
+export const VERSION = "5c7d5dc6dd8bf75c1acaa8565735e7986bc5b66206b55cca93cb72c9bf15ccaa";
 /** Content of every file, of outputs and of uploads. */
 export const FILE = "the bytes of a fox";
 
@@ -199,6 +203,15 @@ export const APIS: Readonly<Record<string, Api>> = {
         body: z.strictObject({ input: z.looseObject({ prompt }), webhook: hookUrl }),
         answer: prediction,
       },
+      {
+        path: /^\/v1\/predictions$/,
+        body: z.strictObject({
+          version: z.literal(VERSION),
+          input: z.looseObject({ prompt }),
+          webhook: hookUrl,
+        }),
+        answer: prediction,
+      },
     ],
     calls: [
       reading(/^\/v1\/predictions\/([\w-]+)$/, prediction),
@@ -209,6 +222,15 @@ export const APIS: Readonly<Record<string, Api>> = {
         answer: (job) => ok(prediction(job)),
       },
     ],
+    // https://replicate.com/docs/reference/http#models.versions.get
+    lookups: {
+      [`/v1/models/acme/fox/versions/${VERSION}`]: {
+        id: VERSION,
+        created_at: NOW,
+        cog_version: "0.16.0",
+        openapi_schema: { components: { schemas: { Output: { type: "string" } } } },
+      },
+    },
     // https://replicate.com/docs/reference/http#files.create
     uploads: [
       {

@@ -8,7 +8,7 @@ import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
 import { RelayFront } from "./relay-front.ts";
-import { FILE, type SdkJob } from "./sdk-apis.ts";
+import { FILE, type SdkJob, VERSION } from "./sdk-apis.ts";
 import {
   falOf,
   geminiOf,
@@ -31,7 +31,7 @@ const upstream = await forThisFile(SdkUpstream.start(KEY, CUSTOMER_S_KEY));
 const receiver = await forThisFile(Receiver.start());
 const front = await forThisFile(RelayFront.start((): string => relay.url));
 const OFFERS = JSON.stringify([
-  { connection: "replicate", models: ["acme/*"], price: null },
+  { connection: "replicate", models: ["acme/*", VERSION], price: null },
   { connection: "runway", models: ["*"], price: null, uploads: true },
   { connection: "openai-videos", models: ["*"], price: null },
 ]);
@@ -241,6 +241,15 @@ it("replicate.run uploads an input file through the relay, and the job is submit
   const [submitted] = upstream.submitted("replicate", input.prompt);
   expect(submitted?.body).toMatch(/"image":"http:[^"]+\/replicate\/v1\/files\/file-1"/);
   expect(upstream.followed).toEqual([]);
+});
+
+it("an account whose offer names a version of a model runs this version with replicate.run, and reads it with models.versions.get", async () => {
+  const replicate = replicateOf(user("version", await keyOf("runner")));
+  const input = { prompt: "a fox of a version" };
+  const output = await replicate.run(`acme/fox:${VERSION}`, { input, wait: { mode: "poll" } });
+  expect(output).toBe(upstream.jobOf("replicate", input.prompt).output);
+  const version = await replicate.models.versions.get("acme", "fox", VERSION);
+  expect(version).toMatchObject({ id: VERSION, openapi_schema: expect.any(Object) });
 });
 
 it("fal.subscribe asks through the relay where to upload an input file, and uploads it there without a key", async () => {

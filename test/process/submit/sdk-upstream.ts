@@ -134,6 +134,8 @@ export class SdkUpstream extends LoopbackServer {
     if (!this.#keys.some((key) => hasKey(headers, api, key))) return { status: 401, body: {} };
     const call = api.calls.find((each) => each.method === method && each.path.test(path));
     if (call !== undefined) return this.#aboutJob(request, call);
+    const found = method === "GET" ? api.lookups?.[path] : undefined;
+    if (found !== undefined) return { status: 200, body: found };
     return method === "POST" ? this.#taken(request, api) : NOT_FOUND;
   }
 

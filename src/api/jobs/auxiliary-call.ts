@@ -1,14 +1,16 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
-import { withDeadline } from "../../lib/timeout.ts";
-import { accountOf } from "../../objects/task/caller.ts";
-import { type SubmitAnswer, type SubmitRequest, upload } from "../../outbound/http.ts";
-import { jobCallOf } from "../../providers/job-calls.ts";
+import { POLL_TIMEOUT_MS, withDeadline } from "../../lib/timeout.ts";
+import { accountOf, type Caller } from "../../objects/task/caller.ts";
+import { get, type SubmitAnswer, type SubmitRequest, upload } from "../../outbound/http.ts";
+import { type AuxiliaryCall, jobCallOf } from "../../providers/job-calls.ts";
+import type { Connection } from "../../providers/provider.ts";
 import { hiddenTexts } from "../../security/hidden-texts.ts";
 import { BODY_DEADLINE_MS, bodyTimeout } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { operation } from "../operation.ts";
-import { withoutSecrets } from "../submit/answer-secrets.ts";
+import { bytesWithout } from "../submit/answer-secrets.ts";
+import type { CustomerCredential } from "../submit/customer-credential.ts";
 import { refuseRelayKeys } from "../submit/relay-key-refusal.ts";
 import { passedHeaders, sentHeaders } from "../submit/sent-headers.ts";
 import { requireKey } from "../submit/submit-place.ts";
@@ -31,13 +33,16 @@ const MAX_UPLOAD_BYTES = MAX_UPLOAD_MB * 1024 * 1024;
 /** Longest time in milliseconds for an upload with its response. At 1.5 Mbit/s, 100 MB take less. */
 const MAX_UPLOAD_MS = 10 * MINUTE_MS;
 
+/** What the relay uses of the upstream's response to an auxiliary call. */
+type AuxiliaryAnswer = Pick<SubmitAnswer, "status" | "headers" | "bytes">;
+
 /**
- * Passes on to the upstream a file that a client uploads for a later job. Operators may upload, and so may accounts
- * that have an offer with `uploads`. The file is passed on while it arrives, and never held as a whole. No task is
- * created, and nothing is charged.
+ * Passes on to the upstream a call of an SDK that is about no job: the upload of a file for a later job, or a lookup.
+ * Operators may make such calls, and so may accounts that have an offer for the connection, with `uploads` for what
+ * belongs to an upload. No task is created, and nothing is charged.
  */
-export const uploadFile = operation(
-  "uploadFile",
+export const makeAuxiliaryCall = operation(
+  "makeAuxiliaryCall",
   {
     access: "submit",
     rateLimit: "LIMIT_SUBMITS",
@@ -47,29 +52,70 @@ export const uploadFile = operation(
     const { body, caller, runtime } = call;
     const place = requireJobPlace(call);
     const asked = jobCallOf(place.adapter, body.method, body.path, body.query);
-    if (asked?.kind !== "upload") return notServed(place);
+    if (asked?.kind !== "upload" && asked?.kind !== "lookup") return notServed(place);
     const { connection, credential } = requireKey(place.connection, place.provider, body);
     await refuseRelayKeys(body, runtime);
-    requireOffered(call, place);
-    const length = requireLength(body.headers);
-    const { key, webhookSecret } = connection;
+    if (!isOffered(call, place, asked)) return notOffered(place, asked);
+    const { key } = connection;
     const own = key === null ? {} : await place.provider.polls.headers(key, Date.now());
-    const isOfAccount = accountOf(caller) !== null;
-    const contentType = body.headers.get("Content-Type");
-    const form = { contentType, isOfAccount };
-    const headers = sentHeaders(body.headers, { ...own, ...credential?.headers }, form);
-    const request = { url: `${baseOf(place)}${asked.target}`, headers, isLarge: false };
-    const answer = await passedOn(body.body, length, request, runtime);
+    const headers = { ...own, ...credential?.headers };
+    const answer =
+      asked.kind === "upload"
+        ? await uploadFile(call, place, asked, headers)
+        : await lookUp(`${connection.baseUrl}${asked.target}`, headers);
     if (answer === null) {
       return errorAnswer(place.adapter, 504, "The upstream has not answered the relay.");
     }
     const hidden = hiddenFault(answer, place, credential !== null, caller);
-    if (hidden !== null) return hidden;
-    const secrets = isOfAccount ? hiddenTexts(key, webhookSecret) : hiddenTexts(credential?.key);
-    const { bytes } = withoutSecrets(answer, secrets);
-    return { status: answer.status, headers: passedHeaders(answer.headers), bytes };
+    return hidden ?? passedAnswer(answer, secretsOf(connection, credential, caller));
   },
 );
+
+/** Returns the texts that the response to a caller must not show. */
+function secretsOf(
+  { key, webhookSecret }: Connection,
+  credential: CustomerCredential | null,
+  caller: Caller,
+): readonly string[] {
+  const isOfAccount = accountOf(caller) !== null;
+  return isOfAccount ? hiddenTexts(key, webhookSecret) : hiddenTexts(credential?.key);
+}
+
+function passedAnswer(
+  { status, headers, bytes }: AuxiliaryAnswer,
+  secrets: readonly string[],
+): PassedAnswer {
+  return { status, headers: passedHeaders(headers), bytes: bytesWithout(secrets, bytes) };
+}
+
+/** Returns the upstream's response to a lookup; null when there is none in time, or it is larger than permitted. */
+async function lookUp(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<AuxiliaryAnswer | null> {
+  const answer = await withDeadline(POLL_TIMEOUT_MS, (signal) => get({ url, headers }, signal));
+  if (answer === null || answer.bytes === null) return null;
+  return { ...answer, bytes: answer.bytes };
+}
+
+/**
+ * Uploads the file in a client's call. The file is passed on while it arrives, and never held as a whole.
+ * @param own headers that authenticate the call at the upstream.
+ * @returns the upstream's response; null when there is none in time.
+ */
+async function uploadFile(
+  { body, caller, runtime }: CallAboutJob,
+  place: JobPlace,
+  { target }: AuxiliaryCall,
+  own: Readonly<Record<string, string>>,
+): Promise<AuxiliaryAnswer | null> {
+  const length = requireLength(body.headers);
+  const contentType = body.headers.get("Content-Type");
+  const form = { contentType, isOfAccount: accountOf(caller) !== null };
+  const headers = sentHeaders(body.headers, own, form);
+  const request = { url: `${baseOf(place)}${target}`, headers, isLarge: false };
+  return await passedOn(body.body, length, request, runtime);
+}
 
 /** Returns the provider's own origin for uploads; the connection's base URL if there is none or a proxy is used. */
 function baseOf({ adapter, connection: { baseUrl }, provider }: JobPlace): string {
@@ -79,21 +125,35 @@ function baseOf({ adapter, connection: { baseUrl }, provider }: JobPlace): strin
 }
 
 /**
- * Checks that an account may upload.
- * @throws Problem `not_offered` when no offer of the connection has `uploads` for jobs with this kind of key (the
- * connection's or the customer's own).
+ * Tells whether the caller may make an auxiliary call: as an operator, or as an account with an offer of the connection
+ * for jobs with this kind of key (the connection's or the customer's own), and with `uploads` if the call belongs to an
+ * upload. Which models the offer has does not matter.
  */
-function requireOffered(
+function isOffered(
   { body: { keyOwner }, caller, runtime: { config } }: CallAboutJob,
   { connection: { name } }: JobPlace,
-): void {
-  if (accountOf(caller) === null) return;
-  const isOffered = config.offers.some(
-    (offer) => offer.connection === name && offer.keyOwner === keyOwner && offer.takesUploads,
+  { isForUpload }: AuxiliaryCall,
+): boolean {
+  if (accountOf(caller) === null) return true;
+  return config.offers.some(
+    (offer) =>
+      offer.connection === name &&
+      offer.keyOwner === keyOwner &&
+      (offer.takesUploads || !isForUpload),
   );
-  if (isOffered) return;
-  const detail = `Uploads to ${name} are not offered to accounts with this key of the upstream.`;
-  throw new Problem("not_offered", { detail });
+}
+
+/**
+ * Returns the response to a lookup that no offer permits.
+ * @throws Problem `not_offered` for an upload that no offer permits.
+ */
+function notOffered(
+  { adapter, connection: { name } }: JobPlace,
+  { kind, isForUpload }: AuxiliaryCall,
+): PassedAnswer {
+  const detail = `${isForUpload ? "Uploads" : "Calls"} to ${name} are not offered to accounts with this key of the upstream.`;
+  if (kind === "upload") throw new Problem("not_offered", { detail });
+  return errorAnswer(adapter, 403, detail);
 }
 
 /**
