@@ -28,7 +28,7 @@ export function fetchFor(
   { baseUrl, ...options }: SdkFetchOptions,
 ): typeof fetch {
   const { key } = options;
-  const bases = [baseUrl, `${relay.url}/v1/submit/${connection}`].map(withSlash);
+  const bases = [baseUrl, `${withSlash(relay.url)}v1/submit/${connection}`].map(withSlash);
   const failed = new FailedCalls();
   return async (input, init) => {
     const { href, origin, pathname, search } = new URL(
@@ -56,9 +56,9 @@ export function fetchFor(
   };
 }
 
-/** Returns a URL with one slash at its end. */
+/** Returns a URL as requests have it, e.g. in lower case and without a default port, with one slash at its end. */
 function withSlash(url: string): string {
-  return `${url.replace(/(?<!\/)\/+$/, "")}/`;
+  return `${new URL(url).href.replace(/(?<!\/)\/+$/, "")}/`;
 }
 
 /** The keys of the latest calls that have failed, so that it is not known whether they have had an effect. */

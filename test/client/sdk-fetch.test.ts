@@ -161,6 +161,23 @@ it("when an SDK follows a link to the relay, the client's fetch sends the relay'
   expect([http.requests.length, elsewhere.mock.calls.length]).toEqual([1, 2]);
 });
 
+it.each([
+  ["https://r.test/", BASE, "https://r.test"],
+  ["HTTPS://R.test:443", "https://API.Replicate.com:443//", "https://r.test"],
+  ["https://r.test/relay/", BASE, "https://r.test/relay"],
+])(
+  "given %s as the relay's URL and %s as the base URL, the client's fetch for an SDK recognises calls below the base URL and links to %s",
+  async (url, baseUrl, base) => {
+    const { http } = connect(answer(200, {}));
+    const relay = new TaskRelay({ url, key: "k", retryForMs: 0, fetch: http.fetch });
+    const sdkFetch = fetchFor(relay, "replicate", { baseUrl });
+    const link = `${base}/v1/submit/replicate/v1/predictions/job`;
+    await sdkFetch(link);
+    await sdkFetch(`${URL_OF_SDK}/job`);
+    expect(http.requests.map((request) => request.url)).toEqual([link, link]);
+  },
+);
+
 it("the client's fetch for an SDK returns the answer to an upload unchanged", async () => {
   const { sdkFetch } = connected(answer(201, { urls: { get: "https://files.example.com/1" } }));
   const response = await sdkFetch(`${BASE}/v1/files`, aCall({}, aForm()));
