@@ -123,6 +123,19 @@ describe("a job of fal", () => {
     expect(await readSubmitted(id, RELAY)).toMatchObject({ status: "completed" });
   });
 
+  it("when the status and the result of a fal job are read many times within the shortest time between two polls, each of the two paths is asked once", async () => {
+    const { jobId, outside } = await onFal(() => ({ status: "IN_PROGRESS" }));
+    const paths = [`${FLUX}/${jobId}/status`, `${FLUX}/${jobId}`];
+    const readOne = async (path: string) => (await read("fal", path)).status;
+    const readAll = () =>
+      Promise.all(Array.from({ length: 10 }, () => paths).flatMap((both) => both.map(readOne)));
+    expect(new Set(await readAll())).toEqual(new Set([200]));
+    expect(asked(outside, QUEUE).toSorted()).toEqual(paths.toSorted());
+    pass(1_001);
+    await readAll();
+    expect(asked(outside, QUEUE).toSorted()).toEqual([...paths, ...paths].toSorted());
+  });
+
   it("the responses to the submission and to a read of a fal job have links to status and result that lead to the relay", async () => {
     const { jobId, answer } = await onFal(() => ({ status: "IN_QUEUE" }));
     const there = linksAt(`${ORIGIN}/v1/submit/fal`, jobId);

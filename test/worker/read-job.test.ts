@@ -242,6 +242,31 @@ it("when the answer about a job is too large to be kept, or the upstream has nam
   expect(asked(limited.outside, limited.jobId)).toHaveLength(sent);
 });
 
+it("when another job has used up the connection's polls of this minute, the first read of a job gets 429 with the wait in Retry-After, and reads of the other job repeat its last answer", async () => {
+  const few = { provider: "replicate", key: "test-only-few-key", polls_per_minute: 1 };
+  const bindings = { ...RELAY, CONNECTIONS: JSON.stringify({ few }) };
+  const path = "/v1/submit/few/v1/predictions";
+  const outside = anOutside();
+  const readAt = (jobId: string) => callWith(bindings, `${path}/${jobId}`, { key: OPERATOR_KEY });
+  const [known, other] = [crypto.randomUUID(), crypto.randomUUID()];
+  for (const jobId of [known, other]) {
+    outside.on(API, answering(prediction(jobId), 201));
+    const { id, headers } = named();
+    await submit({ path, body: BODY, bindings, headers });
+    await restart(id, bindings);
+  }
+  outside.on(`${API}/`, ({ url }) => Response.json(prediction(url.slice(API.length + 1))));
+  expect((await readAt(known)).status).toBe(200);
+  pass(2_000);
+  const limited = await readAt(other);
+  expect([limited.status, limited.headers.get("Retry-After")]).toEqual([429, "58"]);
+  expect(await limited.json()).toMatchObject({ status: 429, detail: expect.any(String) });
+  expect(await (await readAt(known)).json()).toMatchObject({ id: known });
+  expect(outside.sentTo(`${API}/`).map(({ url }) => url)).toEqual([`${API}/${known}`]);
+  pass(58_000);
+  expect(await (await readAt(other)).json()).toMatchObject({ id: other });
+});
+
 it("an upstream's answer about the operator's balance is hidden from the account that reads its job, and shown to the operator", async () => {
   const { key } = await aKey(await anAccount());
   const { jobId, outside } = await submitted(key);

@@ -50,7 +50,8 @@ const recent = isolateCache<PassedAnswer>(MAX_KEPT, SECOND_MS);
 
 /**
  * Returns the upstream's response to a call of its own API that reads a job, for the operator or the account that has
- * submitted the job. The upstream is asked at most once within the time that it demands between two polls of a job.
+ * submitted the job. The upstream is asked at each path at most once within the time that it demands between two polls of
+ * a job.
  */
 export const readJob = operation(
   "readJob",

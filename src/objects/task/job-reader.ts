@@ -36,7 +36,7 @@ export type ReadJob =
 
 /**
  * Sends the requests about the job of one task: those of the relay's polls, and those of clients that read the job.
- * Both use the same answers, so that clients cause no more requests than the provider permits polls.
+ * Both use the same answers, so that clients cause at each path no more requests than the provider permits polls.
  */
 export class JobReader {
   readonly #connections: ConnectionCalls;
