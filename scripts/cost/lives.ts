@@ -68,6 +68,9 @@ export const REPEATED_ATTEMPT = meters(0, 2, 5, 1, 2, 3, 1, 2, 0, 1, 1);
 /** Consumption that the failure of the last attempt adds to a task with an index. */
 export const FAILED_CALLBACK = meters(0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0);
 
+/** Requests of a read of a job by an SDK. A read that finds nothing new writes no row. */
+export const JOB_READ = { workerRequests: 1, objectRequests: 2 } as const;
+
 /** Requests of a listener: when it connects, and for each callback. Nothing is billed while it waits. */
 export const LISTENER = {
   connection: { workerRequests: 1, objectRequests: 3 },

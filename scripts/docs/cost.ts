@@ -1,12 +1,12 @@
 import { DEADLINE_EXTENSION } from "../../src/core/policy.ts";
-import { CONSOLE_MINUTE, LISTENER, LIVES, type Meters, READERS } from "../cost/lives.ts";
+import { CONSOLE_MINUTE, JOB_READ, LISTENER, LIVES, type Meters, READERS } from "../cost/lives.ts";
 import { DEFAULTS, orderOf, USAGE } from "../cost/options.ts";
 import { CALLS_PER_READ, COPYING, type OutputUse, outputUsage } from "../cost/outputs.ts";
 import { DEADLINE_HOURS, endless, polledAlone, pollsOf } from "../cost/polls.ts";
 import { type Meter, PRICES } from "../cost/prices.ts";
 import { readerUsage, STREAM_SECONDS } from "../cost/readers.ts";
 import { report } from "../cost/report.ts";
-import { ASSUMED, billOf, OBJECT_GB, type Usage, usageOf } from "../cost/usage.ts";
+import { ASSUMED, billOf, OBJECT_GB, type Usage, usageOf, withUsage } from "../cost/usage.ts";
 import { fillRegions, table } from "./regions.ts";
 
 const MILLION = 1_000_000;
@@ -227,6 +227,15 @@ function additions(): readonly Addition[] {
       title: "account key of a reader who holds a stream for 10 minutes",
       formula: `${KEY_CHECKS} object requests: a check of the key each minute, which all readers with this key share in an isolate`,
       usage: requestsUsage({ workerRequests: 0, objectRequests: KEY_CHECKS }),
+    },
+    {
+      title: "read of a job by its upstream's SDK, for which the upstream is asked",
+      formula: `${JOB_READ.workerRequests} request of the Worker, ${JOB_READ.objectRequests} of objects, ${ASSUMED.secondsPerPoll} s awake as for a poll; less where the last answer is repeated`,
+      usage: withUsage(
+        requestsUsage(JOB_READ),
+        { durationGbS: ASSUMED.secondsPerPoll * OBJECT_GB },
+        1,
+      ),
     },
     {
       title: "listener that connects",

@@ -1,10 +1,13 @@
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import * as z from "zod";
+import { JOB_READ } from "../../scripts/cost/lives.ts";
+import { JobObject } from "../../src/objects/job-object.ts";
+import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { aKey, anAccount, balanceOf } from "./accounts.ts";
 import { callWith, OPERATOR_KEY, ORIGIN, post } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
-import { restart, untilIdle } from "./objects.ts";
+import { restart, rowsOf, untilIdle } from "./objects.ts";
 import { answering, anOutside, type Outside } from "./outside.ts";
 import { BINDINGS, named, readSubmitted, submit } from "./submitted.ts";
 import { aCompletion, CALLBACK_URL, report, VIDEO } from "./tasks.ts";
@@ -114,6 +117,19 @@ it("when a job is read many times within the shortest time between two polls, th
   pass(1_001);
   await read(jobId);
   expect(asked(outside, jobId)).toHaveLength(at + 2);
+});
+
+it("a read of a job that runs as before causes as many requests as docs/cost.md states, and no row; within a second the same isolate repeats the response without an object", async () => {
+  const { jobId, taskId } = await submitted(OPERATOR_KEY, () => ({ status: "processing" }));
+  await read(jobId);
+  pass(1_001);
+  const rows = await rowsOf(taskId);
+  const calls = [vi.spyOn(JobObject.prototype, "task"), vi.spyOn(TaskObject.prototype, "readJob")];
+  const requests = () => calls.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+  await read(jobId);
+  expect({ workerRequests: 1, objectRequests: requests() }).toEqual(JOB_READ);
+  await read(jobId);
+  expect([requests(), rows()]).toEqual([JOB_READ.objectRequests, 0]);
 });
 
 it("when a client reads a job and the upstream's response says that it has ended, the task ends too and its callback is sent", async () => {
