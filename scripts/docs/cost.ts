@@ -6,7 +6,15 @@ import { DEADLINE_HOURS, endless, polledAlone, pollsOf } from "../cost/polls.ts"
 import { type Meter, PRICES } from "../cost/prices.ts";
 import { readerUsage, STREAM_SECONDS } from "../cost/readers.ts";
 import { report } from "../cost/report.ts";
-import { ASSUMED, billOf, OBJECT_GB, type Usage, usageOf, withUsage } from "../cost/usage.ts";
+import {
+  ASSUMED,
+  billOf,
+  gbMonths,
+  OBJECT_GB,
+  type Usage,
+  usageOf,
+  withUsage,
+} from "../cost/usage.ts";
 import { fillRegions, table } from "./regions.ts";
 
 const MILLION = 1_000_000;
@@ -45,11 +53,16 @@ function lifeUsage(meters: Meters, receiverMs = RECEIVER_MS, isQueued = false): 
   return usageOf(meters, { receiverMs, isQueued });
 }
 
+/** Usage of an object with a small record that is stored as long as a task, without its requests and rows. */
+const STORED_OBJECT: Usage = { objectGbMonths: gbMonths(ASSUMED.objectBytes, ASSUMED.objectDays) };
+
 /** Returns the price of a million tasks of each kind of life, by its name, with its single lines. */
 export function lifeBills() {
   return Object.entries(LIVES).map(([name, meters]) => {
     const receiverMs = name.includes("hangs") ? TIMEOUT_MS : RECEIVER_MS;
-    return [name, billOf(lifeUsage(meters, receiverMs), MILLION)] as const;
+    const usage = lifeUsage(meters, receiverMs);
+    const jobObjects = name.startsWith("submitted") ? 1 : 0;
+    return [name, billOf(withUsage(usage, STORED_OBJECT, jobObjects), MILLION)] as const;
   });
 }
 
