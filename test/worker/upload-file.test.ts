@@ -198,6 +198,21 @@ it("when the upstream does not answer an upload, the response is 504 in the upst
   expect(await response.json()).toMatchObject({ status: 504, detail: expect.any(String) });
 });
 
+it("an upstream's answer about the operator's balance, with HTTP 200 and a code in the body, is hidden from the account that uploads a file", async () => {
+  const path = "/api/v3/media/upload/binary";
+  const bindings = {
+    ...offering({ connection: "wavespeed", uploads: true }),
+    WAVESPEED_API_KEY: "k",
+  };
+  anUpstream("https://api.wavespeed.ai", answering({ code: 402, message: "acme owes $3" }));
+  const { key } = await aFullKey();
+  const headers = { "Content-Type": TYPE, "Content-Length": String(FILE.length) };
+  const message = { method: "POST", body: FILE, headers, key };
+  const response = await callJob("wavespeed", path, message, bindings);
+  expect(response.status).toBe(503);
+  expect(await response.text()).not.toContain("owes");
+});
+
 it("the response to an account's upload of a file does not show the relay's key for the upstream", async () => {
   aReplicate(({ headers }) => Response.json({ echo: headers["authorization"] }));
   const { key } = await aFullKey();

@@ -52,6 +52,11 @@ export interface JobPlace {
 
 /** Value in seconds of `Retry-After` when an upstream's response without this header is hidden from the caller. */
 const HIDDEN_RETRY_AFTER_S = "60";
+/**
+ * Largest body in bytes of a response that is read for a code of an error. Some upstreams send such a code with HTTP
+ * status 200, so that each response about a job is read, also a long one with outputs.
+ */
+const MAX_FAULT_BYTES = 16_384;
 /** Message in place of a hidden response. The job of the call, if there is one, may be running. */
 const HIDDEN_MESSAGE = "The service cannot answer this call at the moment.";
 const READ_TASK =
@@ -136,8 +141,9 @@ export function hiddenFault(
   hasOwnKey: boolean,
   caller: Caller,
 ): PassedAnswer | null {
-  if (hasOwnKey || accountOf(caller) === null || status < 400) return null;
-  const json = parseJson(new TextDecoder().decode(bytes));
+  if (hasOwnKey || accountOf(caller) === null) return null;
+  const json =
+    bytes.length > MAX_FAULT_BYTES ? undefined : parseJson(new TextDecoder().decode(bytes));
   const refusal = provider.submits?.refusal(status, json) ?? null;
   if (refusal === null || !isAboutAccount(refusal)) return null;
   const wait = { "Retry-After": headers.get("Retry-After") ?? HIDDEN_RETRY_AFTER_S, ...NOT_AGAIN };
