@@ -77,18 +77,15 @@ export function logSettingsOf(env: WithStartup): LogSettings {
   return { logsDetails: configOf(env)?.logsDetails ?? false };
 }
 
-const said = new Set<string>();
-/** Lists of warnings that have been logged already. Such a list is not logged again, and no text is built for it. */
+/** Lists of warnings that have been logged already. */
 const logged = new WeakSet<Startup["warnings"]>();
 
-/** Logs each warning about the variables once in this isolate. */
+/** Logs the warnings about the variables with which this isolate has started, once. */
 export function warnOnce({ startup: { warnings } }: WithStartup): void {
   if (logged.has(warnings)) return;
   logged.add(warnings);
   for (const { path: variable, message: detail } of warnings) {
-    const text = `${variable} ${detail}`;
-    if (!said.has(text)) log({ event: "config.warning", variable, detail }, "warn");
-    said.add(text);
+    log({ event: "config.warning", variable, detail }, "warn");
   }
 }
 

@@ -404,7 +404,8 @@ it("when the two halves of a key in SIGNING_KEYS do not match, which only its im
 
 it("the relay logs a warning about a variable once per isolate", async () => {
   const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
-  for (let i = 0; i < 2; i++) await callWith({ ...env, CALLBACK_SCHEDULE_SECOND: "0" }, "/healthz");
+  const isolate = { ...env, CALLBACK_SCHEDULE_SECOND: "0" };
+  for (let i = 0; i < 2; i++) await callWith(isolate, "/healthz");
   const lines = warned.mock.calls.map(([line]) => JSON.parse(String(line)));
   const warnings = lines.filter(({ variable }) => variable === "CALLBACK_SCHEDULE_SECOND");
   const detail = "is not known: CALLBACK_SCHEDULE_S is";
