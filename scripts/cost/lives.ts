@@ -29,7 +29,7 @@ export const LIVES = {
   "registered with an account, index": meters(3, 5, 7, 6, 7, 20, 1, 6, 0, 2, 1),
   "Ark polled six times, index": meters(3, 13, 17, 13, 7, 25, 1, 16, 8, 4, 1),
   "Ark with hooks, index": meters(6, 8, 10, 6, 5, 20, 1, 10, 1, 2, 1),
-  "submitted, Ark with hooks, index": meters(5, 10, 11, 8, 5, 20, 1, 13, 1, 2, 1),
+  "submitted, Ark with hooks, index": meters(5, 10, 12, 8, 5, 20, 1, 13, 1, 2, 1),
   "Ark with hooks, index, job of 300 s": meters(6, 11, 14, 9, 5, 20, 1, 13, 4, 2, 1),
   "Ark with hooks, index, job of 900 s": meters(6, 22, 26, 20, 5, 22, 1, 25, 15, 3, 1),
   "Ark with hooks, index, receiver refuses 3 times": meters(6, 13, 21, 8, 10, 26, 4, 14, 1, 4, 3),
@@ -67,6 +67,11 @@ export const IDLE_POLL = meters(0, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0);
 export const REPEATED_ATTEMPT = meters(0, 2, 5, 1, 2, 3, 1, 2, 0, 1, 1);
 /** Consumption that the failure of the last attempt adds to a task with an index. */
 export const FAILED_CALLBACK = meters(0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0);
+
+/**
+ * Requests and rows, contained in the life of a submitted task, of the entry that states to which task the job belongs.
+ */
+export const JOB_ENTRY = { objectRequests: 2, rowsWritten: 2, rowsRead: 2 } as const;
 
 /** Requests of a read of a job by an SDK. A read that finds nothing new writes no row. */
 export const JOB_READ = { workerRequests: 1, objectRequests: 2 } as const;

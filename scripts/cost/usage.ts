@@ -17,6 +17,8 @@ export const ASSUMED = {
   /** Size of an object with a small record: an empty database of an object takes as much. */
   objectBytes: 12_288,
   objectDays: 28,
+  /** Size of the entry that states to which task a submitted job belongs, with ids of up to 128 characters. */
+  jobEntryBytes: 200,
   indexRowBytes: 294,
   indexRowDays: 7,
 } as const;

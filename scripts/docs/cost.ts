@@ -1,5 +1,13 @@
 import { DEADLINE_EXTENSION } from "../../src/core/policy.ts";
-import { CONSOLE_MINUTE, JOB_READ, LISTENER, LIVES, type Meters, READERS } from "../cost/lives.ts";
+import {
+  CONSOLE_MINUTE,
+  JOB_ENTRY,
+  JOB_READ,
+  LISTENER,
+  LIVES,
+  type Meters,
+  READERS,
+} from "../cost/lives.ts";
 import { DEFAULTS, orderOf, USAGE } from "../cost/options.ts";
 import { CALLS_PER_READ, COPYING, type OutputUse, outputUsage } from "../cost/outputs.ts";
 import { DEADLINE_HOURS, endless, polledAlone, pollsOf } from "../cost/polls.ts";
@@ -53,16 +61,26 @@ function lifeUsage(meters: Meters, receiverMs = RECEIVER_MS, isQueued = false): 
   return usageOf(meters, { receiverMs, isQueued });
 }
 
-/** Usage of an object with a small record that is stored as long as a task, without its requests and rows. */
-const STORED_OBJECT: Usage = { objectGbMonths: gbMonths(ASSUMED.objectBytes, ASSUMED.objectDays) };
+/** Storage of the entry that states to which task a submitted job belongs, which is kept as long as the task. */
+const STORED_ENTRY: Usage = {
+  objectGbMonths: gbMonths(ASSUMED.jobEntryBytes, ASSUMED.objectDays),
+};
+
+/** Usage of the entry of a submitted job; the life of a submitted task contains it. */
+export const JOB_ENTRY_USAGE: Usage = {
+  ...requestsUsage({ workerRequests: 0, objectRequests: JOB_ENTRY.objectRequests }),
+  rowsWritten: JOB_ENTRY.rowsWritten,
+  rowsRead: JOB_ENTRY.rowsRead,
+  ...STORED_ENTRY,
+};
 
 /** Returns the price of a million tasks of each kind of life, by its name, with its single lines. */
 export function lifeBills() {
   return Object.entries(LIVES).map(([name, meters]) => {
     const receiverMs = name.includes("hangs") ? TIMEOUT_MS : RECEIVER_MS;
     const usage = lifeUsage(meters, receiverMs);
-    const jobObjects = name.startsWith("submitted") ? 1 : 0;
-    return [name, billOf(withUsage(usage, STORED_OBJECT, jobObjects), MILLION)] as const;
+    const entries = name.startsWith("submitted") ? 1 : 0;
+    return [name, billOf(withUsage(usage, STORED_ENTRY, entries), MILLION)] as const;
   });
 }
 
@@ -241,15 +259,7 @@ function additions(): readonly Addition[] {
       formula: `${KEY_CHECKS} object requests: a check of the key each minute, which all readers with this key share in an isolate`,
       usage: requestsUsage({ workerRequests: 0, objectRequests: KEY_CHECKS }),
     },
-    {
-      title: "read of a job by its upstream's SDK, for which the upstream is asked",
-      formula: `${JOB_READ.workerRequests} request of the Worker, ${JOB_READ.objectRequests} of objects, ${ASSUMED.secondsPerPoll} s awake as for a poll; less where the last answer is repeated`,
-      usage: withUsage(
-        requestsUsage(JOB_READ),
-        { durationGbS: ASSUMED.secondsPerPoll * OBJECT_GB },
-        1,
-      ),
-    },
+    ...readsOfJobs(),
     {
       title: "listener that connects",
       formula: `${connection.workerRequests} request of the Worker, ${connection.objectRequests} of objects; then nothing while it waits`,
@@ -259,6 +269,26 @@ function additions(): readonly Addition[] {
       title: "callback to a listener",
       formula: `${callback.objectRequests} object request, ${callback.messages} incoming message, ${seconds} s awake`,
       usage: { objectRequests: requests, durationGbS: seconds * OBJECT_GB },
+    },
+  ];
+}
+
+/** Returns what it costs that clients can read the jobs that they have submitted. */
+function readsOfJobs(): readonly Addition[] {
+  return [
+    {
+      title: "entry by which SDKs read their job, contained in *submitted*",
+      formula: `${JOB_ENTRY.objectRequests} requests of objects, ${JOB_ENTRY.rowsWritten} rows written, ${JOB_ENTRY.rowsRead} read, ${ASSUMED.jobEntryBytes} bytes for ${ASSUMED.objectDays} days`,
+      usage: JOB_ENTRY_USAGE,
+    },
+    {
+      title: "read of a job by its upstream's SDK, for which the upstream is asked",
+      formula: `${JOB_READ.workerRequests} request of the Worker, ${JOB_READ.objectRequests} of objects, ${ASSUMED.secondsPerPoll} s awake as for a poll; less where the last answer is repeated`,
+      usage: withUsage(
+        requestsUsage(JOB_READ),
+        { durationGbS: ASSUMED.secondsPerPoll * OBJECT_GB },
+        1,
+      ),
     },
   ];
 }

@@ -1,6 +1,7 @@
 import type { AccountObject } from "./account/account-object.ts";
 import type { ObjectBinding } from "../config/object-bindings.ts";
 import type { WithStartup } from "../config/runtime.ts";
+import { hashOf } from "../core/hash.ts";
 import type { ConnectionObject } from "./connection/connection-object.ts";
 import type { DeploymentObject } from "./deployment-object.ts";
 import type { DigestObject } from "./digest-object.ts";
@@ -109,11 +110,17 @@ export function outputObject(env: ObjectNamespaces, taskId: string, recordedAt: 
 }
 
 /**
- * Returns the Durable Object that stores to which task a submitted job belongs. Its name consists of the connection and
- * the id of the job, with a colon between them; it is unambiguous because no name of a connection has a colon.
+ * Number of Durable Objects of a connection that store to which tasks its submitted jobs belong. With another number,
+ * most jobs would be looked up in an object that does not have them.
+ */
+const JOB_OBJECTS = 256;
+
+/**
+ * Returns the Durable Object that stores to which task a submitted job belongs, beside other jobs of the connection. An
+ * object for each job would cost as much storage as a task. A hash of the job's id chooses among the objects.
  */
 export function jobObject(env: ObjectNamespaces, connection: string, jobId: string) {
-  return objectNamed(env.JOBS, `${connection}:${jobId}`, env);
+  return objectNamed(env.JOBS, `${connection}:${hashOf(jobId) % JOB_OBJECTS}`, env);
 }
 
 /**

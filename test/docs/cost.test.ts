@@ -10,7 +10,7 @@ import { PRICES } from "../../scripts/cost/prices.ts";
 import { streamUsage } from "../../scripts/cost/readers.ts";
 import { report } from "../../scripts/cost/report.ts";
 import { billOf, OBJECT_GB, OPERATIONS_PER_MESSAGE, usageOf } from "../../scripts/cost/usage.ts";
-import { lifeBills } from "../../scripts/docs/cost.ts";
+import { JOB_ENTRY_USAGE, lifeBills } from "../../scripts/docs/cost.ts";
 import { VARIABLE_DESCRIPTIONS } from "../../scripts/docs/variables.ts";
 
 const MILLION = 1_000_000;
@@ -52,6 +52,10 @@ it.each([
 ])("docs/cost.md states the price that scripts/cost gives for %s", (_, text, dollars) => {
   const stated = text.replace(/%\.(\d)/, (__, digits: string) => dollars.toFixed(Number(digits)));
   expect(COST_PAGE).toContain(stated);
+});
+
+it("by scripts/cost, what lets SDKs read their submitted jobs costs at most $3 per million submissions", () => {
+  expect(billOf(JOB_ENTRY_USAGE, MILLION).dollars).toBeLessThanOrEqual(3);
 });
 
 it("by scripts/cost, a stream of a task's events costs at most $2 per million tasks, for tasks of 110 s and of 10 minutes", () => {

@@ -6,11 +6,13 @@ import * as z from "zod";
 import type { Meters } from "../../scripts/cost/lives.ts";
 import { hashOf } from "../../src/core/hash.ts";
 import { JobObject } from "../../src/objects/job-object.ts";
+import { jobObject } from "../../src/objects/object-names.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { TimeBudget } from "../../src/lib/time-budget.ts";
 import { callWith, type Message } from "../worker/client.ts";
 import { realMs, until } from "../worker/clock.ts";
 import { stubOf } from "../worker/objects.ts";
+import { started } from "../worker/started.ts";
 import type { Outside } from "../worker/outside.ts";
 import { gated, metered, restartWith } from "./bindings.ts";
 import { DAY, db } from "./support.ts";
@@ -44,7 +46,7 @@ export class MeteredLife {
   /**
    * Starts to count.
    * @param bindings further variables; the index is the only binding counted.
-   * @param job id of the job at Ark, whose own object is counted too.
+   * @param job id of the job at Ark; the object that stores to which task it belongs is counted too.
    */
   constructor(outside: Outside, index: IndexKind, bindings: object, job: string) {
     this.#job = job;
@@ -146,7 +148,8 @@ export class MeteredLife {
   async #restart(): Promise<void> {
     await restartWith(this.id, this.#variables);
     if (this.#storages.length === 0) {
-      this.#storages.push(await meterStorage(env.JOBS.getByName(`ark:${this.#job}`)));
+      const relay = await started({ ...env, ...this.#variables });
+      this.#storages.push(await meterStorage(jobObject(relay, "ark", this.#job)));
     }
     this.#storages.push(await meterStorage(stubOf(this.id)));
   }
@@ -238,7 +241,7 @@ function meterStorage(stub: DurableObjectStub<TaskObject | JobObject>): Promise<
 }
 
 /**
- * Spies on all methods of the objects of tasks and of their jobs. The calls of shared objects, e.g. of accounts, are not
+ * Spies on all methods of the objects of tasks, and of those that store which job belongs to them. The calls of shared objects, e.g. of accounts, are not
  * counted.
  */
 function spiesOnObjects() {

@@ -1,14 +1,15 @@
-import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { JOB_READ } from "../../scripts/cost/lives.ts";
 import { JobObject } from "../../src/objects/job-object.ts";
+import { jobObject } from "../../src/objects/object-names.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
 import { aKey, anAccount, balanceOf } from "./accounts.ts";
 import { callWith, OPERATOR_KEY, ORIGIN, post } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
 import { restart, rowsOf, untilIdle } from "./objects.ts";
 import { answering, anOutside, type Outside } from "./outside.ts";
+import { started } from "./started.ts";
 import { BINDINGS, named, readSubmitted, submit } from "./submitted.ts";
 import { aCompletion, CALLBACK_URL, report, VIDEO } from "./tasks.ts";
 
@@ -21,6 +22,7 @@ const BODY = JSON.stringify({ version: MODEL, input: { prompt: "a fox" } });
 const OFFER = { connection: "replicate", models: ["acme/*"], price: null };
 const OFFERS = JSON.stringify([OFFER]);
 const RELAY = { ...BINDINGS, PUBLIC_URL: ORIGIN, OFFERS };
+const RELAY_ENV = started(RELAY);
 
 /** Returns a prediction as Replicate states it, with links to its own API. */
 function prediction(id: string, more: object = {}) {
@@ -64,6 +66,8 @@ function read(jobId: string, key: string | null = OPERATOR_KEY, path = `${PATH}/
   return callWith(RELAY, path, { key });
 }
 
+/** Returns the object that stores to which task this job at Replicate belongs. */
+const jobsOf = async (jobId: string) => jobObject(await RELAY_ENV, "replicate", jobId);
 const asked = (outside: Outside, jobId: string) => outside.sentTo(`${API}/${jobId}`);
 
 it("GET of a submitted job at the upstream's own path returns the upstream's response, which the relay requests with its own key for the upstream", async () => {
@@ -222,25 +226,49 @@ it("after a task is erased, the id of its job leads to no task, and reading the 
     status: "succeeded",
     output: VIDEO,
   }));
-  expect(await env.JOBS.getByName(`replicate:${jobId}`).task()).toBe(taskId);
+  expect(await (await jobsOf(jobId)).task(jobId)).toBe(taskId);
   await read(jobId);
   await untilIdle(taskId);
   const erased = await callWith(RELAY, `/v1/tasks/${taskId}`, { method: "DELETE" });
   expect(erased.status).toBe(204);
-  expect(await env.JOBS.getByName(`replicate:${jobId}`).task()).toBe(null);
+  expect(await (await jobsOf(jobId)).task(jobId)).toBe(null);
   pass(1_001);
   expect((await read(jobId)).status).toBe(404);
 });
 
 it("when two tasks name the same job, the job belongs to the first of them until this task is erased", async () => {
-  const jobs = env.JOBS.getByName(`replicate:${crypto.randomUUID()}`);
-  await jobs.setTask("first");
-  await jobs.setTask("second");
-  expect(await jobs.task()).toBe("first");
-  await jobs.forget("second");
-  expect(await jobs.task()).toBe("first");
-  await jobs.forget("first");
-  expect(await jobs.task()).toBe(null);
+  const jobId = crypto.randomUUID();
+  const jobs = await jobsOf(jobId);
+  await jobs.setTask(jobId, "first");
+  await jobs.setTask(jobId, "second");
+  expect(await jobs.task(jobId)).toBe("first");
+  await jobs.forget(jobId, "second");
+  expect(await jobs.task(jobId)).toBe("first");
+  await jobs.forget(jobId, "first");
+  expect(await jobs.task(jobId)).toBe(null);
+});
+
+it("jobs of a connection whose ids differ only in a number are stored in 256 objects, each of which has at most twice its share", async () => {
+  const relay = await RELAY_ENV;
+  const share = 20;
+  const counts = new Map<string | undefined, number>();
+  for (let number = 0; number < 256 * share; number++) {
+    const { name } = jobObject(relay, "ark", `cgt-20261129-${number}`);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  expect(counts.size).toBe(256);
+  expect(Math.max(...counts.values())).toBeLessThanOrEqual(2 * share);
+});
+
+it("of jobs that are stored in the same object, each belongs to its own task, also with the longest id and with an id that has a NUL", async () => {
+  const ids = ["視".repeat(512), "a\0b", "a"];
+  const jobs = await jobsOf("a");
+  for (const id of ids) await jobs.setTask(id, `task of ${id}`);
+  await jobs.forget("a", "task of a");
+  expect(await Promise.all(ids.map(async (id) => jobs.task(id)))).toEqual([
+    ...ids.slice(0, 2).map((id) => `task of ${id}`),
+    null,
+  ]);
 });
 
 it("when the answer about a job is too large to be kept, or the upstream has named a wait, reads cause no further request before the time is over", async () => {
@@ -327,5 +355,5 @@ it("when an event has ended a task before the upstream's answer names the job, t
   const response = await submit({ path: PATH, body: BODY, bindings: RELAY, headers });
   expect(response.status).toBe(201);
   expect(await readSubmitted(id, RELAY)).toMatchObject({ status: "completed" });
-  expect(await env.JOBS.getByName(`replicate:${jobId}`).task()).toBe(null);
+  expect(await (await jobsOf(jobId)).task(jobId)).toBe(null);
 });

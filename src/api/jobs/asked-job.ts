@@ -87,7 +87,7 @@ export async function taskOfJob(
   jobId: string,
   env: Env,
 ): Promise<string | null> {
-  return await callObject<string | null>(() => jobObject(env, name, jobId).task());
+  return await callObject<string | null>(() => jobObject(env, name, jobId).task(jobId));
 }
 
 /**

@@ -298,15 +298,15 @@ export class ObjectPlatform implements Platform {
   }
 
   /**
-   * Stores to which task a job belongs, in the Durable Object of the job.
+   * Stores to which task a job belongs.
    * @throws when this could not be stored.
    */
   async nameJob({ connection, job }: AttachedJob, taskId: string): Promise<void> {
-    await jobObject(this.#bindings, connection, job.id).setTask(taskId);
+    await jobObject(this.#bindings, connection, job.id).setTask(job.id, taskId);
   }
 
   async forgetJob({ connection, job }: AttachedJob, taskId: string): Promise<void> {
-    await jobObject(this.#bindings, connection, job.id).forget(taskId);
+    await jobObject(this.#bindings, connection, job.id).forget(job.id, taskId);
   }
 
   async cancelJob(cancel: Cancel, aborted: AbortSignal): Promise<CancelAnswer> {
