@@ -1,5 +1,6 @@
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
+import FAILED_BESIDE_CODE from "../../src/providers/wavespeed/corpus/failed-beside-code-402.json";
 import { JOB_READ } from "../../scripts/cost/lives.ts";
 import { JobObject } from "../../src/objects/job-object.ts";
 import { jobObject } from "../../src/objects/object-names.ts";
@@ -324,6 +325,32 @@ it("an upstream's answer about the operator's balance is hidden from the account
   });
   pass(60_000);
   expect(await (await read(jobId)).json()).toEqual(owed);
+});
+
+/** Submits a job to WaveSpeed as an account, which then reads it, and gets what WaveSpeed answers to reads. */
+async function readAtWavespeed(answer: object): Promise<Response> {
+  const bindings = {
+    ...RELAY,
+    WAVESPEED_API_KEY: "test-only-wavespeed-key",
+    OFFERS: JSON.stringify([{ ...OFFER, connection: "wavespeed", models: ["*"] }]),
+  };
+  const { key } = await aKey(await anAccount());
+  const id = crypto.randomUUID();
+  const base = "https://api.wavespeed.ai/api/v3";
+  const outside = anOutside();
+  outside.on(base, answering({ code: 200, data: { id, status: "created" } }));
+  outside.on(`${base}/predictions`, answering(answer));
+  const path = "/v1/submit/wavespeed/api/v3/acme/fox";
+  const response = await submit({ path, bindings, key, headers: { "Idempotency-Key": id } });
+  await restart(response.headers.get("Relay-Task-Id") ?? "", bindings);
+  return callWith(bindings, `/v1/submit/wavespeed/api/v3/predictions/${id}/result`, { key });
+}
+
+it("an upstream's answer with HTTP 200 and a code about the operator's balance is shown to the account that reads its job if it is also a report on the job, and hidden otherwise", async () => {
+  const { body } = z.object({ body: z.looseObject({}) }).parse(FAILED_BESIDE_CODE);
+  const shown = await readAtWavespeed(body);
+  expect([shown.status, await shown.json()]).toEqual([200, body]);
+  expect((await readAtWavespeed({ ...body, data: null })).status).toBe(503);
 });
 
 it("an account whose priced task has failed for lack of a file and was refunded cannot read the job's output at the upstream's path", async () => {

@@ -1,9 +1,17 @@
 import type { Runtime } from "../../config/runtime.ts";
+import { parseJson } from "../../core/json.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
 import { accountOf } from "../../objects/task/caller.ts";
 import type { JobQuestion, JobReply } from "../../objects/task/job-reply.ts";
-import { jobCallOf, type JobStream, type ReadCall } from "../../providers/job-calls.ts";
+import {
+  jobCallOf,
+  type JobStream,
+  type NamedJob,
+  type ReadCall,
+} from "../../providers/job-calls.ts";
+import { type Observation, phaseIn } from "../../providers/observation.ts";
+import { readPollAnswer } from "../../providers/poll-answer.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { hiddenTexts } from "../../security/hidden-texts.ts";
 import { hookToken } from "../../security/hook-token.ts";
@@ -112,7 +120,7 @@ async function answerOf(
   const { status, headers, bytes } = reply;
   const hasOwnKey = reply.hasCustomerKey || question.ownKey !== null;
   const hidden = hiddenFault({ status, headers, bytes }, place, hasOwnKey, caller);
-  if (hidden !== null) return hidden;
+  if (hidden !== null && reportIn(reply, place, read) === null) return hidden;
   const secrets = await secretsOf(
     reply,
     taskId,
@@ -126,6 +134,21 @@ async function answerOf(
   const passed = passedHeaders(headers);
   passed.set("Relay-Task-Id", taskId);
   return { status, headers: passed, bytes: linked };
+}
+
+/**
+ * Returns what an upstream's response says about the state of the job, as a poll would read it. Null when it says
+ * nothing about it, e.g. because the upstream refuses the call.
+ */
+function reportIn(
+  { status, headers, bytes }: Extract<JobReply, { readonly kind: "answer" }>,
+  { connection: { baseUrl }, provider: { polls } }: JobPlace,
+  { jobId, endpoint }: NamedJob,
+): Observation | null {
+  const answer = { status, headers, body: parseJson(new TextDecoder().decode(bytes)) };
+  const reading = readPollAnswer(polls, answer, { id: jobId, endpoint }, baseUrl);
+  if (reading.kind !== "observed") return null;
+  return phaseIn(reading.observation) === null ? null : reading.observation;
 }
 
 function errorOf(
