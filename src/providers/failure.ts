@@ -1,3 +1,4 @@
+import { endForAccount, isAboutAccount, type RefusalClass } from "../core/record/refusal.ts";
 import type { Failure, FailureCategory, UpstreamFailure } from "../core/record/upstream.ts";
 import { categoryIn, type FailureTexts, isOnlyLinks, isUnpaid } from "./failure-words.ts";
 import { MAX_CHARS_READ, publicText } from "./redaction.ts";
@@ -17,6 +18,10 @@ export interface UpstreamError {
    * category implies. Absent when the upstream does not say it.
    */
   readonly isRetryable?: boolean;
+  /**
+   * Class of the refusal that the same error code means in the answer to a submission. Absent or null when it means none.
+   */
+  readonly refusal?: RefusalClass | null;
   /** Category of the failure when neither the state, the code nor the text shows one. Absent means `provider`. */
   readonly usualCategory?: FailureCategory;
 }
@@ -35,26 +40,33 @@ const RETRYABLE: readonly FailureCategory[] = ["rate_limited", "timeout", "provi
 /**
  * Returns the failure as clients see it. The code is `upstream_error`, and the message is the provider's text or,
  * without a text, the provider's error code or job state. When clients may not read the provider's texts, the message
- * is a generic one. Ids of requests are removed from the message and stored for the operator.
+ * is a generic one. Ids of requests are removed from the message and stored for the operator. A failure because of the
+ * balance or the key at the provider has a code and a message of the relay's own.
  */
 export function failureOf(
   state: string,
   error: UpstreamError | null,
   errorText: ErrorText,
 ): UpstreamFailure {
+  const refusal = error?.refusal ?? null;
+  const end = isAboutAccount(refusal) ? endForAccount(refusal) : endOfJob(state, error, errorText);
+  const requestIds = requestIdsOf(textIn(error?.text));
+  return { status: "failed", ...end, failure: { ...end.failure, ...requestIds } };
+}
+
+function endOfJob(
+  state: string,
+  error: UpstreamError | null,
+  errorText: ErrorText,
+): Pick<UpstreamFailure, "error" | "failure"> {
   const code = textIn(error?.code);
   const text = textIn(error?.text);
   const texts = { state: headOf(state), code: headOf(code ?? ""), text: headOf(text ?? "") };
   const category = error?.category ?? categoryIn(texts) ?? usualCategoryOf(error);
   const ownText = text ?? (code === null ? `The task ended upstream as "${state}".` : `"${code}"`);
   return {
-    status: "failed",
     error: { code: "upstream_error", message: messageOf(ownText, errorText) },
-    failure: {
-      category,
-      retryable: error?.isRetryable ?? isWorthRetry(category, texts),
-      ...requestIdsOf(text),
-    },
+    failure: { category, retryable: error?.isRetryable ?? isWorthRetry(category, texts) },
   };
 }
 

@@ -9,6 +9,7 @@ import { anAnswer } from "./answer.ts";
 
 const ERROR_TEXT = { isGeneric: false, secrets: [] };
 const JOB: Job = { id: "job-1", endpoint: null };
+const UNREAD: AnswerReader = { read: () => ({ kind: "unclear" }) };
 const BASE = "https://upstream.example.com";
 
 /** Returns what the relay reads in the last of the answers to a poll, in short. */
@@ -224,6 +225,43 @@ describe("an answer that names the job and has an error in place of a state", ()
     expect(readAnswers("openai-videos", [{ status: 200, body }])).toBe("processing");
   });
 });
+
+it.each([
+  ["ark", { id: "job-1", status: "failed", error: { code: "AccountOverdueError" } }, "funds"],
+  ["ark", { id: "job-1", status: "failed", error: { code: "ModelNotOpen" } }, "key"],
+  ["vidu", { id: "job-1", state: "failed", err_code: "CreditInsufficient" }, "funds"],
+  [
+    "openai-videos",
+    { id: "job-1", status: "failed", error: { code: "billing_hard_limit_reached" } },
+    "funds",
+  ],
+  [
+    "newapi",
+    {
+      code: "success",
+      data: { task_id: "job-1", status: "FAILURE", error: { code: "insufficient_user_quota" } },
+    },
+    "funds",
+  ],
+])(
+  "when %s reports a failed job with a code with which it refuses submissions because of the operator's account, the failure is the provider's, with a code and a message of the relay: %j",
+  (name, body, refusal) => {
+    const reading = readPollAnswer(
+      PROVIDERS.get(name)?.polls ?? UNREAD,
+      anAnswer({ status: 200, body }),
+      JOB,
+      BASE,
+    );
+    expect(reading.kind === "observed" && toNews(reading.observation, ERROR_TEXT)).toEqual({
+      status: "failed",
+      error: {
+        code: `upstream_${refusal}`,
+        message: "The service takes no jobs of this kind at the moment.",
+      },
+      failure: { category: "provider", retryable: false },
+    });
+  },
+);
 
 it("a report of a failure may state anywhere whether a retry helps, except inside the job's input when the report repeats this input", () => {
   const failed = { id: "job-1", status: "failed", error: "no" };

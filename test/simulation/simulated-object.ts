@@ -179,6 +179,10 @@ export class SimulatedObject implements Platform {
     this.#point();
   }
 
+  reportAccountFault(): void {
+    this.#living();
+  }
+
   reportHook(): void {
     this.#living().hookReported?.();
   }

@@ -1,5 +1,6 @@
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
+import ARREARS from "../../src/providers/dashscope/corpus/failed-arrearage.json";
 import FAILED_BESIDE_CODE from "../../src/providers/wavespeed/corpus/failed-beside-code-402.json";
 import { JOB_READ } from "../../scripts/cost/lives.ts";
 import { JobObject } from "../../src/objects/job-object.ts";
@@ -327,30 +328,88 @@ it("an upstream's answer about the operator's balance is hidden from the account
   expect(await (await read(jobId)).json()).toEqual(owed);
 });
 
-/** Submits a job to WaveSpeed as an account, which then reads it, and gets what WaveSpeed answers to reads. */
-async function readAtWavespeed(answer: object): Promise<Response> {
+/** A call that submits a job to an upstream, the answer to it, and the path at which the job is read. */
+interface Elsewhere {
+  readonly connection: string;
+  readonly base: string;
+  readonly path: string;
+  readonly accepted: (id: string) => object;
+  readonly read: (id: string) => string;
+}
+
+const WAVESPEED: Elsewhere = {
+  connection: "wavespeed",
+  base: "https://api.wavespeed.ai",
+  path: "/api/v3/acme/fox",
+  accepted: (id) => ({ code: 200, data: { id, status: "created" } }),
+  read: (id) => `/api/v3/predictions/${id}/result`,
+};
+const DASHSCOPE: Elsewhere = {
+  connection: "dashscope",
+  base: "https://dashscope.aliyuncs.com",
+  path: "/api/v1/services/aigc/video-generation/video-synthesis",
+  accepted: (id) => ({ output: { task_id: id, task_status: "PENDING" } }),
+  read: (id) => `/api/v1/tasks/${id}`,
+};
+
+/** Submits a job as an account, which then reads it, and gets what the upstream answers to reads. */
+async function readAs(at: Elsewhere, state: (id: string) => object, more: object = {}) {
   const bindings = {
     ...RELAY,
     WAVESPEED_API_KEY: "test-only-wavespeed-key",
-    OFFERS: JSON.stringify([{ ...OFFER, connection: "wavespeed", models: ["*"] }]),
+    DASHSCOPE_API_KEY: "test-only-dashscope-key",
+    OFFERS: JSON.stringify([
+      { ...OFFER, connection: at.connection, models: ["*"], price: { credits: 4 } },
+    ]),
+    ...more,
   };
-  const { key } = await aKey(await anAccount());
-  const id = crypto.randomUUID();
-  const base = "https://api.wavespeed.ai/api/v3";
+  const account = await anAccount(10);
+  const { key } = await aKey(account);
+  const jobId = crypto.randomUUID();
   const outside = anOutside();
-  outside.on(base, answering({ code: 200, data: { id, status: "created" } }));
-  outside.on(`${base}/predictions`, answering(answer));
-  const path = "/v1/submit/wavespeed/api/v3/acme/fox";
-  const response = await submit({ path, bindings, key, headers: { "Idempotency-Key": id } });
-  await restart(response.headers.get("Relay-Task-Id") ?? "", bindings);
-  return callWith(bindings, `/v1/submit/wavespeed/api/v3/predictions/${id}/result`, { key });
+  outside.on("https://ops.example.com", answering(""));
+  outside.on(at.base, answering(at.accepted(jobId)));
+  outside.on(`${at.base}${at.read(jobId)}`, answering(state(jobId)));
+  const base = `/v1/submit/${at.connection}`;
+  const headers = { "Idempotency-Key": jobId };
+  const submission = await submit({ path: `${base}${at.path}`, bindings, key, headers });
+  const taskId = submission.headers.get("Relay-Task-Id") ?? "";
+  await restart(taskId, bindings);
+  const response = await callWith(bindings, `${base}${at.read(jobId)}`, { key });
+  return { response, jobId, taskId, outside, account, bindings };
 }
 
 it("an upstream's answer with HTTP 200 and a code about the operator's balance is shown to the account that reads its job if it is also a report on the job, and hidden otherwise", async () => {
   const { body } = z.object({ body: z.looseObject({}) }).parse(FAILED_BESIDE_CODE);
-  const shown = await readAtWavespeed(body);
+  const { response: shown } = await readAs(WAVESPEED, () => body);
   expect([shown.status, await shown.json()]).toEqual([200, body]);
-  expect((await readAtWavespeed({ ...body, data: null })).status).toBe(503);
+  const { response: hidden } = await readAs(WAVESPEED, () => ({ ...body, data: null }));
+  expect(hidden.status).toBe(503);
+});
+
+it("when a job fails because of the operator's balance, the account reads the upstream's report without its text, the task fails with a code of its own and is refunded, and the operator gets the event provider.funds", async () => {
+  const { body } = z.object({ body: z.looseObject({ output: z.looseObject({}) }) }).parse(ARREARS);
+  const reportOn = (id: string) => ({ ...body, output: { ...body.output, task_id: id } });
+  const operator = { OPERATOR_CALLBACK_URL: "https://ops.example.com/events" };
+  const made = await readAs(DASHSCOPE, reportOn, operator);
+  const { output } = reportOn(made.jobId);
+  expect(await made.response.json()).toEqual({ ...body, output: { ...output, message: "…" } });
+  const task = () => readSubmitted(made.taskId, made.bindings);
+  await until(async () => (await task())["status"] === "failed");
+  expect(await task()).toMatchObject({
+    error: {
+      code: "upstream_funds",
+      message: "The service takes no jobs of this kind at the moment.",
+    },
+    failure: { category: "provider", retryable: false },
+  });
+  expect(await balanceOf(made.account)).toBe(10);
+  await until(() => made.outside.sentTo("https://ops.").length > 0);
+  const [event] = made.outside.sentTo("https://ops.");
+  expect(JSON.parse(event?.body ?? "")).toMatchObject({
+    type: "provider.funds",
+    data: { connection: "dashscope" },
+  });
 });
 
 it("an account whose priced task has failed for lack of a file and was refunded cannot read the job's output at the upstream's path", async () => {

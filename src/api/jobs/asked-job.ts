@@ -145,7 +145,7 @@ export function hiddenFault(
   const json =
     bytes.length > MAX_FAULT_BYTES ? undefined : parseJson(new TextDecoder().decode(bytes));
   const refusal = provider.submits?.refusal(status, json) ?? null;
-  if (refusal === null || !isAboutAccount(refusal)) return null;
+  if (!isAboutAccount(refusal)) return null;
   const wait = { "Retry-After": headers.get("Retry-After") ?? HIDDEN_RETRY_AFTER_S, ...NOT_AGAIN };
   return errorAnswer(adapter, 503, HIDDEN_MESSAGE, wait);
 }

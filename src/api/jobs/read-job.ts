@@ -1,5 +1,7 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { parseJson } from "../../core/json.ts";
+import { isAboutAccount } from "../../core/record/refusal.ts";
+import { isAbout } from "../../core/record/upstream.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
 import { accountOf } from "../../objects/task/caller.ts";
@@ -119,17 +121,12 @@ async function answerOf(
   if (reply.kind !== "answer") return errorOf(reply, place);
   const { status, headers, bytes } = reply;
   const hasOwnKey = reply.hasCustomerKey || question.ownKey !== null;
+  const isOfAccount = caller.kind === "account";
+  const report = isOfAccount && !hasOwnKey ? reportIn(reply, place, read) : null;
   const hidden = hiddenFault({ status, headers, bytes }, place, hasOwnKey, caller);
-  if (hidden !== null && reportIn(reply, place, read) === null) return hidden;
-  const secrets = await secretsOf(
-    reply,
-    taskId,
-    question,
-    connection,
-    runtime,
-    caller.kind === "account",
-  );
-  const shown = bytesWithout(secrets, bytes);
+  if (hidden !== null && report === null) return hidden;
+  const secrets = await secretsOf(reply, taskId, question, connection, runtime, isOfAccount);
+  const shown = bytesWithout([...secrets, ...accountTextOf(report)], bytes);
   const linked = withRelayLinks(shown, connection, submitBaseOf(connection, runtime, origin));
   const passed = passedHeaders(headers);
   passed.set("Relay-Task-Id", taskId);
@@ -143,12 +140,22 @@ async function answerOf(
 function reportIn(
   { status, headers, bytes }: Extract<JobReply, { readonly kind: "answer" }>,
   { connection: { baseUrl }, provider: { polls } }: JobPlace,
-  { jobId, endpoint }: NamedJob,
+  { jobId: id, endpoint }: NamedJob,
 ): Observation | null {
   const answer = { status, headers, body: parseJson(new TextDecoder().decode(bytes)) };
-  const reading = readPollAnswer(polls, answer, { id: jobId, endpoint }, baseUrl);
-  if (reading.kind !== "observed") return null;
+  const job = { id, endpoint };
+  const reading = readPollAnswer(polls, answer, job, baseUrl);
+  if (reading.kind !== "observed" || !isAbout(job, reading.observation.jobId)) return null;
   return phaseIn(reading.observation) === null ? null : reading.observation;
+}
+
+/**
+ * Returns the text with which a report says that the job has failed because of the operator's balance or key at the
+ * upstream. Empty when it says no such thing.
+ */
+function accountTextOf(report: Observation | null): readonly string[] {
+  const { refusal = null, text = null } = report?.error ?? {};
+  return isAboutAccount(refusal) ? hiddenTexts(text) : [];
 }
 
 function errorOf(

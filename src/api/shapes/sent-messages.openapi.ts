@@ -136,7 +136,8 @@ const EVENT_DATA: Readonly<Record<OperatorEventType, Webhook>> = {
     example: { connection: "fal" },
   },
   "provider.funds": {
-    summary: "A provider refuses submissions because the account there has no money left",
+    summary:
+      "A provider refuses submissions, or a job has failed, because the account there has no money left",
     schema: z.strictObject({ connection: z.string() }),
     example: { connection: "fal" },
   },

@@ -12,18 +12,21 @@ import type { Failure } from "./upstream.ts";
 export const REFUSAL_CLASSES = ["busy", "rate", "funds", "key", "final"] as const;
 export type RefusalClass = (typeof REFUSAL_CLASSES)[number];
 
-/**
- * Value of `error.code` for a task whose submission was refused because the account at the upstream has too little
- * money.
- */
-const UPSTREAM_FUNDS_CODE = "upstream_funds";
-const UPSTREAM_KEY_CODE = "upstream_key";
+/** The classes of those refusals that are about the account at the upstream: its balance, or its key. */
+export type AccountRefusal = Extract<RefusalClass, "funds" | "key">;
 
+/**
+ * Values of `error.code` for a task that fails because the account at the upstream has too little money, or because the
+ * upstream does not accept its key.
+ */
+const ACCOUNT_CODES = { funds: "upstream_funds", key: "upstream_key" } as const;
+
+/** Error message for a task whose job has failed because of the balance or the key at the upstream. */
+const NO_JOBS = "The service takes no jobs of this kind at the moment.";
 /**
  * Error message for an account whose submission was refused because of the operator's balance or key at the upstream.
  */
-export const NOT_SERVED =
-  "The service takes no jobs of this kind at the moment. Nothing was started.";
+export const NOT_SERVED = `${NO_JOBS} Nothing was started.`;
 
 /** The members `error` and `failure` of a task that fails because its submission was refused. */
 export interface RefusedEnd {
@@ -33,17 +36,28 @@ export interface RefusedEnd {
 
 /**
  * Tells whether an upstream has refused a call because of the account that calls it (no money, no valid key) and not
- * because of the call itself.
+ * because of the call itself. False for null, i.e. without a refusal.
  */
-export function isAboutAccount(refusal: RefusalClass): refusal is "funds" | "key" {
+export function isAboutAccount(refusal: RefusalClass | null): refusal is AccountRefusal {
   return refusal === "funds" || refusal === "key";
 }
 
 /**
- * Returns the error and the failure of a task whose submission was refused. A refusal because of the balance or the key
- * at the upstream is no fault of the input. The error message then names neither, because the task and that balance or
- * key may belong to different people.
+ * Returns the error and the failure of a task that fails because of the balance or the key at the upstream. This is no
+ * fault of the input. The error message names neither, because the task and that balance or key may belong to different
+ * people.
  */
+export function endForAccount(refusal: AccountRefusal, message = NO_JOBS): RefusedEnd {
+  const error = { code: ACCOUNT_CODES[refusal], message };
+  return { error, failure: { category: "provider", retryable: false } };
+}
+
+/** Returns the class of the refusal for which `error.code` of a failed task stands. Null for any other code. */
+export function accountRefusalOf(code: string): AccountRefusal | null {
+  return (["funds", "key"] as const).find((refusal) => ACCOUNT_CODES[refusal] === code) ?? null;
+}
+
+/** Returns the error and the failure of a task whose submission was refused. */
 export function endOfRefusal(refusal: RefusalClass, statusCode: number): RefusedEnd {
   const message = `The upstream refused the submission with HTTP status ${statusCode}.`;
   const error = { code: "upstream_error", message };
@@ -52,11 +66,8 @@ export function endOfRefusal(refusal: RefusalClass, statusCode: number): Refused
     case "rate":
       return { error, failure: { category: "rate_limited", retryable: true } };
     case "funds":
-    case "key": {
-      const code = refusal === "funds" ? UPSTREAM_FUNDS_CODE : UPSTREAM_KEY_CODE;
-      const failure: Failure = { category: "provider", retryable: false };
-      return { error: { code, message: NOT_SERVED }, failure };
-    }
+    case "key":
+      return endForAccount(refusal, NOT_SERVED);
     case "final": {
       const isOfServer = statusCode >= 500;
       const category = isOfServer ? "provider" : "invalid_input";

@@ -8,6 +8,7 @@ import { type UnclearAnswer, UNCLEAR_PAUSE_MS } from "../connection/connection-o
 import { isWanted } from "../../config/operator-events.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import type { AccountFault } from "../../core/events/account-fault.ts";
 import type { PollAnswer } from "../../core/events/event.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import { isAboutAccount, type RefusalClass } from "../../core/record/refusal.ts";
@@ -92,21 +93,20 @@ export class Alerts {
     runtime: Runtime,
   ): Promise<void> {
     if (hasCustomerKey || !isAboutAccount(refusal)) return;
-    await this.#alertOfRefusal(connection, refusal, runtime);
+    await this.reportAccountFault({ connection, refusal }, runtime);
   }
 
   /** Alerts the operator that a provider refuses the API key of a connection. */
   async #reportRefusedKey({ connection, taskId }: Poll, runtime: Runtime): Promise<void> {
     log({ event: "provider.unauthorized", task_id: taskId, connection }, "warn");
-    await this.#alertOfRefusal(connection, "key", runtime);
+    await this.reportAccountFault({ connection, refusal: "key" }, runtime);
   }
 
-  /** Alerts the operator of a refusal by a provider, and stores the refusal, so that `/healthz` shows it. */
-  async #alertOfRefusal(
-    connection: string,
-    refusal: "key" | "funds",
-    runtime: Runtime,
-  ): Promise<void> {
+  /**
+   * Alerts the operator that a provider refuses the key of a connection, or that the account there has no money left, and
+   * stores this, so that `/healthz` shows it.
+   */
+  async reportAccountFault({ connection, refusal }: AccountFault, runtime: Runtime): Promise<void> {
     if (notes.add(`${refusal}:${connection}`, Date.now()) === 0) return;
     const tracker = connectionObject(this.#bindings, connection);
     const event: OperatorEvent = { type: REFUSAL_EVENTS[refusal], connection };

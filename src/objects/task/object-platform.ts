@@ -9,6 +9,7 @@ import type { Release } from "../../core/duties/release.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
+import type { AccountFault } from "../../core/events/account-fault.ts";
 import type { HookReport } from "../../core/events/hook-report.ts";
 import type { TaskRecord } from "../../core/record/task.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";
@@ -330,6 +331,10 @@ export class ObjectPlatform implements Platform {
   reportRefusal(refused: RefusedSubmission): void {
     measureRefusedSubmission(this.#bindings.METRICS, refused);
     this.background(this.#alerts.reportRefusal(refused, this.#prepared()));
+  }
+
+  reportAccountFault(fault: AccountFault): void {
+    this.background(this.#alerts.reportAccountFault(fault, this.#prepared()));
   }
 
   reportHook(report: HookReport): void {

@@ -6,6 +6,7 @@ import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import type { Refund } from "../../core/duties/refund.ts";
 import type { Release } from "../../core/duties/release.ts";
+import type { AccountFault } from "../../core/events/account-fault.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
 import type { Settings } from "../../core/policy.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
@@ -83,6 +84,11 @@ export interface Platform {
    * when it fails.
    */
   reportHook(report: HookReport): void;
+  /**
+   * Alerts the operator that a job has failed because of the operator's account at the upstream. Nothing waits for this
+   * call, and nothing repeats it when it fails.
+   */
+  reportAccountFault(fault: AccountFault): void;
   /**
    * Orders the copies of the outputs of a task that has just ended. Nothing waits for this call. If the order is lost,
    * `orderCopies` repeats it.

@@ -1,5 +1,6 @@
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import { firstOrderOf, outputsToDelete } from "../../core/duties/copy-order.ts";
+import { accountFaultOf } from "../../core/events/account-fault.ts";
 import type { Decision } from "../../core/events/decision.ts";
 import type { PollEndedEvent, TaskEvent } from "../../core/events/event.ts";
 import type { Policy } from "../../core/policy.ts";
@@ -82,6 +83,8 @@ export class WorkLoop {
     const after = decision.kind === "changed" ? decision.record : before;
     const report = hookReportOf(before, event, after);
     if (report !== null) this.#platform.reportHook(report);
+    const fault = accountFaultOf(before, event, after);
+    if (fault !== null) this.#platform.reportAccountFault(fault);
     const order = decision.kind === "changed" ? firstOrderOf(before, decision.record) : null;
     if (order !== null) this.#platform.startCopies(order);
     return decision;

@@ -150,6 +150,7 @@ export function readArkTask(body: unknown): Observation | null {
   const failed = {
     code: textAt(body, "error", "code"),
     text: textAt(body, "error", "message") ?? textAt(body, "failure_reason"),
+    refusal: refusalOf(400, body),
   };
   return {
     jobId,

@@ -269,7 +269,11 @@ function isEchoOrPreview(name: string, owner: object): boolean {
 }
 
 function errorOf(report: unknown): UpstreamError {
-  const error = { code: textAt(report, "code"), text: textAt(report, "message") };
+  const error = {
+    code: textAt(report, "code"),
+    text: textAt(report, "message"),
+    refusal: refusalOf(400, report),
+  };
   const [category] =
     CATEGORIES.find(([, pattern]) =>
       [error.code, error.text].some((text) => pattern.test(text ?? "")),

@@ -1,4 +1,6 @@
+import type { RefusalClass } from "../../core/record/refusal.ts";
 import { isHttpUrl } from "../../core/url.ts";
+import type { UpstreamError } from "../failure.ts";
 import {
   booleanAt,
   idAt,
@@ -23,6 +25,7 @@ import {
   type WordMeaning,
 } from "./declaration.ts";
 import { endIn, errorIn } from "./declared-ends.ts";
+import { declaredRefusal } from "./declared-refusal.ts";
 import { findAll, findFirst } from "./json-pointer.ts";
 
 /**
@@ -103,6 +106,8 @@ export function readReport(
   const atPlaces = outputsIn(report, declared, declaration);
   const { word, meaning } = end ?? withOutput(stated, atPlaces, report.body, jobId);
   if (jobId === null && word === null && meaning === null) return null;
+  // A report with the error of a submission may have any HTTP status.
+  const refusal = declaredRefusal(declaration.submit, 400, report.body);
   return {
     jobId,
     state: word,
@@ -111,10 +116,17 @@ export function readReport(
     keyedUrls,
     metadata: metadataIn(report, places),
     completedAt: completedAtIn(report, places),
-    error: errorIn(report, places.error, meaning, end?.pointer ?? null),
+    error: withRefusal(errorIn(report, places.error, meaning, end?.pointer ?? null), refusal),
     progress: progressIn(report, places),
     usage: usageIn(report, places),
   };
+}
+
+function withRefusal(
+  error: UpstreamError | null,
+  refusal: RefusalClass | null,
+): UpstreamError | null {
+  return refusal === null ? error : { code: null, text: null, ...error, refusal };
 }
 
 /**

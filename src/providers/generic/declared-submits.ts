@@ -1,5 +1,3 @@
-import { jsonEqual } from "../../core/json.ts";
-import type { RefusalClass } from "../../core/record/refusal.ts";
 import { idAt } from "../json-fields.ts";
 import {
   isModelSegment,
@@ -11,8 +9,9 @@ import {
 } from "../submit.ts";
 import { refusalOfStatus } from "../submit-refusal.ts";
 import type { Declaration, DeclaredSubmit } from "./declaration.ts";
+import { declaredRefusal } from "./declared-refusal.ts";
 import { readReport } from "./declared-reports.ts";
-import { findAll, findFirst } from "./json-pointer.ts";
+import { findFirst } from "./json-pointer.ts";
 
 const MAX_NAME_CHARS = 200;
 const UNCLEAR: SubmitReading = { kind: "unclear" };
@@ -64,36 +63,6 @@ function targetOf(submit: DeclaredSubmit, name: string): SubmitTarget {
     ...(submit.inline != null && { inline: { asked: submit.inline } }),
     ...("request" in submit.id && { jobId: submit.id.request }),
   };
-}
-
-/**
- * Returns the class of the refusal if the declaration describes the answer to a submission as one, otherwise null. An
- * answer with HTTP status 500 or above counts as a refusal only if the declaration lists it under `busy` or `rate`.
- */
-function declaredRefusal(
-  { busy, rate, funds, key, refused }: DeclaredSubmit,
-  status: number,
-  body: unknown,
-): RefusalClass | null {
-  if (hasOneOf(body, busy)) return "busy";
-  if (hasOneOf(body, rate)) return "rate";
-  if (status >= 500) return null;
-  if (hasOneOf(body, funds)) return "funds";
-  if (hasOneOf(body, key)) return "key";
-  return hasOneOf(body, refused) ? "final" : null;
-}
-
-/** Tells whether a body has one of the declared values at the declared pointer. */
-function hasOneOf(body: unknown, declared: DeclaredSubmit["refused"]): boolean {
-  return Object.entries(declared ?? {}).some(([pointer, values]) =>
-    findAll(body, pointer, null).some(({ value }) =>
-      values.some((each) => isScalar(value) && jsonEqual(each, value)),
-    ),
-  );
-}
-
-function isScalar(value: unknown): value is string | number | boolean {
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
 function readAnswer(body: unknown, baseUrl: string, declaration: Declaration): SubmitReading {

@@ -154,8 +154,6 @@ const MAX_CHALLENGE_CHARS = 512;
 /** Error codes with which MiniMax refuses the API key: 1004 (login failed) and 2049 (invalid key). */
 const UNAUTHORIZED: readonly (string | null)[] = ["1004", "2049"];
 const LIMITED = "1002";
-/** Error code for an account whose balance is used up. A retry does not help then. */
-const UNPAID = "1008";
 /**
  * Classes of the error codes with which MiniMax refuses a submission: limits of the rate (1002, 1039, 2045, 2056) and
  * of calls in flight (1041), the balance (1008) and the quota of a plan (1028, 1030), the key (1004, 2049) and a model
@@ -166,7 +164,7 @@ const UNPAID = "1008";
 const REFUSALS: ReadonlyMap<string | null, RefusalClass> = new Map([
   [LIMITED, "rate"],
   ["1004", "key"],
-  [UNPAID, "funds"],
+  ["1008", "funds"],
   ["1026", "final"],
   ["1028", "funds"],
   ["1030", "funds"],
@@ -296,9 +294,9 @@ function errorOf(body: unknown, task: unknown): UpstreamError {
     code === null
       ? { code: idAt(task, "error", "code"), text: textAt(task, "error", "message") }
       : { code, text: textAt(body, "base_resp", "status_msg") };
-  if (error.code === UNPAID) return { ...error, category: "provider", isRetryable: false };
+  const refusal = REFUSALS.get(error.code) ?? null;
   const category = CATEGORIES.get(error.code);
-  return category === undefined ? error : { ...error, category };
+  return { ...error, refusal, ...(category && { category }) };
 }
 
 /** Returns the error code in an answer. Null means that the request has succeeded; the job itself may have failed. */

@@ -262,7 +262,9 @@ function errorIn(body: unknown, task: unknown): UpstreamError | null {
   const message = textAt(inTask, "message") ?? textAt(inBody, "message");
   const reason = textAt(task, "fail_reason") ?? textAt(task, "failReason");
   const text = reason ?? message ?? reasonInUrl(task);
-  return code === null && text === null ? null : { code, text };
+  return code === null && text === null
+    ? null
+    : { code, text, refusal: gatewayRefusal(400, { code }) };
 }
 
 /**

@@ -164,5 +164,7 @@ function outputsOf(video: unknown): OutputPlaces {
 function errorIn(video: unknown): UpstreamError | null {
   const code = textAt(video, "error", "code");
   const text = textAt(video, "error", "message") ?? textAt(video, "error");
-  return code === null && text === null ? null : { code, text };
+  return code === null && text === null
+    ? null
+    : { code, text, refusal: gatewayRefusal(400, video) };
 }

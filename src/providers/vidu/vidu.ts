@@ -220,5 +220,5 @@ function errorOf(code: string | null, text: string | null): UpstreamError | null
   if (code === null) return text === null ? null : { code, text };
   if (/Policy|Audit/.test(code)) return { code, text, category: "moderation" };
   if (/^(Image|Face)/.test(code)) return { code, text, category: "invalid_input" };
-  return { code, text };
+  return { code, text, refusal: REFUSALS.get(code) ?? null };
 }
