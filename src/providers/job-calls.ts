@@ -22,9 +22,15 @@ export interface JobCallAdapter {
   readonly stream?: JobStream;
   /**
    * JSON Pointers (RFC 6901) to those links in a provider's answers to submissions and reads that lead to calls about
-   * the job. The relay replaces these links by links to itself. Absent when the answers have no such links.
+   * the job. The relay replaces these links by links to itself if they lead to a base URL of the provider or to one of
+   * `linkHosts`. Absent when the answers have no such links.
    */
   readonly links?: readonly string[];
+  /**
+   * Pattern of further origins to which the links may lead, e.g. those of the provider's regions. Absent when there are
+   * none.
+   */
+  readonly linkHosts?: RegExp;
   /** The call that cancels a job. Absent when the provider documents none. */
   readonly cancel?: JobCancel;
   /** The `GET` to which the provider answers with an output of a job. Absent when there is none. */

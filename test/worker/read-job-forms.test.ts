@@ -226,6 +226,32 @@ it("BFL's polling_url, which names a regional host, becomes a URL of the relay, 
   expect(outside.sentTo("https://api.us1.bfl.ai")).toEqual([]);
 });
 
+it.each([
+  (id: string) => `https://evil.example/v1/get_result?id=${id}`,
+  (id: string) => `https://api.bfl.ai@evil.example/v1/get_result?id=${id}`,
+  (id: string) => `https://api.us1.bfl.ai.evil.example/v1/get_result?id=${id}`,
+  (id: string) => `https://evil.example/api.bfl.ai/v1/get_result?id=${id}`,
+  (id: string) => `https://me:pass@api.bfl.ai/v1/get_result?id=${id}`,
+  (id: string) => `https://api.bfl.ai:8443/v1/get_result?id=${id}`,
+  (id: string) => `http://api.bfl.ai/v1/get_result?id=${id}`,
+  (id: string) => `//evil.example/v1/get_result?id=${id}`,
+  (id: string) => `/\\evil.example/v1/get_result?id=${id}`,
+])(
+  "a link to the job that leads to another host, port or scheme than the upstream's own, or has a user name, is passed on unchanged and never requested: %s",
+  async (linkTo) => {
+    const base = "https://api.bfl.ai";
+    const id = newId();
+    const accepted = { id, polling_url: linkTo(id) };
+    const site = answering({ ...accepted, status: "Pending" });
+    const { answer, outside } = await submitted("bfl", base, "/v1/flux-2-pro", accepted, site);
+    expect(answer).toEqual(accepted);
+    const target = `/v1/get_result?id=${id}`;
+    expect(await (await read("bfl", target)).json()).toEqual({ ...accepted, status: "Pending" });
+    const requests = outside.sentTo("").map(({ url }) => url);
+    expect(requests).toEqual([`${base}/v1/flux-2-pro`, `${base}${target}`]);
+  },
+);
+
 it("the polling_url of OpenRouter, which is a path without a host, becomes the path at the relay that reads the job", async () => {
   const base = "https://openrouter.ai";
   const id = newId();

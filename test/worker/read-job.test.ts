@@ -6,7 +6,7 @@ import { JOB_READ } from "../../scripts/cost/lives.ts";
 import { JobObject } from "../../src/objects/job-object.ts";
 import { jobObject } from "../../src/objects/object-names.ts";
 import { TaskObject } from "../../src/objects/task/task-object.ts";
-import { aKey, anAccount, balanceOf } from "./accounts.ts";
+import { aKey, anAccount, balanceOf, booksOf } from "./accounts.ts";
 import { callWith, OPERATOR_KEY, ORIGIN, post } from "./client.ts";
 import { pass, until, useClock } from "./clock.ts";
 import { restart, rowsOf, untilIdle } from "./objects.ts";
@@ -96,6 +96,45 @@ it("in responses to a submission and to reads of its job, only the upstream's li
   expect(await response.json()).toMatchObject({ urls });
   const expected = JSON.stringify({ ...there, urls });
   expect(await (await read(jobId)).text()).toBe(expected);
+});
+
+it("of the headers with which an upstream describes its own body or sets cookies, a response to a read of a job has none", async () => {
+  const { jobId, outside } = await submitted();
+  const own = {
+    ETag: '"upstream"',
+    Digest: "sha-256=upstream",
+    "Repr-Digest": "sha-256=:upstream:",
+    "Content-MD5": "upstream",
+    "Last-Modified": "Sun, 29 Nov 2026 00:00:00 GMT",
+    "Set-Cookie": "session=upstream",
+  };
+  const text = JSON.stringify(prediction(jobId));
+  const length = { "Content-Length": `${text.length}` };
+  outside.on(`${API}/${jobId}`, () => new Response(text, { headers: { ...own, ...length } }));
+  const response = await read(jobId);
+  const names = Object.keys(own).filter((name) => response.headers.has(name));
+  const body = await response.text();
+  expect([names, body.includes(`${ORIGIN}${PATH}/${jobId}`)]).toEqual([[], true]);
+  expect([null, `${body.length}`]).toContain(response.headers.get("Content-Length"));
+});
+
+it("reads of a job, while it runs and after it has ended, leave the ledger of its account unchanged", async () => {
+  const { response, jobId, taskId, account, bindings, key } = await readAs(WAVESPEED, (id) => ({
+    data: { id, status: "processing" },
+  }));
+  const booked = ["grant 10", "charge 4"];
+  expect([response.status, await booksOf(account)]).toEqual([200, booked]);
+  const at = `/v1/submit/wavespeed${WAVESPEED.read(jobId)}`;
+  anOutside().on(
+    WAVESPEED.base,
+    answering({ data: { id: jobId, status: "completed", outputs: [VIDEO] } }),
+  );
+  for (let n = 0; n < 3; n += 1) {
+    pass(1_001);
+    expect((await callWith(bindings, at, { key })).status).toBe(200);
+    await until(async () => (await readSubmitted(taskId, bindings))["status"] === "completed");
+  }
+  expect(await booksOf(account)).toEqual(booked);
 });
 
 it("in the stored response that a repeated submission gets, the upstream's links for reading the job lead to the relay", async () => {
@@ -376,7 +415,7 @@ async function readAs(at: Elsewhere, state: (id: string) => object, more: object
   const taskId = submission.headers.get("Relay-Task-Id") ?? "";
   await restart(taskId, bindings);
   const response = await callWith(bindings, `${base}${at.read(jobId)}`, { key });
-  return { response, jobId, taskId, outside, account, bindings };
+  return { response, jobId, taskId, outside, account, bindings, key };
 }
 
 it("an upstream's answer with HTTP 200 and a code about the operator's balance is shown to the account that reads its job if it is also a report on the job, and hidden otherwise", async () => {

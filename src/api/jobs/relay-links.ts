@@ -28,14 +28,16 @@ export function withRelayLinks(
   { provider, baseUrl }: Connection,
   submitBase: string | null,
 ): Uint8Array<ArrayBuffer> {
-  const adapter = provider.polls === null ? undefined : provider.jobCalls;
-  if (adapter?.links === undefined || submitBase === null) return bytes;
+  if (provider.polls === null || submitBase === null) return bytes;
+  const { baseUrls, jobCalls: adapter } = provider;
+  if (adapter?.links === undefined) return bytes;
   const scanned = scanBody(bytes, adapter.links);
   if (!scanned.ok) return bytes;
+  const bases = [baseUrl, ...(baseUrls ?? [])] as const;
   const links = new Map(
     [...scanned.value.members].flatMap(([pointer, found]) => {
       const link = found.kind === "scalar" ? found.value : null;
-      const target = targetOf(link, adapter, baseUrl);
+      const target = targetOf(link, adapter, bases);
       if (target === null) return [];
       // A link that is a path stays one, because its reader puts the host before it.
       const base = isPath(link) ? new URL(submitBase).pathname : submitBase;
@@ -47,18 +49,33 @@ export function withRelayLinks(
 }
 
 /**
- * Returns the path and query, relative to the base URL, of a link that leads to a call about a job. The host of the
- * link is ignored, because some upstreams return links to a regional host.
- * @returns null when the link leads to anything else.
+ * Returns the path and query, relative to the base URL, of a link that leads to a call about a job.
+ * @param bases base URLs of the upstream, that of the connection first.
+ * @returns null when the link leads to anything else, e.g. to another host.
  */
-function targetOf(link: unknown, adapter: JobCallAdapter, baseUrl: string): string | null {
+function targetOf(
+  link: unknown,
+  adapter: JobCallAdapter,
+  bases: readonly [string, ...string[]],
+): string | null {
+  const [baseUrl] = bases;
   const url = typeof link === "string" ? URL.parse(link, isPath(link) ? baseUrl : undefined) : null;
-  if (url === null) return null;
+  if (url === null || !isOfUpstream(url, adapter, bases)) return null;
   const { pathname: prefix } = new URL(baseUrl);
   const path = url.pathname.startsWith(`${prefix}/`)
     ? url.pathname.slice(prefix.length)
     : url.pathname;
   return isJobLink(adapter, path, url.search.slice(1)) ? `${path}${url.search}` : null;
+}
+
+/** Tells whether a link leads to the upstream's own API. */
+function isOfUpstream(
+  { origin, username, password }: URL,
+  { linkHosts }: JobCallAdapter,
+  bases: readonly string[],
+): boolean {
+  const isKnown = bases.some((base) => new URL(base).origin === origin);
+  return username + password === "" && (isKnown || linkHosts?.test(origin) === true);
 }
 
 function isPath(link: unknown): boolean {

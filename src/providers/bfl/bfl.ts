@@ -65,6 +65,8 @@ export const bfl = {
   jobCalls: {
     read: ["/v1/get_result?id={id}"],
     links: ["/polling_url"],
+    // https://docs.bfl.ai/integration_guidelines: `api.us1.bfl.ai` and others.
+    linkHosts: /^https:\/\/api\.[a-z]+\d*\.bfl\.ai$/,
     errorBody: (_status, detail) => ({ detail }),
   },
 } as const satisfies UpstreamProvider;
