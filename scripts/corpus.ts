@@ -14,8 +14,9 @@ Prints what the relay reads in a body, without a request. FILE is JSON like this
  "first": {"http_status": 200, "body": {"status": "COMPLETED"}},
  "http_status": 200, "headers": {}, "body": {"video": {"url": "https://cdn.example.com/v.mp4"}}}
 Only "provider" and "body" are needed ("text" for what is not JSON), and no "provider" for a file of a
-corpus. "transport" is poll or hook; "first" is the first answer of a poll that takes two requests. An
-upstream that a connection declares has its "declaration" too. Replace keys and personal details in what you pass on.`;
+corpus. "transport" is poll, hook, or answer (to the call "submitted": {"path": "/v1/…", "body": {}}); "first"
+is the first answer of a poll that takes two requests. An upstream that a connection declares has its
+"declaration" too. Replace keys and personal details in what you pass on.`;
 
 const EXIT = { understood: 0, notUnderstood: 1, notRead: 2 };
 
@@ -83,6 +84,7 @@ function sentenceOf(reading: BodyReading): string {
     case "processing":
       return "The job runs.";
     case "completed":
+      if (urls.length === 0) return "The answer to the call is complete, and is itself the output.";
       return `The job has succeeded, with ${urls.length} output${urls.length === 1 ? "" : "s"}.${poll}`;
     case "no_output":
       return "The job has succeeded, without an output that the relay finds. A task whose polls are answered like this for ten minutes fails.";
@@ -90,6 +92,10 @@ function sentenceOf(reading: BodyReading): string {
       return `The job has failed: ${error?.category}, ${error?.retryable === true ? "worth a retry" : "not worth a retry"}.${poll}`;
     case "open":
       return `The relay learns nothing about the job and polls again (${because}).`;
+    case "started":
+      return `The answer to the call starts the job ${reading.starts}.`;
+    case "refused":
+      return `The answer to the call proves that nothing was started: ${reading.refusal}.`;
     case "ignored":
       return `The relay ignores this hook (${because}).`;
   }

@@ -1,6 +1,7 @@
 import { prepareMcpSdk } from "./api/mcp/load-mcp-sdk.ts";
 import { AccountObject as Account } from "./objects/account/account-object.ts";
 import { answerRequest } from "./app.ts";
+import { CallObject as Call } from "./objects/call/call-object.ts";
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { answerBound } from "./service-binding.ts";
 import { runScheduled } from "./cron/cron.ts";
@@ -35,6 +36,12 @@ export class AccountObject extends Account {
 }
 
 export class OutputObject extends Output {
+  constructor(ctx: DurableObjectState) {
+    super(ctx, env);
+  }
+}
+
+export class CallObject extends Call {
   constructor(ctx: DurableObjectState) {
     super(ctx, env);
   }

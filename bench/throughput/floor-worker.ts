@@ -63,6 +63,7 @@ export class DigestObject extends DurableObject {}
 export class DeploymentObject extends DurableObject {}
 export class OutputObject extends DurableObject {}
 export class JobObject extends DurableObject {}
+export class CallObject extends DurableObject {}
 
 /**
  * Worker that passes a POST on to the object of its task, and answers a GET of `/{id}` with the stored record.

@@ -209,6 +209,7 @@ export class DigestObject extends DurableObject {}
 export class DeploymentObject extends DurableObject {}
 export class OutputObject extends DurableObject {}
 export class JobObject extends DurableObject {}
+export class CallObject extends DurableObject {}
 
 /**
  * Worker that keeps, for a task which a `completed` event creates, the promises of the relay in the most direct way

@@ -11,19 +11,19 @@ const FirstAnswer = z.strictObject({
   ...content,
 });
 
-/** What an adapter gets: an answer to a poll, or a hook. */
+/** What an adapter gets: an answer to a poll, a hook, or the answer to a call that starts a job or is answered at once. */
 const received = {
-  transport: z.enum(["poll", "hook"]),
+  transport: z.enum(["poll", "hook", "answer"]),
   /** Endpoint of the job, where polls of the provider need it besides the id. */
   endpoint: z.optional(z.string()),
-  job: z.string(),
+  job: z._default(z.string(), "job"),
   /** Id of the task, where the submission contained it and the body repeats it. */
   task: z.optional(z.string()),
   /** Answer to the first request of a poll that needs two. */
   first: z.optional(FirstAnswer),
   /** Answer at the content path of the job, if that is asked. Absent for a file that opens there, or none where the output stands in the body itself. */
   content: z.optional(FirstAnswer),
-  /** The call that has started the job, where its input matters. */
+  /** The call that has started the job, where its input matters; for an answer, the call that it answers. */
   submitted: z.optional(z.strictObject({ path: z.string(), body: z.unknown() })),
   http_status: HttpStatus,
   headers: Headers,
@@ -56,6 +56,10 @@ const Expected = z.strictObject({
   text_output: z.optional(z.literal(true)),
   /** True when the answer contains the output itself. */
   inline: z.optional(z.literal(true)),
+  /** Id of the job that the answer to a call starts. */
+  starts: z.optional(z.string()),
+  /** Class of the refusal that the answer to a call is. */
+  refusal: z.optional(z.enum(["busy", "rate", "funds", "key", "final"])),
   metadata: z.optional(z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))),
   usage: z.optional(z.record(z.string(), z.number())),
   error: z.optional(ExpectedError),
@@ -82,7 +86,6 @@ export const GivenBody = z
     declaration: z.optional(z.unknown()),
     ...received,
     transport: z._default(received.transport, "poll"),
-    job: z._default(received.job, "job"),
     http_status: z._default(HttpStatus, 200),
     headers: z._default(Headers, { "content-type": "application/json" }),
   })

@@ -3,6 +3,7 @@ import { type NewsConfig, newsRulesOf } from "../../src/config/news-rules.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
 
 import { type JsonObject, parseJson } from "../../src/core/json.ts";
+import type { RefusalClass } from "../../src/core/record/refusal.ts";
 import { isAbout, type Job, type UpstreamNews } from "../../src/core/record/upstream.ts";
 import { scanBody } from "../../src/api/submit/json-body.ts";
 import { isInputLink, withoutInputLinks } from "../../src/core/record/input-links.ts";
@@ -11,15 +12,18 @@ import { contentAnswer, withContent } from "../../src/outbound/content-proof.ts"
 import type { FinalReading } from "../../src/outbound/named-task.ts";
 import { readProviderAnswer } from "../../src/outbound/http.ts";
 import type { Connection, Hook, UpstreamProvider } from "../../src/providers/provider.ts";
+import { toNews } from "../../src/providers/observation.ts";
+import { plainReadingOf, type SubmitReading } from "../../src/providers/submit.ts";
 import type { ReceivedBody } from "./body-file.ts";
 
 /** What the relay reads in a body, in the form of `expect` in a file of a corpus. */
 export interface BodyReading {
   /**
    * `no_output`: the job has succeeded, and has no output that the relay could deliver. `open`: an answer after which
-   * the relay polls again. `ignored`: a hook that changes nothing.
+   * the relay polls again. `ignored`: a hook that changes nothing. `started` and `refused`: an answer to a call that
+   * starts a job, or proves that none was started.
    */
-  readonly status: UpstreamNews["status"] | "open" | "ignored";
+  readonly status: UpstreamNews["status"] | "open" | "ignored" | "started" | "refused";
   readonly urls?: readonly string[];
   readonly metadata?: JsonObject;
   readonly usage?: Readonly<Record<string, number>>;
@@ -34,6 +38,9 @@ export interface BodyReading {
    * poll decides.
    */
   readonly needs_poll?: true;
+  /** Id of the job that the answer to a call starts. */
+  readonly starts?: string;
+  readonly refusal?: RefusalClass;
   /** Why the body tells nothing about the job. Absent when it tells something. */
   readonly because?: string;
 }
@@ -79,9 +86,47 @@ export async function playBody(
     pollsPerMinute: null,
   };
   const job: Job = { id: given.job, endpoint: given.endpoint ?? null };
-  return given.transport === "hook"
-    ? playHook(provider, connection, job, given, config)
-    : playPoll(provider, connection, job, given, config);
+  switch (given.transport) {
+    case "hook":
+      return playHook(provider, connection, job, given, config);
+    case "poll":
+      return playPoll(provider, connection, job, given, config);
+    case "answer":
+      return playAnswer(provider, connection, given, config);
+  }
+}
+
+/** Reads the answer to a call. A complete result without a link is an output itself, and has no links here. */
+function playAnswer(
+  { submits }: UpstreamProvider,
+  connection: Connection,
+  given: ReceivedBody,
+  config: NewsConfig,
+): BodyReading {
+  const refusal = submits?.refusal(given.http_status, parseJson(textOf(given))) ?? null;
+  if (refusal !== null) return { status: "refused", refusal };
+  const reading = answerReading(submits, given, connection.baseUrl);
+  if (reading.kind === "job") return { status: "started", starts: reading.job.id };
+  if (reading.kind !== "result") return { status: "open", because: reading.kind };
+  const news = toNews(reading.observation, newsRulesOf(config, connection));
+  if (news === null) return { status: "open", because: "unknown state" };
+  const read = readingOf(news);
+  return read.status === "no_output" ? { ...read, status: "completed", urls: [] } : read;
+}
+
+function answerReading(
+  submits: UpstreamProvider["submits"],
+  given: ReceivedBody,
+  baseUrl: string,
+): SubmitReading {
+  const path = given.submitted?.path ?? "";
+  const target = submits?.target(path) ?? null;
+  const isSuccess = given.http_status >= 200 && given.http_status < 300;
+  if (submits === undefined || target === null || !isSuccess) return { kind: "unclear" };
+  const json = parseJson(textOf(given));
+  return json === undefined
+    ? plainReadingOf(target, given.headers["content-type"] ?? "")
+    : submits.readAnswer(json, path, baseUrl);
 }
 
 async function playPoll(

@@ -17,6 +17,7 @@ const OBJECTS: Readonly<Record<ObjectBinding, string>> = {
   DIGESTS: "failed callbacks to a receiver's host, for `OPERATOR_DIGEST_MINUTES`",
   OUTPUT_OBJECTS: "copies of the outputs of tasks, one object for each task that has any",
   JOBS: "the task of each job that was submitted through the relay, for clients that read the job",
+  CALLS: "calls whose client does not wait for the answer, one object each",
   DEPLOYMENT: "logouts of the console, and the times of alerts about the index",
 };
 
@@ -37,6 +38,7 @@ export const BINDINGS: Readonly<Record<string, Binding>> = {
   DEPLOYMENT: objectBinding("DEPLOYMENT"),
   OUTPUT_OBJECTS: objectBinding("OUTPUT_OBJECTS"),
   JOBS: objectBinding("JOBS"),
+  CALLS: objectBinding("CALLS"),
   ASSETS: {
     type: "static assets (`[assets]`)",
     purpose: "the file `/openapi.json` for [other Workers](binding.md)",

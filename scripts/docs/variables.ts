@@ -104,6 +104,14 @@ const SUBMITS = {
     meaning:
       "time limit of the upstream's answer to a submission. When it passes, the outcome is unknown: the relay never submits again by itself",
   },
+  ASYNC_TIMEOUT_S: {
+    meaning:
+      "time limit of the upstream's answer to a submission with `Prefer: respond-async`, whose caller does not wait for it. When it passes, the outcome is unknown",
+  },
+  MAX_ASYNC_MB: {
+    meaning:
+      "largest form (multipart body) of a submission with `Prefer: respond-async`, which the relay stores and reads. A JSON body of such a submission has the limit of any other",
+  },
   SUBMIT_UNKNOWN_MINUTES: {
     meaning:
       "how long a task waits for a hook or a poll that shows its job after a submission whose outcome is unknown. Then it fails with `submit_unknown`, and its credits are refunded. Where no hook can come it fails at once",

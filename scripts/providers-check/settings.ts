@@ -59,6 +59,7 @@ export function readConnection(name: string, file: string): Result<Asking, strin
   }
   const { provider: known, key } = connection;
   if (known.polls === null) return failure(unknown(name, connections));
+  if (known.polls.hasNoJobs === true) return failure(`${name} has no jobs to ask about.`);
   if (key === null) return failure(missing(name, known, file));
   const declaration = declarationOf(name, vars);
   return success({ connection, provider: known, key, config, declaration });

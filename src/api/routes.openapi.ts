@@ -47,6 +47,7 @@ import { attachUpstreamDescription } from "./tasks/attach-upstream.openapi.ts";
 import { cancelTaskDescription } from "./tasks/cancel-task.openapi.ts";
 import { eraseTaskDescription } from "./tasks/erase-task.openapi.ts";
 import { readAttemptRequestDescription } from "./callbacks/read-attempt-request.openapi.ts";
+import { readAnswerDescription } from "./tasks/read-answer.openapi.ts";
 import { readTaskDescription } from "./tasks/read-task.openapi.ts";
 import { redeliverTaskDescription } from "./callbacks/redeliver-task.openapi.ts";
 import { registerTaskDescription } from "./tasks/register-task.openapi.ts";
@@ -65,6 +66,7 @@ export const DESCRIPTIONS: Readonly<Record<RouteId, RouteDescription>> = {
   putCancelJob: putCancelJobDescription,
   listTasks: listTasksDescription,
   readTask: readTaskDescription,
+  readAnswer: readAnswerDescription,
   streamTask: streamTaskDescription,
   readAttemptRequest: readAttemptRequestDescription,
   verifyCallback: verifyCallbackDescription,

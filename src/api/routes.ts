@@ -20,6 +20,7 @@ import { listEntriesRoute, listGrantsRoute } from "./accounts/entries.ts";
 import { eraseTaskRoute } from "./tasks/erase-task.ts";
 import { readHealth } from "./health/health.ts";
 import { readJwks, readSigningSecretsRoute } from "./callbacks/signing-secrets.ts";
+import { readAnswerRoute } from "./tasks/read-answer.ts";
 import { readTaskRoute } from "./tasks/read-task.ts";
 import { receiveHook } from "./hooks/receive-hook.ts";
 import { redeliverTaskRoute } from "./callbacks/redeliver-task.ts";
@@ -50,6 +51,7 @@ export const ROUTES = [
   putCancelJobRoute,
   listTasksRoute,
   readTaskRoute,
+  readAnswerRoute,
   streamTask,
   readAttemptRequestRoute,
   verifyCallbackRoute,

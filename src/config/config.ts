@@ -34,6 +34,12 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
   /** Time in milliseconds within which the upstream must answer a submission. */
   readonly submitTimeoutMs: number;
   /**
+   * Time in milliseconds within which the upstream must answer a submission whose client does not wait for the answer.
+   */
+  readonly asyncTimeoutMs: number;
+  /** Largest form (multipart body) of a submission whose client does not wait for the upstream's answer, in bytes. */
+  readonly maxAsyncBytes: number;
+  /**
    * Time in milliseconds that a task waits for news of its job after a submission whose outcome is unknown. Without
    * news the task then fails.
    */
@@ -203,6 +209,8 @@ function submitSettingsOf(data: ParsedVariables) {
   return {
     maxSubmitBytes: data.MAX_SUBMIT_MB * 1024 * 1024,
     submitTimeoutMs: data.SUBMIT_TIMEOUT_S * SECOND_MS,
+    asyncTimeoutMs: data.ASYNC_TIMEOUT_S * SECOND_MS,
+    maxAsyncBytes: data.MAX_ASYNC_MB * 1024 * 1024,
     submitUnknownMs: data.SUBMIT_UNKNOWN_MINUTES * MINUTE_MS,
     offers: data.OFFERS,
   };

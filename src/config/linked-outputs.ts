@@ -1,9 +1,10 @@
-import type { LinkableOutput, OutputLinks } from "../core/policy.ts";
+import { extensionOfType } from "../core/output-metadata/media-type.ts";
+import type { LinkableFile, LinkableOutput, OutputLinks } from "../core/policy.ts";
 import type { Provable } from "../core/record/upstream.ts";
 import { inlinePointer } from "../providers/inline-output.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { ImmediateHmacKey } from "../security/hmac.ts";
-import { extensionOf, outputLink } from "../security/output-link.ts";
+import { extensionOf, OTHER_EXTENSION, outputLink } from "../security/output-link.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
 import { sourceUrlRulesOf } from "./callback-url-rules.ts";
 import type { Config } from "./config.ts";
@@ -24,7 +25,11 @@ export function outputLinksOf(
     const extension = extensionOf(output.source);
     return outputLink({ ...output, extension }, outputsOrigin, keys);
   };
-  return { areKept, lifeMs, linkTo };
+  const linkToFile = ({ mediaType, ...file }: LinkableFile) => {
+    const extension = extensionOfType(mediaType, OTHER_EXTENSION);
+    return outputLink({ ...file, extension }, outputsOrigin, keys);
+  };
+  return { areKept, lifeMs, linkTo, linkToFile };
 }
 
 /**

@@ -14,6 +14,7 @@ export const OBJECT_CLASSES = {
   DEPLOYMENT: "DeploymentObject",
   OUTPUT_OBJECTS: "OutputObject",
   JOBS: "JobObject",
+  CALLS: "CallObject",
 } as const;
 
 export type ObjectBinding = keyof typeof OBJECT_CLASSES;

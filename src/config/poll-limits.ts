@@ -40,7 +40,8 @@ export function customerPollLimits(connection: Connection): PollLimits | null {
   return polls === null ? null : limitsWith(withCustomerKey(connection, null), polls);
 }
 
-function limitsWith(connection: Connection, adapter: PollAdapter): PollLimits {
+function limitsWith(connection: Connection, adapter: PollAdapter): PollLimits | null {
+  if (adapter.hasNoJobs === true) return null;
   const { gapMs, maxAgeMs, endpoint, namesTask: isTaskNamed = false } = adapter;
   const { statesCreation: isCreationStated = false } = adapter;
   const isIdEnough = endpoint?.isRequired !== true;

@@ -32,6 +32,7 @@ export function policyOf(
     },
     pollLateness: config.pollLateness,
     submitTimeoutMs: config.submitTimeoutMs,
+    asyncTimeoutMs: config.asyncTimeoutMs,
     submitUnknownMs: config.submitUnknownMs,
     outputs: outputLinksOf(config, outputKeys),
     jitter,

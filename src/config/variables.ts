@@ -51,6 +51,9 @@ export const Variables = z.object({
   MAX_BODY_KB: wholeNumber("256", { min: 1, max: 400, unit: "KB" }),
   MAX_SUBMIT_MB: wholeNumber("16", { min: 1, max: HELD_BODIES_MB.all, unit: "MB" }),
   SUBMIT_TIMEOUT_S: wholeNumber("90", { min: 5, max: 600, unit: "s" }),
+  // An alarm may run for 15 minutes, in which the answer is also stored and reported.
+  ASYNC_TIMEOUT_S: wholeNumber("600", { min: 10, max: 720, unit: "s" }),
+  MAX_ASYNC_MB: wholeNumber("32", { min: 1, max: 64, unit: "MB" }),
   SUBMIT_UNKNOWN_MINUTES: wholeNumber("60", { min: 1, max: 1440, unit: "minutes" }),
   OUTPUTS: z.optional(z.unknown()),
   OUTPUTS_URL: parseOptional(originOf),

@@ -132,6 +132,10 @@ export interface Settings {
    */
   readonly submitTimeoutMs: number;
   /**
+   * Time limit of the upstream's answer to a call whose caller does not wait for the answer, in milliseconds.
+   */
+  readonly asyncTimeoutMs: number;
+  /**
    * Time in milliseconds that a task waits for news of its job after a submission whose outcome is unknown. Without
    * news the task then fails.
    */
@@ -168,19 +172,30 @@ export interface OutputLinks {
    * forbid its source; the task then shows the upstream's own link.
    */
   readonly linkTo: (output: LinkableOutput) => string | null;
+  /** Returns the relay's link to an output that is in the bucket already. */
+  readonly linkToFile: (file: LinkableFile) => string;
 }
 
-/** An output for which the relay may make a link. */
-export interface LinkableOutput {
+/** What a link of the relay says about its output. */
+interface LinkedPlace {
   readonly taskId: string;
   /** Number of the output: its position in `output.urls`, counted from 1. */
   readonly number: number;
-  /** The upstream's own link to the output. */
-  readonly source: string;
   /** Time from which the relay refuses its own link to the output, in Unix seconds. */
   readonly expiresAtS: number;
   /** Time at which the relay first stored the task, in Unix milliseconds. */
   readonly recordedAt: number;
+}
+
+/** An output that is in the bucket already. */
+export interface LinkableFile extends LinkedPlace {
+  readonly mediaType: string;
+}
+
+/** An output for which the relay may make a link. */
+export interface LinkableOutput extends LinkedPlace {
+  /** The upstream's own link to the output. */
+  readonly source: string;
   /** Origin of the relay as the creator of the task addressed it. */
   readonly origin: string;
   /** Name of the connection to the provider; null when the task names none. */

@@ -12,6 +12,7 @@ import type {
   HookRefusedEvent,
   OutputEvent,
   PollEndedEvent,
+  RedeliverEvent,
   SubmissionEvent,
   TaskEvent,
 } from "./events/event.ts";
@@ -25,6 +26,7 @@ import { deleteOutput, endCopies, endCopyOrder } from "./events/output-copies.ts
 import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
 import { withoutRepeatedInput } from "./events/repeated-input.ts";
+import { startCall } from "./events/call-start.ts";
 import { endLostSubmission, endSubmission } from "./events/submission-end.ts";
 import { endCharge, endRefund, endRelease } from "./events/charge-refund-end.ts";
 import { OF_A_LATER_RELEASE } from "./other-format.ts";
@@ -64,6 +66,7 @@ function decide(
       return report(record, event, policy, now);
     case "attach":
       return attach(record, event, policy, now);
+    case "call_started":
     case "submit_ended":
     case "submission_lost":
     case "customer_key_checked":
@@ -71,8 +74,6 @@ function decide(
     case "hook":
     case "hook_refused":
       return decideOnHook(record, event, policy, now);
-    case "redeliver":
-      return redeliver(record, event, policy, now);
     case "rewrite_index_row":
       return rewriteIndexRow(record, event, policy, now);
     case "cancel":
@@ -82,9 +83,10 @@ function decide(
       return erase(record);
     case "deadline":
       return endAtDeadline(record, policy, now);
+    case "redeliver":
     case "attempt_started":
     case "attempt_ended":
-      return decideOnAttempt(record, event, policy, now);
+      return decideOnCallback(record, event, policy, now);
     case "charge_ended":
     case "poll_ended":
     case "cancel_ended":
@@ -113,15 +115,20 @@ function decideOnHook(
     : refuseHook(record, event, now);
 }
 
-function decideOnAttempt(
+function decideOnCallback(
   record: TaskRecord | null,
-  event: { readonly type: "attempt_started" } | AttemptEndedEvent,
+  event: RedeliverEvent | { readonly type: "attempt_started" } | AttemptEndedEvent,
   policy: Policy,
   now: number,
 ): Decision {
-  return event.type === "attempt_started"
-    ? startAttempt(record, policy, now)
-    : endAttempt(record, event, policy, now);
+  switch (event.type) {
+    case "redeliver":
+      return redeliver(record, event, policy, now);
+    case "attempt_started":
+      return startAttempt(record, policy, now);
+    case "attempt_ended":
+      return endAttempt(record, event, policy, now);
+  }
 }
 
 function decideOnCancel(
@@ -185,6 +192,8 @@ function decideOnSubmission(
   now: number,
 ): Decision {
   switch (event.type) {
+    case "call_started":
+      return startCall(record, event, policy, now);
     case "submit_ended":
       return endSubmission(record, event, policy, now);
     case "submission_lost":

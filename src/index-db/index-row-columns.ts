@@ -22,7 +22,7 @@ export const RowSchema = z.object({
   job: z.nullable(Text),
   status: z.enum(["pending", "processing", "completed", "failed"]),
   category: z.nullable(z.enum(FAILURE_CATEGORIES)),
-  submission: z.nullable(z.enum(["sending", "accepted", "unknown"])),
+  submission: z.nullable(z.enum(["queued", "sending", "accepted", "unknown", "refused"])),
   refusal: z._default(z.nullable(z.enum(REFUSAL_CLASSES)), null),
   keptOutputs: Int,
   keptBytes: Int,

@@ -77,3 +77,20 @@ export async function readBodyUpTo(
 function rejectedBy(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }
+
+/**
+ * Returns a stream of these parts as the body of a request. It tells its reader the length of the body. The parts are not
+ * copied.
+ */
+export function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const { readable, writable } = new FixedLengthStream(length);
+  const write = async () => {
+    const writer = writable.getWriter();
+    for (const part of parts) await writer.write(part);
+    await writer.close();
+  };
+  // When the reader ends the reading early, it knows.
+  write().catch(() => undefined);
+  return readable;
+}

@@ -39,6 +39,23 @@ export async function withDeadline<T>(
   }
 }
 
+/**
+ * Waits for `ms` milliseconds.
+ * @throws the reason of the abort, when `aborted` aborts first.
+ */
+export async function sleep(ms: number, aborted: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await withDeadline(
+    ms,
+    (signal) => {
+      signal.addEventListener("abort", () => resolve());
+      return promise;
+    },
+    aborted,
+  );
+  aborted.throwIfAborted();
+}
+
 /** Tells whether a signal of `withDeadline` was aborted because the time was over, and not by the caller. */
 export function isDeadlinePassed({ reason }: AbortSignal): boolean {
   return reason === DEADLINE_PASSED;

@@ -1,4 +1,5 @@
 import type { AccountObject } from "./account/account-object.ts";
+import type { CallObject } from "./call/call-object.ts";
 import type { ObjectBinding } from "../config/object-bindings.ts";
 import type { WithStartup } from "../config/runtime.ts";
 import { hashOf } from "../core/hash.ts";
@@ -20,6 +21,7 @@ interface Classes {
   readonly DEPLOYMENT: DeploymentObject;
   readonly OUTPUT_OBJECTS: OutputObject;
   readonly JOBS: JobObject;
+  readonly CALLS: CallObject;
 }
 
 /**
@@ -121,6 +123,14 @@ const JOB_OBJECTS = 256;
  */
 export function jobObject(env: ObjectNamespaces, connection: string, jobId: string) {
   return objectNamed(env.JOBS, `${connection}:${hashOf(jobId) % JOB_OBJECTS}`, env);
+}
+
+/**
+ * Returns the Durable Object that makes the call of a submission whose client does not wait for the answer.
+ * @param submissionId random id of the submission.
+ */
+export function submittedCallObject(env: ObjectNamespaces, submissionId: string) {
+  return objectNamed(env.CALLS, submissionId, env);
 }
 
 /**

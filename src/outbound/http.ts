@@ -11,7 +11,7 @@ import { cloudflareErrorOf, outcomeOfAnswer } from "../core/record/outcome.ts";
 import { wellFormed } from "../core/text.ts";
 import { errorText, log } from "../lib/log.ts";
 import type { Answer } from "../providers/provider-answer.ts";
-import { readBodyUpTo, readUpTo, type StreamStart } from "../lib/stream.ts";
+import { readBodyUpTo, readUpTo, streamOf, type StreamStart } from "../lib/stream.ts";
 import { isDeadlinePassed, withDeadline } from "../lib/timeout.ts";
 import { takeReadSlot } from "./read-slots.ts";
 
@@ -284,13 +284,29 @@ export async function upload(
   }
 }
 
-async function submitOnce(
-  { url, headers, body, isLarge, takeMemory }: SubmitRequest,
+async function submitOnce(request: SubmitRequest, signal: AbortSignal): Promise<SubmitAnswer> {
+  return readSubmitAnswer(await sendSubmission(request, signal), request, signal);
+}
+
+/**
+ * Sends a submission once, without following redirects. The body of the answer is left for the caller to read.
+ * @param signal ends the request, and the reading of its answer.
+ * @throws when no answer came before `signal` aborted, or the connection was lost.
+ */
+export function sendSubmission(
+  { url, headers, body }: Pick<SubmitRequest, "url" | "headers" | "body">,
+  signal: AbortSignal,
+): Promise<Response> {
+  const sent = body === null || body instanceof ReadableStream ? body : streamOf(body);
+  return fetchChange(url, { method: "POST", headers, redirect: "manual", signal, body: sent });
+}
+
+/** Reads the upstream's answer to a submission. Only its beginning is read if it is longer than permitted. */
+export async function readSubmitAnswer(
+  response: Response,
+  { isLarge, takeMemory }: Pick<SubmitRequest, "isLarge" | "takeMemory">,
   signal: AbortSignal,
 ): Promise<SubmitAnswer> {
-  const sent = body === null || body instanceof ReadableStream ? body : streamOf(body);
-  const init = { method: "POST", headers, redirect: "manual", signal, body: sent } as const;
-  const response = await fetchChange(url, init);
   const maxBytes = isLarge ? MAX_LARGE_ANSWER_BYTES : MAX_ANSWER_BYTES;
   const use = ({ bytes, isBroken }: StreamStart) => {
     const isCut = isBroken || bytes.length >= maxBytes;
@@ -298,23 +314,6 @@ async function submitOnce(
     return { status: response.status, headers: response.headers, bytes, json, isCut };
   };
   return readAnswer(response.body, maxBytes, signal, use, takeMemory);
-}
-
-/**
- * Returns a stream of these parts as the body of a request. It tells the upstream the length of the body. The parts are
- * not copied.
- */
-function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const { readable, writable } = new FixedLengthStream(length);
-  const write = async () => {
-    const writer = writable.getWriter();
-    for (const part of parts) await writer.write(part);
-    await writer.close();
-  };
-  // When the upstream ends the connection early, `fetch` reports it.
-  write().catch(() => undefined);
-  return readable;
 }
 
 async function postOnce(

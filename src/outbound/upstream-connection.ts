@@ -25,3 +25,12 @@ export async function connectionOf(
   log({ event: "key.unreadable", task_id: taskId, connection: name }, "error");
   return null;
 }
+
+/** Returns the headers by which an upstream recognises the key of a connection; none when it has no key. */
+export async function keyHeadersOf({
+  provider,
+  key,
+}: Connection): Promise<Readonly<Record<string, string>>> {
+  if (provider.polls === null || key === null) return {};
+  return provider.polls.headers(key, Date.now());
+}

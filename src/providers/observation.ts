@@ -1,6 +1,11 @@
 import type { JsonObject } from "../core/json.ts";
 import { ratioIn, resolutionIn } from "../core/output-metadata/pixels.ts";
-import type { UpstreamEnd, UpstreamFailure, UpstreamNews } from "../core/record/upstream.ts";
+import {
+  NEEDS_STORE_CODE,
+  type UpstreamEnd,
+  type UpstreamFailure,
+  type UpstreamNews,
+} from "../core/record/upstream.ts";
 import { type ErrorText, type UpstreamError, failureOf } from "./failure.ts";
 import { type Phase, phaseOf } from "./phase.ts";
 import { type Amounts, usageOf } from "./usage.ts";
@@ -99,11 +104,6 @@ export interface Metadata {
 const MAX_TIME_MS = 99_999_999_999_000;
 
 /**
- * Value of `error.code` for a task whose output is inside the upstream's answer, in a relay that does not store
- * outputs.
- */
-const NEEDS_STORE_CODE = "output_needs_store";
-/**
  * Failure of a task whose output is inside the upstream's answer, in a relay that does not store outputs. It cannot be
  * delivered, because a callback contains only links.
  */
@@ -143,6 +143,11 @@ export interface NewsRules extends ErrorText {
    * output then fails.
    */
   readonly areInlineOutputsKept?: boolean;
+  /**
+   * True when the relay has stored the answer and the files in it, so that the answer is a result even without links.
+   * Absent when it has not.
+   */
+  readonly isAnswerStored?: boolean;
 }
 
 /**
@@ -180,7 +185,7 @@ export function phaseIn({ phase, state }: Pick<Observation, "phase" | "state">):
 function successOf(observation: Observation, rules: NewsRules): UpstreamEnd {
   const { completedAt, inlineOutputs = [], isText, metadata } = observation;
   const urls = usableUrls(observation, rules);
-  if (urls.length > 0) {
+  if (urls.length > 0 || rules.isAnswerStored === true) {
     return {
       status: "completed",
       completedAt: timeOf(completedAt),

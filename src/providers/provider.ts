@@ -268,6 +268,11 @@ export interface PollAdapter extends AnswerReader {
   readonly keyHeader?: KeyHeader;
   /** True for an upstream that needs no API key. Absent for all others. */
   readonly takesNoKey?: true;
+  /**
+   * True for an upstream whose answers to calls are their results, so that there are no jobs to ask for. Absent for all
+   * others.
+   */
+  readonly hasNoJobs?: true;
   /** Returns the headers that authenticate a request at the time `now`, in Unix milliseconds. */
   readonly headers: (key: string, now: number) => Promise<Readonly<Record<string, string>>>;
   /** Returns path and query of a poll of a job, relative to the base URL. */

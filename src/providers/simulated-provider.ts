@@ -1,7 +1,9 @@
+import type { JsonObject } from "../core/json.ts";
 import type { PollLimits } from "../core/policy.ts";
 import type { Job } from "../core/record/upstream.ts";
 import type { Result } from "../core/result.ts";
 import type { Observation } from "./observation.ts";
+import type { SubmitAdapter } from "./submit.ts";
 
 /**
  * A simulated provider. The relay calls no service for it; the state of a job depends on the job's model and age.
@@ -15,16 +17,19 @@ export interface SimulatedProvider {
 
 export interface Simulation {
   readonly limits: PollLimits;
-  /** Returns the simulated job of a new task. For an unknown model it returns an error text that lists the models. */
-  readonly start: (model: string) => Result<StartedJob, string>;
-  /** Path of the call that starts a job, after the name of the connection in the URL. No other path starts a job. */
-  readonly submitPath: string;
+  /** Paths of the calls that the provider takes, after the name of the connection in the URL. */
+  readonly submitPaths: readonly string[];
+  readonly submits: SubmitAdapter;
   /**
-   * Returns the job that a submission starts, with the answer to the submission. For an unknown model it returns an
-   * error text that lists the models.
-   * @param model member `model` of the body; null when the body has no such string.
+   * Returns what a new task of a model begins with. For an unknown model it returns an error text that lists the models.
+   * @param path path of the call with which the task begins; null when it is registered without one.
    */
-  readonly submit: (model: string | null) => Result<SubmittedJob, string>;
+  readonly start: (model: string, path: string | null) => Result<SimulatedStart, string>;
+  /**
+   * Returns the answer to a call that `start` has permitted.
+   * @param now time of the call, in Unix milliseconds.
+   */
+  readonly answer: (model: string, path: string, now: number) => SimulatedAnswer;
   /**
    * Returns the state that a simulated job has reached.
    * @param ageMs time since the task was created, in milliseconds.
@@ -32,13 +37,16 @@ export interface Simulation {
   readonly observe: (job: Job, ageMs: number) => Observation;
 }
 
-export interface StartedJob {
-  readonly job: Job;
+export interface SimulatedStart {
+  /** The job of the task. Null when the answer to the call is itself the result. */
+  readonly job: Job | null;
   /** Time until the task fails, in milliseconds. Null means the relay's default deadline. */
   readonly deadlineMs: number | null;
 }
 
-export interface SubmittedJob extends StartedJob {
-  /** JSON text with which the relay answers the submission; the HTTP status of this answer is 200. */
-  readonly answer: string;
+/** Answer of a simulated provider to a call. Its HTTP status is 200. */
+export interface SimulatedAnswer {
+  readonly body: JsonObject;
+  /** Time between the call and the answer, in milliseconds. */
+  readonly afterMs: number;
 }

@@ -48,20 +48,34 @@ export interface SubmitTarget {
   /**
    * Content of the answer to an accepted call:
    * - `job`: the id of a job; 1 MiB is enough for the answer.
-   * - `result`: the output itself. The upstream accepts no hook URL at this path, and up to 8 MiB are read.
+   * - `result`: the output itself. The upstream accepts no hook URL at this path, and up to 8 MiB are read. Some gateways
+   *   answer with the id of a job instead.
    * - `job-or-result`: one of both, as the caller asks for. The upstream accepts a hook URL, and up to 8 MiB are read.
    */
   readonly answer: "job" | "result" | "job-or-result";
   /**
-   * True when the upstream accepts multipart bodies at this path. The relay passes them on without reading them, so
-   * that their model is not known and no hook URL is set. Absent when it accepts only JSON.
+   * True when the upstream accepts multipart bodies at this path. If the caller waits for the answer, the relay passes
+   * them on without reading them, so that their model is not known and no hook URL is set. In a stored call, each text
+   * field of the form counts as a member of the body (`/model` for the field `model`). Absent when the upstream accepts
+   * only JSON.
    */
   readonly takesMultipart?: true;
   /**
    * Values of members, by JSON Pointer, that would make the upstream give an answer which the relay cannot read. A
    * request with such a value is not sent.
    */
-  readonly unreadable?: Readonly<Record<string, readonly (string | boolean)[]>>;
+  readonly unreadable?: MemberValues;
+  /**
+   * True when the relay accepts a call to this path only if it may make the call itself (`Prefer: respond-async`), so
+   * that it can store the files in the answer. An object lists the values of members for which this is so. Absent when
+   * the caller may always wait for the answer.
+   */
+  readonly needsCall?: true | MemberValues;
+  /**
+   * Pattern of the media types, in lower case and without parameters, of an answer that is not JSON but the output
+   * itself, e.g. `audio/mpeg`. Absent when all answers are JSON.
+   */
+  readonly plainTypes?: RegExp;
   /**
    * Values that members must have, by JSON Pointer, because the relay could not read the answer otherwise. A request in
    * which a member has another value, or is missing, is not sent.
@@ -99,6 +113,20 @@ export interface SubmitTarget {
   readonly jobId?: string;
 }
 
+/** Values of members of a call, by JSON Pointer. */
+export type MemberValues = Readonly<Record<string, readonly (string | number | boolean)[]>>;
+
+/**
+ * Returns the values of members that a call must not have, because the relay could not read the answer.
+ * @param isCall true when the relay makes the call itself, so that it can also read files and streams.
+ */
+export function unreadableIn(
+  { unreadable = {}, needsCall = {} }: SubmitTarget,
+  isCall: boolean,
+): MemberValues {
+  return isCall || needsCall === true ? unreadable : { ...needsCall, ...unreadable };
+}
+
 /**
  * Where a call states the model. It is either in the path, and then the name is given here, or in a member of the body.
  * `otherwise` is the name used when the member is missing and the upstream chooses the model; it is absent when the
@@ -114,7 +142,7 @@ export type ModelPlace =
  * gives for it. An absent list means that there are no such members.
  */
 export interface InlineMembers {
-  readonly asked?: Readonly<Record<string, readonly (string | number | boolean)[]>>;
+  readonly asked?: MemberValues;
   readonly linked?: Readonly<Record<string, string | boolean>>;
 }
 
@@ -187,6 +215,33 @@ export function submitReadingOf(
   const reading = jobReadingOf(observation?.jobId ?? null, endpoint);
   if (reading.kind !== "job" || observation === null || !hasEnded(observation)) return reading;
   return { kind: "result", job: reading.job, observation };
+}
+
+/**
+ * Returns the meaning of an answer that is a complete result without a job. Files that the answer itself contains are
+ * not among the links of the report: whoever stores them adds them.
+ * @param report members of the report that the answer states.
+ */
+export function resultReadingOf(report: Partial<Observation>): SubmitReading {
+  const observation = { ...EMPTY_REPORT, ...report };
+  return { kind: "result", job: null, observation };
+}
+
+const EMPTY_REPORT: Observation = {
+  jobId: null,
+  state: "completed",
+  urls: [],
+  metadata: {},
+  completedAt: null,
+  error: null,
+};
+
+/**
+ * Returns the meaning of an answer that is not JSON, by its media type: the result, or nothing that the relay can use,
+ * e.g. the HTML page of a proxy.
+ */
+export function plainReadingOf({ plainTypes }: SubmitTarget, mediaType: string): SubmitReading {
+  return plainTypes?.test(mediaType) === true ? resultReadingOf({}) : { kind: "unclear" };
 }
 
 /**

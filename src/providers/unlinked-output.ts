@@ -1,7 +1,16 @@
 import { parseJson } from "../core/json.ts";
-import { mediaTypeOf, OTHER_TYPE, TYPE_BYTES } from "../core/output-metadata/media-type.ts";
-import { fromBase64 } from "../security/encoding.ts";
-import { isNoOutputWord, isPreviewWord, wordsOf } from "./member-words.ts";
+import {
+  hasFileSignature,
+  holdsData,
+  isBase64,
+  isBesideOutput,
+  isDataUrl,
+  isNoOutputType,
+  MIN_FILE_CHARS,
+  namesBase64,
+  statesFile,
+} from "./file-text.ts";
+import { wordsOf } from "./member-words.ts";
 import { phaseOf } from "./phase.ts";
 
 /** The output of a finished job, if the answer contains no link to it: files inside the answer, or text. */
@@ -38,21 +47,9 @@ interface Leaf {
 const MAX_DEPTH = 12;
 /** Largest number of values in one answer that are examined to find the output. */
 const MAX_VALUES = 20_000;
-/** Smallest length in characters from which a string in base64 counts as a file without any other sign of one. */
-const MIN_FILE_CHARS = 256;
-/** Number of base64 characters that encode the first bytes of a file, by which its type is recognised. */
-const HEAD_CHARS = Math.ceil(TYPE_BYTES / 3) * 4;
 
 const setOf = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/**
- * Further words in the names of members whose text or data are no output, because they repeat the request or only
- * accompany the result.
- */
-const FURTHER_WORDS = setOf(
-  "options config settings properties original origin source usage metrics timings headers signature token hash md5 " +
-    "sha256 encrypted thought reasoning",
-);
 /** Words that show, at the end of a member's name, that the member contains the output of a job, of whatever kind. */
 const OUTPUT_WORDS = setOf("output outputs result results prediction predictions response");
 /** Words that show, at the end of a member's name, that the text in the member is an output. */
@@ -72,18 +69,12 @@ const FILE_WORDS = setOf(
     "creations glb mesh outputs results",
 );
 /**
- * Words that show, at the end of a member's name, that the member is a file in base64 if another member of the same
- * object says so.
- */
-const DATA_WORDS = setOf("data content value file body bytes image audio video blob payload");
-/**
  * Words which, before `id` in the name of a member, show that the member contains the id of something that a job has
  * made for later calls.
  */
 const MADE_WORDS = setOf("voice speaker template character avatar element persona cameo");
 /** Pattern of the beginning of a link, also of one that the relay cannot deliver, e.g. `s3://`. */
 const SCHEME = /^\s*[a-z][a-z\d+.-]{1,20}:\/\//i;
-const MEDIA_TYPES = setOf("image video audio file model");
 
 /** Returns the output in an answer about a finished job, if the answer contains no link to the output. */
 export function unlinkedOutputIn(body: unknown): UnlinkedOutput {
@@ -143,7 +134,7 @@ function membersOf(
   { pointer, words, isOutput, depth }: Leaf & { readonly depth: number },
   isWritten: boolean,
 ) {
-  if (isNoOutput(Reflect.get(value, "type"))) return [];
+  if (isNoOutputType(Reflect.get(value, "type"))) return [];
   const isList = Array.isArray(value);
   const isVerdict = !isList && isOutput && hasOnlyVerdicts(value);
   const entries: readonly [string, unknown][] = Object.entries(value);
@@ -180,15 +171,6 @@ function hasOnlyVerdicts(object: object): boolean {
   });
 }
 
-/** Tells whether a member `type` says that its object is no output, e.g. `thought` or `user_input`. */
-function isNoOutput(type: unknown): boolean {
-  return typeof type === "string" && wordsOf(type).some(isBesideOutput);
-}
-
-function isBesideOutput(word: string): boolean {
-  return FURTHER_WORDS.has(word) || isNoOutputWord(word) || isPreviewWord(word);
-}
-
 function namesOutput(words: readonly string[]): boolean {
   const [last = "", before = ""] = words.toReversed();
   if (words.includes("structured")) return true;
@@ -199,42 +181,16 @@ function namesOutput(words: readonly string[]): boolean {
 
 function isFile({ value, words, owner }: Leaf): boolean {
   if (typeof value !== "string") return false;
-  if (/^data:[^,]{0,200},./is.test(value.slice(0, MIN_FILE_CHARS))) return true;
+  if (isDataUrl(value)) return true;
   if (!isBase64(value)) return false;
-  const isNamed = words.some((word) => word === "b64" || word === "base64");
   const isLong = value.length >= MIN_FILE_CHARS && !NOTE_WORDS.has(lastOf(words));
-  return isLong || isNamed || isStatedBase64(words, owner) || hasSignature(value);
+  return isLong || namesBase64(words) || isStatedBase64(words, owner) || hasFileSignature(value);
 }
 
-/** Tells whether a string can be base64. Of a long string only the beginning is examined. */
-function isBase64(text: string): boolean {
-  if (/^(?:true|false|null|none)$/i.test(text)) return false;
-  return /^[\w+/\r\n-]{4,}={0,2}$/.test(text.slice(0, MIN_FILE_CHARS).trimEnd());
-}
-
-/**
- * Tells whether another member of the same object says that a string is a file, by a media type or the word `base64`.
- */
+/** Tells whether another member of the same object says that a string is a file. */
 function isStatedBase64(words: readonly string[], owner: object | null): boolean {
-  if (owner === null || !DATA_WORDS.has(lastOf(words))) return false;
-  return Object.entries(owner).some(([name, value]) => {
-    if (typeof value !== "string") return false;
-    if (/^base64$/i.test(value)) return true;
-    return (
-      /type$/i.test(name) &&
-      (MEDIA_TYPES.has(value) || /^(?:image|video|audio|model|application)\//.test(value))
-    );
-  });
-}
-
-/** Tells whether a string in base64 begins like a file of a type that the relay knows. */
-function hasSignature(text: string): boolean {
-  const head = text.slice(0, HEAD_CHARS);
-  try {
-    return mediaTypeOf(fromBase64(head.slice(0, head.length - (head.length % 4)))) !== OTHER_TYPE;
-  } catch {
-    return false;
-  }
+  if (owner === null || !holdsData(words)) return false;
+  return Object.entries(owner).some(([name, value]) => statesFile(name, value));
 }
 
 /**

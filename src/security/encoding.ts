@@ -15,6 +15,13 @@ import {
 /** Bytes that have a buffer of their own, as Web Crypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
+declare global {
+  interface Uint8ArrayConstructor {
+    /** The runtime's own decoder of base64. Absent in Node 24. */
+    readonly fromBase64?: (text: string) => Bytes;
+  }
+}
+
 /** Returns bytes as base64, with the standard alphabet and padding (RFC 4648 §4). */
 export function toBase64(bytes: Uint8Array | ArrayBuffer): string {
   return uint8ArrayToBase64(bytes);
@@ -27,10 +34,12 @@ export function toBase64Url(bytes: Uint8Array | ArrayBuffer): string {
 
 /**
  * Returns the bytes that a text contains as base64 or base64url, with or without padding.
- * @throws DOMException when the text has other characters.
+ * @throws Error when the text has other characters.
  */
 export function fromBase64(text: string): Bytes {
-  return base64ToUint8Array(text);
+  const standard = text.replaceAll("-", "+").replaceAll("_", "/");
+  // The decoder of the runtime is a hundred times faster.
+  return Uint8Array.fromBase64?.(standard) ?? base64ToUint8Array(standard);
 }
 
 /** Returns bytes as lower-case hex. */

@@ -32,7 +32,7 @@ const MAX_SIGNATURES_READ = 16;
 /**
  * Imports a secret of Standard Webhooks.
  * @param text the secret: `whsec_` followed by base64.
- * @throws DOMException when the base64 is not valid.
+ * @throws Error when the base64 is not valid.
  */
 export async function hmacSecret(text: string): Promise<HmacSecret> {
   const bytes = fromBase64(text.slice("whsec_".length));

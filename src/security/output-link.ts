@@ -22,7 +22,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 /** Extension of the relay's link to an output when the upstream's own link has none of `EXTENSIONS`. */
-const OTHER_EXTENSION = "bin";
+export const OTHER_EXTENSION = "bin";
 
 /** Pattern of the number of an output in a link, from 1. */
 const NUMBER = /^[1-9]\d{0,3}$/;

@@ -7,6 +7,8 @@ import { LISTEN_URL, parseUrl } from "../core/url.ts";
 import { isGlobalUnicast, isIpHost } from "./ip-address.ts";
 
 const MAX_CHARS = 2048;
+const MAX_HOST_CHARS = 253;
+const MAX_LABEL_CHARS = 63;
 
 /**
  * Pattern of domains that have no public hosts. Most of them are defined by RFC 6761, RFC 6762 (appendix G) and RFC
@@ -172,7 +174,12 @@ function ipObjection(host: string, { allowIp }: UrlRules): string | null {
 }
 
 function nameObjection(host: string): string | null {
-  if (host.split(".").includes("")) return "must not have an empty label in the host name";
+  const labels = host.split(".");
+  if (labels.includes("")) return "must not have an empty label in the host name";
+  // RFC 1035 §2.3.4. The parser of URLs accepts longer ones, some of which it then refuses in its own spelling.
+  if (host.length > MAX_HOST_CHARS || labels.some(({ length }) => length > MAX_LABEL_CHARS)) {
+    return "must not have a host name of more than 253 characters, or 63 between two dots";
+  }
   if (PRIVATE_ZONE.test(host)) return "must not use a local or private host name";
   return host.includes(".") ? null : "must use a fully qualified host name";
 }

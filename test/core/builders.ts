@@ -76,6 +76,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     isCancelable: () => false,
     pollLateness: 0.07,
     submitTimeoutMs: 90 * SECOND,
+    asyncTimeoutMs: 600 * SECOND,
     submitUnknownMs: 60 * MINUTE,
     outputs: null,
     jitter: 0,
@@ -93,6 +94,7 @@ export const OUTPUT_LINKS: OutputLinks = {
   lifeMs: 7 * DAY,
   linkTo: ({ source, ...output }) =>
     source.startsWith("https:") ? relayLink(output.number, output.expiresAtS) : null,
+  linkToFile: ({ number, expiresAtS }) => relayLink(number, expiresAtS),
 };
 
 /** Returns the link of `OUTPUT_LINKS` to an output of the task. */

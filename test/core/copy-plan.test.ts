@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { OrderedOutput } from "../../src/core/duties/copy-order.ts";
 import {
   beginCopies,
   type Copies,
@@ -19,8 +20,9 @@ const FAILED: TryResult = { kind: "failed", reason: "refused", isFinal: false };
 const FINAL: TryResult = { kind: "failed", reason: "too_large", isFinal: true };
 const SOURCE_ENDS_AT = NOW + DAY;
 
-function begun(count = 1): Copies {
-  const outputs = Array.from({ length: count }, (_, i) => ({ number: i + 1, source: VIDEO }));
+function begun(count = 1, stored: readonly OrderedOutput[] = []): Copies {
+  const copied = Array.from({ length: count }, (_, i) => ({ number: i + 1, source: VIDEO }));
+  const outputs = [...copied, ...stored];
   const life = { recordedAt: NOW, expiresAt: NOW + 7 * DAY };
   const owner = { origin: ORIGIN, connection: null, customerKey: null };
   return beginCopies({ taskId: ID, ...life, ...owner, outputs }, NOW);
@@ -50,6 +52,15 @@ describe("the plan of copies", () => {
     }
     expect(waits).toEqual([10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]);
     expect(wakeAt(startTry(begun(), 1, NOW, 1))).toBe(NOW + 12 * SECOND);
+  });
+
+  it("a file that is in the bucket already is neither copied nor reported, and is deleted with the other copies of the task", () => {
+    const stored = { bytes: 7, mediaType: "image/png" };
+    const copies = begun(1, [{ number: 0, source: null, stored }]);
+    expect(copies.list.map(({ number }) => number)).toEqual([1, 0]);
+    expect(nextCopy(startTry(copies, 1, NOW, 0), NOW)).toBeNull();
+    expect(unreported(tried(copies, KEPT))).toMatchObject([{ number: 1 }]);
+    expect(wakeAt(begun(0, [{ number: 0, source: null, stored }]))).toBe(NOW + 7 * DAY);
   });
 
   it("when a crash interrupts a try to copy an output, the try counts, and the next try follows after the usual wait", () => {

@@ -50,6 +50,23 @@ describe("the relay's link to an output", () => {
     });
   });
 
+  it.each([
+    ["image/png", "png"],
+    ["application/json", "json"],
+    ["text/plain", "txt"],
+    ["application/octet-stream", "bin"],
+  ])(
+    "the relay's link to a file of the type %s that is in the bucket already ends with .%s, and needs no link of the upstream",
+    async (mediaType, extension) => {
+      const { links, outputKeys } = await linksOf({ ...BUCKET, PUBLIC_URL });
+      const stated = { taskId: ID, number: 1, expiresAtS: NOW_S, recordedAt: NOW };
+      const link = new URL(links?.linkToFile({ ...stated, mediaType }) ?? "");
+      const [, , taskId = "", number = "", file = ""] = link.pathname.split("/");
+      const read = await readOutputLink({ taskId, number, file }, outputKeys);
+      expect(read).toEqual({ ...stated, extension });
+    },
+  );
+
   it("the relay's link to an output leads to PUBLIC_URL when OUTPUTS_URL is not set", async () => {
     expect(await linkTo({})).toMatch(new RegExp(`^${PUBLIC_URL}/outputs/${ID}/3/`));
   });

@@ -415,7 +415,7 @@ it.each([
   [
     "ark",
     "tokens",
-    "must name a number of the usage that jobs of this connection state (completion_tokens, total_tokens) at 0.price.per.usage",
+    "must name a number of the usage that jobs of this connection state (completion_tokens, total_tokens, generated_images, output_tokens) at 0.price.per.usage",
   ],
   [
     "luma",

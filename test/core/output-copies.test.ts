@@ -274,10 +274,7 @@ it("before a task is erased, all its outputs with a link of the relay are delete
     taskId: ID,
     recordedAt: NOW,
     expiresAt: EXPIRES_AT,
-    outputs: [
-      { number: 1, source: VIDEO },
-      { number: 3, source: IMAGE },
-    ],
+    outputs: [{ number: 1 }, { number: 3 }],
   });
   expect(outputsToDelete(aFinishedTask())).toBeNull();
   expect(outputsToDelete(anOpenTask())).toBeNull();

@@ -23,6 +23,12 @@ it("outputPlaceOf, which finds an output by its number, returns the output's own
   expect(outputPlaceOf(task, NOW - 1, 3)).toEqual(place);
 });
 
+it("outputPlaceOf returns no link of the upstream for a file that was in its answer", () => {
+  const file = { number: 1, source: null, state: KEPT } as const;
+  const task = { ...ended, outputs: { ...outputs, list: [file] } };
+  expect(outputPlaceOf(task, NOW - 1, 1)).toMatchObject({ source: null, state: KEPT });
+});
+
 it("outputPlaceOf, which finds an output by its number, returns neither connection nor key when the task has no provider", () => {
   const place = outputPlaceOf(ended, NOW - 1, 2);
   expect(place).toMatchObject({ source: VIDEO, connection: null, customerKey: null });

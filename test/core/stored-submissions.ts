@@ -16,6 +16,11 @@ export const SENDING_ENDS = NOW + 100 * SECOND;
 /** Time at which a task fails whose submission has an unknown outcome. */
 export const FAILS_AT = NOW + HOUR;
 
+/** Builds a submission whose call waits to be sent. */
+export function aQueued(changes: Partial<Submission> = {}): Submission {
+  return { ...CALL, isCall: true, state: { kind: "queued", failsAt: FAILS_AT }, ...changes };
+}
+
 /** Builds a submission that the upstream has not answered yet. */
 export function aSending(changes: Partial<Submission> = {}): Submission {
   return { ...CALL, state: { kind: "sending", endsAt: SENDING_ENDS }, ...changes };

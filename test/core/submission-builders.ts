@@ -1,5 +1,6 @@
 import type { RefusalClass } from "../../src/core/record/refusal.ts";
 import type {
+  CallStartedEvent,
   RegisterEvent,
   SubmitEndedEvent,
   SubmitOutcome,
@@ -19,7 +20,9 @@ import {
   aPolicy,
   type aRegistration,
   CONNECTION,
+  HOUR,
   LIMITS,
+  MINUTE,
   NOW,
   POLICY,
   SEALED_WITH,
@@ -85,6 +88,31 @@ export function aSubmission(changes: Partial<Submission> = {}): Submission {
   const { id, requestDigest, endpoint } = aStart();
   const known = { isByOwner: false, startedAt: NOW, state, answer: null, customerKey: null };
   return { id, requestDigest, endpoint, ...known, ...changes };
+}
+
+/** Time at which a call fails its task that has waited to be sent since NOW. */
+export const QUEUE_ENDS_AT = NOW + HOUR;
+/** Time at which the outcome of a call that is sent at NOW becomes unknown. */
+export const CALL_ENDS_AT = NOW + POLICY.asyncTimeoutMs + MINUTE;
+
+/** Builds a task without a price whose call waits to be sent, and about which no hook can come. */
+export function aQueuedTask(
+  changes: Partial<OpenTask> = {},
+  submission: Partial<Submission> = {},
+): OpenTask {
+  const state = { kind: "queued", failsAt: QUEUE_ENDS_AT } as const;
+  const call = { isHookless: true, isCall: true, state } as const;
+  return aSendingTask({ submission: aSubmission({ ...call, ...submission }), ...changes });
+}
+
+/** Builds a task without a price whose call is being sent since NOW, and about which no hook can come. */
+export function aCallingTask(changes: Partial<OpenTask> = {}): OpenTask {
+  return aQueuedTask(changes, { state: { kind: "sending", endsAt: CALL_ENDS_AT } });
+}
+
+/** Builds the order to begin the call of a submission. */
+export function aCallStart(submissionId: string = SUBMISSION_ID): CallStartedEvent {
+  return { type: "call_started", submissionId };
 }
 
 /** Builds the state of a submission whose outcome has been unknown since NOW, without an answer. */
@@ -159,13 +187,17 @@ export function anAcceptance(changes: Partial<Omit<Acceptance, "kind">> = {}): S
 export function aResultAtOnce(
   news: UpstreamEnd,
   job: typeof JOB | null = JOB,
-  answer: SubmissionAnswer = ANSWER,
+  answer: SubmissionAnswer | null = ANSWER,
 ): SubmitEndedEvent {
   return aSubmitEnd({ kind: "result", statusCode: 200, news, job, answer });
 }
 
-export function aRefusal(statusCode = 400, refusal: RefusalClass = "final"): SubmitEndedEvent {
-  return aSubmitEnd({ kind: "refused", statusCode, refusal });
+export function aRefusal(
+  statusCode = 400,
+  refusal: RefusalClass = "final",
+  answer?: SubmissionAnswer,
+): SubmitEndedEvent {
+  return aSubmitEnd({ kind: "refused", statusCode, refusal, ...(answer && { answer }) });
 }
 
 export const NOT_SENT = aSubmitEnd({ kind: "not_sent" });

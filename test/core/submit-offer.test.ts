@@ -37,7 +37,8 @@ function aRequest({ body = {}, query = "", ...changes }: Changes = {}): OfferReq
     keyOwner: "connection",
     path: PATH,
     model: "m",
-    isMultipart: false,
+    isUnread: false,
+    areTexts: false,
     member: (pointer) => members.get(pointer),
     hookField: "",
     query: new URLSearchParams(query),
@@ -286,7 +287,7 @@ it.each([
   const offers = offersOf({ ...OFFER, ...changes, price: { credits: 7 } });
   const detail = "No multipart body is offered at this path of ark.";
   for (const model of [null, "m"]) {
-    const request = aRequest({ model, isMultipart: true });
+    const request = aRequest({ model, isUnread: true });
     expect(decideOffer(offers, request)).toEqual(
       isMatched ? offeredFor(7) : { kind: "refused", detail },
     );
@@ -301,7 +302,7 @@ it("the first offer for any model that limits no body decides a multipart reques
     { ...any, limits: { "?a": ["1"] }, price: { credits: 3 } },
     { ...any, price: { credits: 4 } },
   );
-  const asked = (query: string) => decideOffer(offers, aRequest({ isMultipart: true, query }));
+  const asked = (query: string) => decideOffer(offers, aRequest({ isUnread: true, query }));
   expect(asked("a=1")).toEqual(offeredFor(3));
   expect(asked("a=2")).toEqual({
     kind: "refused",

@@ -18,7 +18,14 @@ import {
   URL_A,
   URL_B,
 } from "./builders.ts";
-import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "./stored-submissions.ts";
+import {
+  aQueued,
+  aSending,
+  anAccepted,
+  anUnknown,
+  FAILS_AT,
+  SENDING_ENDS,
+} from "./stored-submissions.ts";
 
 const TIMES = { attachedAt: NOW, hookAt: null, askedAt: NOW + SECOND };
 
@@ -43,14 +50,13 @@ it("taskFacts returns the deadline that a task's registration stated, and null w
   expect(deadlines).toEqual([NOW + HOUR, null, null]);
 });
 
-it("taskFacts returns a null submission for a task whose submission was never sent, and for a task that the relay has not submitted", () => {
-  const unsent = aFinishedTask({ submission: aSending({ state: { kind: "unsent" } }) });
-  for (const task of [unsent, anOpenTask()]) {
-    expect(taskFacts(task, "operator", POLICY).submission).toBeNull();
-  }
+it("taskFacts returns a null submission for a task that the relay has not submitted", () => {
+  expect(taskFacts(anOpenTask(), "operator", POLICY).submission).toBeNull();
 });
 
 it.each([
+  ["queued", aQueued(), null, null, FAILS_AT],
+  ["unsent", aSending({ state: { kind: "unsent" } }), null, null, null],
   ["sending", aSending(), null, null, SENDING_ENDS],
   ["accepted", anAccepted(NOW + SECOND), NOW + SECOND, 200, null],
   ["unknown", anUnknown(502), NOW + SECOND, 502, FAILS_AT],

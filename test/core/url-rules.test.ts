@@ -145,6 +145,16 @@ describe("checkCallbackUrl", () => {
     "a leading dot": "https://.example.com/",
   });
 
+  refuses(
+    production,
+    "must not have a host name of more than 253 characters, or 63 between two dots",
+    {
+      "64 characters between two dots": `https://${"a".repeat(64)}.example.com/`,
+      "a host name of 254 characters": `https://${"ab.".repeat(81)}example.com/`,
+      "an international name that is longer as the DNS has it": `https://${"İ".repeat(40)}.com/`,
+    },
+  );
+
   refuses(production, "must not point at the relay itself", {
     "the relay's origin": "https://relay.example.com/v1/events",
     "the relay's origin in upper case and with a final dot": "https://RELAY.Example.com./",

@@ -77,6 +77,7 @@ function isPassedOn(route: KnownRoute | null, { headers }: AnswerHead): boolean 
   if (route === null) return false;
   const description: RouteDescription = DESCRIPTIONS[route.id];
   if (description.passedAnswer === undefined) return false;
+  if (headers.get("Preference-Applied") === "respond-async") return false;
   const isProblem = headers.get("Content-Type") === "application/problem+json";
   return headers.has("Relay-Task-Id") || !isProblem;
 }
@@ -95,15 +96,17 @@ function conforms(id: RouteId, { status, headers }: AnswerHead, text: string | n
   if (text === null) return;
   const type = headers.get("Content-Type") ?? "";
   const isForToken = headers.has("Access-Control-Allow-Origin");
-  const content =
-    (isForToken ? answer.forStatusToken : undefined) ??
-    answer.content[type] ??
-    answer.content["*/*"];
-  if (content === undefined) {
-    if (type === "" && text === "" && Object.keys(answer.content).length === 0) return;
+  const content = (isForToken ? answer.forStatusToken : undefined) ?? answer.content[type];
+  if (content !== undefined) {
+    requireValid(name, content.schema, /\bjson$/.test(type) ? JSON.parse(text) : text);
+    return;
+  }
+  // A file of any type, whose content is not examined.
+  const file = answer.content["*/*"];
+  if (file !== undefined) requireValid(name, file.schema, text);
+  else if (type !== "" || text !== "" || Object.keys(answer.content).length > 0) {
     throw new Error(`${name}: the media type ${JSON.stringify(type)} is not described`);
   }
-  requireValid(name, content.schema, /\bjson$/.test(type) ? JSON.parse(text) : text);
 }
 
 function requireProblem(

@@ -30,6 +30,8 @@ const VARIABLES = {
   MAX_BODY_KB: "256",
   MAX_SUBMIT_MB: "16",
   SUBMIT_TIMEOUT_S: 90,
+  ASYNC_TIMEOUT_S: 600,
+  MAX_ASYNC_MB: "32",
   SUBMIT_UNKNOWN_MINUTES: "60",
   OFFERS: JSON.stringify([
     { connection: "ark", path: "/v1/jobs", models: [PLANTED], price: { credits: 60 } },
@@ -131,6 +133,8 @@ function requireSound(config: Config): void {
     MAX_BODY_KB: config.maxBodyBytes >= 1024 && config.maxBodyBytes <= 400 * 1024,
     MAX_SUBMIT_MB: isWhole(1024 ** 2, 24 * 1024 ** 2, config.maxSubmitBytes),
     SUBMIT_TIMEOUT_S: isWhole(5_000, 600_000, config.submitTimeoutMs),
+    ASYNC_TIMEOUT_S: isWhole(10_000, 720_000, config.asyncTimeoutMs),
+    MAX_ASYNC_MB: isWhole(1024 ** 2, 64 * 1024 ** 2, config.maxAsyncBytes),
     SUBMIT_UNKNOWN_MINUTES: isWhole(60_000, 1440 * 60_000, config.submitUnknownMs),
     OFFERS: config.offers.every((offer) => isSoundOffer(offer, config)),
     PUBLIC_URL: publicUrl === null || new URL(publicUrl).origin === publicUrl,

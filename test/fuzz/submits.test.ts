@@ -47,7 +47,7 @@ function isSubmission(path: string, { target }: SubmitAdapter, provider: string)
 function requirePlain(path: string): void {
   const url = `${GATEWAY}/prefix${path}`;
   if (URL.parse(url)?.href !== url) throw new Error("the URL differs from the path");
-  if (/[^\w./-]|\/\/|\/$|\/\.|\/requests(?:\/|$)/i.test(path)) {
+  if (/[^\w./:-]|\/\/|\/$|\/\.|\/requests(?:\/|$)/i.test(path)) {
     throw new Error("the path is not plain");
   }
 }

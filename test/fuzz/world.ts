@@ -1,4 +1,5 @@
 import { AccountObject } from "../../src/objects/account/account-object.ts";
+import { CallObject } from "../../src/objects/call/call-object.ts";
 import { ConnectionObject } from "../../src/objects/connection/connection-object.ts";
 import { DeploymentObject } from "../../src/objects/deployment-object.ts";
 import { OutputObject } from "../../src/objects/output/output-object.ts";
@@ -76,6 +77,7 @@ export const OTHER_CLASSES = {
   HOSTS: HostObject,
   DIGESTS: DigestObject,
   JOBS: JobObject,
+  CALLS: CallObject,
   DEPLOYMENT: DeploymentObject,
   OUTPUT_OBJECTS: OutputObject,
 } as const satisfies Partial<Record<ObjectBinding, unknown>>;

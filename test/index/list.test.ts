@@ -187,7 +187,7 @@ it.each([
   ["account=a%2Fb", "/account"],
   ["outcome=late", "/outcome"],
   ["category=none", "/category"],
-  ["submission=refused", "/submission"],
+  ["submission=lost", "/submission"],
   ["refusal=none", "/refusal"],
   ["outputs=kept", "/outputs"],
   ["status_code=99", "/status_code"],

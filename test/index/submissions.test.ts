@@ -150,7 +150,7 @@ it("the console's page of a task says that its submission awaits the upstream's 
   const task = await submitted();
   const cookie = await logIn();
   const page = async () => (await visit(`/tasks/${task.id}`, cookie)).text();
-  expect(await page()).toContain("Waits for the upstream&#39;s answer to the submission.");
+  expect(await page()).toContain("Waits for the upstream&#39;s answer.");
   pass(1_000);
   await endSubmission(task, { kind: "unknown", statusCode: 502 });
   expect(await read(task.id)).toMatchObject({

@@ -27,7 +27,7 @@ it.each(sections.map((section) => [section.split("\n")[0], section]))(
   },
 );
 
-it("the receiver of callbacks in docs/first-day.md answers with the status and after the wait that the URL's query states, and logs each request as a line of JSON", async () => {
+it("the receiver of callbacks in docs/first-day.md answers with the status and after the wait that the URL's query states, says how many bytes it got, and logs each request as a line of JSON", async () => {
   const file = join(directory, "first-day.mjs");
   writeFileSync(file, blocksOf(introduction).find(({ kind }) => kind === "js")?.code ?? "");
   const port = await freePort();
@@ -38,11 +38,12 @@ it("the receiver of callbacks in docs/first-day.md answers with the status and a
     const send = async (query: string) => {
       const init = { method: "POST", headers, body: "{}" };
       const sentAt = performance.now();
-      const { status } = await fetch(`http://127.0.0.1:${port}/hook${query}`, init);
-      return { status, waitedMs: performance.now() - sentAt };
+      const response = await fetch(`http://127.0.0.1:${port}/hook${query}`, init);
+      const waitedMs = performance.now() - sentAt;
+      return { status: response.status, waitedMs, text: await response.text() };
     };
     expect((await send("")).status).toBe(204);
-    expect((await send("?status=500&check=4")).status).toBe(500);
+    expect(await send("?status=500&check=4")).toMatchObject({ status: 500, text: '{"bytes":2}' });
     const late = await send("?wait=1");
     expect([late.status, late.waitedMs >= 990]).toEqual([204, true]);
     const lines = receiver.output.trim().split("\n");

@@ -14,6 +14,7 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["src/api/submit/submit-route.ts: body", "a stream of submit-job.ts where it is long"],
   ["src/api/outputs/stream-source.ts: body", "a stream of client-stream.ts"],
   ["src/api/outputs/serve-copy.ts: body", "the platform pipes the bucket to the client"],
+  ["src/api/outputs/serve-answer.ts: copy.body", "the platform pipes the bucket to the client"],
   ["src/api/outputs/serve-copy.ts: read.body", "the platform pipes the bucket to the client"],
   [
     "src/api/mcp/offer-tool.ts: JSON.stringify(target?.isListOfOne === true ? [job] : job)",

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../src/core/json.ts";
 import comfyui from "../../src/providers/generic/upstreams/comfyui/comfyui.json" with { type: "json" };
 import modal from "../../src/providers/generic/upstreams/modal/modal.json" with { type: "json" };
+import openai from "../../src/providers/generic/upstreams/openai/openai.json" with { type: "json" };
 import runninghub from "../../src/providers/generic/upstreams/runninghub/runninghub.json" with { type: "json" };
 import runpod from "../../src/providers/generic/upstreams/runpod/runpod.json" with { type: "json" };
 import runware from "../../src/providers/generic/upstreams/runware/runware.json" with { type: "json" };
@@ -13,8 +14,8 @@ import together from "../../src/providers/generic/upstreams/together/together.js
  */
 export const DECLARATIONS = { runpod, runware, runninghub, together, "sync-so": syncSo };
 
-/** Declarations of servers of one's own, of which there are no examples. */
-export const OWN_DECLARATIONS = { comfyui, modal };
+/** Declarations of which there are no examples: of servers of one's own, and of an upstream without jobs. */
+export const OWN_DECLARATIONS = { comfyui, modal, openai };
 
 export type DeclaredName = keyof typeof DECLARATIONS;
 

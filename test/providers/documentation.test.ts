@@ -15,7 +15,7 @@ import type {
 } from "../../src/providers/shared/examples/report-examples.ts";
 import { declared } from "./adapters.ts";
 import { DECLARATIONS, OWN_DECLARATIONS } from "./declarations.ts";
-import { EXAMPLES, examplesIn } from "./examples.ts";
+import { EXAMPLES, examplesIn, submitExamplesIn } from "./examples.ts";
 import { PAGES, pageOf, titleOf } from "./pages.ts";
 import { readHook, readPoll } from "./readings.ts";
 
@@ -55,6 +55,9 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
     const examples = EXAMPLES.filter((one) => one.provider === name);
     const hookExamples = examples.flatMap((one) => examplesIn(one.hooks));
     const pollExamples = examples.flatMap((one) => examplesIn(one.polls));
+    const answerExamples = examples.flatMap(({ submits }) =>
+      submits === undefined ? [] : submitExamplesIn(submits),
+    );
     const observed = [
       ...hookExamples.map((example) => readHook(provider, example)),
       ...pollExamples.map((example) => observationIn(provider, example)),
@@ -113,15 +116,18 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
       expect(facts).toEqual([dying(provider) ? `**${linkLife}**` : linkLife, jobLife, rate]);
     });
 
-    it(`the documentation page of ${name} says which numbers of a job's usage its hooks and its answers to polls state`, () => {
+    it(`the documentation page of ${name} says which numbers of a job's usage its hooks, its answers to polls and its answers to calls state`, () => {
       const [hooked, polled] = [hookExamples.flatMap(usageNames), pollExamples.flatMap(usageNames)];
-      const names = [...new Set([...hooked, ...polled])].toSorted();
+      const answered = answerExamples.flatMap(({ means }) =>
+        typeof means === "object" && "result" in means ? usageNames({ means: means.result }) : [],
+      );
+      const names = [...new Set([...hooked, ...polled, ...answered])].toSorted();
       const { usageNames: known = [] } = provider;
       expect(known.toSorted(), "the names by which a price may be stated").toEqual(names);
       const [, stated = "", , sources = ""] =
         /^((?:`\w+`(?:, )?)+): (.+); stated in ([\w, ]+)$/.exec(factOf(page, "`usage`")) ?? [];
       expect(codes(stated).toSorted()).toEqual(names);
-      expect(sources).toBe(sourcesOf(hooked.length > 0, polled.length > 0));
+      expect(sources).toBe(sourcesOf(hooked.length > 0, polled.length > 0, answered.length > 0));
     });
 
     it(`the documentation page of ${name} says whether hooks or answers to polls state the progress of a job`, () => {
@@ -164,9 +170,12 @@ describe.each(providers.map((provider) => ({ name: provider.name, provider })))(
 );
 
 it("the page of the sandbox, which is a simulated provider, names every model", () => {
-  const started = sandbox.simulation.start("");
-  const models = started.ok ? [] : (started.error.match(/sandbox\/[\w-]+/g) ?? []);
-  expect(models.length).toBeGreaterThan(0);
+  const { start, submitPaths } = sandbox.simulation;
+  const models = submitPaths.flatMap((path) => {
+    const started = start("", path);
+    return started.ok ? [] : (started.error.match(/sandbox\/[\w-]+/g) ?? []);
+  });
+  expect(models.length).toBeGreaterThan(submitPaths.length);
   for (const model of models) expect(pageOf("sandbox")).toContain(`\`${model}\``);
 });
 
@@ -188,9 +197,14 @@ it("src/providers/generic/README.md describes every member of the declaration of
   const text = pageOf("generic").replaceAll(/^```.*?^```$/gms, "");
   const known = codes(text).flatMap((code) => [code, ...(code.match(/\w+(?=":)/g) ?? [])]);
   const described = known.flatMap((code) => [code, code.split(".").at(-1)]);
-  const refused = [{}, { poll: { a: 1 } }, { hook: { a: 1 } }, { cancel: { a: 1 } }].map((part) =>
-    parseDeclaration({ provider: "generic", a: 1, ...part }),
-  );
+  const parts = [
+    { submit: { a: 1 } },
+    { submit: { answer: "result", a: 1 } },
+    { poll: { a: 1 } },
+    { hook: { a: 1 } },
+    { cancel: { a: 1 } },
+  ];
+  const refused = parts.map((part) => parseDeclaration({ provider: "generic", a: 1, ...part }));
   const names = refused.flatMap((result) =>
     result.ok
       ? []
@@ -216,8 +230,12 @@ function observationIn(provider: UpstreamProvider, example: PollExample): Observ
 }
 
 /** Returns the words with which a page says where something is stated. */
-function sourcesOf(isInHooks: boolean, isInPolls: boolean): string {
-  return [...(isInHooks ? ["hook"] : []), ...(isInPolls ? ["poll"] : [])].join(", ");
+function sourcesOf(isInHooks: boolean, isInPolls: boolean, isInAnswers = false): string {
+  return [
+    ...(isInHooks ? ["hook"] : []),
+    ...(isInPolls ? ["poll"] : []),
+    ...(isInAnswers ? ["answer"] : []),
+  ].join(", ");
 }
 
 /** Returns how the page must show the hook URL in a field of the body, in the notation of adapters (`a.b`, `a.b[]`). */
@@ -237,7 +255,7 @@ function isTimed({ means }: HookExample | PollExample): boolean {
 }
 
 /** Returns the names of the numbers that an example states as the usage of its job. */
-function usageNames({ means }: HookExample | PollExample): readonly string[] {
+function usageNames({ means }: Pick<HookExample | PollExample, "means">): readonly string[] {
   return typeof means === "object" && means !== null && "usage" in means
     ? Object.keys(means.usage ?? {})
     : [];

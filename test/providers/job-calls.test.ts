@@ -45,6 +45,12 @@ const ARK_TASKS = "/contents/generations/tasks";
 const INTERACTION = "v1_ChdXS0l4YWZXTk9xbk0xZThQczhEcmlROBIX";
 const PREDICTION = "ufawqhfynnddngldkgtslldrkq";
 
+/** Jobs that a call for images has started at gateways: APIMart and EvoLink, and ToAPIs. */
+const IMAGE_JOBS = ["tasks", "images/generations"].map((endpoint) => ({
+  job: { id: "task_01KA040M0H", endpoint },
+  read: [`/v1/${endpoint}/task_01KA040M0H`],
+}));
+
 /** Sources: the pages and the code that the adapters name at `jobCalls`. */
 const DOCUMENTED: readonly Documented[] = [
   {
@@ -204,6 +210,7 @@ const DOCUMENTED: readonly Documented[] = [
         "/kling/v1/videos/text2video/task_abcd1234efgh",
         "/kling/v1/videos/image2video/task_abcd1234efgh",
       ),
+      ...IMAGE_JOBS,
     ],
     other: [
       "/v1/videos",
@@ -216,7 +223,7 @@ const DOCUMENTED: readonly Documented[] = [
   {
     provider: "openai-videos",
     // The ids of litellm end in the padding of base64.
-    jobs: [idOnly("video_bGl0ZWxsbTp2ZW8=", "/v1/videos/video_bGl0ZWxsbTp2ZW8=")],
+    jobs: [idOnly("video_bGl0ZWxsbTp2ZW8=", "/v1/videos/video_bGl0ZWxsbTp2ZW8="), ...IMAGE_JOBS],
     other: ["/v1/videos", "/v1/videos/characters/c1", "/v1/files/f1", "/v1/models"],
   },
   {
@@ -241,6 +248,7 @@ const DOCUMENTED: readonly Documented[] = [
     jobs: [idOnly(UUID, `/history/${UUID}`)],
     other: ["/history", "/queue", "/view?filename=a"],
   },
+  { provider: "openai", jobs: [], other: ["/v1/responses/resp_1", "/v1/models", "/"] },
   { provider: "modal", jobs: [idOnly("fc-01ABC", "/result/fc-01ABC")], other: ["/", "/submit"] },
 ];
 

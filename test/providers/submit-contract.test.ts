@@ -7,8 +7,11 @@ import { PROVIDERS } from "../../src/providers/registry.ts";
 import {
   jobReadingOf,
   type ModelPlace,
+  type MemberValues,
+  plainReadingOf,
   type SubmitAdapter,
-  type SubmitTarget,
+  type SubmitReading,
+  unreadableIn,
 } from "../../src/providers/submit.ts";
 import { ADAPTERS } from "./adapters.ts";
 import { GATEWAY } from "../../src/providers/shared/examples/report-examples.ts";
@@ -130,19 +133,71 @@ it.each(["", ".", "..", "\ud800", "x".repeat(513)])(
   },
 );
 
-it.each<[string, string, SubmitTarget["unreadable"]]>([
-  ["newapi", "/v1/images/generations", { "/response_format": ["b64_json"], "/stream": [true] }],
+const BASE64 = { "/response_format": ["b64_json"] };
+const STREAM = { "/stream": [true] };
+
+it.each<[string, string, MemberValues, MemberValues]>([
+  ["newapi", "/v1/images/generations", { ...BASE64, ...STREAM }, {}],
+  ["openai-videos", "/v1/images/generations", { ...BASE64, ...STREAM }, {}],
+  ["openai-videos", "/v1/chat/completions", STREAM, STREAM],
+  ["newapi", "/v1/audio/speech", { "/stream_format": ["sse"] }, { "/stream_format": ["sse"] }],
+  ["newapi", "/v1/responses", { "/background": [true] }, { "/background": [true] }],
+  ["newapi", "/v1/images/edits", {}, {}],
+  ["xai", "/v1/images/edits", BASE64, {}],
+  ["ark", "/images/generations", { ...BASE64, ...STREAM }, STREAM],
   [
-    "openai-videos",
-    "/v1/images/generations",
-    { "/response_format": ["b64_json"], "/stream": [true] },
+    "minimax",
+    "/v1/image_generation",
+    { "/response_format": ["base64"] },
+    { "/response_format": ["base64"] },
   ],
-  ["xai", "/v1/images/edits", { "/response_format": ["b64_json"] }],
-  ["minimax", "/v1/image_generation", { "/response_format": ["base64"] }],
 ])(
-  "the adapter of %s lists, for submissions at %s, the values for which the answer would be base64 or a stream instead of links: %j",
-  (provider, path, unreadable) => {
-    expect(adapterOf(provider).target(path)?.unreadable).toEqual(unreadable);
+  "the adapter of %s lists, for submissions at %s, the values whose answer would be base64 or a stream in place of links, %j, and those that the relay cannot read even in a call that it makes itself, %j",
+  (provider, path, passing, called) => {
+    const target = adapterOf(provider).target(path);
+    if (target === null) throw new Error(`${provider} has no target at ${path}`);
+    expect([unreadableIn(target, false), unreadableIn(target, true)]).toEqual([passing, called]);
+  },
+);
+
+it("only the paths whose answer would pass the relay as text or base64 need a call that the relay makes itself", () => {
+  const needing = SUBMITTING.flatMap(({ provider, submits }) =>
+    submits.calls.flatMap(({ path }) =>
+      adapterOf(provider).target(path)?.needsCall === true ? `${provider} ${path}` : [],
+    ),
+  );
+  const gateway = [
+    "/v1/images/edits",
+    "/v1/audio/speech",
+    "/v1/audio/transcriptions",
+    "/v1/chat/completions",
+    "/v1/responses",
+  ];
+  expect(needing.toSorted()).toEqual(
+    [
+      "gemini /v1beta/models/gemini-3-pro-image:generateContent",
+      ...gateway.flatMap((path) => [`newapi ${path}`, `openai-videos ${path}`]),
+    ].toSorted(),
+  );
+});
+
+it.each<[string, string, SubmitReading["kind"]]>([
+  ["/v1/audio/speech", "audio/mpeg", "result"],
+  ["/v1/audio/speech", "application/octet-stream", "result"],
+  ["/v1/audio/speech", "text/plain", "unclear"],
+  ["/v1/audio/speech", "text/html", "unclear"],
+  ["/v1/audio/transcriptions", "text/plain", "result"],
+  ["/v1/audio/transcriptions", "text/vtt", "result"],
+  ["/v1/audio/transcriptions", "text/html", "unclear"],
+  ["/v1/audio/transcriptions", "text/event-stream", "unclear"],
+  ["/v1/audio/transcriptions", "audio/mpeg", "unclear"],
+  ["/v1/chat/completions", "text/plain", "unclear"],
+])(
+  "an answer of a gateway at %s that is not JSON but of the type %s is read as: %s",
+  (path, mediaType, kind) => {
+    const target = adapterOf("newapi").target(path);
+    if (target === null) throw new Error(`no target at ${path}`);
+    expect(plainReadingOf(target, mediaType).kind).toBe(kind);
   },
 );
 

@@ -1,4 +1,5 @@
 import type { Decision } from "../../src/core/events/decision.ts";
+import type { RegisterEvent } from "../../src/core/events/event.ts";
 import type { Callback } from "../../src/core/record/callback.ts";
 import type { KeyedRedeliveries } from "../../src/core/record/redelivery-keys.ts";
 import {
@@ -43,18 +44,17 @@ export function answerFault(answer: Answer): string | null {
   }
 }
 
-function endFaultOfErasure({ event, before, after }: Answer): string | null {
-  return event.type === "submit_ended" ? outcomeFault(event, before, after) : null;
+function endFaultOfErasure({ event, before, after, setting }: Answer): string | null {
+  return event.type === "submit_ended" ? outcomeFault(event, before, after, setting) : null;
 }
 
 /** Checks the answer to a registration of a task that exists: its caller may not send the call. */
 function againFault({ event, before, decision }: Answer): string | null {
   if (event.type !== "register" || before === null) return null;
-  const isSame =
-    before.submission?.requestDigest === event.submission?.requestDigest &&
-    isEqual(before.registration, event.registration);
+  const isSame = isSameRequest(event, before);
   const code = decision.kind === "reject" ? decision.rejection.code : null;
-  const isSending = before.submission?.state.kind === "sending";
+  const kind = before.submission?.state.kind;
+  const isSending = (kind === "sending" || kind === "queued") && !isCallAgain(event, before);
   return firstViolation({
     "another request under the same id is a conflict": isSame || code === "task_exists",
     "a submission that is repeated while it is under way is told so":
@@ -64,9 +64,14 @@ function againFault({ event, before, decision }: Answer): string | null {
   });
 }
 
+/** Tells whether a registration repeats a call, and neither its caller nor the first one waits for the upstream. */
+function isCallAgain({ submission }: RegisterEvent, before: TaskRecord): boolean {
+  return submission?.isCall === true && before.submission?.isCall === true;
+}
+
 function endFault(answer: Answer): string | null {
   const { event, before, after, decision, setting, now } = answer;
-  if (event.type === "submit_ended") return outcomeFault(event, before, after);
+  if (event.type === "submit_ended") return outcomeFault(event, before, after, setting);
   if (before === null || before.status === "charging")
     return absentTaskFault(event, after, before, decision);
   if (event.type === "register")
@@ -128,8 +133,25 @@ function absentTaskFault(
       event.type !== "register" ||
       before === null ||
       before.submission === null ||
+      isCallAgain(event, before) ||
       decision.kind === "reject",
+    "a call that is repeated joins the charge while its task is to be charged":
+      event.type !== "register" ||
+      before === null ||
+      !isCallAgain(event, before) ||
+      (decision.kind === "unchanged") === (isSameRequest(event, before) && isCharged(before)),
   });
+}
+
+function isCharged({ credits, submission }: TaskRecord): boolean {
+  return credits?.state.kind === "charging" && submission?.state.kind !== "unsent";
+}
+
+function isSameRequest({ submission, registration }: RegisterEvent, before: TaskRecord): boolean {
+  return (
+    before.submission?.requestDigest === submission?.requestDigest &&
+    isEqual(before.registration, registration)
+  );
 }
 
 function settledFault(answer: Answer, before: TerminalTask): string | null {

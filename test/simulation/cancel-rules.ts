@@ -47,12 +47,19 @@ export function orderOf(
   setting: Setting,
 ): "fail" | "ask" | null {
   if (task.submission?.state.kind === "sending") return null;
+  if (task.submission?.state.kind === "queued") return orderOfQueued(event, task);
   const isAskable = canCancel(task, setting);
   if (event.type === "cancel_submitted") {
     return isAskable && task.submission?.isByOwner === true ? "ask" : null;
   }
   if (event.type !== "cancel") return null;
   return isAskable && !event.isForced ? "ask" : "fail";
+}
+
+/** Returns what an order asks for while the call of a task waits to be sent: that the task fails; null for nothing. */
+function orderOfQueued(event: OutsideEvent, { submission }: OpenTask): "fail" | null {
+  const isOwn = event.type === "cancel_submitted" && submission?.isByOwner === true;
+  return isOwn || event.type === "cancel" ? "fail" : null;
 }
 
 /** Checks a call that cancels a job and is about to be sent. */

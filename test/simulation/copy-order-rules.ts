@@ -3,6 +3,7 @@ import { isTerminal } from "../../src/core/record/task.ts";
 import { asideFault } from "./call-rules.ts";
 import { firstViolation, isEqual } from "./change.ts";
 import type { SharedState } from "./object-host.ts";
+import { orderedOf } from "./output-rules.ts";
 
 /** Checks an order to copy outputs. @param withinMs time limit of its answer; null for the first order. */
 export function orderFault(
@@ -16,12 +17,15 @@ export function orderFault(
     return "an order to copy belongs to outputs that are durable";
   }
   const { outputs, upstream, submission } = record;
-  const copying = outputs.list.filter(({ state }) => state.kind === "copying");
   const key = submission?.customerKey;
   const fault = firstViolation({
-    "an order has the outputs that are not copied": isEqual(
+    "an order has the outputs that are not copied, and the files of the answer": isEqual(
       order.outputs,
-      copying.map(({ number, source }) => ({ number, source })),
+      orderedOf(outputs).map(({ number, source, state }) => {
+        if (state.kind !== "kept") return { number, source };
+        const { bytes, mediaType } = state;
+        return { number, source, stored: { bytes, mediaType } };
+      }),
     ),
     "an order belongs to this life of the task": order.recordedAt === record.recordedAt,
     "an order has the end of the links": order.expiresAt === outputs.expiresAt,

@@ -91,6 +91,7 @@ function awaitedTime(task: OpenTask, setting: Setting, now: number): number | nu
   const state = task.submission?.state ?? null;
   if (state === null || state.kind === "accepted" || state.kind === "unsent") return null;
   if (state.kind === "sending") return state.endsAt;
+  if (state.kind === "queued") return state.failsAt;
   const { failsAt, askAt } = state;
   return askAt !== null && mayAsk(task, setting, Math.max(askAt, now)) ? askAt : failsAt;
 }

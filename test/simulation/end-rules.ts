@@ -17,7 +17,7 @@ import { parsedBody } from "./callback-body.ts";
 import { isCancelMissing, isConfirmedEnd, isFoundCanceled } from "./cancel-rules.ts";
 import { type Change, firstViolation, isEqual, recentResult } from "./change.ts";
 import type { OutsideEvent } from "./moves.ts";
-import { linksFault, reportedLinks } from "./output-rules.ts";
+import { FILE, linksFault, reportedLinks } from "./output-rules.ts";
 import { OVERSIZED } from "./oversized.ts";
 import { endTime, overtimeEnd } from "./poll-times.ts";
 import type { Setting } from "./setting.ts";
@@ -33,6 +33,14 @@ const CANCELED_CONTENT = JSON.stringify("canceled");
 
 /** Content of the end of a task whose submission had an unknown outcome for too long. */
 export const SUBMIT_UNKNOWN_CONTENT = JSON.stringify("submit_unknown");
+/** Content of the end of a task whose call has waited for too long to be sent. */
+export const QUEUE_TIMEOUT_CONTENT = JSON.stringify("queue_timeout");
+/** End of a task whose output was in the answer, in a relay that keeps no outputs. */
+const UNKEPT: EndResult = {
+  status: "failed",
+  content: JSON.stringify("output_needs_store"),
+  usage: null,
+};
 const REFUSED: EndResult = {
   status: "failed",
   content: JSON.stringify("upstream_error"),
@@ -53,7 +61,7 @@ export function endResultOf(
   if (isOversized(news)) return refused;
   switch (news.status) {
     case "completed":
-      return { status: "completed", content: JSON.stringify(news.urls), usage };
+      return { status: "completed", content: JSON.stringify(outputsOf(news)), usage };
     case "failed":
       return { status: "failed", content: JSON.stringify(news.error.code), usage };
     case "no_output":
@@ -62,6 +70,23 @@ export function endResultOf(
     case "processing":
       return null;
   }
+}
+
+/** Returns the outputs of a success: a mark for each file that was in the answer, then the links. */
+function outputsOf({
+  files = [],
+  urls,
+}: Extract<UpstreamResult, { readonly status: "completed" }>) {
+  return [...files.map(() => FILE), ...urls];
+}
+
+/** Returns the end that the answer to a submission reports; without a bucket, files in the answer are lost. */
+export function endOfAnswer(
+  news: UpstreamResult | UpstreamNews,
+  { areOutputsKept }: Setting,
+): EndResult | null {
+  const hasFiles = news.status === "completed" && news.files !== undefined;
+  return hasFiles && !areOutputsKept ? { ...UNKEPT, usage: usageOf(news) } : endResultOf(news);
 }
 
 /** Returns the consumption that a hook or a poll states for the job; null when it states none. */
@@ -161,28 +186,31 @@ function submittedEnds(
   if (submission?.id !== submissionId) return [];
   switch (outcome.kind) {
     case "result":
-      return [endResultOf(outcome.news)].filter((end) => end !== null);
+      return [endOfAnswer(outcome.news, setting)].filter((end) => end !== null);
     case "refused":
-      return submission.state.kind === "unknown" ? [refusedEnd(outcome.refusal)] : [];
+      return submission.isCall === true || submission.state.kind === "unknown"
+        ? [refusedEnd(outcome.refusal)]
+        : [];
     case "accepted":
       return upstream === null
         ? []
         : keptHookResults({ ...upstream, ...outcome }, task, setting, now);
     case "not_sent":
+      return submission.isCall === true ? [REFUSED] : [];
     case "unknown":
       return [];
   }
 }
 
-/** Returns the end of a task whose submission was refused after its outcome counted as unknown. */
+/** Returns the end of a task whose submission was refused. */
 function refusedEnd(refusal: RefusalClass): EndResult {
   return { ...REFUSED, content: JSON.stringify(CODES[refusal] ?? "upstream_error") };
 }
 
-/** Tells whether it is not known whether the submission of a task has started a job. */
+/** Tells whether the submission of a task waits to be sent, or it is not known whether it has started a job. */
 function isAwaitingJob({ submission }: OpenTask): boolean {
   const kind = submission?.state.kind;
-  return kind === "sending" || kind === "unknown";
+  return kind === "queued" || kind === "sending" || kind === "unknown";
 }
 
 export function pollEndResult(answer: PollAnswer): EndResult | null {
@@ -216,6 +244,7 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   const end = storedResult(after);
   const isTimeout = end.content === TIMEOUT_CONTENT;
   const isLost = end.content === SUBMIT_UNKNOWN_CONTENT;
+  const isUnsent = end.content === QUEUE_TIMEOUT_CONTENT;
   const sources = history.possibleEnds.filter((fact) => isSameResult(fact, end));
   const isCanceled = end.content === CANCELED_CONTENT;
   const isConfirmed = isConfirmedEnd(change);
@@ -225,7 +254,10 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
   const fault = linksFault(change);
   if (fault !== null) return fault;
   return firstViolation({
-    "an end has an entitled source": sources.length > 0 || isCanceled || isTimeout || isLost,
+    "an end has an entitled source":
+      sources.length > 0 || isCanceled || isTimeout || isLost || isUnsent,
+    "a call fails its task when it has waited to be sent for its time":
+      !isUnsent || hasWaited(before, now),
     "a task is canceled by an order without the upstream, or when its job is canceled there":
       !isCanceled || (isConfirmed ? reason === "order" : history.isCanceled),
     "a cancellation that is said to be confirmed is true":
@@ -269,6 +301,12 @@ export function finishFault(change: Change<TaskRecord | null, TerminalTask>): st
       owed === (after.credits?.state.kind === "refunding"),
     "nothing is charged by ending": before !== null || history.amount === null,
   });
+}
+
+/** Tells whether the call of a task has waited to be sent until its time was over. */
+function hasWaited(before: TaskRecord | null, now: number): boolean {
+  const state = before !== null && isOpen(before) ? before.submission?.state : undefined;
+  return state?.kind === "queued" && now >= state.failsAt;
 }
 
 /**

@@ -20,6 +20,8 @@ export function recordEvent(
   { setting, now }: Pick<Answer, "setting" | "now">,
 ): void {
   history.isRowOrdered ||= event.type === "rewrite_index_row";
+  history.isStartAsked ||=
+    event.type === "call_started" && event.submissionId === history.submissionId;
   if (event.type === "submit_ended" && event.submissionId === history.submissionId) {
     history.outcomes.push(event.outcome);
   }

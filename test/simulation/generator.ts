@@ -51,8 +51,8 @@ const NEWS: readonly UpstreamNews[] = [
   NO_OUTPUT,
   { ...anUpstreamFailure(), usage: { total_tokens: 0 } },
 ];
-/** Events that somebody else than the Worker of a submission causes. */
-type ChosenEvent = Exclude<OutsideEvent["type"], "submit_ended">;
+/** Events that somebody else than the Worker of a submission, or the object of a call, causes. */
+type ChosenEvent = Exclude<OutsideEvent["type"], "submit_ended" | "call_started">;
 
 /** Ends of copies of outputs. */
 export const COPY_ENDS: readonly EndedCopy[] = [
@@ -76,6 +76,8 @@ const SUBMITTED_SHARE = 0.3;
 const CUSTOMER_SHARE = 0.3;
 /** Share of the submissions about whose jobs no hook is said to come. */
 const HOOKLESS_SHARE = 0.2;
+/** Share of the submissions whose caller does not wait. */
+const CALL_SHARE = 0.3;
 /** Share of the hooks that report a result which is too large to be stored. */
 const OVERSIZED_SHARE = 0.02;
 /**
@@ -317,7 +319,9 @@ function repeated(
   const again = { ...given, registration: { ...given.registration, ...rule } };
   if (submission === null) return again;
   const requestDigest = random.isLucky(0.2) ? "another" : submission.requestDigest;
-  return { ...again, submission: { ...SUBMISSION, requestDigest } };
+  const isCall = submission.isCall === true && random.isLucky(0.8);
+  const call = isCall ? ({ isCall: true } as const) : {};
+  return { ...again, submission: { ...SUBMISSION, requestDigest, ...call } };
 }
 
 /** Returns an event for a task that is not visible yet. */
@@ -352,6 +356,7 @@ function submitting(random: Random): RegisterEvent {
     endpoint: random.pick([null, null, "fal/fox"]),
     isByOwner: random.isLucky(0.5),
     ...(random.isLucky(HOOKLESS_SHARE) && { isHookless: true as const }),
+    ...(random.isLucky(CALL_SHARE) && { isCall: true as const }),
   };
   return { ...given, submission: keyed(submission, random) };
 }

@@ -17,7 +17,7 @@ import { recordEvent } from "./event-facts.ts";
 import type { SharedState } from "./object-host.ts";
 import { callFault, isOfAnotherLife, unforgottenFault } from "./submission-rules.ts";
 import { orderFault } from "./copy-order-rules.ts";
-import { deletedFault, recordCopies } from "./output-rules.ts";
+import { deletedFault, hasFiles, recordCopies } from "./output-rules.ts";
 import { answeredPoll, askFault, newPoll } from "./poll-rules.ts";
 import { releaseFault } from "./price-rules.ts";
 import { settingFor } from "./setting.ts";
@@ -222,8 +222,16 @@ export class InvariantChecker {
     this.require("submission", {
       "the submission is durable before its call": isStored || isPast,
     });
-    this.check("submission", callFault(history, ledger));
+    this.check("submission", callFault(history, ledger, disk.durable.record));
     if (history !== null) history.calls++;
+  }
+
+  onFilesDeleted(submissionId: string): void {
+    const { record } = this.#shared.disk.written;
+    const isOwn = record?.submission?.id === submissionId;
+    this.require("copies", {
+      "files of an answer that are outputs of a task stay": !isOwn || !hasFiles(record),
+    });
   }
 
   onPoll(poll: Subject<"poll">, caller: SimulatedObject, withinMs: number): void {

@@ -20,11 +20,12 @@ export type Action =
   /** Move in which a request still arrives that an instance had sent before it died or stopped waiting. */
   | { readonly kind: "arriveLate"; readonly pick: number }
   /**
-   * Move in which a Worker that submits a job goes on: it sends the call, gets the upstream's answer, or brings the
-   * outcome to the object. The numbers select the Worker and its next act, modulo how many there are.
+   * Move in which a Worker that submits a job, or the object of a call, goes on: it begins the call, sends it, gets the
+   * upstream's answer, or brings the outcome to the object. The numbers select who goes on and its next act, modulo how
+   * many there are.
    */
   | { readonly kind: "submit"; readonly pick: number; readonly ending: number }
-  /** Move in which a Worker that submits a job dies. */
+  /** Move in which a Worker that submits a job dies, or the object of a call, which then begins anew with what it has stored. */
   | { readonly kind: "lose"; readonly pick: number }
   /**
    * Move in which the pending alarm fires. @param isSlow true when running calls take longer than their time
@@ -52,6 +53,7 @@ export type OutsideEvent = Extract<
   {
     readonly type:
       | "register"
+      | "call_started"
       | "submit_ended"
       | "report"
       | "attach"

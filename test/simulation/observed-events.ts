@@ -6,13 +6,19 @@ import {
   type TerminalTask,
 } from "../../src/core/record/task.ts";
 import type { Change } from "./change.ts";
-import { storedResult, SUBMIT_UNKNOWN_CONTENT, TIMEOUT_CONTENT } from "./end-rules.ts";
+import {
+  QUEUE_TIMEOUT_CONTENT,
+  storedResult,
+  SUBMIT_UNKNOWN_CONTENT,
+  TIMEOUT_CONTENT,
+} from "./end-rules.ts";
 import { observedWaits } from "./callback-rules.ts";
 
 /** Names of the ends of a task that no event from outside causes, by their content. */
 const OWN_ENDS: ReadonlyMap<string, string> = new Map([
   [TIMEOUT_CONTENT, "its deadline"],
   [SUBMIT_UNKNOWN_CONTENT, "a submission with an unknown outcome"],
+  [QUEUE_TIMEOUT_CONTENT, "a call that has waited for too long"],
 ]);
 
 /** Returns names of the events that a commit shows. @param source source of the last event. */
@@ -69,6 +75,9 @@ function observedKey(before: TaskRecord | null, after: TaskRecord): readonly str
 
 /** Returns the name of the event that a submission gets a state in which its job is not known. */
 function notAccepted(state: string, after: TaskRecord): string {
+  if (after.submission?.isCall === true) {
+    return `a call becomes ${state}${isTerminal(after) ? ", and its task ends" : ""}`;
+  }
   return state === "unknown" && isTerminal(after)
     ? "a submission of unknown outcome fails its task at once"
     : `a submission becomes ${state}`;

@@ -19,10 +19,30 @@ function linksOf({ body }: TerminalTask): readonly string[] | undefined {
   return parsedBody(body).output?.urls;
 }
 
+/** Stands for a file that was in the upstream's answer in the list of links that a result has reported. */
+export const FILE = "a file";
+
 /** Returns the links to the outputs of a task as its result has reported them; undefined when it has none. */
 export function reportedLinks(task: TerminalTask): readonly string[] | undefined {
-  const sources = new Map(task.outputs?.list.map(({ number, source }) => [number, source]));
+  const sources = new Map(task.outputs?.list.map(({ number, source }) => [number, source ?? FILE]));
   return linksOf(task)?.map((link, index) => sources.get(index + 1) ?? link);
+}
+
+/** Tells whether outputs of a task were in the upstream's answer. */
+export function hasFiles(record: TaskRecord): boolean {
+  const list = isTerminal(record) ? (record.outputs?.list ?? []) : [];
+  return list.some(({ source }) => source === null);
+}
+
+/** Returns the outputs that an order to copy names: those that are not copied, and what was in the answer. */
+export function orderedOf({ list, answer }: Outputs): readonly Output[] {
+  const ordered = list.filter(
+    ({ source, state }) => state.kind === "copying" || (source === null && state.kind === "kept"),
+  );
+  if (answer?.number !== 0) return ordered;
+  const { number, bytes, contentType } = answer;
+  const mediaType = contentType ?? "application/octet-stream";
+  return [{ number, source: null, state: { kind: "kept", bytes, mediaType } }, ...ordered];
 }
 
 /** Checks that the end of a task decides all links to its outputs, by the configuration at this moment. */
@@ -44,8 +64,11 @@ export function linksFault({
     "links of the relay have an end": outputs === null || outputs.expiresAt === expiresAtS * SECOND,
     "only links of the relay are stored as outputs":
       (outputs !== null) === (areOutputsKept && sources !== undefined),
-    "outputs are to be copied when their task ends":
-      outputs === null || outputs.list.every(({ state }) => state.kind === "copying"),
+    "outputs are to be copied when their task ends, except files of the answer, which are kept":
+      outputs === null ||
+      outputs.list.every(({ source, state }) => {
+        return state.kind === (source === null ? "kept" : "copying");
+      }),
     "the order to copy is repeated after a minute":
       outputs === null || isEqual(outputs.order, { retryAt: now + REPEATED_MS, tries: 0 }),
   });
@@ -66,12 +89,13 @@ export function outputsFault(
   const ended = moved.filter(({ state }) => state.kind !== "deleted");
   const lost = ended.filter(({ state }) => state.kind === "lost");
   // The end of one copy shows that an order was taken.
-  const isNothingLeft = ended.length > 0 || to.list.every(({ state }) => state.kind !== "copying");
+  const isNothingLeft = ended.length > 0 || orderedOf(to).length === 0;
   const isTold = after.notices.some(({ kind, version }) => {
     return kind === "output.lost" && version === after.version;
   });
   return firstViolation({
     "the links to outputs stay": isEqual(linksIn(from), linksIn(to)),
+    "the place of the answer stays": isEqual(from.answer, to.answer),
     "the end of a copy stays": to.list.every(
       ({ state }, index) =>
         state.kind === "deleted" ||
@@ -150,8 +174,10 @@ export function recordCopies(
 /** Checks that the copies of a task's outputs are deleted before the task is erased. */
 export function deletedFault(record: TaskRecord, deleted: KeptOutputs | null): string | null {
   if (!isTerminal(record) || record.outputs === null) return null;
-  const { list, expiresAt } = record.outputs;
-  const outputs = list.map(({ number, source }) => ({ number, source }));
+  const { list, expiresAt, answer } = record.outputs;
+  const numbers = list.map(({ number }) => number);
+  const all = answer?.number === 0 ? [0, ...numbers] : numbers;
+  const outputs = all.map((number) => ({ number }));
   const { id: taskId, recordedAt } = record;
   return firstViolation({
     "copies are deleted before their task is erased": isEqual(deleted, {

@@ -45,7 +45,7 @@ import { TOO_LONG, TOO_MANY_LINKS } from "./oversized.ts";
 import { CANCEL_ENDINGS, POLL_ANSWERS } from "./parties.ts";
 import type { Random } from "./random.ts";
 import { FORGETFUL, NAMING, type Setting, STATING } from "./setting.ts";
-import { END, END_WITHOUT_JOB, jobIdOf, SEND } from "./submitters.ts";
+import { CALL_END, END, END_WITHOUT_JOB, jobIdOf, SEND } from "./submitters.ts";
 import type { CallName } from "./simulated-object.ts";
 import type { World } from "./world.ts";
 
@@ -604,6 +604,131 @@ function* refusedSubmission(world: World, random: Random): Iterable<Move> {
   yield proceed(world, 0);
 }
 
+/** Returns the registration of a call whose caller does not wait, and about whose job mostly no hook can come. */
+function aCall(random: Random, deadlineMs: number | null = null) {
+  const event = submission(random, deadlineMs);
+  const hooks = random.isLucky(0.8) ? ({ isHookless: true } as const) : {};
+  const isByOwner = random.isLucky(0.5);
+  return {
+    ...event,
+    submission: { ...event.submission, ...hooks, isByOwner, isCall: true } as const,
+  };
+}
+
+/** Registers a call whose caller does not wait, and has its price charged. */
+function* registerCall(
+  world: World,
+  random: Random,
+  changes: Partial<Setting> = {},
+  deadlineMs: number | null = null,
+) {
+  yield deploy(world, { areOutputsKept: true, ...changes });
+  yield { kind: "adjust", amount: 10 * PRICE } as const;
+  const event = aCall(random, deadlineMs);
+  yield happen(event);
+  if (event.chargeId !== null) yield end(world, "charge", 0);
+  return event;
+}
+
+/** The latest Worker, or object of a call, dies. */
+const lose = ({ submitters }: World): Move => {
+  return { kind: "lose", pick: Math.max(0, submitters.list.length - 1) };
+};
+
+/** A call is answered with files, its object reports several times, and the operator deletes or erases what was kept. */
+function* callWithFiles(world: World, random: Random): Iterable<Move> {
+  yield* registerCall(world, random, { areOutputsKept: random.isLucky(0.9) });
+  yield proceed(world, 0);
+  yield proceed(world, SEND.started);
+  yield proceed(world, random.pick([CALL_END.pictures, CALL_END.mixed, CALL_END.speech]));
+  if (random.isLucky(0.2)) yield deploy(world, { areOutputsKept: false });
+  if (random.isLucky(0.2)) yield lose(world);
+  if (random.isLucky(0.2)) yield crash(random.below(4));
+  yield proceed(world, 0, random.pick([undefined, random.below(TURNS)]));
+  if (random.isLucky(0.3)) yield crash();
+  yield proceed(world, 0);
+  if (random.isLucky(0.5)) yield happen(deletion(random));
+  if (random.isLucky(0.4)) yield ring();
+  if (random.isLucky(0.3)) yield happen({ type: "erase" });
+}
+
+/** The object of a call dies before, between and after its start and its call, or its report is late. */
+function* interruptedCall(world: World, random: Random): Iterable<Move> {
+  yield* registerCall(world, random);
+  if (random.isLucky(0.3)) yield lose(world);
+  if (random.isLucky(0.6)) {
+    // The task dies before or after it has stored the start, whose answer is lost.
+    yield crash(1 + random.below(6));
+    yield proceed(world, 0);
+    if (random.isLucky(0.3)) yield pass(MINUTE);
+  }
+  yield proceed(world, 0, random.pick([undefined, undefined, random.below(TURNS)]));
+  if (random.isLucky(0.4)) yield lose(world);
+  yield proceed(world, random.pick([SEND.started, SEND.started, SEND.refused]));
+  if (random.isLucky(0.4)) yield lose(world);
+  yield proceed(world, random.pick([CALL_END.pictures, CALL_END.unanswered, CALL_END.accepted]));
+  if (random.isLucky(0.3)) yield ring();
+  for (let i = 0; i < 3; i++) yield proceed(world, 0);
+}
+
+/** A call waits until its time or its deadline is over, and its object asks around that time. */
+function* waitingCall(world: World, random: Random): Iterable<Move> {
+  yield* registerCall(world, random, {}, random.pick([null, MINUTE, MINUTE, 2 * DAY]));
+  if (random.isLucky(0.4)) yield pass(random.pick([MINUTE, HOUR, 2 * HOUR]));
+  else yield ring(random.pick([0, 0, MINUTE]));
+  yield proceed(world, 0);
+  yield proceed(world, SEND.started);
+  yield ring();
+}
+
+/** A call is canceled while it waits, at the moment at which its object begins it, or while it is sent. */
+function* canceledCall(world: World, random: Random): Iterable<Move> {
+  yield* registerCall(world, random, { isCancelable: random.isLucky(0.5) });
+  const orders = [ORDER, { type: "cancel", isForced: true }, { type: "cancel_submitted" }] as const;
+  const isFirst = random.isLucky(0.6);
+  if (isFirst) yield { ...happen(random.pick(orders)), turns: random.below(TURNS) };
+  yield proceed(world, 0, random.pick([undefined, random.below(TURNS)]));
+  yield happen(random.pick(orders));
+  yield proceed(world, SEND.started);
+  yield proceed(world, CALL_END.pictures);
+  yield proceed(world, 0);
+}
+
+/** A call is refused or not sent, or cannot be charged, and perhaps its caller repeats the request in between. */
+function* refusedCall(world: World, random: Random): Iterable<Move> {
+  const event = random.isLucky(0.7)
+    ? yield* registerCall(world, random)
+    : yield* unchargedCall(world, random);
+  const waiting = { ...event, submission: { ...event.submission, id: "again" } };
+  const { isCall: _, ...asWaiting } = waiting.submission;
+  const again = random.pick([waiting, waiting, { ...waiting, submission: asWaiting }]);
+  if (random.isLucky(0.5)) yield happen(again);
+  yield { kind: "submit", pick: 0, ending: 0 };
+  if (random.isLucky(0.5)) yield happen(again);
+  yield { kind: "submit", pick: 0, ending: random.pick([SEND.refused, SEND.never]) };
+  yield { kind: "submit", pick: 0, ending: END_WITHOUT_JOB.refused };
+  yield { kind: "submit", pick: 0, ending: 0 };
+  if (random.isLucky(0.5)) yield happen(again);
+  yield* until(world, "refund");
+  yield end(world, "refund", random.below(3));
+  yield ring();
+}
+
+/** Registers a call whose price is not charged at once. */
+function* unchargedCall(world: World, random: Random) {
+  yield deploy(world);
+  yield { kind: "adjust", amount: 10 * PRICE } as const;
+  const known = aCall(random);
+  const event = { ...aPricedRegistration({ provider: CONNECTION }), submission: known.submission };
+  yield happen(event);
+  if (random.isLucky(0.6)) yield happen(event);
+  yield { kind: "submit", pick: 0, ending: 0 } as const;
+  yield { ...end(world, "charge", random.pick([0, 1, 2])), turns: random.below(TURNS) };
+  if (random.isLucky(0.4)) yield crash(random.below(4));
+  if (random.isLucky(0.5)) yield ring();
+  return event;
+}
+
 /** It becomes known in some other way that the job of a submission runs, and then its call is refused. */
 function* refusedAfterAProof(world: World, random: Random): Iterable<Move> {
   yield* submit(world, random);
@@ -1145,6 +1270,11 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [1, chargedSubmission],
   [2, repeatedSubmission],
   [5, orderWhileSending],
+  [9, callWithFiles],
+  [8, interruptedCall],
+  [5, waitingCall],
+  [7, canceledCall],
+  [9, refusedCall],
   [5, earlierSubmission],
   [3, deadlineWhileSending],
   [8, lateWithOwnKey],

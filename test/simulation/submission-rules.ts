@@ -8,14 +8,17 @@ import {
   type TaskRecord,
 } from "../../src/core/record/task.ts";
 import { type AttachedJob, sameJob } from "../../src/core/record/upstream.ts";
-import { MINUTE, SECOND } from "../core/builders.ts";
+import { HOUR, MINUTE, SECOND } from "../core/builders.ts";
 import { type Change, firstViolation, isEqual } from "./change.ts";
-import { endResultOf, isProven, mayHookEnd } from "./end-rules.ts";
+import { endOfAnswer, isProven, mayHookEnd } from "./end-rules.ts";
 import type { SimulatedLedger } from "./ledger.ts";
 import type { OutsideEvent } from "./moves.ts";
 import type { Setting } from "./setting.ts";
 import type { TaskHistory } from "./task-history.ts";
 
+/** Time in milliseconds that a call has from its start to the report of its outcome, and its longest wait to be sent. */
+const CALL_MS = 11 * MINUTE;
+const QUEUE_MS = HOUR;
 /** Time in milliseconds that a Worker has to bring the upstream's answer after the time limit of the call. */
 const MARGIN_MS = 10 * SECOND;
 const FIRST_WAIT_MS = 5 * SECOND;
@@ -28,17 +31,29 @@ interface Step extends Change {
   readonly to: Submission;
 }
 
-/** Checks a call that submits a job and is about to be sent. @param history task of the call; null for none. */
-export function callFault(history: TaskHistory | null, ledger: SimulatedLedger): string | null {
+/**
+ * Checks a call that submits a job and is about to be sent.
+ * @param history task of the call; null for none.
+ * @param stored record with the id of the task that is durably stored, perhaps of a later task.
+ */
+export function callFault(
+  history: TaskHistory | null,
+  ledger: SimulatedLedger,
+  stored: TaskRecord | null,
+): string | null {
   if (history === null) return "a call belongs to a recorded submission";
-  const { calls, chargeId, outcomes } = history;
+  const { calls, chargeId, outcomes, submissionId, isCall } = history;
+  const submission = stored?.submission?.id === submissionId ? stored?.submission : null;
+  const stage = submission?.state.kind;
   return firstViolation({
     "at most one call is sent for a task": calls === 0,
     "no call is sent before the price is charged":
       chargeId === null || ledger.count("charge", chargeId) === 1,
-    "no call is sent after the word that none will be": outcomes.every(
-      ({ kind }) => kind !== "not_sent",
-    ),
+    // The object of a call goes on where a crash has lost this word.
+    "no call is sent after the word that none will be":
+      isCall || outcomes.every(({ kind }) => kind !== "not_sent"),
+    "no call is sent that waits, or of a task that has given it up":
+      stage !== "queued" && stage !== "unsent",
   });
 }
 
@@ -86,39 +101,73 @@ function identityOf(submission: Submission | null) {
       submission.endpoint,
       submission.isByOwner,
       submission.isHookless ?? false,
+      submission.isCall ?? false,
     ]
   );
 }
 
 /** Checks the beginning of a submission: with the registration, and again when its price is charged. */
-function beginFault({ before, from, to, setting, now }: Step): string | null {
+function beginFault({ before, after, from, to, setting, now }: Step): string | null {
   const endsAt = now + setting.submitTimeoutMs + MARGIN_MS;
   const isUnsent = before !== null && from.state.kind === "unsent";
+  const deadlineAt = isTerminal(after) ? 0 : after.deadlineAt;
+  const state = to.isCall
+    ? { kind: "queued", failsAt: Math.min(now + QUEUE_MS, deadlineAt) }
+    : { kind: "sending", endsAt };
   return firstViolation({
     "a task whose call is never sent stays hidden": !isUnsent,
     "a submission begins with the registration, and with a price when it is charged":
-      to.startedAt === now && isEqual(to.state, { kind: "sending", endsAt }) && to.answer === null,
+      to.startedAt === now && isEqual(to.state, state) && to.answer === null,
   });
 }
 
 function stateFault(step: Step): string | null {
   const { before, after, from, to } = step;
+  if (from.state.kind === "queued" && to.state.kind === "sending") return startFault(step);
   if (from.startedAt !== to.startedAt) return "the beginning of a submission stays";
   if (after.status === "charging") {
     return before?.status === "charging" ? unsentFault(step) : withdrawnFault(step);
   }
   if (to.state.kind === "unknown") return unknownFault(step, to.state);
   if (to.state.kind === "accepted") return acceptedFault(step);
+  if (from.state.kind !== "unsent" && to.state.kind === "unsent") return givenUpFault(step);
   return firstViolation({
     "a submission that has an outcome is not sent again": isEqual(from.state, to.state),
-    "a task does not end while its call is under way": !isTerminal(after),
+    "a task does not end while its call waits or is under way":
+      !isTerminal(after) || to.state.kind === "unsent",
+  });
+}
+
+/** Checks the start of a call that has waited. */
+function startFault({ after, from, to, history, now }: Step): string | null {
+  const failsAt = from.state.kind === "queued" ? from.state.failsAt : 0;
+  return firstViolation({
+    "a call that waits begins only when its object asks": history.isStartAsked,
+    "a call begins while it may wait": isOpen(after) && now < failsAt,
+    "a call that begins has its time from then on":
+      to.startedAt === now && isEqual(to.state, { kind: "sending", endsAt: now + CALL_MS }),
+  });
+}
+
+/** Checks a change after which a call of a visible task will never be sent. */
+function givenUpFault({ after, from, history, now }: Step): string | null {
+  const { state } = from;
+  const isTold = history.outcomes.some(({ kind }) => kind === "not_sent");
+  const isOver = state.kind === "queued" && now >= state.failsAt;
+  const isCanceled = state.kind === "queued" && history.isCanceled;
+  return firstViolation({
+    "a call that is given up has failed its task": after.status === "failed",
+    "a call is given up when it was not sent, has waited for too long or is canceled while it waits":
+      isTold || isOver || isCanceled,
+    "a call whose task has ended is not given up": state.kind !== "accepted",
   });
 }
 
 /** Checks a change of a hidden task: its call may become one that is never sent. */
 function unsentFault({ from, to, history }: Step): string | null {
   const isSaid = history.outcomes.some(({ kind }) => kind === "not_sent");
-  const isDropped = from.state.kind === "sending" && to.state.kind === "unsent" && isSaid;
+  const isWaiting = from.state.kind === "sending" || from.state.kind === "queued";
+  const isDropped = isWaiting && to.state.kind === "unsent" && isSaid;
   return firstViolation({
     "only the word that no call is sent changes a hidden submission":
       isDropped || isEqual(from.state, to.state),
@@ -131,6 +180,7 @@ function withdrawnFault({ before, from, to, history, submitters }: Step): string
   return firstViolation({
     "only an open task whose call is under way is withdrawn":
       before !== null && isOpen(before) && from.state.kind === "sending",
+    "a task whose caller knows of it is not withdrawn": to.isCall !== true,
     "a task is withdrawn when its call was refused or not sent": isNone,
     "a task whose job runs is not withdrawn": !submitters.hasStarted(from.id),
     "a withdrawal leaves the submission": isEqual(from.state, to.state),
@@ -148,6 +198,7 @@ function isUntraceable(task: TaskRecord | null): boolean {
 function unknownFault(step: Step, to: Unknown): string | null {
   const { from, now, history, setting, before, after } = step;
   if (from.state.kind === "unknown") return waitFault(step, from.state, to);
+  if (to.refusal !== undefined) return refusedCallFault(step, to);
   const known = from.state.kind === "sending" ? from.state : null;
   const isOver = known !== null && now >= known.endsAt;
   const isTold = history.outcomes.some(
@@ -166,6 +217,19 @@ function unknownFault(step: Step, to: Unknown): string | null {
       isTerminal(after) === isUntraceable(before),
     "a job that a hook has named before an unknown outcome is asked for at once":
       to.askAt === (isNamed ? now : null) && to.tries === 0,
+  });
+}
+
+/** Checks the end of a task whose call the upstream has refused. */
+function refusedCallFault({ from, now, history, after }: Step, to: Unknown): string | null {
+  return firstViolation({
+    "only a call whose caller does not wait is refused at once and kept": from.isCall === true,
+    "a refused call is what its object has reported": history.outcomes.some((one) =>
+      isRefusal(one, to),
+    ),
+    "a refused call is dated, and waits for nothing":
+      to.answeredAt === now && to.failsAt === now && to.askAt === null,
+    "a refused call fails its task": after.status === "failed",
   });
 }
 
@@ -283,6 +347,7 @@ export function outcomeFault(
   { submissionId, outcome }: Extract<OutsideEvent, { readonly type: "submit_ended" }>,
   before: TaskRecord | null,
   after: TaskRecord | null,
+  setting: Setting,
 ): string | null {
   const submission = before?.submission ?? null;
   if (before === null || submission?.id !== submissionId) {
@@ -301,6 +366,7 @@ export function outcomeFault(
   }
   if (!isOpen(before)) return lateOutcomeFault(outcome, submission, after);
   const state = submission.state.kind;
+  const isUnderWay = state === "sending" || state === "queued";
   switch (outcome.kind) {
     case "accepted": {
       const isAttached = after?.upstream?.job?.id === outcome.job.id;
@@ -309,7 +375,7 @@ export function outcomeFault(
     }
     case "result": {
       const isEnded = after !== null && isTerminal(after);
-      const status = endResultOf(outcome.news)?.status;
+      const status = endOfAnswer(outcome.news, setting)?.status;
       return firstViolation({
         "a result in the answer ends the task": isEnded && after.status === status,
       });
@@ -318,16 +384,25 @@ export function outcomeFault(
     case "not_sent": {
       const isGone = after === null || after.status === "charging";
       const isFailed = outcome.kind === "not_sent" || after?.status === "failed";
+      const { isCall = false } = submission;
       return firstViolation({
-        "a task whose call was refused or not sent is withdrawn": state !== "sending" || isGone,
+        "a task whose call was refused or not sent is withdrawn": !isUnderWay || isCall || isGone,
+        "a task whose caller does not wait fails when its call was refused or not sent":
+          !isUnderWay || !isCall || after?.status === "failed",
+        "a refused call keeps its answer":
+          !isUnderWay ||
+          outcome.kind !== "refused" ||
+          outcome.answer === undefined ||
+          isEqual(after?.submission?.answer, outcome.answer),
         "a refusal after an unknown outcome fails the task": state !== "unknown" || isFailed,
         "a refusal leaves a task whose job is known": state !== "accepted" || after === before,
       });
     }
     case "unknown":
       return firstViolation({
-        "an unclear answer leaves the outcome unknown":
-          state === "sending" ? after?.submission?.state.kind === "unknown" : after === before,
+        "an unclear answer leaves the outcome unknown": isUnderWay
+          ? after?.submission?.state.kind === "unknown"
+          : after === before,
       });
   }
 }

@@ -1,11 +1,13 @@
+import type { CallStart } from "../../src/core/events/call-start.ts";
 import type {
+  CallStartedEvent,
   RegisterEvent,
   SubmitEndedEvent,
   SubmitOutcome,
 } from "../../src/core/events/event.ts";
 import type { SubmissionStart } from "../../src/core/record/submission.ts";
 import type { Job } from "../../src/core/record/upstream.ts";
-import { aCompletion } from "../core/builders.ts";
+import { aCompletion, VIDEO } from "../core/builders.ts";
 import { anUpstreamFailure, NO_OUTPUT } from "../core/upstream-builders.ts";
 
 /** A registration with which a submission begins. */
@@ -14,17 +16,31 @@ export type Submitting = RegisterEvent & { readonly submission: SubmissionStart 
 /** Observer of each call that submits a job. */
 export interface SubmitObserver {
   onSubmit(submissionId: string): void;
+  /** Function that is told when the object of a call deletes the files of an answer, because no task has taken them. */
+  onFilesDeleted(submissionId: string): void;
   readonly observed: Set<string>;
   note(line: () => string): void;
 }
 
-/** One Worker that submits a job. `outcome` is null until the call has ended. */
+/** One Worker that submits a job, or the object of a call. `outcome` is null until the call has ended. */
 interface Submitter {
   readonly start: SubmissionStart;
   readonly outcome: SubmitOutcome | null;
   readonly isSent: boolean;
   /** Number of times for which it has brought the outcome to the object. */
   readonly brought: number;
+  /** What the object of a call knows; null for a Worker. */
+  readonly call: CallFacts | null;
+}
+
+/** What the object of a call knows. A call whose caller waits is made by the Worker and has no such object. */
+interface CallFacts {
+  /** States that the task has told the object to send the call. The object stores this before it sends. */
+  readonly isBegun: boolean;
+  /** States that the run of the object which has begun the call goes on. */
+  readonly isFresh: boolean;
+  /** States that the task has confirmed the outcome. */
+  readonly isConfirmed: boolean;
 }
 
 type OutcomeOf = (job: Job) => SubmitOutcome;
@@ -60,6 +76,25 @@ const STARTED: readonly OutcomeOf[] = [
   () => UNKNOWN,
   () => ({ kind: "unknown", statusCode: 502 }),
 ];
+const PNG = { bytes: 700, mediaType: "image/png" };
+const SKELETON = { number: 0, contentType: "application/json", bytes: 90 } as const;
+/** An answer that is itself the output. */
+const SPEECH = { number: 1, contentType: "audio/mpeg", bytes: 700 } as const;
+const PICTURES = aCompletion({ urls: [], files: [PNG, PNG], storedAnswer: SKELETON });
+const IN_BUCKET = { statusCode: 200, answer: null } as const;
+
+/** Possible ends of a call whose answer has files, which its object has stored; the first is the best. */
+const WITH_FILES: readonly OutcomeOf[] = [
+  () => ({ kind: "result", job: null, news: PICTURES, ...IN_BUCKET }),
+  (job) => ({ kind: "result", job, news: { ...PICTURES, urls: [VIDEO] }, ...IN_BUCKET }),
+  () => ({
+    kind: "result",
+    job: null,
+    news: aCompletion({ urls: [], files: [PNG], storedAnswer: SPEECH }),
+    ...IN_BUCKET,
+  }),
+];
+
 /** Possible outcomes of a call for which the upstream has started no job. */
 const NOT_STARTED: readonly OutcomeOf[] = [
   () => REFUSED,
@@ -70,15 +105,25 @@ const NOT_STARTED: readonly OutcomeOf[] = [
   () => ({ kind: "unknown", statusCode: 200 }),
 ];
 
+const REFUSED_CALL = { ...REFUSED, answer: { ...ANSWER, status: 402 } };
+/** Possible outcomes of a call for which the upstream has started no job, and whose caller does not wait. */
+const CALL_NOT_STARTED: readonly OutcomeOf[] = [() => REFUSED_CALL, ...NOT_STARTED];
+const CALL_STARTED: readonly OutcomeOf[] = [...WITH_FILES, ...WITH_FILES, ...STARTED];
+
+/** How a call with an object ends whose job was started (indices of `CALL_STARTED`). */
+export const CALL_END = { pictures: 0, mixed: 1, speech: 2, accepted: 6, unanswered: 13 };
+
 /** Returns the id of the job that a submission starts. */
 export function jobIdOf(submissionId: string): string {
   return `job-of-${submissionId}`;
 }
 
-/** The Workers that submit jobs, and the upstream to which they send their calls. */
+/** The Workers and objects that submit jobs, and the upstream to which they send their calls. */
 export class Submitters {
-  /** Workers that have something left to do. */
+  /** Workers and objects that have something left to do. */
   list: readonly Submitter[] = [];
+  /** Ids of the submissions of whose answers the objects of calls have stored files that nobody has taken yet. */
+  readonly #files = new Set<string>();
   /** The calls that have arrived at the upstream, with their submissions, and whether each has started a job. */
   readonly #calls = new Map<string, boolean>();
   readonly #observer: SubmitObserver;
@@ -104,29 +149,81 @@ export class Submitters {
 
   /** Adds the Worker of a submission that the object has recorded: it may send the call. */
   begin({ submission: start }: Submitting): void {
-    this.list = [...this.list, { start, outcome: null, isSent: false, brought: 0 }];
+    if (start.isCall !== true) this.#add(start, null);
+  }
+
+  /** Adds the object of a call, which stores the call before its submission is registered. */
+  store({ submission: start }: Submitting): void {
+    if (start.isCall !== true) return;
+    const call = { isBegun: false, isFresh: false, isConfirmed: false };
+    this.list = [...this.list, { start, outcome: null, isSent: false, brought: 0, call }];
   }
 
   /** Adds the Worker of a submission about which the object has not answered: it will never send the call. */
   giveUp({ submission: start }: Submitting): void {
-    const outcome = { kind: "not_sent" } as const;
-    this.list = [...this.list, { start, outcome, isSent: false, brought: 0 }];
+    // The object of a call asks the task.
+    if (start.isCall !== true) this.#add(start, { kind: "not_sent" });
   }
 
-  /** Lets a Worker die. */
+  #add(start: SubmissionStart, outcome: SubmitOutcome | null): void {
+    this.list = [...this.list, { start, outcome, isSent: false, brought: 0, call: null }];
+  }
+
+  /** Lets a Worker die, or the object of a call, which goes on with what it has stored. */
   lose(pick: number): void {
     const lost = this.list[pick % this.list.length];
-    if (lost !== undefined) this.#observer.observed.add("a Worker that submits dies");
-    this.list = this.list.filter((one) => one !== lost);
+    if (lost === undefined) return;
+    if (lost.call === null) {
+      this.#observer.observed.add("a Worker that submits dies");
+      this.list = this.list.filter((one) => one !== lost);
+      return;
+    }
+    const stage = !lost.call.isBegun ? "before" : lost.isSent ? "after" : "between";
+    this.#observer.observed.add(`the object of a call dies ${stage} its start and its call`);
+    const call = { ...lost.call, isFresh: false };
+    this.#replace(lost, { ...lost, call, outcome: null });
   }
 
-  /** Lets a Worker do its next act. Returns the event with which it brings the outcome; null for another act. */
-  proceed(pick: number, ending: number): SubmitEndedEvent | null {
+  /** Takes the answer of a task to the object of a call that begins. */
+  answerStart(submissionId: string, { kind }: CallStart): void {
+    const one = this.#callOf(submissionId);
+    if (one === null || one.call.isBegun) return;
+    this.#observer.observed.add(`the object of a call is told: ${kind}`);
+    if (kind === "gone") this.list = this.list.filter((other) => other !== one);
+    if (kind === "send") {
+      this.#replace(one, { ...one, call: { ...one.call, isBegun: true, isFresh: true } });
+    }
+  }
+
+  /** Takes the answer of a task to the end of a call. @param areTaken true when the files belong to the task. */
+  answerEnd(submissionId: string, areTaken: boolean): void {
+    const one = this.#callOf(submissionId);
+    if (one !== null) this.#replace(one, { ...one, call: { ...one.call, isConfirmed: true } });
+    if (!this.#files.delete(submissionId)) return;
+    this.#observer.observed.add(`files of a call are ${areTaken ? "taken" : "deleted"}`);
+    if (!areTaken) this.#observer.onFilesDeleted(submissionId);
+  }
+
+  #callOf(submissionId: string): (Submitter & { readonly call: CallFacts }) | null {
+    const one = this.list.find(({ start }) => start.id === submissionId);
+    return one === undefined || one.call === null ? null : { ...one, call: one.call };
+  }
+
+  #replace({ start: { id } }: Submitter, next: Submitter): void {
+    this.list = this.list.map((one) => (one.start.id === id ? next : one));
+  }
+
+  /**
+   * Lets a Worker or the object of a call do its next act. Returns the event with which it begins the call or brings the
+   * outcome; null for another act.
+   */
+  proceed(pick: number, ending: number): SubmitEndedEvent | CallStartedEvent | null {
     const index = pick % this.list.length;
     const one = this.list[index];
     if (one === undefined) return null;
+    if (one.call?.isBegun === false) return { type: "call_started", submissionId: one.start.id };
     const next = this.#next(one, ending);
-    const isDone = next.brought >= MOST_BRINGS;
+    const isDone = next.brought >= MOST_BRINGS && next.call?.isConfirmed !== false;
     this.list = isDone ? this.list.toSpliced(index, 1) : this.list.with(index, next);
     if (next.brought === one.brought || next.outcome === null) return null;
     if (one.brought > 0) this.#observer.observed.add("an outcome is brought again");
@@ -136,10 +233,14 @@ export class Submitters {
   #next(one: Submitter, ending: number): Submitter {
     const { id, endpoint } = one.start;
     if (one.outcome !== null) return { ...one, brought: one.brought + 1 };
+    // A call of an earlier run is never sent, because it may have been sent already.
+    if (one.call?.isFresh === false) return { ...one, outcome: UNKNOWN };
     if (one.isSent) {
-      const outcomes = this.hasStarted(id) ? STARTED : NOT_STARTED;
+      const outcomes = this.#outcomesOf(one);
       const outcome = outcomes[ending % outcomes.length]?.({ id: jobIdOf(id), endpoint }) ?? null;
       this.#observer.note(() => `  the call of ${id} ends: ${JSON.stringify(outcome)}`);
+      const isStored = outcome?.kind === "result" && outcome.news.status === "completed";
+      if (isStored && outcome.news.files !== undefined) this.#files.add(id);
       return { ...one, outcome };
     }
     if (ending % UNSENT_EVERY === UNSENT_EVERY - 1)
@@ -148,5 +249,10 @@ export class Submitters {
     this.#calls.set(id, ending % 3 !== 1);
     this.#observer.note(() => `  the call of ${id} is sent; started: ${this.hasStarted(id)}`);
     return { ...one, isSent: true };
+  }
+
+  #outcomesOf({ start, call }: Submitter): readonly OutcomeOf[] {
+    if (call === null) return this.hasStarted(start.id) ? STARTED : NOT_STARTED;
+    return this.hasStarted(start.id) ? CALL_STARTED : CALL_NOT_STARTED;
   }
 }

@@ -87,8 +87,12 @@ export class TaskHistory {
   readonly amount: number | null;
   /** Id of the submission; null for a task whose job the relay has not submitted. */
   readonly submissionId: string | null;
+  /** States that the caller of the submission does not wait for the upstream's answer. */
+  readonly isCall: boolean;
   /** Number of calls that were sent to submit the job. */
   calls = 0;
+  /** States that the object of the call has asked to begin it. */
+  isStartAsked = false;
   /** Outcomes of the submission that were brought to the object, oldest first. */
   readonly outcomes: SubmitOutcome[] = [];
   /** Ids of jobs that an order has attached. */
@@ -132,6 +136,7 @@ export class TaskHistory {
     this.chargeId = credits?.chargeId ?? null;
     this.amount = credits?.amount ?? null;
     this.submissionId = submission?.id ?? null;
+    this.isCall = submission?.isCall === true;
   }
 
   recordAlarm(now: number): void {

@@ -1,7 +1,9 @@
 import { WorkLoop } from "../../src/objects/task/work-loop.ts";
 import { outputsToDelete } from "../../src/core/duties/copy-order.ts";
 import type { Poll } from "../../src/core/duties/poll.ts";
+import { callStartOf } from "../../src/core/events/call-start.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
+import type { SubmitEndedEvent } from "../../src/core/events/event.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
 import { cancelRestFault } from "./cancel-rules.ts";
@@ -15,7 +17,8 @@ import { isForPoll } from "./poll-rules.ts";
 import { isSuperseded, readFault, restFault, readWriteFault } from "./rest-rules.ts";
 import { runMicrotasks, untilQuiet } from "./microtasks.ts";
 import { submittedJobOf } from "../../src/core/record/submitted-job.ts";
-import type { TaskRecord } from "../../src/core/record/task.ts";
+import { hasStoredFiles } from "../../src/core/record/outputs.ts";
+import { isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import { type InitialState, type Setting, settingFor } from "./setting.ts";
 import { type Submitting, Submitters } from "./submitters.ts";
 import { InvariantChecker } from "./invariant-checker.ts";
@@ -190,6 +193,7 @@ export class World implements SharedState {
     if (event === null) return;
     const submitting = submittingOf(event);
     if (submitting !== null) this.#unanswered.add(submitting);
+    if (submitting !== null) this.submitters.store(submitting);
     const instance = this.#start();
     try {
       const isRecorded = await this.#answered(event, instance);
@@ -208,7 +212,12 @@ export class World implements SharedState {
     if (event.type === "submit_ended") {
       const isHidden = decision.kind === "changed" && decision.record.status === "charging";
       if (isHidden) await loop.runUntilIdle();
+      this.submitters.answerEnd(event.submissionId, areFilesOf(instance.load(), event));
       return true;
+    }
+    if (event.type === "call_started") {
+      const { submissionId } = event;
+      this.submitters.answerStart(submissionId, callStartOf(instance.load(), submissionId));
     }
     const isRecorded = decision.kind === "changed";
     const chargeId = chargingOf(decision);
@@ -373,6 +382,12 @@ export class World implements SharedState {
       jobId === null ? this.submitters.hasStarted(id) : this.submitters.isOwn(id, jobId);
     return { ...event, isSigned: event.isSigned && isTrue };
   }
+}
+
+/** Returns, as `TaskObject.endCall`, whether files that the object of a call has stored belong to the task. */
+function areFilesOf(record: TaskRecord | null, { submissionId }: SubmitEndedEvent): boolean {
+  if (record === null || record.submission?.id !== submissionId) return false;
+  return isTerminal(record) && record.outputs !== null && hasStoredFiles(record.outputs);
 }
 
 function submittingOf(event: OutsideEvent): Submitting | null {

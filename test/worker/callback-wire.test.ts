@@ -36,6 +36,7 @@ it("the callback of a completed task has exactly the expected headers and body, 
         `"completed_at":${START_S + 4},"output":{"urls":["https://cdn.example.net/ü.mp4?a=1&b=%20",` +
         `"http://cdn.example.net/b.mp4"],"metadata":{"seed":42,"ratio":"16:9","duration":5,` +
         `"resolution":"720p","generate_audio":true,"framespersecond":24,"extra":"kept"}}}`,
+      bytes: expect.any(Uint8Array),
       headers: {
         "content-type": "application/json",
         "user-agent": "TaskRelay/1 (+https://relay.example.com)",

@@ -73,7 +73,7 @@ it("half an emoji and U+0000 in the texts and field names of an event are replac
 it("half an emoji in the error of a poll response is replaced by U+FFFD in the signed callback", async () => {
   const outside = aRelayTo(
     "https://ark.",
-    `{"id":"cgt-1","status":"failed","error":{"code":"SetLimitExceeded","message":"Cut: ${ODD}"}}`,
+    `{"id":"cgt-1","status":"failed","error":{"code":"InternalServiceError","message":"Cut: ${ODD}"}}`,
   );
   const task = await hooked({ provider: "ark", bindings: KEYED });
   await attach(task, "cgt-1");

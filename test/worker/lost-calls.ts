@@ -9,8 +9,16 @@ export async function lose(): Promise<never> {
 
 /** Returns bindings with which these methods of the objects of tasks are called as `methods` say. */
 export function withTasks(methods: Readonly<Record<string, Method>>): object {
+  return { ...BINDINGS, TASKS: namespaceWith(BINDINGS.TASKS, methods) };
+}
+
+/** Returns a namespace of objects, of which these methods are called as `methods` say. */
+export function namespaceWith(
+  namespace: { readonly getByName: (name: string) => object },
+  methods: Readonly<Record<string, Method>>,
+): object {
   const getByName = (id: string) =>
-    new Proxy(BINDINGS.TASKS.getByName(id), {
+    new Proxy(namespace.getByName(id), {
       get: (stub, name) => {
         const method: unknown = Reflect.get(stub, name);
         const called = methods[String(name)];
@@ -18,5 +26,5 @@ export function withTasks(methods: Readonly<Record<string, Method>>): object {
         return (...given: unknown[]) => called(async () => Reflect.apply(method, stub, given));
       },
     });
-  return { ...BINDINGS, TASKS: { getByName } };
+  return { getByName };
 }

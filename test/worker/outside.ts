@@ -7,6 +7,7 @@ export interface Sent {
   readonly redirect: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly cf: unknown;
 }
 
@@ -25,12 +26,14 @@ export function intercept(site: Site): readonly Sent[] {
   const all: Sent[] = [];
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
     const request = new Request(input, init);
+    const bytes = new Uint8Array(await request.arrayBuffer());
     const sent: Sent = {
       method: request.method,
       url: request.url,
       redirect: init?.redirect,
       headers: Object.fromEntries(request.headers),
-      body: await request.text(),
+      body: new TextDecoder().decode(bytes),
+      bytes,
       cf: init?.cf,
     };
     all.push(sent);

@@ -52,6 +52,7 @@ function deployed(vars: object, deployment: string = crypto.randomUUID()) {
     DEPLOYMENT: record(env.DEPLOYMENT),
     OUTPUT_OBJECTS: record(env.OUTPUT_OBJECTS),
     JOBS: record(env.JOBS),
+    CALLS: record(env.CALLS),
   } satisfies Record<ObjectBinding, Namespace>;
   return { uses, deployment, bindings: { ...env, ...vars, ...namespaces } };
 }

@@ -62,6 +62,14 @@ async function cancelSending(): Promise<Response> {
   return refused;
 }
 
+/** Asks for the upstream's answer to a submission that was canceled before there was one. */
+async function answerOfCanceled(): Promise<Response> {
+  const { id, headers } = named();
+  await submit({ headers });
+  await callWith(BINDINGS, `/v1/tasks/${id}/cancel?force=true`, { body: "" });
+  return callWith(BINDINGS, `/v1/tasks/${id}/answer`);
+}
+
 /** Cancels, as an account, a task that the operator has registered for it. */
 async function cancelAsAccount(): Promise<Response> {
   const account = await anAccount();
@@ -121,12 +129,14 @@ const PROVOKED = {
   submission_running: cancelSending,
   not_cancelable: cancelAsAccount,
   body_timeout: bodyThatNeverEnds,
+  prefer_required: () => submit({ path: "/v1/submit/newapi/v1/images/edits" }),
   length_required: () => upload(OPERATOR_KEY, {}),
   not_offered: async () => {
     const { key } = await aKey(await anAccount());
     return upload(key, { "Content-Length": "1" });
   },
   submit_unknown: () => submit({ headers: named().headers }),
+  task_failed: answerOfCanceled,
   no_callback: async () => redeliver(await completed({ callback_url: null })),
   output_gone: expiredLink,
   payload_too_large: () => post("/v1/tasks", " ".repeat(256 * 1024 + 1)),
@@ -176,6 +186,7 @@ const CONFLICTS: readonly string[] = [
   "not_cancelable",
   "submit_unknown",
   "task_exists",
+  "task_failed",
   "task_open",
   "task_settled",
   "conflicting_result",

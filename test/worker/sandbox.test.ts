@@ -72,36 +72,39 @@ async function runToEnd(id: string): Promise<number> {
 
 it("the provider sandbox, which simulates jobs, offers exactly the models in the list of this test", () => {
   const error = `must be one of ${MODELS.map(([model]) => model).join(", ")}`;
-  expect(sandbox.simulation.start("sandbox")).toEqual({ ok: false, error });
+  expect(sandbox.simulation.start("sandbox", null)).toEqual({ ok: false, error });
 });
 
 it.each(MODELS.map(([model]) => model))(
-  "a submission of the model %s to the provider sandbox starts the same job as a registration of it would, and gets the job's id",
+  "a submission of the model %s to the provider sandbox starts the same job as a registration of it would, and gets the job's id at once",
   (model) => {
-    const started = sandbox.simulation.start(model);
-    const submitted = sandbox.simulation.submit(model);
-    expect(started.ok && submitted.ok && submitted.value).toEqual({
-      ...(started.ok && started.value),
-      answer: JSON.stringify({ id: model, status: "queued" }),
+    const { start, answer } = sandbox.simulation;
+    expect(start(model, "/jobs")).toEqual(start(model, null));
+    expect(answer(model, "/jobs", START)).toEqual({
+      body: { id: model, status: "queued" },
+      afterMs: 0,
     });
   },
 );
 
-it.each(["sandbox", "", null])(
-  "a submission to the provider sandbox of the model %j, which it does not simulate, fails with the names of its models",
-  (model) => {
-    const failed = sandbox.simulation.submit(model);
-    expect(failed).toEqual(sandbox.simulation.start("sandbox"));
-    expect(failed).toMatchObject({ ok: false });
+it.each([
+  ["/jobs", "sandbox/image", MODELS.map(([model]) => model).join(", ")],
+  ["/images/generations", "sandbox/ok", "sandbox/image"],
+])(
+  "a submission to the provider sandbox at %s of the model %s, which it does not simulate there, is refused with the names of those that it does",
+  async (path, model, known) => {
+    const response = await callWith(WITH, `/v1/submit/sandbox${path}`, { body: { model } });
+    expect(await response.clone().text()).toContain(known);
+    expect(await refusal(response)).toEqual(invalid("/model"));
   },
 );
 
 it.each(["/job", "/jobs/sandbox/ok", "/JOBS"])(
-  "a call of the provider sandbox at the path %j is refused, and the refusal names the path for submissions",
+  "a call of the provider sandbox at the path %j is refused, and the refusal names the paths for submissions",
   async (path) => {
     const body = { model: "sandbox/ok" };
     const response = await callWith(WITH, `/v1/submit/sandbox${path}`, { body });
-    expect(await response.clone().text()).toContain("Its only path is /jobs.");
+    expect(await response.clone().text()).toContain("Its paths are /jobs and /images/generations.");
     expect(await refusal(response)).toEqual({ status: 404, code: "not_found" });
   },
 );

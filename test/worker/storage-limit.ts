@@ -20,7 +20,8 @@ beforeAll(() =>
       configurable: true,
       writable: true,
       value(this: SyncKvStorage, key: string, value: unknown) {
-        if (key.length + storedBytes(value) > PLATFORM_LIMIT_BYTES) {
+        const bytes = value instanceof Uint8Array ? value.length : storedBytes(value);
+        if (key.length + bytes > PLATFORM_LIMIT_BYTES) {
           throw new Error("string or blob too big: SQLITE_TOOBIG");
         }
         put.call(this, key, value);

@@ -253,6 +253,21 @@ it.each<[string, object, string]>([
   },
 );
 
+it.each(
+  SUBMITTING.flatMap(({ provider, submits, adapter, bindings }) =>
+    submits.calls
+      .filter(({ path }) => adapter.submits?.target(path)?.needsCall === true)
+      .map(({ path, body }) => [provider, path, body, bindings] as const),
+  ),
+)(
+  "a submission to %s at %s, whose answer has files or text, is refused before anything is sent if the relay is not to make the call itself",
+  async (provider, path, body, bindings) => {
+    const text = JSON.stringify(body);
+    const response = await submit({ path: `/v1/submit/${provider}${path}`, body: text, bindings });
+    expect(await refusal(response)).toEqual({ status: 400, code: "prefer_required" });
+  },
+);
+
 const RUNWARE_CALL = { taskUUID: "50836053-a0ee-4cf5-b9d6-ae7c5d140ada", model: "m" };
 
 it.each<[string, string, object, string]>([

@@ -1,4 +1,5 @@
 import type { SubmitOutcome } from "../../src/core/events/event.ts";
+import type { SubmissionStart } from "../../src/core/record/submission.ts";
 import { ORIGIN } from "./client.ts";
 import { stubOf } from "./objects.ts";
 import { CALLBACK_URL } from "./tasks.ts";
@@ -11,8 +12,11 @@ export interface Submitted {
   readonly submissionId: string;
 }
 
-/** Registers a task with the connection `ark` whose submission begins, as the Worker does that submits it. */
-export async function submitted(): Promise<Submitted> {
+/**
+ * Registers a task with the connection `ark` whose submission begins, as the Worker does that submits it.
+ * @param start what differs in the submission from one whose caller waits for the upstream.
+ */
+export async function submitted(start: Partial<SubmissionStart> = {}): Promise<Submitted> {
   const id = crypto.randomUUID();
   const submissionId = crypto.randomUUID();
   const registration = {
@@ -35,7 +39,7 @@ export async function submitted(): Promise<Submitted> {
       deadlineMs: null,
       account: null,
       chargeId: null,
-      submission: { id: submissionId, requestDigest: "digest", endpoint: null },
+      submission: { id: submissionId, requestDigest: "digest", endpoint: null, ...start },
     },
     OPERATOR,
   );
@@ -49,4 +53,19 @@ export async function endSubmission(
   outcome: SubmitOutcome,
 ): Promise<void> {
   await stubOf(id).endSubmission({ type: "submit_ended", submissionId, outcome }, OPERATOR);
+}
+
+/** Registers a task whose call waits to be sent, and about which no hook can come. */
+export function queued(): Promise<Submitted> {
+  return submitted({ isCall: true, isHookless: true });
+}
+
+/** Begins the call of a submission, as the object that makes the call does. */
+export function startCall({ id, submissionId }: Submitted) {
+  return stubOf(id).startCall({ type: "call_started", submissionId });
+}
+
+/** Brings the outcome of a call, as the object that has made it does. */
+export function endCall({ id, submissionId }: Submitted, outcome: SubmitOutcome) {
+  return stubOf(id).endCall({ type: "submit_ended", submissionId, outcome });
 }

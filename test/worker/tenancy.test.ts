@@ -114,6 +114,8 @@ it("an account's key may use exactly the routes that this test lists, and gets n
     // The body is no message.
     "POST /mcp": 400,
     "GET /v1/tasks/{id}": 200,
+    // The task has no submission, so there is no answer to give.
+    "GET /v1/tasks/{id}/answer": 404,
     "GET /v1/tasks/{id}/events": 200,
     "GET /v1/tasks/{id}/attempts/{number}/request": 200,
     "POST /v1/callbacks/test": 200,

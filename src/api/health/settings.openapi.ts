@@ -49,6 +49,8 @@ export const Settings = z.strictObject({
   MAX_BODY_KB: z.number(),
   MAX_SUBMIT_MB: z.number(),
   SUBMIT_TIMEOUT_S: z.number(),
+  ASYNC_TIMEOUT_S: z.number(),
+  MAX_ASYNC_MB: z.number(),
   SUBMIT_UNKNOWN_MINUTES: z.number(),
   OFFERS: described(z.array(Offer), "What accounts may submit, in the form of the variable."),
   OUTPUTS: described(z.boolean(), "Whether the relay keeps outputs, because the bucket is bound."),

@@ -68,6 +68,8 @@ function submitSettingsOf(config: Config) {
   return {
     MAX_SUBMIT_MB: config.maxSubmitBytes / 1024 / 1024,
     SUBMIT_TIMEOUT_S: config.submitTimeoutMs / SECOND_MS,
+    ASYNC_TIMEOUT_S: config.asyncTimeoutMs / SECOND_MS,
+    MAX_ASYNC_MB: config.maxAsyncBytes / 1024 / 1024,
     SUBMIT_UNKNOWN_MINUTES: config.submitUnknownMs / MINUTE_MS,
     OFFERS: config.offers.map(
       ({ limits, price, keyOwner, takesUploads: uploads, tool, ...offer }) => ({

@@ -42,6 +42,10 @@ export const ANSWER_HEADERS = {
     description: "`cursor` of the next page of the export; absent on the last page.",
     example: "1041",
   },
+  "Preference-Applied": {
+    description: "`respond-async`: the relay makes the call, and answers before the upstream does.",
+    example: "respond-async",
+  },
   "Relay-Status-Url": {
     description: "Status link of the task; absent when the upstream has refused the submission.",
     example: "https://relay.example.com/v1/tasks/6f9619ff-8b86-4d01-b42d-00cf4fc964ff?token=…",
@@ -99,7 +103,8 @@ export const REQUEST_HEADERS = {
     example: '"1767225600002-account"',
   },
   Prefer: {
-    description: "`wait=N` waits like the parameter `wait` (RFC 7240).",
+    description:
+      "`wait=N` waits like the parameter `wait` (RFC 7240). For a submission, `respond-async` asks for the task at once, and the relay makes the call itself; all other preferences go to the upstream.",
     example: "wait=30",
   },
   Range: { description: "`bytes=…`, one range (RFC 9110).", example: "bytes=0-1023" },

@@ -102,6 +102,11 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
     cause: "The task was created without a callback_url, so there is nothing to redeliver.",
     cure: "Give a callback_url with the redelivery, or read the result with GET /v1/tasks/{id}.",
   },
+  prefer_required: {
+    cause:
+      "The upstream answers a call to this path with the result itself, which may take minutes and contain files. The relay makes such a call only for a client that does not wait for it.",
+    cure: "Send the header Prefer: respond-async. The answer is then 202 with the task, and the upstream's own answer is at /v1/tasks/{id}/answer once the task has ended.",
+  },
   length_required: {
     cause:
       "An upload came without Content-Length, e.g. because its client streams a file whose size it does not know.",
@@ -114,13 +119,18 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   payload_too_large: {
     cause:
-      "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it, or, for a submission, than MAX_SUBMIT_MB, of an account also than 16 MB, or, for an upload, than 100 MB; or the task would take too many bytes as it is stored, where text with characters beyond U+00FF takes two bytes for each character, and a short number such as 1e20 is written out. The member detail tells which.",
-    cure: "Send less, e.g. links to images in place of their bytes, or, for a body over MAX_BODY_KB or MAX_SUBMIT_MB, have the operator raise it.",
+      "The body is larger than MAX_BODY_KB, 256 KB unless the operator has changed it, or, for a submission, than MAX_SUBMIT_MB, of an account also than 16 MB, or, for a form with Prefer: respond-async, than MAX_ASYNC_MB, or, for an upload, than 100 MB; or the task would take too many bytes as it is stored, where text with characters beyond U+00FF takes two bytes for each character, and a short number such as 1e20 is written out. The member detail tells which.",
+    cure: "Send less, e.g. links to images in place of their bytes, or, for a body over MAX_BODY_KB, MAX_SUBMIT_MB or MAX_ASYNC_MB, have the operator raise it.",
   },
   submit_unknown: {
     cause:
       "The upstream has not answered the submission in time, or with an answer that states neither a job nor a refusal, so that it may have started a job.",
     cure: "Do not submit again while the member task is open: its submission.waits_for and waits_until say what may still show the job, and until when. Without that the task fails with submit_unknown after SUBMIT_UNKNOWN_MINUTES, or at once where nothing can show the job, and is refunded. Its failure.retryable is then true: a new submission may succeed, under a new Idempotency-Key, because the old one stays with the failed task. This does not say that the first one has started no job, so a new submission may pay the upstream for a second job; look at the upstream's own list of jobs first where that matters.",
+  },
+  task_failed: {
+    cause:
+      "The upstream's answer to the call of the task was asked for, and the task has failed for another reason than this answer: e.g. the call was never sent, the task was canceled, or the time for it was over. The member task has the error.",
+    cure: "Act on error.code of the member task. Its failure.retryable says whether a new task may succeed.",
   },
   output_needs_store: {
     cause:
@@ -147,7 +157,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemCode, ProblemHelp>> = {
   },
   not_configured: {
     cause:
-      "A variable or secret is missing or malformed, or the task would get a hook URL and PUBLIC_URL is not set. The member detail names it. Nothing was stored.",
+      "A variable or secret is missing or malformed, or the task would get a hook URL and PUBLIC_URL is not set, or the answer of a call with Prefer: respond-async could not be kept without the bucket OUTPUTS and PUBLIC_URL. The member detail names it. Nothing was stored.",
     cure: "Set the variables that detail names and deploy again; npm run deploy:first sets PUBLIC_URL. Locally, npm run setup writes the missing secrets.",
   },
   stored_by_earlier_build: {

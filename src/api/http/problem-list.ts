@@ -13,6 +13,10 @@ export const PROBLEMS = {
     status: 400,
     title: "The request is not valid",
   },
+  prefer_required: {
+    status: 400,
+    title: "The call is possible only without waiting",
+  },
   unauthenticated: {
     status: 401,
     title: "Authentication failed",
@@ -96,6 +100,10 @@ export const PROBLEMS = {
   submit_unknown: {
     status: 424,
     title: "It is not known whether the upstream has started a job",
+  },
+  task_failed: {
+    status: 424,
+    title: "The task has failed",
   },
   output_needs_store: {
     status: 422,

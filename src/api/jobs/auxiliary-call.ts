@@ -1,16 +1,14 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { POLL_TIMEOUT_MS, withDeadline } from "../../lib/timeout.ts";
-import { accountOf, type Caller } from "../../objects/task/caller.ts";
+import { accountOf } from "../../objects/task/caller.ts";
+import { answerSecrets, bytesWithout } from "../../outbound/answer-secrets.ts";
 import { get, type SubmitAnswer, type SubmitRequest, upload } from "../../outbound/http.ts";
+import { keyHeadersOf } from "../../outbound/upstream-connection.ts";
 import { type AuxiliaryCall, jobCallOf } from "../../providers/job-calls.ts";
-import type { Connection } from "../../providers/provider.ts";
-import { hiddenTexts } from "../../security/hidden-texts.ts";
 import { BODY_DEADLINE_MS, bodyTimeout } from "../http/body.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { operation } from "../operation.ts";
-import { bytesWithout } from "../submit/answer-secrets.ts";
-import type { CustomerCredential } from "../submit/customer-credential.ts";
 import { refuseRelayKeys } from "../submit/relay-key-refusal.ts";
 import { passedHeaders, sentHeaders } from "../submit/sent-headers.ts";
 import { requireKey } from "../submit/submit-place.ts";
@@ -56,9 +54,7 @@ export const makeAuxiliaryCall = operation(
     const { connection, credential } = requireKey(place.connection, place.provider, body);
     await refuseRelayKeys(body, runtime);
     if (!isOffered(call, place, asked)) return notOffered(place, asked);
-    const { key } = connection;
-    const own = key === null ? {} : await place.provider.polls.headers(key, Date.now());
-    const headers = { ...own, ...credential?.headers };
+    const headers = { ...(await keyHeadersOf(connection)), ...credential?.headers };
     const answer =
       asked.kind === "upload"
         ? await uploadFile(call, place, asked, headers)
@@ -67,19 +63,12 @@ export const makeAuxiliaryCall = operation(
       return errorAnswer(place.adapter, 504, "The upstream has not answered the relay.");
     }
     const hidden = hiddenFault(answer, place, credential !== null, caller);
-    return hidden ?? passedAnswer(answer, secretsOf(connection, credential, caller));
+    const hasCustomerKey = credential !== null;
+    const isOfAccount = accountOf(caller) !== null;
+    const about = { hasCustomerKey, isOfAccount, hookToken: null };
+    return hidden ?? passedAnswer(answer, answerSecrets(connection, about));
   },
 );
-
-/** Returns the texts that the response to a caller must not show. */
-function secretsOf(
-  { key, webhookSecret }: Connection,
-  credential: CustomerCredential | null,
-  caller: Caller,
-): readonly string[] {
-  const isOfAccount = accountOf(caller) !== null;
-  return isOfAccount ? hiddenTexts(key, webhookSecret) : hiddenTexts(credential?.key);
-}
 
 function passedAnswer(
   { status, headers, bytes }: AuxiliaryAnswer,

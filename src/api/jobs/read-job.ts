@@ -18,7 +18,7 @@ import type { Connection } from "../../providers/provider.ts";
 import { hiddenTexts } from "../../security/hidden-texts.ts";
 import { hookToken } from "../../security/hook-token.ts";
 import { operation } from "../operation.ts";
-import { bytesWithout } from "../submit/answer-secrets.ts";
+import { bytesWithout } from "../../outbound/answer-secrets.ts";
 import { passedHeaders } from "../submit/sent-headers.ts";
 import { taskClient } from "../tasks/task-client.ts";
 import {

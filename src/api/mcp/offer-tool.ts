@@ -1,3 +1,4 @@
+import type { Config } from "../../config/config.ts";
 import type { Offer, OfferedTool } from "../../config/offers.ts";
 import { firstChars, wellFormed } from "../../core/text.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
@@ -7,6 +8,8 @@ import type { Connection } from "../../providers/provider.ts";
 import { validate } from "../http/body.ts";
 import { Problem } from "../http/problem.ts";
 import { Unread } from "../operation.ts";
+import { canKeepAnswers } from "../submit/early-checks.ts";
+import { RESPOND_ASYNC } from "../submit/preference.ts";
 import { submitJob } from "../submit/submit-job.ts";
 import { submitJobRoute } from "../submit/submit-route.ts";
 import type { Submitted } from "../submit/submitted.ts";
@@ -62,7 +65,7 @@ async function submitOffered(
     .perform(
       {
         params: { connection: connection.name },
-        body: new Unread(() => callOf(tool, connection, given)),
+        body: new Unread(() => callOf(tool, connection, given, context.runtime.config)),
         // A submission with a price needs a key.
         idempotencyKey: idempotencyKey ?? crypto.randomUUID(),
       },
@@ -112,15 +115,23 @@ const KNOWN_TASKS: readonly string[] = ["submit_unknown", "task_exists"];
 
 /**
  * Returns the call to the upstream whose body has these arguments of a tool. The model in the call is always that of
- * the tool, because the price is for this model.
+ * the tool, because the price is for this model. Where the answer is the result, the tool does not wait for it if the
+ * relay can keep it, because it may take minutes and contain files.
  * @throws Problem `invalid_request` when the arguments do not match the tool's description.
  */
-function callOf({ path, model, input }: OfferedTool, connection: Connection, given: unknown) {
+function callOf(
+  { path, model, input }: OfferedTool,
+  connection: Connection,
+  given: unknown,
+  config: Config,
+) {
   const members = validate(input.parser, given);
   const target = submitTargetOf(connection, path);
   const isInBody = target !== null && "pointer" in target.model;
   const job = isInBody ? withMember(members, namesIn(target.model.pointer), model) : members;
   const headers = new Headers({ "Content-Type": "application/json" });
+  const isResult = target?.answer === "result";
+  if (isResult && canKeepAnswers(config)) headers.set("Prefer", RESPOND_ASYNC);
   const { body } = new Response(JSON.stringify(target?.isListOfOne === true ? [job] : job));
   return new UpstreamCall("POST", path, "", headers, body, "connection");
 }

@@ -46,7 +46,7 @@ export async function serveOutput(
  * @returns null when there is no copy.
  * @throws Problem `unavailable` when the bucket fails.
  */
-async function copyOf(
+export async function copyOf(
   request: AskedFor,
   output: LinkedOutput,
   { OUTPUTS: bucket }: Env,
@@ -74,6 +74,7 @@ async function answerFromSource(
   const { config } = runtime;
   const { state, source, origin, connection, endedAt } = place;
   if (state.kind === "deleted") throw outputGone("deleted");
+  if (source === null) throw outputGone("not_stored");
   const lifeMs = sourceLifeMs(state, connection, runtime);
   if (lifeMs !== null && Date.now() >= endedAt + lifeMs) {
     throw outputGone(state.kind === "lost" ? state.reason : "source_expired");
@@ -81,7 +82,7 @@ async function answerFromSource(
   // The rules may be other ones than when the result was recorded.
   const target = checkCallbackUrl(source, sourceUrlRulesOf(config, origin));
   if (!target.ok) throw outputGone("blocked");
-  if (isFetchedWithKey(place, config.connections.get(connection ?? ""))) {
+  if (isFetchedWithKey({ ...place, source }, config.connections.get(connection ?? ""))) {
     const opened = await sourceOf(place, source, runtime);
     return await streamSource(request, output, opened, startup.waitUntil);
   }

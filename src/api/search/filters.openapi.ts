@@ -22,7 +22,7 @@ export const LIST_PARAMETERS = {
   },
   refusal: {
     description:
-      "Tasks that have failed because the upstream refused their submission after its outcome was unknown, by the class of the refusal. Only operators may ask.",
+      "Tasks that have failed because the upstream refused their submission after its outcome was unknown or while its caller did not wait, by the class of the refusal. Only operators may ask.",
     example: "funds",
   },
   outputs: {

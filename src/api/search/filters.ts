@@ -22,7 +22,7 @@ export const QueryTimeS = z.optional(
 const ListParameters = {
   status: z.optional(z.enum(["pending", "processing", "completed", "failed"])),
   category: z.optional(z.enum([...FAILURE_CATEGORIES, "unknown"])),
-  submission: z.optional(z.enum(["sending", "accepted", "unknown"])),
+  submission: z.optional(z.enum(["queued", "sending", "accepted", "unknown", "refused"])),
   refusal: z.optional(z.enum(REFUSAL_CLASSES)),
   outputs: z.optional(z.enum(["lost"])),
   callback: z.optional(z.enum(["waiting", "sending", "delivered", "failed"])),

@@ -39,7 +39,7 @@ const FAILED = {
   error: z.strictObject({
     code: described(
       z.string(),
-      "`upstream_error`, `upstream_funds`, `upstream_key`, `upstream_timeout`, `submit_unknown`, `canceled`, `output_needs_store`, `output_not_a_file`, or the code that an event stated.",
+      "`upstream_error`, `upstream_funds`, `upstream_key`, `upstream_timeout`, `submit_unknown`, `queue_timeout`, `canceled`, `output_needs_store`, `output_not_a_file`, or the code that an event stated.",
     ),
     message: z.string(),
   }),
@@ -75,10 +75,11 @@ const Refusal = maybe(
 
 const Submission = z.strictObject({
   state: described(
-    z.enum(["sending", "accepted", "unknown"]),
-    "Whether the upstream has started a job: it has not answered, it has, or it is not known.",
+    z.enum(["queued", "sending", "accepted", "unknown", "refused", "unsent"]),
+    "Whether the upstream has started a job: the call waits to be sent, the upstream has not answered, it has started one, it is not known; it has refused; or the call was not sent, and will not be.",
   ),
-  started_at: described(Time, "From when the call could be sent."),
+  started_at: described(Time, "From when the call could be sent or, after a wait, was sent."),
+  start_by: maybe(Time, "When the task fails with `queue_timeout` if the call still waits then."),
   answered_at: maybe(Time, "When the upstream answered."),
   status_code: maybe(z.int(), "HTTP status of its answer."),
   waits_for: maybe(
@@ -291,7 +292,10 @@ export const ListedTask = named(
       "Kind of the failure of a failed task, where it is known.",
     ),
     submission: maybe(
-      z.strictObject({ state: z.enum(["sending", "accepted", "unknown"]), refusal: Refusal }),
+      z.strictObject({
+        state: z.enum(["queued", "sending", "accepted", "unknown", "refused"]),
+        refusal: Refusal,
+      }),
       "The call with which the relay started the job.",
     ),
     account: z.optional(z.string()),

@@ -11,6 +11,7 @@ import { Problem } from "../http/problem.ts";
 import { insufficientCredits, taskClient } from "../tasks/task-client.ts";
 import { type BodyReservation, SMALL_BODY_BYTES } from "./body-budget.ts";
 import { offersAt } from "./offer.ts";
+import { RESPOND_ASYNC } from "./preference.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
@@ -31,8 +32,33 @@ export function requireOffers(
   throw new Problem("forbidden", { detail: found.detail });
 }
 
+/**
+ * Checks that a client waits for the upstream's response where it can, and that it does not where it must not.
+ * @throws Problem `prefer_required` when the relay must make the call itself, because it stores what the response
+ * contains; `not_configured` when it could not store that.
+ */
+export function requireMode(
+  { target }: SubmitPlace,
+  { isAsync }: UpstreamCall,
+  { config }: Runtime,
+): void {
+  if (!isAsync) {
+    if (target.needsCall !== true) return;
+    const detail = `The answer at this path can take minutes and contain files: send Prefer: ${RESPOND_ASYNC}, and the relay answers with the task at once.`;
+    throw new Problem("prefer_required", { detail });
+  }
+  if (target.answer !== "result" || canKeepAnswers(config)) return;
+  const detail = `With Prefer: ${RESPOND_ASYNC}, the answer at this path is kept in the bucket OUTPUTS, behind links that begin with PUBLIC_URL: one of both is not set up. npm run setup -- --outputs sets up the bucket.`;
+  throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
+}
+
+/** Tells whether the relay has a bucket for the files in answers, and an address for the links to them. */
+export function canKeepAnswers(config: Runtime["config"]): boolean {
+  return config.areOutputsKept && config.outputsOrigin !== null;
+}
+
 /** The submission for whose body memory is to be reserved, with the offers that may apply to it. */
-interface ReservedFor {
+export interface ReservedFor {
   readonly env: Env;
   readonly runtime: Runtime;
   readonly caller: Caller;
@@ -58,7 +84,7 @@ export function reserving(memory: BodyReservation, reservedFor: ReservedFor) {
  * Checks that an account can pay the cheapest of the offers that may apply to its submission.
  * @throws Problem `insufficient_credits` when it cannot.
  */
-async function requireFunds(reservedFor: ReservedFor): Promise<void> {
+export async function requireFunds(reservedFor: ReservedFor): Promise<void> {
   const { env, runtime, caller, taskId, offers } = reservedFor;
   // With SETTLEMENT_URL the ledger charges nothing, so that its balances decide nothing.
   if (runtime.config.settlementUrl !== null) return;

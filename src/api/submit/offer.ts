@@ -19,13 +19,12 @@ export interface OfferPlace {
  * the offer.
  */
 export interface OfferRequest extends OfferPlace {
-  /**
-   * Model of the submission. Null when the request has none, or has it only in a multipart body, which the relay does
-   * not read.
-   */
+  /** Model of the submission. Null when the request has none, or has it only in a body that the relay does not read. */
   readonly model: string | null;
-  /** True for a multipart body, which the relay does not read. */
-  readonly isMultipart: boolean;
+  /** True for a multipart body that the relay does not read. */
+  readonly isUnread: boolean;
+  /** True when the values of all members are texts, as in a form. */
+  readonly areTexts: boolean;
   /** Returns the member of the body at one of the `watchedPointers`; undefined when the body does not have it. */
   readonly member: (pointer: string) => Found | undefined;
   readonly query: URLSearchParams;
@@ -99,8 +98,8 @@ export function watchedPointers(offers: readonly Offer[], connection: string): r
  * Tells whether an offer is for the model of a request. A request with a multipart body, which the relay does not read,
  * needs an offer that is for all models and has no limits on the body.
  */
-function isForModel({ models, limits }: Offer, { model, isMultipart }: OfferRequest): boolean {
-  if (isMultipart) return models.every((glob) => glob === ANY_MODEL) && !limits.some(isOfBody);
+function isForModel({ models, limits }: Offer, { model, isUnread }: OfferRequest): boolean {
+  if (isUnread) return models.every((glob) => glob === ANY_MODEL) && !limits.some(isOfBody);
   return models.some((glob) => (model === null ? glob === ANY_MODEL : isModelOf(glob, model)));
 }
 
@@ -113,9 +112,9 @@ function ownerRefusal({
     : `${connection} is offered only with a key of your own: send it in the header of the upstream, and the key of the relay in Relay-Key.`;
 }
 
-function modelRefusal({ connection, model, isMultipart }: OfferRequest): string {
+function modelRefusal({ connection, model, isUnread }: OfferRequest): string {
   const place = `at this path of ${connection}`;
-  if (isMultipart) return `No multipart body is offered ${place}.`;
+  if (isUnread) return `No multipart body is offered ${place}.`;
   return model === null
     ? `The request names no model, and only certain models are offered ${place}.`
     : `The model of the request is not offered ${place}.`;
@@ -128,7 +127,7 @@ function faultOf(limit: Limit, request: OfferRequest): string | null {
   if (found.kind === "fault") return found.fault;
   const demand = `${pointer} must be ${describeRule(limit)}`;
   if (found.kind === "absent") return isOptional ? null : `${demand}, and is missing`;
-  return isWithin(limit, found.value) ? null : demand;
+  return isWithin(limit, found.value, request.areTexts) ? null : demand;
 }
 
 /**
@@ -162,9 +161,10 @@ function unnamedParameter({ limits }: Offer, { query, hookField }: OfferRequest)
   return unnamed === undefined ? null : `${unnamed} must be left out`;
 }
 
-function isWithin(limit: Limit, value: unknown): boolean {
+/** @param areTexts true when the members of the body are texts, as the parameters of the query always are. */
+function isWithin(limit: Limit, value: unknown, areTexts: boolean): boolean {
   const { values, min, max } = limit;
-  const isText = !isOfBody(limit);
+  const isText = areTexts || !isOfBody(limit);
   if (values !== null) return values.some((each) => (isText ? String(each) : each) === value);
   const number = isText ? decimalOf(value) : value;
   if (typeof number !== "number" || !Number.isFinite(number)) return false;

@@ -10,8 +10,10 @@ import type { Connection } from "../../providers/provider.ts";
 import {
   type HookParameters,
   isJobId,
+  type MemberValues,
   type SubmitAdapter,
   type SubmitTarget,
+  unreadableIn,
 } from "../../providers/submit.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { Model } from "../http/fields.ts";
@@ -20,6 +22,9 @@ import { invalidRequest, Problem } from "../http/problem.ts";
 import { asksForOutput, inlinePointers } from "./inline-request.ts";
 import { editBody, listIn, type NewValue, type ScannedBody, scanBody } from "./json-body.ts";
 import { decideOffer, watchedPointers } from "./offer.ts";
+import { formAsJson } from "./form-body.ts";
+import type { StoredForm } from "./pending-call.ts";
+import { RESPOND_ASYNC } from "./preference.ts";
 import { readSubmittedBody } from "./submitted-body.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
@@ -43,7 +48,10 @@ export interface SubmitPlace {
 export interface PreparedCall {
   readonly model: string;
   readonly parameters: JsonObject | null;
-  /** SHA-256 of the path, query and body of the call, in base64url. It does not cover a multipart body. */
+  /**
+   * SHA-256 of the path, query and body of the call, in base64url. It does not cover a multipart body that the relay does
+   * not read, nor the boundary of a form that it reads.
+   */
   readonly requestDigest: string;
   /** URL that the caller has set in the provider's own hook field; null when the field is not set. */
   readonly ownHookUrl: string | null;
@@ -68,7 +76,10 @@ export interface PreparedCall {
 export interface SentCall {
   /** Path and query of the call, relative to the base URL of the connection. */
   readonly path: string;
-  /** Body of the call: consecutive parts of a JSON body, or a stream for any other body. Null when there is no body. */
+  /**
+   * Body of the call: consecutive parts of a JSON body, or a stream for any other body. Null when there is no body, and
+   * for a form that is stored already.
+   */
   readonly body: readonly Uint8Array[] | ReadableStream<Uint8Array> | null;
   readonly contentType: string | null;
   /** True when an account has sent the call, so that only some of its headers are passed on. */
@@ -81,10 +92,17 @@ const JSON_TYPE = "application/json";
 /** Pattern of the `[]` with which the name of a field that is a list ends in the notation of adapters. */
 const LIST = /\[\]$/;
 
+/** How the body of a call is read. */
+export interface BodySource {
+  /** Reserves memory for a JSON body of this many bytes. */
+  readonly reserve: (bytes: number) => Promise<void>;
+  /** Stores the form (multipart body) of the call. Null when a form is passed on without being read. */
+  readonly storeForm: (() => Promise<StoredForm>) | null;
+}
+
 /**
  * Reads a call to submit a job: its body if it is JSON, and everything that the relay must know about the call. Checks
  * that the caller may submit it.
- * @param reserve reserves memory for a JSON body of this many bytes.
  * @throws Problem when the call is not valid, or not offered to the caller.
  */
 export async function prepareCall(
@@ -92,40 +110,64 @@ export async function prepareCall(
   place: SubmitPlace,
   caller: Caller,
   { config }: Runtime,
-  reserve: (bytes: number) => Promise<void>,
+  { reserve, storeForm }: BodySource,
 ): Promise<PreparedCall> {
   if (call.headers.has("Content-Encoding")) {
     const message = "is not supported: send the body as it is";
     throw invalidRequest([{ path: "/Content-Encoding", message }]);
   }
-  const contentType = call.headers.get("Content-Type") ?? "";
-  const query = new URLSearchParams(call.query);
-  if (/^multipart\//i.test(contentType)) {
-    return await prepareMultipart(call, place, caller, config, query, contentType);
+  if (!/^multipart\//i.test(contentTypeOf(call))) {
+    const bytes = await readSubmittedBody(call, bodyLimitOf(accountOf(caller), config), reserve);
+    return await prepareRead(call, place, caller, config, { bytes, form: null });
   }
-  const account = accountOf(caller);
-  const isOfAccount = account !== null;
-  const bytes = await readSubmittedBody(call, bodyLimitOf(account, config), reserve);
-  const watched = watchedBy(place, isOfAccount ? config.offers : []);
+  if (place.target.takesMultipart !== true) {
+    throw invalidRequest([{ path: "/Content-Type", message: `must be ${JSON_TYPE} at this path` }]);
+  }
+  if (storeForm === null) return await prepareUnread(call, place, caller, config);
+  const form = await storeForm();
+  return await prepareRead(call, place, caller, config, { bytes: formAsJson(form.fields), form });
+}
+
+/** The body of a call, as JSON. `form` is the form that the body is; null when it is JSON itself. */
+interface ReadBody {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly form: StoredForm | null;
+}
+
+async function prepareRead(
+  call: UpstreamCall,
+  place: SubmitPlace,
+  caller: Caller,
+  config: Runtime["config"],
+  { bytes, form }: ReadBody,
+): Promise<PreparedCall> {
+  const query = new URLSearchParams(call.query);
+  const isOfAccount = accountOf(caller) !== null;
+  const watched = watchedBy(place, call, isOfAccount ? config.offers : []);
   const scanned = scanOrThrow(bytes, watched, place.target.isListOfOne === true);
-  requireReadableAnswer(place.target, scanned);
+  const areTexts = form !== null;
+  requireReadableAnswer(place.target, scanned, call.isAsync, areTexts);
   const isOutputAsked = asksForOutput(place, scanned, config);
   const model = modelIn(place, scanned);
   const member = (pointer: string) => scanned.members.get(pointer);
-  const asked = { ...requestOf(call, place, query), model, isMultipart: false, member };
+  const asked = { ...requestOf(call, place, query), model, isUnread: false, areTexts, member };
   const price = offeredPrice(asked, caller, config);
   if (isOfAccount) requireNothingHidden(place.target, bytes, scanned);
-  const ownHookUrl = ownHookUrlIn(place, bytes, scanned, query);
-  return {
+  const read = {
     model,
     parameters: parametersIn(place.target, scanned),
-    requestDigest: await digestOf(call, bytes),
-    ownHookUrl,
-    // A hook with whole files may be too large, and WaveSpeed refuses the call (https://wavespeed.ai/docs/base64-output).
-    takesHookUrl: takesHookUrl(place, ownHookUrl) && !(isOutputAsked && ownHookUrl === null),
+    requestDigest: await digestOf(call, form?.digest ?? toBase64Url(await sha256(bytes))),
     jobId: jobIdIn(place.target, scanned),
     linkDigests: scanned.linkDigests,
     price,
+  };
+  if (form !== null) return { ...read, ...asItIs(call, null, isOfAccount) };
+  const ownHookUrl = ownHookUrlIn(place, bytes, scanned, query);
+  return {
+    ...read,
+    ownHookUrl,
+    // A hook with whole files may be too large, and WaveSpeed refuses the call (https://wavespeed.ai/docs/base64-output).
+    takesHookUrl: takesHookUrl(place, ownHookUrl) && !(isOutputAsked && ownHookUrl === null),
     withFields: (fields) => ({
       path: pathWith(call, fields),
       body: bodyWith(bytes, scanned, fields),
@@ -136,36 +178,46 @@ export async function prepareCall(
   };
 }
 
-async function prepareMultipart(
+function contentTypeOf({ headers }: UpstreamCall): string {
+  return headers.get("Content-Type") ?? "";
+}
+
+/** Returns how a call is sent in whose body the relay sets nothing. */
+function asItIs(
+  call: UpstreamCall,
+  body: SentCall["body"],
+  isOfAccount: boolean,
+): Pick<PreparedCall, "ownHookUrl" | "takesHookUrl" | "withFields"> {
+  return {
+    ownHookUrl: null,
+    takesHookUrl: false,
+    withFields: (fields) => ({
+      path: pathWith(call, fields),
+      body,
+      contentType: contentTypeOf(call),
+      isOfAccount,
+    }),
+  };
+}
+
+/** Prepares a call whose multipart body is passed on without being read. */
+async function prepareUnread(
   call: UpstreamCall,
   place: SubmitPlace,
   caller: Caller,
   config: Runtime["config"],
-  query: URLSearchParams,
-  contentType: string,
 ): Promise<PreparedCall> {
-  if (place.target.takesMultipart !== true) {
-    throw invalidRequest([{ path: "/Content-Type", message: `must be ${JSON_TYPE} at this path` }]);
-  }
-  const request = requestOf(call, place, query);
-  const asked = { ...request, model: null, isMultipart: true, member: () => undefined };
-  const price = offeredPrice(asked, caller, config);
-  const isOfAccount = accountOf(caller) !== null;
+  const request = requestOf(call, place, new URLSearchParams(call.query));
+  const unread = { model: null, isUnread: true, areTexts: false, member: () => undefined };
+  const price = offeredPrice({ ...request, ...unread }, caller, config);
   return {
     model: place.connection.provider.name,
     parameters: null,
-    requestDigest: await digestOf(call, null),
-    ownHookUrl: null,
-    takesHookUrl: false,
+    requestDigest: await digestOf(call, ""),
     jobId: null,
     linkDigests: [],
     price,
-    withFields: (fields) => ({
-      path: pathWith(call, fields),
-      body: call.body,
-      contentType,
-      isOfAccount,
-    }),
+    ...asItIs(call, call.body, accountOf(caller) !== null),
   };
 }
 
@@ -214,7 +266,11 @@ function pointerOf(field: string): string {
 }
 
 /** Returns the JSON Pointers of the members of a body that the relay reads or sets for a submission. */
-function watchedBy(place: SubmitPlace, offers: Runtime["config"]["offers"]): readonly string[] {
+function watchedBy(
+  place: SubmitPlace,
+  { isAsync }: UpstreamCall,
+  offers: Runtime["config"]["offers"],
+): readonly string[] {
   const { connection, target } = place;
   const hooks = hookParametersOf(place);
   const fields = [hooks?.parameter, hooks?.idParameter, hooks?.secretParameter];
@@ -226,7 +282,7 @@ function watchedBy(place: SubmitPlace, offers: Runtime["config"]["offers"]): rea
       ...own,
       ...("pointer" in target.model ? [target.model.pointer] : []),
       ...Object.values(target.parameters),
-      ...Object.keys(target.unreadable ?? {}),
+      ...Object.keys(unreadableIn(target, isAsync)),
       ...(target.jobId === undefined ? [] : [target.jobId]),
       ...Object.keys(target.required ?? {}),
       ...inlinePointers(target),
@@ -273,21 +329,32 @@ function modelIn({ connection, target }: SubmitPlace, { members }: ScannedBody):
 
 /**
  * Checks that a call does not ask the upstream for a form of response that the relay cannot read.
+ * @param isAsync true when the client does not wait for the response, so that the relay reads more forms of it.
+ * @param areTexts true when the values of all members are texts, as in a form.
  * @throws Problem `invalid_request` when it does.
  */
 function requireReadableAnswer(
-  { unreadable = {}, required = {} }: SubmitTarget,
+  target: SubmitTarget,
   { members }: ScannedBody,
+  isAsync: boolean,
+  areTexts: boolean,
 ): void {
-  for (const [pointer, values] of Object.entries(unreadable)) {
+  const isIn = (pointer: string, values: MemberValues[string]) => {
     const found = members.get(pointer);
-    if (found?.kind !== "scalar" || !values.some((value) => value === found.value)) continue;
-    const message = `must not be ${JSON.stringify(found.value)}, because the relay could not read the answer`;
+    if (found?.kind !== "scalar") return false;
+    return values.some((value) => (areTexts ? String(value) : value) === found.value);
+  };
+  for (const [pointer, values] of Object.entries(unreadableIn(target, isAsync))) {
+    if (!isIn(pointer, values)) continue;
+    const isReadLater = unreadableIn(target, true)[pointer] === undefined;
+    const found = members.get(pointer);
+    const value = found?.kind === "scalar" ? JSON.stringify(found.value) : "";
+    const condition = isReadLater ? ` without Prefer: ${RESPOND_ASYNC}` : "";
+    const message = `must not be ${value}${condition}, because the relay could not read the answer`;
     throw invalidRequest([{ path: pointer, message }]);
   }
-  for (const [pointer, value] of Object.entries(required)) {
-    const found = members.get(pointer);
-    if (found?.kind === "scalar" && found.value === value) continue;
+  for (const [pointer, value] of Object.entries(target.required ?? {})) {
+    if (isIn(pointer, [value])) continue;
     const message = `must be ${JSON.stringify(value)}, because the relay could not read the answer otherwise`;
     throw invalidRequest([{ path: pointer, message }]);
   }
@@ -398,10 +465,6 @@ function bodyWith(
   throw invalidRequest([{ path, message }]);
 }
 
-async function digestOf(
-  { path, query }: UpstreamCall,
-  body: Uint8Array<ArrayBuffer> | null,
-): Promise<string> {
-  const bodyDigest = body === null ? "" : toBase64Url(await sha256(body));
+async function digestOf({ path, query }: UpstreamCall, bodyDigest: string): Promise<string> {
   return toBase64Url(await sha256(`${path}\n${query}\n${bodyDigest}`));
 }

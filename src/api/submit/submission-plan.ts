@@ -6,6 +6,7 @@ import { SECOND_MS } from "../../core/time.ts";
 import { isHttpUrl } from "../../core/url.ts";
 import { accountOf, type Caller, readerOf } from "../../objects/task/caller.ts";
 import type { OutsideEvent } from "../../objects/task/outside-event.ts";
+import type { SecretsOfCall } from "../../outbound/answer-secrets.ts";
 import { sha256, toBase64Url } from "../../security/encoding.ts";
 import { sealKey } from "../../security/sealed-key.ts";
 import { isLoopback } from "../../security/url-rules.ts";
@@ -14,11 +15,18 @@ import { canHooksArrive, hookUrl } from "../hooks/hook-url.ts";
 import { invalidRequest } from "../http/problem.ts";
 import type { Call } from "../operation.ts";
 import { idOfKey } from "../tasks/idempotency-key.ts";
-import { billingOf, chargeOf, requireUsageName, simulatedJobOf } from "../tasks/register-task.ts";
-import { answerSecrets } from "./answer-secrets.ts";
+import { billingOf, chargeOf, requireUsageName, simulatedStartOf } from "../tasks/register-task.ts";
 import type { BodyReservation } from "./body-budget.ts";
-import { requireOffers, reserving } from "./early-checks.ts";
 import {
+  requireFunds,
+  requireMode,
+  requireOffers,
+  type ReservedFor,
+  reserving,
+} from "./early-checks.ts";
+import type { PendingCall } from "./pending-call.ts";
+import {
+  type BodySource,
   hookParametersOf,
   prepareCall,
   type PreparedCall,
@@ -29,8 +37,6 @@ import { readRelayHeaders, type RelayHeaders } from "./relay-headers.ts";
 import { refuseRelayKeys } from "./relay-key-refusal.ts";
 import { requireSubmitPlace } from "./submit-place.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
-
-const SUBMISSION_ID_BYTES = 16;
 
 /** Call of the operation that submits a job. */
 export type SubmitCall = Call<"connection", object, UpstreamCall>;
@@ -47,21 +53,23 @@ export interface SubmissionPlan {
   readonly submissionId: string;
   /** Id of the job if the call itself contains it; null when the upstream states it in its response. */
   readonly jobId: string | null;
-  /** Texts in the upstream's response that must not be shown to the caller. */
-  readonly secrets: readonly string[];
+  /** What decides which texts in the upstream's response must not be shown to the caller. */
+  readonly secrets: SecretsOfCall;
   /** True when the id of the task was derived from an `Idempotency-Key`, false when the caller chose it. */
   readonly isNamedByKey: boolean;
 }
 
 /**
- * Reads the request of a submission, and decides what is registered and what is sent to the upstream, without storing
- * or sending anything itself.
+ * Reads the request of a submission, and decides what is registered and what is sent to the upstream, without sending
+ * anything itself. It stores nothing but the form of a call whose client does not wait for the upstream's response.
  * @param memory reservation of the memory that the body of the request takes.
+ * @param pending the call, in which such a form is stored.
  * @throws Problem when the request is refused.
  */
 export async function planSubmission(
   submitCall: SubmitCall,
   memory: BodyReservation,
+  pending: PendingCall,
 ): Promise<SubmissionPlan> {
   const { body: call, caller, env, idempotencyKey: key, origin, params, runtime } = submitCall;
   const isOperator = accountOf(caller) === null;
@@ -69,18 +77,19 @@ export async function planSubmission(
   await refuseRelayKeys(call, runtime);
   const asked = readRelayHeaders(call.headers, caller);
   const offers = requireOffers(place, call, caller, runtime);
+  requireMode(place, call, runtime);
   if (offers.length > 0 && offers.every(({ price }) => price !== null)) {
     requireName(asked, submitCall);
   }
   const id = asked.taskId ?? (key === null ? crypto.randomUUID() : await idOf(caller, key));
-  const reserve = reserving(memory, { env, runtime, caller, taskId: id, offers });
-  const prepared = await prepareCall(call, place, caller, runtime, reserve);
+  const submission = { env, runtime, caller, taskId: id, offers };
+  const source = bodySource(call, submission, memory, pending);
+  const prepared = await prepareCall(call, place, caller, runtime, source);
   const registration = registrationOf(asked, prepared, place, submitCall);
-  const submissionId = toBase64Url(crypto.getRandomValues(new Uint8Array(SUBMISSION_ID_BYTES)));
+  const { submissionId } = pending;
   const fields = await fieldsOf(place, prepared, id, submissionId, runtime, origin);
   const { accountId, credits } = registration;
   const { model, jobId } = prepared;
-  const { endpoint } = place.target;
   const identity = await identityOf(place, prepared, id, runtime);
   const event: Registering = {
     type: "register",
@@ -88,23 +97,50 @@ export async function planSubmission(
     model,
     origin,
     registration,
-    ...simulatedJobOf(model, place.connection),
+    ...simulatedStartOf(model, call.path, place.connection),
     ...(await billingOf(accountId, credits !== null, env, runtime)),
     submission: {
       id: submissionId,
-      endpoint,
+      endpoint: place.target.endpoint,
       isByOwner: !isOperator,
       ...inputLinksOf(prepared, fields),
       ...(!canHookCome(fields, place, runtime) && { isHookless: true }),
+      ...(call.isAsync && { isCall: true }),
       ...identity,
     },
     ...(!isOperator && { isPriceOffered: true }),
   };
   const isHookExpected = fields.size > 0 && canHooksArrive(runtime);
-  const secrets = answerSecrets(place, fields, accountId !== null);
+  const secrets = secretsOf(place, fields, accountId !== null);
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
+}
+
+/** Returns how the body of a call is read: JSON into memory, and the form of a client that does not wait, into storage. */
+function bodySource(
+  call: UpstreamCall,
+  submission: ReservedFor,
+  memory: BodyReservation,
+  pending: PendingCall,
+): BodySource {
+  const storeForm = async () => {
+    await requireFunds(submission);
+    return await pending.storeForm(call, submission.runtime.config.maxAsyncBytes);
+  };
+  const reserve = reserving(memory, submission);
+  return { reserve, storeForm: call.isAsync ? storeForm : null };
+}
+
+/** Returns what decides which texts in the upstream's response are hidden. */
+function secretsOf(
+  place: SubmitPlace,
+  fields: ReadonlyMap<string, string>,
+  isOfAccount: boolean,
+): SecretsOfCall {
+  const url = fields.get(hookParametersOf(place)?.parameter ?? "");
+  const hookToken = url === undefined ? null : url.slice(url.lastIndexOf("/") + 1);
+  return { hasCustomerKey: place.credential !== null, isOfAccount, hookToken };
 }
 
 /**

@@ -2,24 +2,25 @@ import * as z from "zod/mini";
 import type { Runtime } from "../../config/runtime.ts";
 import type { SubmitOutcome } from "../../core/events/event.ts";
 import { errorName, log } from "../../lib/log.ts";
-import type { Applied, SubmissionReply, TaskReply } from "../../objects/task/reply.ts";
-import { submit, type SubmitAnswer } from "../../outbound/http.ts";
-import type { Simulation } from "../../providers/simulated-provider.ts";
-import { bytesOf } from "../../security/encoding.ts";
+import { withDeadline } from "../../lib/timeout.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
+import { answerSecrets, withoutSecrets } from "../../outbound/answer-secrets.ts";
+import { readSubmitAnswer, submit, type SubmitAnswer } from "../../outbound/http.ts";
+import { simulatedAnswer } from "../../outbound/simulated-answer.ts";
+import { outcomeOf } from "../../outbound/submit-outcome.ts";
+import { keyHeadersOf } from "../../outbound/upstream-connection.ts";
 import { bytesToClient, contentToClient } from "../http/client-stream.ts";
 import { accountOf } from "../../objects/task/caller.ts";
-import { unavailable } from "../http/object-call.ts";
 import { NoQuery, operation } from "../operation.ts";
-import { requireUnusedKey } from "../tasks/register-task.ts";
-import { accepted, taskClient } from "../tasks/task-client.ts";
-import { withoutSecrets } from "./answer-secrets.ts";
 import { AnswerReservation } from "./answer-budget.ts";
 import { BodyReservation } from "./body-budget.ts";
-import { bringOutcome, bringRemembered } from "./bring-outcome.ts";
+import { bringOutcome } from "./bring-outcome.ts";
+import { callLater } from "./call-later.ts";
+import { PendingCall } from "./pending-call.ts";
+import { registeredTask } from "./registered-task.ts";
 import { sentHeaders } from "./sent-headers.ts";
 import { shownAnswer } from "./shown-answer.ts";
 import { planSubmission, type SubmissionPlan, type SubmitCall } from "./submission-plan.ts";
-import { outcomeOf } from "./submit-outcome.ts";
 import {
   linkedBody,
   NOT_AGAIN,
@@ -40,9 +41,9 @@ import { UpstreamCall } from "./upstream-call.ts";
 //    nothing here asks again. Only the outcome is brought to the object more than once (bring-outcome.ts).
 // 4. No duty of the object sends a submission (core/step.ts). After a crash its outcome is unknown: the task waits for a
 //    hook, or for its end, or fails at once where nothing can show a job (core/duties/submission-wait.ts).
-
-const NOT_RECORDED = "The task's object has not recorded this submission, so nothing was sent.";
-const JSON_TYPE = { "Content-Type": "application/json" };
+//
+// A call whose client does not wait (`callLater`) is sent by an object of its own, which stores that it sends before it
+// sends, and never sends again what it finds in this state (objects/call/call-object.ts).
 
 /**
  * Submits a job to an upstream: registers its task, charges the price, sends the caller's own call once, stores the
@@ -60,41 +61,28 @@ export const submitJob = operation(
   },
   async (submitCall: SubmitCall): Promise<Submitted> => {
     const memory = new BodyReservation(accountOf(submitCall.caller));
+    const pending = new PendingCall(submitCall.env);
     try {
-      const work = submitOnce(await planSubmission(submitCall, memory), submitCall);
+      const plan = await planSubmission(submitCall, memory, pending);
+      const work = plan.call.isAsync
+        ? callLater(plan, submitCall, pending)
+        : submitOnce(plan, submitCall);
       // A client that hangs up loses nothing: a charged call is sent, and its answer is stored all the same.
       submitCall.env.startup.waitUntil(work.catch(() => undefined));
       return await work;
     } finally {
       memory.release();
+      submitCall.env.startup.waitUntil(pending.drop());
     }
   },
 );
 
 /** Registers the task of a submission, and sends the call only if the task's object confirms the registration. */
 async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
-  const { caller, env } = submitCall;
-  const { event, submissionId } = plan;
-  await bringRemembered(event.id, submitCall);
-  const applied = await taskClient(env, event.id)
-    .apply(event, caller)
-    .catch(async (error: unknown) => {
-      // It is not known whether the object has recorded the submission. Nothing was sent, and nothing will be.
-      await bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall);
-      throw error;
-    });
-  if (plan.isNamedByKey) requireUnusedKey(applied);
-  const { isNew, task } = accepted(applied);
-  const stored = submissionOf(applied);
-  if (!isNew) return await replayed(event, task, stored, plan.place.connection, submitCall);
-  if (stored?.id !== submissionId) throw unavailable(NOT_RECORDED, "earlier_release");
-  return await sendAndEnd(plan, task, submitCall);
-}
-
-function submissionOf(applied: Applied): SubmissionReply | null {
-  return applied.kind === "recorded" || applied.kind === "repeated"
-    ? (applied.submission ?? null)
-    : null;
+  const { isNew, task, submission } = await registeredTask(plan, submitCall);
+  return isNew
+    ? await sendAndEnd(plan, task, submitCall)
+    : await replayed(plan.event, task, submission, plan.place.connection, submitCall);
 }
 
 /**
@@ -180,14 +168,17 @@ async function builtCall(
   { config }: Runtime,
 ) {
   const { connection, credential, target } = place;
-  const { provider, key, baseUrl } = connection;
+  const { provider, baseUrl } = connection;
   if (provider.polls === null) {
     const { simulation } = provider;
-    return async () => simulatedAnswer(simulation.submit(event.model));
+    return async () =>
+      await withDeadline(config.submitTimeoutMs, async (signal) => {
+        const response = await simulatedAnswer(simulation, event.model, call.path, signal);
+        return await readSubmitAnswer(response, { isLarge: false }, signal);
+      });
   }
-  const authentication = key === null ? {} : await provider.polls.headers(key, Date.now());
   // The customer's own header goes up as it is: nothing is made of its key.
-  const credentials = { ...authentication, ...credential?.headers };
+  const credentials = { ...(await keyHeadersOf(connection)), ...credential?.headers };
   const headers = sentHeaders(call.headers, { ...target.headers, ...credentials }, sent);
   const isLarge = target.answer !== "job";
   const takeMemory = (bytes: number, signal: AbortSignal) => memory.take(bytes, signal);
@@ -195,7 +186,7 @@ async function builtCall(
   const request = { url, headers, body: sent.body, isLarge, takeMemory };
   return async () => {
     const answer = await submit(request, config.submitTimeoutMs);
-    return answer === null ? null : withoutSecrets(answer, secrets);
+    return answer === null ? null : withoutSecrets(answer, answerSecrets(connection, secrets));
   };
 }
 
@@ -211,19 +202,12 @@ async function outcomeOfSending(
   let answer: SubmitAnswer | null = null;
   try {
     answer = await send();
-    const outcome = outcomeOf(answer, place, call.path, jobId, isHookExpected, config);
+    const { path } = call;
+    const outcome = outcomeOf(answer, place, { path, jobId, isHookExpected }, config);
     return { answer, outcome };
   } catch (error) {
     log({ event: "submission.unread", task_id: event.id, error: errorName(error) }, "error");
     const outcome: SubmitOutcome = { kind: "unknown", statusCode: answer?.status ?? null };
     return { answer, outcome };
   }
-}
-
-function simulatedAnswer(submitted: ReturnType<Simulation["submit"]>): SubmitAnswer | null {
-  if (!submitted.ok) return null;
-  const text = submitted.value.answer;
-  const bytes = bytesOf(text);
-  const headers = new Headers(JSON_TYPE);
-  return { status: 200, headers, bytes, json: JSON.parse(text), isCut: false };
 }

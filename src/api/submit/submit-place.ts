@@ -6,20 +6,11 @@ import {
   withCustomerKey,
 } from "../../providers/provider.ts";
 import { readCustomerKey } from "./customer-credential.ts";
-import { idAt } from "../../providers/json-fields.ts";
-import { jobReadingOf, type SubmitAdapter } from "../../providers/submit.ts";
-import { refusalOfStatus } from "../../providers/submit-refusal.ts";
-import { SIMULATED_TARGET, submitTargetOf } from "../../providers/submit-target.ts";
+import { submitAdapterOf } from "../../providers/submit-target.ts";
 import { invalidRequest, Problem } from "../http/problem.ts";
 import { disabledConnection, unknownConnection } from "../tasks/connection.ts";
 import type { SubmitPlace } from "./prepared-call.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
-
-const SIMULATED_ADAPTER: SubmitAdapter = {
-  target: () => SIMULATED_TARGET,
-  refusal: refusalOfStatus,
-  readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
-};
 
 /**
  * Returns where a submission goes, and whose key the upstream gets.
@@ -38,18 +29,17 @@ export function requireSubmitPlace(
   const { path } = call;
   const connection = requireConnection(name, config, isOperator);
   const { provider } = connection;
-  const target = submitTargetOf(connection, path);
-  if (provider.polls === null) {
-    if (target === null) throw startsNoJob(connection, config, isOperator);
-    requireNoCustomerKey(name, call);
-    return { connection, credential: null, adapter: SIMULATED_ADAPTER, target };
-  }
-  const adapter = provider.submits;
-  if (adapter === undefined) {
+  const adapter = submitAdapterOf(connection);
+  if (adapter === null) {
     const detail = `Jobs of ${provider.name} cannot be submitted through the relay: register the task and submit the job yourself.`;
     throw new Problem("not_found", { detail });
   }
+  const target = adapter.target(path);
   if (target === null) throw startsNoJob(connection, config, isOperator);
+  if (provider.polls === null) {
+    requireNoCustomerKey(name, call);
+    return { connection, credential: null, adapter, target };
+  }
   return { ...requireKey(connection, provider, call), adapter, target };
 }
 
@@ -117,7 +107,7 @@ function startsNoJob(connection: Connection, config: Config, isOperator: boolean
   const { provider } = connection;
   const known =
     provider.polls === null
-      ? `Its only path is ${provider.simulation.submitPath}.`
+      ? `Its paths are ${provider.simulation.submitPaths.join(" and ")}.`
       : isOperator
         ? "docs/providers.md in the repository of the relay has the calls of each provider."
         : offeredPaths(connection, config);

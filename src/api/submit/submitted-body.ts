@@ -1,4 +1,5 @@
 import { SECOND_MS } from "../../core/time.ts";
+import { Arrival, type ArrivalRule } from "../../lib/arrival.ts";
 import { readUpTo } from "../../lib/stream.ts";
 import { type BodyLimit, type BodyReader, bodyTimeout, receiveBody } from "../http/body.ts";
 import { SMALL_BODY_BYTES } from "./body-budget.ts";
@@ -10,6 +11,11 @@ import type { UpstreamCall } from "./upstream-call.ts";
  */
 export const ARRIVAL_WINDOW_MS = 10 * SECOND_MS;
 const LEAST_BYTES = 64 * 1024;
+const LARGE_BODIES: ArrivalRule = {
+  windowMs: ARRIVAL_WINDOW_MS,
+  leastBytes: LEAST_BYTES,
+  fromBytes: SMALL_BODY_BYTES + 1,
+};
 
 /**
  * Reads the JSON body of a submission.
@@ -26,7 +32,7 @@ export async function readSubmittedBody(
 ): ReturnType<BodyReader> {
   return await receiveBody(headers, limit, async (signal) => {
     let refusal: unknown = null;
-    const arrival = new Arrival();
+    const arrival = new Arrival(LARGE_BODIES);
     const onRead = async (bytes: number) => {
       arrival.note(bytes);
       await reserve(bytes).catch((error: unknown) => {
@@ -44,36 +50,6 @@ export async function readSubmittedBody(
       arrival.end();
     }
   });
-}
-
-/** Watches how fast a large body arrives, and ends the reading when it arrives too slowly. */
-class Arrival {
-  readonly #stop = new AbortController();
-  #bytes = 0;
-  #timer: ReturnType<typeof setTimeout> | null = null;
-
-  /** Signal that aborts when too few bytes of the body have arrived in the last 10 seconds. */
-  get stopped(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  /** Records how many bytes of the body have arrived so far. */
-  note(bytes: number): void {
-    this.#bytes = bytes;
-    if (this.#timer === null && bytes > SMALL_BODY_BYTES) this.#look();
-  }
-
-  end(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-  }
-
-  #look(): void {
-    const before = this.#bytes;
-    this.#timer = setTimeout(() => {
-      if (this.#bytes - before < LEAST_BYTES) this.#stop.abort();
-      else this.#look();
-    }, ARRIVAL_WINDOW_MS);
-  }
 }
 
 function tooSlow() {

@@ -64,7 +64,7 @@ export async function replayed(
 export function linkedBody(
   bytes: Uint8Array<ArrayBuffer>,
   connection: Connection,
-  { runtime, origin }: SubmitCall,
+  { runtime, origin }: Pick<SubmitCall, "runtime" | "origin">,
 ): Uint8Array<ArrayBuffer> {
   return withRelayLinks(bytes, connection, submitBaseOf(connection, runtime, origin));
 }

@@ -2,6 +2,7 @@ import type { UpstreamKeyOwner } from "../../config/offers.ts";
 import type { CallMethod } from "../../providers/job-calls.ts";
 import type { Issue } from "../http/problem.ts";
 import { invalidRequest } from "../http/problem.ts";
+import { readPreference } from "./preference.ts";
 
 /** A call that a client wants to make to an upstream through the relay, before the relay has checked it. */
 export class UpstreamCall {
@@ -10,7 +11,10 @@ export class UpstreamCall {
   readonly path: string;
   /** Query of the call, without the question mark; empty when there is none. */
   readonly query: string;
+  /** Headers of the caller, without the preference `respond-async`. */
   readonly headers: Headers;
+  /** True when the caller does not wait for the upstream's answer (`Prefer: respond-async`). */
+  readonly isAsync: boolean;
   readonly body: ReadableStream<Uint8Array> | null;
   readonly keyOwner: UpstreamKeyOwner;
 
@@ -25,7 +29,9 @@ export class UpstreamCall {
     this.method = method;
     this.path = path;
     this.query = query;
-    this.headers = headers;
+    const preferring = readPreference(headers);
+    this.headers = preferring.headers;
+    this.isAsync = preferring.isAsync;
     this.body = body;
     this.keyOwner = keyOwner;
   }

@@ -16,7 +16,8 @@ import { taskClient } from "./task-client.ts";
 import { readWhen } from "./task-watch.ts";
 import { Wait, waitMsOf } from "./wait.ts";
 
-const RETRY_AFTER_S = "5";
+/** Seconds after which a reader is asked to look again at a task that has not ended. */
+export const RETRY_AFTER_S = "5";
 
 /** Wait of a reader of a task: for which states of the task, and how long. */
 interface Awaited {
@@ -117,7 +118,7 @@ function awaitedBy(url: URL, headers: Headers): Awaited {
 }
 
 /** Reads a task once it has a state for which the reader waits, or once the time to wait is over. */
-async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<FoundTask> {
+export async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Promise<FoundTask> {
   const { reader } = reading;
   const isStateKnown = (task: TaskReply) => {
     const start = `"${stateOf(task)}-${reader}`;

@@ -47,7 +47,7 @@ export const registerTask = operation(
       model: body.model,
       origin,
       registration: registrationOf(body, price),
-      ...simulatedJobOf(body.model, connection),
+      ...simulatedStartOf(body.model, null, connection),
       ...(await billingOf(body.account, price !== null, env, runtime)),
     };
     const applied = await taskClient(env, id).apply(event, caller);
@@ -148,13 +148,18 @@ function registrationOf(body: Body, price: Price | null): RegisterEvent["registr
 /**
  * Returns the job of a new task of the simulated provider, which starts at once, and the deadline that the model sets.
  * For a task of any other provider, both are null, because its job becomes known only from the submit call.
+ * @param path path of the call with which the task begins; null when it is registered without one.
  * @throws Problem `invalid_request` for a model that the simulated provider does not have.
  */
-export function simulatedJobOf(model: string, connection: Connection | null) {
+export function simulatedStartOf(
+  model: string,
+  path: string | null,
+  connection: Connection | null,
+) {
   if (connection === null || connection.provider.polls !== null) {
     return { job: null, deadlineMs: null };
   }
-  const started = connection.provider.simulation.start(model);
+  const started = connection.provider.simulation.start(model, path);
   if (!started.ok) throw invalidRequest([{ path: "/model", message: started.error }]);
   return started.value;
 }

@@ -1,6 +1,7 @@
 import type { SubmitEndedEvent } from "../../core/events/event.ts";
 import type { OutputPlace } from "../../core/views/output-place.ts";
 import type { Env } from "../../env.ts";
+import type { AnswerReply } from "../../objects/task/answer-reply.ts";
 import type { JobOutput, JobQuestion, JobReply } from "../../objects/task/job-reply.ts";
 import type { Applied, InspectedTask, Refusal, TaskReply } from "../../objects/task/reply.ts";
 import type { Caller } from "../../objects/task/caller.ts";
@@ -20,6 +21,7 @@ export function taskClient(env: Env, id: string) {
     read: (caller: Caller) => callObject<TaskReply | null>(() => stub().read(caller)),
     readByLink: (createdAtS: number, recordedAt: number) =>
       callObject<TaskReply | null>(() => stub().readByLink(createdAtS, recordedAt)),
+    readAnswer: (caller: Caller) => callObject<AnswerReply | null>(() => stub().readAnswer(caller)),
     placeOfOutput: (recordedAt: number, number: number) =>
       callObject<OutputPlace | null>(() => stub().placeOfOutput(recordedAt, number)),
     readJob: (question: JobQuestion, caller: Caller) =>

@@ -1,12 +1,14 @@
 import type { Task } from "../../api/shapes/task-shape.ts";
 import { SECOND_MS } from "../../core/time.ts";
-import type { SubmissionFacts, TaskFacts } from "../../core/views/task-facts.ts";
+import type { TaskFacts } from "../../core/views/task-facts.ts";
 import type { Tone } from "../parts/chip.tsx";
 import { durationText } from "../parts/format.ts";
 
 /** Next step of a task as its page shows it, e.g. a poll or a callback attempt; at the end, how the task has ended. */
 interface NextStep {
   readonly tone: Tone;
+  /** What has begun already, and when, in Unix milliseconds. Absent when it is of no interest. */
+  readonly since?: { readonly text: string; readonly at: number };
   readonly text: string;
   /** Time to which the page counts down, in Unix milliseconds; null when nothing is planned. */
   readonly at: number | null;
@@ -27,9 +29,7 @@ const OVERDUE_MS = 1_000;
 /** Returns what a task does next, when, and why it waits. The page counts down to this time until it has passed. */
 export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
   if (!isEnded(task))
-    return (
-      waitForJob(facts.submission ?? null, now) ?? waitForCancel(task) ?? waitForUpstream(task, now)
-    );
+    return waitForJob(facts, now) ?? waitForCancel(task) ?? waitForUpstream(task, now);
   const refund = refundStep(task, now);
   if (refund !== null) return refund;
   return callbackStep(task, facts, now) ?? releaseStep(task, now) ?? lastStep(task, facts);
@@ -87,11 +87,17 @@ function planned(
 }
 
 /**
- * Returns what a task waits for while it is unknown whether its submission has started a job; null when this is known.
+ * Returns what a task waits for while its call waits to be sent, or while it is unknown whether its submission has started
+ * a job; null otherwise.
  */
-function waitForJob(submission: SubmissionFacts | null, now: number): NextStep | null {
+function waitForJob({ submission, createdAt }: TaskFacts, now: number): NextStep | null {
   if (submission === null || submission.waitsUntil === null) return null;
-  const { state, waitsFor, waitsUntil: at } = submission;
+  const { state, sentAt, waitsFor, waitsUntil: at } = submission;
+  if (state === "queued") {
+    const since = { text: "The call came", at: createdAt };
+    const text = "It waits to be sent. Fails without having been sent";
+    return { tone: "busy", since, text, at, refreshS: OPEN_S };
+  }
   const isSending = state === "sending";
   const tone = isSending ? "busy" : "warn";
   if (at <= now) {
@@ -101,11 +107,12 @@ function waitForJob(submission: SubmissionFacts | null, now: number): NextStep |
     return { tone, text, at: null, refreshS: 2 };
   }
   const text = isSending
-    ? "Waits for the upstream's answer to the submission. Without one its outcome is unknown"
+    ? "Waits for the upstream's answer. Without one the outcome of the submission is unknown"
     : waitsFor === "job"
       ? "It is not known whether the upstream has started the job. Waits for the upstream's answer about a job that is known, or an order that names it. Fails without one"
       : "It is not known whether the upstream has started the job. Waits for a hook or an order that names it. Fails without one";
-  return { tone, text, at, refreshS: OPEN_S };
+  const since = isSending && sentAt !== null ? { text: "The call was sent", at: sentAt } : null;
+  return { tone, ...(since && { since }), text, at, refreshS: OPEN_S };
 }
 
 /** Returns what a task waits for while its job is being canceled; null when no cancellation is under way. */

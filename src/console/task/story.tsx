@@ -95,11 +95,13 @@ function endOfWait({ submission }: ShownTask["facts"]): readonly Step[] {
   const at = submission?.waitsUntil ?? null;
   if (at === null) return [];
   const text =
-    submission?.state === "sending"
-      ? "without an answer until then, the outcome of the submission is unknown"
-      : submission?.waitsFor === "job"
-        ? "without an answer about the known job until then, the task fails"
-        : "without a hook that names the job until then, the task fails";
+    submission?.state === "queued"
+      ? "if the call is not sent until then, the task fails"
+      : submission?.state === "sending"
+        ? "without an answer until then, the outcome of the submission is unknown"
+        : submission?.waitsFor === "job"
+          ? "without an answer about the known job until then, the task fails"
+          : "without a hook that names the job until then, the task fails";
   return [{ at, key: "waits", kind: "event", content: <span class="muted">{text}</span> }];
 }
 

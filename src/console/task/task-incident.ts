@@ -37,11 +37,12 @@ export function taskIncident(task: Task, facts: TaskFacts, link: string): string
 
 function submissionLines({ submission }: TaskFacts): readonly string[] {
   if (!submission) return [];
-  const { state, startedAt, answeredAt, statusCode } = submission;
+  const { state, sentAt, answeredAt, statusCode } = submission;
+  if (sentAt === null) return [`Not submitted: ${state}`];
   const answered =
-    answeredAt === null ? "" : `, answered after ${durationText(answeredAt - startedAt)}`;
+    answeredAt === null ? "" : `, answered after ${durationText(answeredAt - sentAt)}`;
   const code = statusCode === null ? "" : ` with HTTP status ${statusCode}`;
-  return [`Submitted ${utcText(startedAt, "ms")} UTC${answered}${code}: ${state}`];
+  return [`Submitted ${utcText(sentAt, "ms")} UTC${answered}${code}: ${state}`];
 }
 
 function cancelLines({ cancel }: Task): readonly string[] {

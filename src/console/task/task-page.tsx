@@ -161,6 +161,11 @@ function State({ task, next, now }: StateProps) {
         </span>
       )}
       <p>
+        {next.since === undefined ? null : (
+          <>
+            {next.since.text} <Ago at={next.since.at} now={now} />.{" "}
+          </>
+        )}
         {next.text}
         {next.at === null ? null : (
           <>

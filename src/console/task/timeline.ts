@@ -156,7 +156,7 @@ export function eventsOf(
   const paid = credits === null ? "" : `, charged ${credits}`;
   const events: (Omit<Mark, "x" | "at"> & { readonly at: number | null | undefined })[] = [
     { at: createdAt, name: `registered${paid}`, kind: "event" },
-    { at: submission?.startedAt, name: "submitted", kind: "event" },
+    { at: submission?.sentAt, name: "submitted", kind: "event" },
     { at: submission?.answeredAt, name: answerText(submission ?? null), kind: "event" },
     { at: attachedAt(facts), name: "attached", kind: "event" },
     { at: upstreamTimes?.hookAt, name: "hook", kind: "event" },
@@ -170,11 +170,11 @@ export function eventsOf(
     .toSorted((a, b) => a.at - b.at);
 }
 
-/** Returns the name of the upstream's response to the submission, e.g. `accepted 200`. */
+/** Returns the name of the upstream's response to the submission, e.g. `accepted 200` or `refused 400`. */
 function answerText(submission: SubmissionFacts | null): string {
   const { state = "sending", statusCode = null } = submission ?? {};
   const code = statusCode === null ? "" : ` ${statusCode}`;
-  return state === "accepted" ? `accepted${code}` : `answered${code}, outcome unknown`;
+  return state === "unknown" ? `answered${code}, outcome unknown` : `${state}${code}`;
 }
 
 /**

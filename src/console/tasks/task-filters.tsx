@@ -12,7 +12,7 @@ const CHOICES: Readonly<Record<string, readonly string[]>> = {
   callback: ["failed", "sending", "waiting", "delivered"],
   status: ["pending", "processing", "completed", "failed"],
   category: [...FAILURE_CATEGORIES, "unknown"],
-  submission: ["sending", "accepted", "unknown"],
+  submission: ["queued", "sending", "accepted", "unknown", "refused"],
   refusal: REFUSAL_CLASSES,
   outputs: ["lost"],
   outcome: OUTCOMES,

@@ -1,13 +1,13 @@
 import type { Policy } from "../policy.ts";
 import { sealedKeyOf, type SealedKey } from "../record/customer-key.ts";
-import { copyingOutputs, type Output, type Outputs } from "../record/outputs.ts";
+import { orderedOutputs, type Output, type Outputs, storedOutputs } from "../record/outputs.ts";
 import { isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
-import { proofOf, type Provable } from "../record/upstream.ts";
+import { proofOf, type Provable, type StoredFile } from "../record/upstream.ts";
 import type { Duty } from "./duty.ts";
 import { mayDelayClient } from "./operator-notice-send.ts";
 
 /**
- * The outputs of one task that the relay copies, in the form in which the Durable Object that makes the copies
+ * The outputs of one task that the relay keeps, in the form in which the Durable Object that makes and deletes the copies
  * (objects/output) gets them.
  */
 export interface KeptOutputs {
@@ -19,11 +19,18 @@ export interface KeptOutputs {
   readonly recordedAt: number;
   /** Time at which the copies are deleted, in Unix milliseconds. */
   readonly expiresAt: number;
-  readonly outputs: readonly Pick<Output, "number" | "source">[];
+  readonly outputs: readonly Pick<Output, "number">[];
+}
+
+/** An output in an order to copy the outputs of a task. */
+export interface OrderedOutput extends Pick<Output, "number" | "source"> {
+  /** The file, if it is in the bucket already. Absent when the output is still to be copied. */
+  readonly stored?: StoredFile;
 }
 
 /** An order to copy the outputs of a task that has completed. */
 export interface CopyOrder extends KeptOutputs, Provable {
+  readonly outputs: readonly OrderedOutput[];
   /** Origin of the relay as the creator of the task addressed it. */
   readonly origin: string;
   /** Name of the connection to the provider; null when the task names none. */
@@ -70,17 +77,21 @@ export function firstOrderOf(before: TaskRecord | null, after: TaskRecord): Copy
 /** Returns the outputs whose copies are deleted before the task is erased. Null when the relay has made no copies. */
 export function outputsToDelete(record: TaskRecord): KeptOutputs | null {
   if (!isTerminal(record) || record.outputs === null) return null;
-  const copied = record.outputs.list.filter(({ state }) => state.kind !== "streamed");
-  return copied.length === 0 ? null : keptOutputs(record, record.outputs, copied);
+  const outputs = storedOutputs(record.outputs).map(({ number }) => ({ number }));
+  return outputs.length === 0 ? null : { ...placeOf(record, record.outputs), outputs };
 }
 
 /**
- * Returns the order to copy those outputs of a task that are still to be copied. The request to delete one output
- * contains this order too, because the first order may not have reached the object that makes the copies.
+ * Returns the order to copy those outputs of a task that are still to be copied, and to keep the files that were in the
+ * answer. The request to delete one output contains this order too, because the first order may not have reached the
+ * object that makes the copies.
  */
 export function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {
   return {
-    ...keptOutputs(record, outputs, copyingOutputs(outputs)),
+    ...placeOf(record, outputs),
+    outputs: orderedOutputs(outputs).map(({ number, source, state }) =>
+      state.kind === "kept" ? { number, source, stored: fileOf(state) } : { number, source },
+    ),
     origin: record.origin,
     connection: record.upstream?.connection ?? null,
     customerKey: sealedKeyOf(record),
@@ -88,11 +99,10 @@ export function orderOf(record: TerminalTask, outputs: Outputs): CopyOrder {
   };
 }
 
-function keptOutputs(
-  record: TerminalTask,
-  { expiresAt }: Outputs,
-  list: readonly Output[],
-): KeptOutputs {
-  const outputs = list.map(({ number, source }) => ({ number, source }));
-  return { taskId: record.id, recordedAt: record.recordedAt, expiresAt, outputs };
+function fileOf({ bytes, mediaType }: StoredFile): StoredFile {
+  return { bytes, mediaType };
+}
+
+function placeOf({ id: taskId, recordedAt }: TerminalTask, { expiresAt }: Outputs) {
+  return { taskId, recordedAt, expiresAt };
 }

@@ -9,7 +9,7 @@ import {
   startCancellation,
   unsentCancellation,
 } from "../record/cancellation.ts";
-import { isSending } from "../record/submission.ts";
+import { isQueued, isSending, neverSent } from "../record/submission.ts";
 import {
   isOpen,
   isSettled,
@@ -28,7 +28,7 @@ export function endAtDeadline(record: TaskRecord | null, policy: Policy, now: nu
 /**
  * Returns the effect of an operator's order to cancel an open task. If the relay can cancel the job, the upstream is
  * asked first (duties/cancel-job.ts), and the task stays open until the upstream has confirmed. Otherwise, and when the
- * operator forces it, the task fails at once.
+ * operator forces it, the task fails at once. A call that waits to be sent is then never sent.
  */
 export function cancel(
   record: TaskRecord | null,
@@ -37,7 +37,7 @@ export function cancel(
   now: number,
 ): Decision {
   return whileOpen(record, (task) =>
-    isForced || !canCancelJob(task, policy)
+    isForced || isQueued(task.submission) || !canCancelJob(task, policy)
       ? changed(failAtOnce(task, policy, now))
       : ask(task, now),
   );
@@ -45,13 +45,14 @@ export function cancel(
 
 /**
  * Returns the effect of an account's order to cancel its task. An account may cancel only tasks that it has submitted
- * itself, and only if the relay can cancel the job. Otherwise the price would be returned although the operator may
- * have to pay for the job.
+ * itself, and only if the call still waits to be sent or the relay can cancel the job. Otherwise the price would be
+ * returned although the operator may have to pay for the job.
  */
 export function cancelSubmitted(record: TaskRecord | null, policy: Policy, now: number): Decision {
   return whileOpen(record, (task) => {
-    const isOwn = task.submission?.isByOwner === true;
-    return isOwn && canCancelJob(task, policy) ? ask(task, now) : conflict("not_cancelable", task);
+    if (task.submission?.isByOwner !== true) return conflict("not_cancelable", task);
+    if (isQueued(task.submission)) return changed(failAtOnce(task, policy, now));
+    return canCancelJob(task, policy) ? ask(task, now) : conflict("not_cancelable", task);
   });
 }
 
@@ -85,7 +86,9 @@ function ask(record: OpenTask, now: number): Decision {
  */
 function failAtOnce(record: OpenTask, policy: Policy, now: number) {
   const cancellation = record.cancellation ?? unsentCancellation(now);
-  return finishCanceled({ ...record, cancellation }, policy, now);
+  const { submission: known } = record;
+  const submission = known !== null && isQueued(known) ? neverSent(known) : known;
+  return finishCanceled({ ...record, cancellation, submission }, policy, now);
 }
 
 /**

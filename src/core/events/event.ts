@@ -47,10 +47,12 @@ export type CallEndedEvent =
 export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent | DeleteOutputEvent;
 
 /**
- * An event about the submission of a task: the end of the submission, the moment at which the task fails because the
- * outcome is still unknown, or a check of the customer's key with which the job was submitted.
+ * An event about the submission of a task: the start of a call that had to wait, the end of the submission, the moment at
+ * which the task fails because its call was not sent in time or the outcome is still unknown, or a check of the
+ * customer's key with which the job was submitted.
  */
 export type SubmissionEvent =
+  | CallStartedEvent
   | SubmitEndedEvent
   | { readonly type: "submission_lost" }
   | { readonly type: "customer_key_checked" };
@@ -94,6 +96,15 @@ export interface RegisterEvent extends Requested {
 }
 
 /**
+ * Event with which the object that makes a call begins it. The call is sent only if the task then says so
+ * (`callStartOf`, events/call-start.ts).
+ */
+export interface CallStartedEvent {
+  readonly type: "call_started";
+  readonly submissionId: string;
+}
+
+/**
  * Event of the end of a submission. Either the Worker that has sent the call reports the upstream's answer, or the time
  * that the upstream has for its answer is over.
  */
@@ -123,6 +134,11 @@ export type SubmitOutcome =
       readonly kind: "refused";
       readonly statusCode: number;
       readonly refusal: RefusalClass;
+      /**
+       * The upstream's answer, which is stored for the reader of a call. Absent when nobody reads it later, because the
+       * caller of the submission has got it.
+       */
+      readonly answer?: SubmissionAnswer;
     }
   | { readonly kind: "not_sent" }
   | { readonly kind: "unknown"; readonly statusCode: number | null };

@@ -10,11 +10,13 @@ import { linkOutputs } from "../record/outputs.ts";
 import { isStorable } from "../plans/stored-size.ts";
 import type { RefusedEnd } from "../record/refusal.ts";
 import { withPrice } from "./final-price.ts";
-import { SUBMIT_UNKNOWN_CODE, withJobKnown } from "../record/submission.ts";
+import { neverSent, SUBMIT_UNKNOWN_CODE, withJobKnown } from "../record/submission.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
 import {
   areUrlsInBounds,
   type Failure,
+  MAX_STORED_FILES,
+  NEEDS_STORE_CODE,
   type Provable,
   type UpstreamEnd,
   type UpstreamResult,
@@ -82,8 +84,9 @@ function upstreamTimesOf({ tracking }: OpenTask, { askedAt }: Policy): UpstreamT
 
 /**
  * Returns the record of a task that ends with the result that the upstream has reported. When this result is too
- * large to be stored, the task fails. The result is not refused, because the upstream would not send a smaller one,
- * and the task would stay open.
+ * large to be stored, the task fails, and so it does when files of the result can be given to nobody, because the relay
+ * has no bucket any more. The result is not refused, because the upstream would not send a smaller one, and the task
+ * would stay open.
  */
 export function finishFromNews(
   task: OpenTask,
@@ -98,8 +101,15 @@ export function finishFromNews(
     submission: withJobKnown(task.submission),
   };
   if (confirmsCancellation(task, news)) return { ...finishConfirmed(task, policy, now), ...facts };
-  if (news.status === "completed" && !areUrlsInBounds(news.urls)) {
-    return { ...finishTooLarge(task, policy, now), ...facts };
+  if (news.status === "completed") {
+    const { urls, files = [], storedAnswer } = news;
+    if (!areUrlsInBounds(urls) || files.length > MAX_STORED_FILES) {
+      return { ...finishTooLarge(task, policy, now), ...facts };
+    }
+    const isStored = files.length > 0 || storedAnswer !== undefined;
+    if (isStored && policy.outputs?.areKept !== true) {
+      return { ...finishRefused(task, NEEDS_STORE, policy, now), ...facts };
+    }
   }
   const ended = { ...finishAsReported(task, news, policy, now), ...facts };
   return isStorable(ended) ? ended : { ...finishTooLarge(task, policy, now), ...facts };
@@ -189,9 +199,47 @@ export function finishUnknownSubmission(task: OpenTask, policy: Policy, now: num
   return finish(task, { status: "failed", error }, failure, policy, now);
 }
 
+/** End of a task whose output was in the upstream's answer, in a relay that does not store outputs any more. */
+const NEEDS_STORE: RefusedEnd = {
+  error: {
+    code: NEEDS_STORE_CODE,
+    message: "The relay has no bucket any more in which it could keep the output.",
+  },
+  failure: { category: "provider", retryable: false },
+};
+
+/** End of a task whose call waited for too long to be sent. */
+export const QUEUE_TIMEOUT: RefusedEnd = {
+  error: {
+    code: "queue_timeout",
+    message: "The call was not sent to the upstream in time. Nothing was started.",
+  },
+  failure: { category: "timeout", retryable: true },
+};
+
+/** End of a task whose call could not be sent. */
+export const NOT_SENT: RefusedEnd = {
+  error: {
+    code: "upstream_error",
+    message: "The call could not be sent to the upstream. Nothing was started.",
+  },
+  failure: { category: "provider", retryable: true },
+};
+
+/** Returns the record of a task that fails because its call was not sent and will never be sent. */
+export function finishUnsent(
+  task: OpenTask,
+  end: RefusedEnd,
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  const submission = task.submission && neverSent(task.submission);
+  return finishRefused({ ...task, submission }, end, policy, now);
+}
+
 /**
- * Returns the record of a task that fails because its upstream has refused the submission. The refusal came late, when
- * the outcome of the submission counted as unknown already.
+ * Returns the record of a task that fails because its upstream has refused the submission, and the caller knows of the
+ * task: the refusal came when the outcome counted as unknown already, or the caller did not wait for the answer.
  */
 export function finishRefused(
   task: OpenTask,

@@ -19,10 +19,17 @@ import { findingOf } from "../record/finding.ts";
 import { NO_KEY_NAMES } from "../record/key-names.ts";
 import { outdatedSince } from "../plans/index-row-schedule.ts";
 import { NO_INDEX_ROW } from "../record/index-row-state.ts";
-import { isSending, startSubmission, withJobKnown } from "../record/submission.ts";
+import {
+  isQueued,
+  isSending,
+  startSubmission,
+  type SubmissionStart,
+  withJobKnown,
+} from "../record/submission.ts";
 import { isStorable, maxBytesOf } from "../plans/stored-size.ts";
 import {
   isOpen,
+  isToBeCharged,
   nextVersion,
   type OpenTask,
   type Registration,
@@ -53,7 +60,9 @@ export function register(
   const head = { v: 2, version, id, model, origin, registration } as const;
   const keyNames = { ...NO_KEY_NAMES, registeredBy: event.keyName };
   const times = { createdAt: now, recordedAt: now };
-  const submission = event.submission ? startSubmission(event.submission, policy, now) : null;
+  const submission = event.submission
+    ? startSubmission(event.submission, deadlineAt, policy, now)
+    : null;
   const orders = { submission, cancellation: null };
   const state = {
     indexRow: outdatedSince(NO_INDEX_ROW, now),
@@ -84,13 +93,23 @@ export function register(
 /**
  * Returns the effect of a registration under the id of an existing task. While the charge of the task is in progress, a
  * repeated registration waits for the same charge. A repeated submission is rejected instead, because only one of the
- * two callers may send the call to the upstream.
+ * two callers may send the call to the upstream. It is not rejected if neither caller waits for the upstream's answer:
+ * both get the task.
  */
 function repeatRegistration(record: TaskRecord, event: RegisterEvent): Decision {
+  const { submission } = record;
   const isSame = sameRegistration(record, event);
-  if (record.status === "charging" && (!isSame || record.submission !== null)) return CHARGING;
+  const isJoined = submission === null || (isCall(submission) && isCall(event.submission));
+  if (record.status === "charging") {
+    return isSame && isJoined && isToBeCharged(record) ? unchanged(record) : CHARGING;
+  }
   if (!isSame) return conflict("task_exists", record);
-  return isSending(record.submission) ? conflict("submission_running", record) : unchanged(record);
+  const isRunning = isQueued(submission) || isSending(submission);
+  return isRunning && !isJoined ? conflict("submission_running", record) : unchanged(record);
+}
+
+function isCall(submission: Pick<SubmissionStart, "isCall"> | undefined): boolean {
+  return submission?.isCall === true;
 }
 
 /**

@@ -15,7 +15,7 @@ import type {
 import type { Policy } from "../policy.ts";
 import { planRetry } from "../record/credits.ts";
 import { isNoticeWanted, noticeOf, withNotice } from "../record/operator-notice.ts";
-import { copyingOutputs, type Output } from "../record/outputs.ts";
+import { orderedOutputs, type Output } from "../record/outputs.ts";
 import { isTerminal, nextVersion, type TaskRecord, type TerminalTask } from "../record/task.ts";
 
 /**
@@ -61,7 +61,7 @@ export function endCopies(
 
 /**
  * Returns the effect of the operator's order to delete an output: from then on the relay refuses its link to this
- * output. When no output is left to copy, no further order to copy is sent.
+ * output. When no output is left to copy or to keep, no further order is sent.
  */
 export function deleteOutput(
   record: TaskRecord | null,
@@ -78,7 +78,7 @@ export function deleteOutput(
     one === output ? { ...one, state: { kind: "deleted" } as const } : one,
   );
   const left = { ...outputs, list };
-  const order = copyingOutputs(left).length > 0 ? outputs.order : null;
+  const order = orderedOutputs(left).length > 0 ? outputs.order : null;
   return changed({ ...record, version: nextVersion(record, now), outputs: { ...left, order } });
 }
 

@@ -1,6 +1,13 @@
 import { changed, type Decision, erasure, unchanged, UNKNOWN_TASK } from "./decision.ts";
 import type { SubmitEndedEvent, SubmitOutcome } from "./event.ts";
-import { finishFromNews, finishRefused, finishUnknownSubmission } from "./finish.ts";
+import {
+  finishFromNews,
+  finishRefused,
+  finishUnknownSubmission,
+  finishUnsent,
+  NOT_SENT,
+  QUEUE_TIMEOUT,
+} from "./finish.ts";
 import { attachWithHooks } from "./hooks.ts";
 import type { Policy } from "../policy.ts";
 import { endOfRefusal } from "../record/refusal.ts";
@@ -9,11 +16,13 @@ import { isLateResultKnown, isTimedOut, withLateResult } from "../plans/late-res
 import { awaitedNews } from "../record/awaited-news.ts";
 import {
   isLastingAnswer,
+  isQueued,
   isSending,
+  neverSent,
   type Submission,
   type SubmissionAnswer,
+  unknownFrom,
   unknownOutcomeOf,
-  withUnknownOutcome,
 } from "../record/submission.ts";
 import {
   type ChargingTask,
@@ -53,15 +62,15 @@ export function endSubmission(
     case "not_sent":
       return refuse(record, outcome, policy, now);
     case "unknown":
-      return isSending(record.submission)
+      return isQueued(record.submission) || isSending(record.submission)
         ? changed(loseSight(record, outcome.statusCode, policy, now))
         : unchanged(record);
   }
 }
 
 /**
- * Returns the effect of the moment when the outcome of a submission has been unknown for too long and no job has become
- * known: the task fails.
+ * Returns the effect of the moment when a submission has waited for too long: its call was not sent, or its outcome has
+ * stayed unknown and no job has become known. The task fails.
  */
 export function endLostSubmission(
   record: TaskRecord | null,
@@ -69,9 +78,14 @@ export function endLostSubmission(
   now: number,
 ): Decision {
   if (record === null || !isOpen(record)) return unchanged(record);
-  const unknown = unknownOutcomeOf(record.submission);
-  if (unknown === null || unknown.failsAt > now) return unchanged(record);
-  return changed(finishUnknownSubmission(record, policy, now));
+  const state = record.submission?.state;
+  if (state?.kind !== "queued" && state?.kind !== "unknown") return unchanged(record);
+  if (state.failsAt > now) return unchanged(record);
+  return changed(
+    state.kind === "queued"
+      ? finishUnsent(record, QUEUE_TIMEOUT, policy, now)
+      : finishUnknownSubmission(record, policy, now),
+  );
 }
 
 /**
@@ -87,8 +101,8 @@ function loseSight(
   const hasNamedJob = keptJobIds(task.tracking).length > 0;
   const isLost = awaitedNews(task) === null;
   const waitMs = isLost ? 0 : policy.submitUnknownMs;
-  const submission = withUnknownOutcome(task.submission, statusCode, hasNamedJob, waitMs, now);
-  const unknown = { ...task, submission };
+  const state = unknownFrom(statusCode, hasNamedJob, waitMs, now);
+  const unknown = { ...task, submission: { ...task.submission, state } };
   return isLost
     ? finishUnknownSubmission(unknown, policy, now)
     : { ...unknown, version: nextVersion(task, now) };
@@ -110,8 +124,7 @@ function isSubmitted<T extends TaskRecord>(record: T): record is Submitted<T> {
 function dropUnsent(record: Submitted<ChargingTask>, { kind }: SubmitOutcome): Decision {
   const isKnown = record.submission.state.kind === "unsent";
   if (kind !== "not_sent" || isKnown || !isCharging(record.credits)) return unchanged(record);
-  const submission: Submission = { ...record.submission, state: { kind: "unsent" } };
-  return changed({ ...record, submission });
+  return changed({ ...record, submission: neverSent(record.submission) });
 }
 
 /**
@@ -151,8 +164,9 @@ function isKnownJob({ upstream }: OpenTask, job: { readonly id: string }): boole
 
 /**
  * Returns the effect of an answer of the upstream which shows that the submission has started no job. The caller of the
- * submission gets this answer, and the task is erased as soon as its price is given back. If the outcome counted as
- * unknown before, the caller has been told of the task; then the task fails instead.
+ * submission gets this answer, and the task is erased as soon as its price is given back. If the caller did not wait for
+ * the answer, or the outcome counted as unknown before, the caller has been told of the task; then the task fails
+ * instead.
  */
 function refuse(
   task: Submitted<OpenTask>,
@@ -160,21 +174,38 @@ function refuse(
   policy: Policy,
   now: number,
 ): Decision {
-  const { state } = task.submission;
+  const { state, isCall } = task.submission;
   switch (state.kind) {
+    case "queued":
     case "sending":
-      return withdraw(task, now);
-    case "unknown": {
+      if (isCall !== true) return withdraw(task, now);
+      if (outcome.kind === "not_sent") return changed(finishUnsent(task, NOT_SENT, policy, now));
+      return changed(failRefused(task, outcome, policy, now));
+    case "unknown":
       if (outcome.kind === "not_sent") return unchanged(task);
-      const { statusCode, refusal } = outcome;
-      const answered = { ...state, answeredAt: now, statusCode, refusal };
-      const refused = { ...task, submission: { ...task.submission, state: answered } };
-      return changed(finishRefused(refused, endOfRefusal(refusal, statusCode), policy, now));
-    }
+      return changed(failRefused(task, outcome, policy, now));
     case "accepted":
     case "unsent":
       return unchanged(task);
   }
+}
+
+/**
+ * Returns a task that fails because the upstream has refused its submission. The submission keeps its answer, if the
+ * outcome has one.
+ */
+function failRefused(
+  task: Submitted<OpenTask>,
+  outcome: Extract<SubmitOutcome, { readonly kind: "refused" }>,
+  policy: Policy,
+  now: number,
+): TerminalTask {
+  const { statusCode, refusal, answer = null } = outcome;
+  const unknown = unknownOutcomeOf(task.submission) ?? unknownFrom(statusCode, false, 0, now);
+  const state = { ...unknown, answeredAt: now, statusCode, refusal };
+  const submission = { ...task.submission, answer, state };
+  const end = endOfRefusal(refusal, statusCode);
+  return finishRefused({ ...task, submission }, end, policy, now);
 }
 
 /**

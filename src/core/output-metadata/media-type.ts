@@ -25,8 +25,8 @@ const SHOWN_IMAGES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * File extensions of each media type that is recognised by a signature in this file. For each type the usual extension
- * comes first.
+ * File extensions of each media type that is recognised by a signature in this file, and of the types of text that an
+ * upstream's answer may have, which is then itself an output. For each type the usual extension comes first.
  */
 const EXTENSIONS: ReadonlyMap<string, readonly string[]> = new Map(
   [
@@ -52,6 +52,8 @@ const EXTENSIONS: ReadonlyMap<string, readonly string[]> = new Map(
     "application/pdf pdf",
     "application/zip zip usdz",
     "model/gltf-binary glb",
+    "application/json json",
+    "text/plain txt",
   ].map((line) => {
     const [type = "", ...extensions] = line.split(" ");
     return [type, extensions] as const;

@@ -1,10 +1,10 @@
 import { type Policy, startAt } from "../policy.ts";
 import { areFetchedWithKey } from "../record/outputs.ts";
-import { isCharging } from "../record/credits.ts";
 import {
   isOpen,
   isSettled,
   isTerminal,
+  isToBeCharged,
   type TaskRecord,
   type TerminalTask,
 } from "../record/task.ts";
@@ -26,8 +26,7 @@ const KEPT_MS = HOUR_MS;
 export function customerKeyNeededUntil(record: TaskRecord, policy: Policy): number {
   if (isOpen(record)) return Infinity;
   if (!isTerminal(record)) {
-    const isSent = isCharging(record.credits) && record.submission?.state.kind !== "unsent";
-    return isSent ? Infinity : -Infinity;
+    return isToBeCharged(record) ? Infinity : -Infinity;
   }
   if (!isSettled(record)) return Infinity;
   const lastPollAt = lastLatePollAt(record, policy);

@@ -70,12 +70,17 @@ export function sameResult(task: Ended, result: UpstreamResult): boolean {
 }
 
 /**
- * Returns the upstream's own links to the outputs of a task, in the order of `output.urls`. Empty for a task that has
- * failed.
+ * Returns the upstream's own links to the outputs of a task, in the order of `output.urls`; the relay's link for a file
+ * that was in the upstream's answer. Empty for a task that has failed.
  */
 export function sourcesOf({ body, outputs }: Omit<Ended, keyof Identity>): readonly string[] {
+  return sourceUrls(urlsOf(body), outputs);
+}
+
+/** Returns the links in a callback body, in their order. Empty for a task that has failed. */
+export function urlsOf(body: string): readonly string[] {
   const { output }: { output?: { urls: readonly string[] } } = JSON.parse(body);
-  return sourceUrls(output?.urls ?? [], outputs);
+  return output?.urls ?? [];
 }
 
 /**
@@ -91,8 +96,13 @@ function withSources(task: Ended): JsonObject {
 
 /** Returns `error.code` from the callback body of a failed task. */
 export function errorCodeOf(body: string): string {
-  const { error }: { error?: { code: string } } = JSON.parse(body);
-  return error?.code ?? "unknown";
+  return errorOf(body).code;
+}
+
+/** Returns the member `error` of the callback body of a failed task. */
+export function errorOf(body: string): { readonly code: string; readonly message: string } {
+  const { error }: { error?: { code: string; message: string } } = JSON.parse(body);
+  return error ?? { code: "unknown", message: "" };
 }
 
 /**

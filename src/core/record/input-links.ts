@@ -45,7 +45,7 @@ export function isInputLink(
 
 /**
  * Removes from a report about a job the links that the job got as input, because some upstreams repeat these among the
- * outputs. A success that has no other link becomes a success without output.
+ * outputs. A success that has neither another link nor a file becomes a success without output.
  */
 export function withoutInputLinks<News extends UpstreamNews>(
   news: News,
@@ -54,6 +54,6 @@ export function withoutInputLinks<News extends UpstreamNews>(
   if (submission?.inputLinks === undefined || news.status !== "completed") return news;
   const urls = news.urls.filter((link) => !isInputLink(link, submission));
   if (urls.length === news.urls.length) return news;
-  if (urls.length > 0) return { ...news, urls };
+  if (urls.length > 0 || news.files !== undefined) return { ...news, urls };
   return { status: "no_output", ...(news.usage !== undefined && { usage: news.usage }) };
 }

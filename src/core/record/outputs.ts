@@ -1,7 +1,14 @@
+import { OTHER_TYPE } from "../output-metadata/media-type.ts";
 import type { OutputLinks } from "../policy.ts";
 import { MINUTE_MS, SECOND_MS, toSeconds } from "../time.ts";
 import type { Retry } from "./credits.ts";
-import { proofOf, type Provable } from "./upstream.ts";
+import {
+  MAX_STORED_FILES,
+  proofOf,
+  type Provable,
+  type StoredAnswer,
+  type StoredFile,
+} from "./upstream.ts";
 
 /**
  * The outputs of a task (files that it has generated) to which `output.urls` has links of the relay. Which outputs get
@@ -20,13 +27,18 @@ export interface Outputs extends Provable {
    * (objects/output) has accepted an order: it then reports the end of each copy.
    */
   readonly order: Retry | null;
+  /**
+   * Place in the bucket of the upstream's answer to the call that started the job. Absent when the answer is not stored
+   * there.
+   */
+  readonly answer?: StoredAnswer;
 }
 
 export interface Output {
   /** Number of the output: its position in `output.urls`, counted from 1. */
   readonly number: number;
-  /** The upstream's own link to the output. */
-  readonly source: string;
+  /** The upstream's own link to the output. Null for a file that was in the upstream's answer. */
+  readonly source: string | null;
   readonly state: OutputState;
 }
 
@@ -73,7 +85,7 @@ export const LOSS_REASONS = [
 ] as const;
 
 /** Largest number of outputs of a task to which the relay makes links of its own. */
-const MAX_LINKED_OUTPUTS = 32;
+const MAX_LINKED_OUTPUTS = MAX_STORED_FILES;
 
 /**
  * Time in milliseconds after which the order to copy the outputs of a task is repeated. The first order is sent as soon
@@ -89,39 +101,59 @@ interface LinkedTask {
   readonly upstream: { readonly connection: string } | null;
 }
 
+/** The outputs of a result: links, files that were in the answer, and the place of the answer. */
+interface LinkedResult extends Provable {
+  readonly urls: readonly string[];
+  readonly files?: readonly StoredFile[];
+  readonly storedAnswer?: StoredAnswer;
+}
+
 /**
- * Returns the links to the outputs of a result. The first `MAX_LINKED_OUTPUTS` outputs get links of the relay, except
+ * Returns the links to the outputs of a result: first to the files that were in the answer, which are in the bucket
+ * already. Of the outputs with links, so many get links of the relay that there are at most `MAX_LINKED_OUTPUTS`, except
  * those that the relay must not fetch; all other outputs keep the upstream's own links.
  * @returns the links, and the data that the record stores about outputs with a link of the relay (null when there are
  * none).
  */
 export function linkOutputs(
   task: LinkedTask,
-  result: { readonly urls: readonly string[] } & Provable,
-  { areKept, lifeMs, linkTo }: OutputLinks,
+  result: LinkedResult,
+  { areKept, lifeMs, linkTo, linkToFile }: OutputLinks,
   now: number,
 ): { readonly urls: readonly string[]; readonly outputs: Outputs | null } {
   const expiresAtS = toSeconds(now + lifeMs);
+  const { files = [], storedAnswer } = result;
   const list: Output[] = [];
   const proof = proofOf(result);
   const state: OutputState = { kind: areKept ? "copying" : "streamed" };
-  const urls = result.urls.map((source, index) => {
+  const aboutOutput = (number: number) => {
+    return { taskId: task.id, number, expiresAtS, recordedAt: task.recordedAt };
+  };
+  const fileLinks = files.map((file, index) => {
     const number = index + 1;
-    const about = { taskId: task.id, number, expiresAtS, recordedAt: task.recordedAt };
+    list.push({ number, source: null, state: { kind: "kept", ...file } });
+    return linkToFile({ ...aboutOutput(number), mediaType: file.mediaType });
+  });
+  const links = result.urls.map((source, index) => {
+    const number = files.length + index + 1;
     const { origin, upstream } = task;
     const isLinked = list.length < MAX_LINKED_OUTPUTS;
     const place = { source, origin, connection: upstream?.connection ?? null, ...proof };
-    const link = isLinked ? linkTo({ ...about, ...place }) : null;
+    const link = isLinked ? linkTo({ ...aboutOutput(number), ...place }) : null;
     if (link !== null) list.push({ number, source, state });
     return link ?? source;
   });
-  if (list.length === 0) return { urls, outputs: null };
+  const urls = [...fileLinks, ...links];
+  if (list.length === 0 && storedAnswer === undefined) return { urls, outputs: null };
   const order = areKept ? { retryAt: now + REPEAT_ORDER_MS, tries: 0 } : null;
-  return { urls, outputs: { expiresAt: expiresAtS * SECOND_MS, list, order, ...proof } };
+  const answer = storedAnswer === undefined ? {} : { answer: storedAnswer };
+  const expiresAt = expiresAtS * SECOND_MS;
+  return { urls, outputs: { expiresAt, list, order, ...answer, ...proof } };
 }
 
 /**
- * Returns the upstream's own links to the outputs of a result, in the order of the outputs.
+ * Returns the upstream's own links to the outputs of a result, in the order of the outputs. The link of a file that was
+ * in the upstream's answer is the relay's.
  * @param urls links in the callback body, each either the relay's or the upstream's own.
  */
 export function sourceUrls(urls: readonly string[], outputs: Outputs | null): readonly string[] {
@@ -135,7 +167,34 @@ export function areFetchedWithKey({ list, isUnproven }: Outputs): boolean {
   return list.some(({ state }) => state.kind === "copying" || state.kind === "streamed");
 }
 
-/** Returns the outputs whose copies have not ended. */
-export function copyingOutputs({ list }: Outputs): readonly Output[] {
-  return list.filter(({ state }) => state.kind === "copying");
+/**
+ * Returns the outputs for which the object that keeps outputs (objects/output) is responsible: those whose copies have
+ * not ended and, because nothing else would delete them, the files that were in the answer. The answer itself is one of
+ * them, with number 0, if it is no output.
+ */
+export function orderedOutputs({ list, answer }: Outputs): readonly Output[] {
+  const ordered = list.filter(
+    ({ source, state }) => state.kind === "copying" || (source === null && state.kind === "kept"),
+  );
+  return [...skeletonOf(answer), ...ordered];
+}
+
+/** Returns the outputs whose copies are deleted when the task is erased, in the form of `orderedOutputs`. */
+export function storedOutputs({ list, answer }: Outputs): readonly Output[] {
+  return [...skeletonOf(answer), ...list.filter(({ state }) => state.kind !== "streamed")];
+}
+
+function skeletonOf(answer: StoredAnswer | undefined): readonly Output[] {
+  if (answer === undefined || answer.number !== 0) return [];
+  const { number, bytes, contentType } = answer;
+  const mediaType = contentType ?? OTHER_TYPE;
+  return [{ number, source: null, state: { kind: "kept", bytes, mediaType } }];
+}
+
+/**
+ * Tells whether the files that were in the answer to the call of a submission, or the answer itself, are kept for the
+ * task.
+ */
+export function hasStoredFiles({ list, answer }: Outputs): boolean {
+  return answer !== undefined || list.some(({ source }) => source === null);
 }

@@ -176,8 +176,11 @@ const OutputState = z.discriminatedUnion("kind", [
 
 const Outputs = z.looseObject({
   expiresAt: Time,
-  list: z.array(z.looseObject({ number: Int, source: z.string(), state: OutputState })),
+  list: z.array(z.looseObject({ number: Int, source: TextOrNull, state: OutputState })),
   order: z.nullable(z.looseObject({ retryAt: Time, tries: Int })),
+  answer: z.exactOptional(
+    z.looseObject({ number: z.literal([0, 1]), contentType: TextOrNull, bytes: Int }),
+  ),
   isUnproven: z.exactOptional(z.literal(true)),
 });
 
@@ -253,6 +256,7 @@ const Submission = z.looseObject({
   endpoint: TextOrNull,
   isByOwner: z.boolean(),
   state: z.discriminatedUnion("kind", [
+    z.looseObject({ kind: z.literal("queued"), failsAt: Time }),
     z.looseObject({ kind: z.literal("sending"), endsAt: Time }),
     z.looseObject({ kind: z.literal("unsent") }),
     z.looseObject({
@@ -270,6 +274,7 @@ const Submission = z.looseObject({
   customerKey: z.nullable(CustomerKey),
   inputLinks: z.exactOptional(z.array(z.string())),
   isHookless: z.exactOptional(z.literal(true)),
+  isCall: z.exactOptional(z.literal(true)),
 });
 
 const Cancellation = z.looseObject({

@@ -9,6 +9,13 @@ import type { RefusalClass } from "./refusal.ts";
  * over; then it counts as unknown. The Worker that has sent the call needs this time to pass the answer on.
  */
 const ANSWER_MARGIN_MS = 10 * SECOND_MS;
+/**
+ * Time in milliseconds that the object which makes a call has for storing files and reporting the outcome, after the
+ * upstream's time for its answer is over.
+ */
+const CALL_MARGIN_MS = MINUTE_MS;
+/** Longest time in milliseconds for which a call waits to be sent. */
+const QUEUE_MS = 60 * MINUTE_MS;
 const FIRST_WAIT_MS = 5 * SECOND_MS;
 const MAX_WAIT_MS = 5 * MINUTE_MS;
 
@@ -21,6 +28,7 @@ export interface Submission {
   readonly id: string;
   /**
    * Time from which the call may be sent: the creation of the task or, if the task has a price, the end of its charge.
+   * For a call that had to wait (`queued`), it is the time at which the wait has ended.
    */
   readonly startedAt: number;
   /**
@@ -50,12 +58,19 @@ export interface Submission {
    * cannot reach this URL. Absent when a hook can come.
    */
   readonly isHookless?: true;
+  /**
+   * True when the caller does not wait for the upstream's answer: the caller got the task at once, and an object made for
+   * the call (objects/call) sends it. Absent when the Worker that got the call sends it.
+   */
+  readonly isCall?: true;
 }
 
 export type SubmissionState =
+  /** State of a call that waits to be sent. At `failsAt` the task fails, and the call will never be sent. */
+  | { readonly kind: "queued"; readonly failsAt: number }
   /** State while the upstream has not answered the submission yet. From `endsAt` on, the outcome counts as unknown. */
   | { readonly kind: "sending"; readonly endsAt: number }
-  /** State of a call that will never be sent. The price of the task is still being charged, and is then given back. */
+  /** State of a call that was not sent and will never be sent. The price of the task is given back. */
   | { readonly kind: "unsent" }
   | UnknownOutcome
   /**
@@ -68,7 +83,10 @@ export type SubmissionState =
       readonly statusCode: number | null;
     };
 
-/** State of a submission of which it is not known whether the upstream has accepted it. */
+/**
+ * State of a submission of which it is not known whether the upstream has accepted it, or which the upstream has refused
+ * although its caller knows of the task (`refusal`).
+ */
 export interface UnknownOutcome {
   readonly kind: "unknown";
   /** Time of the upstream's answer, which stated neither a job nor a refusal. Null when there was no answer. */
@@ -97,7 +115,7 @@ export interface SubmissionAnswer {
 /** Fields of a submission that are known at its beginning, i.e. when its task is registered. */
 export interface SubmissionStart extends Pick<
   Submission,
-  "id" | "requestDigest" | "endpoint" | "inputLinks" | "isHookless"
+  "id" | "requestDigest" | "endpoint" | "inputLinks" | "isHookless" | "isCall"
 > {
   /** True when the account of the task submits the job itself. Absent for a submission of the operator. */
   readonly isByOwner?: boolean;
@@ -132,44 +150,75 @@ function utf8Bytes(text: string): number {
   return bytes;
 }
 
-/** Returns the submission of a task whose call may be sent from `now` on. */
-export function startSubmission(start: SubmissionStart, policy: Policy, now: number): Submission {
+/**
+ * Returns the submission of a task whose call may be sent from `now` on.
+ * @param deadlineAt deadline of the task, in Unix milliseconds.
+ */
+export function startSubmission(
+  start: SubmissionStart,
+  deadlineAt: number,
+  policy: Policy,
+  now: number,
+): Submission {
   const { id, requestDigest, endpoint, isByOwner = false, customerKey } = start;
-  const { inputLinks, isHookless } = start;
+  const { inputLinks, isHookless, isCall } = start;
   const identity = { id, requestDigest, endpoint, isByOwner };
   const key = customerKey
     ? ({ ...customerKey, kind: "sealed", unreadableSince: null } as const)
     : null;
-  const times = { startedAt: now, state: sendingFrom(now, policy) };
+  const times = { startedAt: now, state: firstState(isCall, deadlineAt, policy, now) };
   const input = inputLinks === undefined ? {} : { inputLinks };
   const hooks = isHookless === undefined ? {} : { isHookless };
-  return { ...identity, ...times, answer: null, customerKey: key, ...input, ...hooks };
+  const call = isCall === undefined ? {} : { isCall };
+  return { ...identity, ...times, answer: null, customerKey: key, ...input, ...hooks, ...call };
 }
 
 /** Returns the submission of a task whose price has just been charged, so that its call may be sent from `now` on. */
-export function restartSubmission(submission: Submission, policy: Policy, now: number): Submission {
-  return { ...submission, startedAt: now, state: sendingFrom(now, policy) };
+export function restartSubmission(
+  submission: Submission,
+  deadlineAt: number,
+  policy: Policy,
+  now: number,
+): Submission {
+  const state = firstState(submission.isCall, deadlineAt, policy, now);
+  return { ...submission, startedAt: now, state };
 }
 
-function sendingFrom(now: number, { submitTimeoutMs }: Policy): SubmissionState {
-  const endsAt = now + submitTimeoutMs + ANSWER_MARGIN_MS;
-  return { kind: "sending", endsAt };
+function firstState(
+  isCall: true | undefined,
+  deadlineAt: number,
+  { submitTimeoutMs }: Policy,
+  now: number,
+): SubmissionState {
+  return isCall === true
+    ? { kind: "queued", failsAt: Math.min(now + QUEUE_MS, deadlineAt) }
+    : { kind: "sending", endsAt: now + submitTimeoutMs + ANSWER_MARGIN_MS };
+}
+
+/** Returns a submission whose call has waited, and is sent from `now` on. */
+export function sentNow(submission: Submission, policy: Policy, now: number): Submission {
+  const endsAt = now + policy.asyncTimeoutMs + CALL_MARGIN_MS;
+  return { ...submission, startedAt: now, state: { kind: "sending", endsAt } };
+}
+
+/** Returns a submission whose call was not sent and will never be sent. */
+export function neverSent(submission: Submission): Submission {
+  return { ...submission, state: { kind: "unsent" } };
 }
 
 /**
- * Returns the submission after its outcome has become unknown, because no answer came, or one that states neither a job
- * nor a refusal.
+ * Returns the state of a submission whose outcome has just become unknown, because no answer came, or one that states
+ * neither a job nor a refusal.
  * @param hasNamedJob true when a hook has named a job already, which is then polled at once.
  * @param waitMs time for which the task waits for news of the job, in milliseconds.
  */
-export function withUnknownOutcome(
-  submission: Submission,
+export function unknownFrom(
   statusCode: number | null,
   hasNamedJob: boolean,
   waitMs: number,
   now: number,
-): Submission {
-  const state: UnknownOutcome = {
+): UnknownOutcome {
+  return {
     kind: "unknown",
     answeredAt: statusCode === null ? null : now,
     statusCode,
@@ -177,7 +226,6 @@ export function withUnknownOutcome(
     askAt: hasNamedJob ? now : null,
     tries: 0,
   };
-  return { ...submission, state };
 }
 
 /**
@@ -199,10 +247,26 @@ export function unknownOutcomeOf(submission: Submission | null): UnknownOutcome 
 
 /**
  * Returns the class of the refusal because of which a task has failed. Null when the upstream has not refused the
- * task's submission. (A submission that is refused at once leaves no task.)
+ * task's submission. (A submission that is refused while its caller waits leaves no task.)
  */
 export function refusalOf(submission: Submission | null): RefusalClass | null {
   return unknownOutcomeOf(submission)?.refusal ?? null;
+}
+
+/**
+ * State of a submission as readers see it: `refused` for a call that the upstream has refused while nobody waited for the
+ * answer. A refusal that comes after an unknown outcome is shown as `unknown`, with the class of the refusal.
+ */
+export type ShownState = SubmissionState["kind"] | "refused";
+
+export function shownState(submission: Submission): ShownState {
+  const isRefused = submission.isCall === true && refusalOf(submission) !== null;
+  return isRefused ? "refused" : submission.state.kind;
+}
+
+/** Tells whether the call of a submission waits to be sent. */
+export function isQueued(submission: Submission | null): boolean {
+  return submission?.state.kind === "queued";
 }
 
 /** Tells whether the upstream may still answer the call of a submission. */
@@ -211,11 +275,22 @@ export function isSending(submission: Submission | null): boolean {
 }
 
 /**
- * Returns the time from which the outcome of a submission in progress counts as unknown, in Unix milliseconds. Null
- * when no submission is in progress.
+ * Returns the time at which the present wait of a submission ends: the wait to be sent, for the upstream's answer, or for
+ * news of the job, in Unix milliseconds. Null when the submission waits for nothing.
  */
-export function sendingEndsAt(submission: Submission | null): number | null {
-  return submission?.state.kind === "sending" ? submission.state.endsAt : null;
+export function waitEndsAt(submission: Submission | null): number | null {
+  const state = submission?.state;
+  switch (state?.kind) {
+    case "queued":
+    case "unknown":
+      return state.failsAt;
+    case "sending":
+      return state.endsAt;
+    case "unsent":
+    case "accepted":
+    case undefined:
+      return null;
+  }
 }
 
 /**

@@ -1,6 +1,12 @@
 import { type Callback, isCallbackSettled } from "./callback.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { type Credits, type HiddenCredits, isRefunding, isReleasing } from "./credits.ts";
+import {
+  type Credits,
+  type HiddenCredits,
+  isCharging,
+  isRefunding,
+  isReleasing,
+} from "./credits.ts";
 import type { Counts } from "./counts.ts";
 import type { Finding } from "./finding.ts";
 import type { JsonObject } from "../json.ts";
@@ -166,6 +172,14 @@ export function isOpen(record: TaskRecord): record is OpenTask {
 
 export function isTerminal(record: TaskRecord): record is TerminalTask {
   return record.status === "completed" || record.status === "failed";
+}
+
+/**
+ * Tells whether a hidden task becomes visible when its price is charged. It does not if the price is being returned, or
+ * will be because the call of the submission will not be sent.
+ */
+export function isToBeCharged({ credits, submission }: ChargingTask): boolean {
+  return isCharging(credits) && submission?.state.kind !== "unsent";
 }
 
 /**

@@ -43,6 +43,32 @@ export const MAX_OUTPUT_URLS = 1_000;
 /** Largest length of an output URL, in characters. */
 export const MAX_OUTPUT_URL_CHARS = 8_192;
 
+/**
+ * Value of `error.code` for a task whose output is inside the upstream's answer, in a relay that does not store outputs.
+ */
+export const NEEDS_STORE_CODE = "output_needs_store";
+
+/** Largest number of files in an answer that become outputs of a task. */
+export const MAX_STORED_FILES = 32;
+
+/** A file that was in the answer to a call. The object of the call has stored it in the bucket. */
+export interface StoredFile {
+  readonly bytes: number;
+  /** Media type of the file, found by its first bytes (core/output-metadata/media-type.ts). */
+  readonly mediaType: string;
+}
+
+/**
+ * Place in the bucket of the upstream's answer to a call. With number 0 it is the answer with placeholders where files
+ * were; with number 1 the answer is itself the only output of the task.
+ */
+export interface StoredAnswer {
+  readonly number: 0 | 1;
+  /** Header `Content-Type` of the answer; null when it had none. */
+  readonly contentType: string | null;
+  readonly bytes: number;
+}
+
 /** Tells whether the output URLs of a result are neither too many nor too long. */
 export function areUrlsInBounds(urls: readonly string[]): boolean {
   return (
@@ -58,6 +84,13 @@ export type UpstreamResult =
       readonly completedAt: number | null;
       readonly urls: readonly string[];
       readonly metadata: JsonObject;
+      /**
+       * Files that were in the answer, in the order of their numbers, which begin at 1; outputs with links follow. At
+       * most `MAX_STORED_FILES`. Absent when there are none.
+       */
+      readonly files?: readonly StoredFile[];
+      /** Place of the answer in the bucket. Absent when it is not stored there. */
+      readonly storedAnswer?: StoredAnswer;
     }
   | {
       readonly status: "failed";

@@ -15,7 +15,7 @@ import {
   type TerminalTask,
 } from "../record/task.ts";
 import type { RefusalClass } from "../record/refusal.ts";
-import { refusalOf, sendingEndsAt, unknownOutcomeOf } from "../record/submission.ts";
+import { refusalOf, type ShownState, shownState, waitEndsAt } from "../record/submission.ts";
 import { SECOND_MS } from "../time.ts";
 import { hostOf } from "../url.ts";
 
@@ -35,8 +35,8 @@ export interface IndexRow {
   readonly status: "pending" | "processing" | "completed" | "failed";
   /** Category of the failure. Null when the task has not failed, and when the category is not known. */
   readonly category: FailureCategory | null;
-  /** State of the submission. Null when the relay has not submitted the job. */
-  readonly submission: "sending" | "accepted" | "unknown" | null;
+  /** State of the submission. Null when the relay has not submitted the job, and never will. */
+  readonly submission: Exclude<ShownState, "unsent"> | null;
   /**
    * Class of the refusal because of which the task has failed. Null when the upstream has not refused its submission.
    */
@@ -144,12 +144,11 @@ type StatusColumns = Omit<
 >;
 
 function submissionOf({ submission }: CreatedTask): IndexRow["submission"] {
-  const kind = submission?.state.kind ?? null;
-  return kind === "unsent" ? null : kind;
+  const state = submission && shownState(submission);
+  return state === "unsent" ? null : state;
 }
 
 function openColumns({ callbackUrl, deadlineAt, submission, credits }: OpenTask): StatusColumns {
-  const awaitedAt = sendingEndsAt(submission) ?? unknownOutcomeOf(submission)?.failsAt ?? null;
   return {
     ...NO_CALLBACK,
     ...NO_COPIES,
@@ -164,7 +163,7 @@ function openColumns({ callbackUrl, deadlineAt, submission, credits }: OpenTask)
     settledAt: null,
     firstAttemptMs: null,
     settledMs: null,
-    dueAt: awaitedAt ?? deadlineAt,
+    dueAt: waitEndsAt(submission) ?? deadlineAt,
     expiresAt: null,
   };
 }

@@ -6,8 +6,8 @@ import { proofOf, type Provable } from "../record/upstream.ts";
 /** Facts by which an output is fetched from its upstream when it has a link of the relay, but the relay has no copy. */
 export interface OutputPlace extends Provable {
   readonly taskId: string;
-  /** The upstream's own link to the output. */
-  readonly source: string;
+  /** The upstream's own link to the output. Null for a file that was in the upstream's answer. */
+  readonly source: string | null;
   readonly state: OutputState;
   /** Time at which the task ended, in Unix milliseconds. */
   readonly endedAt: number;

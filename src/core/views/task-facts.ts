@@ -4,7 +4,13 @@ import { canCancelJob } from "../record/cancellation.ts";
 import type { Attempt, Callback } from "../record/callback.ts";
 import type { Outcome } from "../record/outcome.ts";
 import type { Policy } from "../policy.ts";
-import { isSending, sendingEndsAt, unknownOutcomeOf } from "../record/submission.ts";
+import {
+  isQueued,
+  isSending,
+  type ShownState,
+  shownState,
+  waitEndsAt,
+} from "../record/submission.ts";
 import { isOpen, isTerminal, type TaskRecord, type TerminalTask } from "../record/task.ts";
 import type { UpstreamTimes } from "../record/upstream.ts";
 import type { Reader } from "./reader.ts";
@@ -41,8 +47,9 @@ export interface TaskFacts {
 
 /** The submission of a task: the call with which the relay starts its job. */
 export interface SubmissionFacts {
-  readonly state: "sending" | "accepted" | "unknown";
-  readonly startedAt: number;
+  readonly state: ShownState;
+  /** Time from which the call may have been sent. Null while it waits to be sent, and when it never will be. */
+  readonly sentAt: number | null;
   /**
    * Time of the upstream's answer to the submission. Null while there is none, and when the outcome became known in
    * another way, e.g. by a hook.
@@ -50,8 +57,8 @@ export interface SubmissionFacts {
   readonly answeredAt: number | null;
   readonly statusCode: number | null;
   /**
-   * Time until which the task waits for the upstream's answer (`sending`) or for news of its job (`unknown`), while it
-   * is open. Null when it waits for neither.
+   * Time until which the task waits for its call to be sent (`queued`), for the upstream's answer (`sending`) or for
+   * news of its job (`unknown`), while it is open. Null when it waits for none of these.
    */
   readonly waitsUntil: number | null;
   /**
@@ -113,20 +120,28 @@ export function taskFacts(record: TaskRecord, reader: Reader, policy: Policy): T
 
 function cancelEffectOf(record: TaskRecord, reader: Reader, policy: Policy): "ask" | "fail" | null {
   if (!isOpen(record) || isSending(record.submission)) return null;
-  const isAskable = canCancelJob(record, policy);
-  if (reader === "operator") return isAskable ? "ask" : "fail";
-  return isAskable && record.submission?.isByOwner === true ? "ask" : null;
+  const isOwn = reader === "operator" || record.submission?.isByOwner === true;
+  if (isQueued(record.submission)) return isOwn ? "fail" : null;
+  if (canCancelJob(record, policy)) return isOwn ? "ask" : null;
+  return reader === "operator" ? "fail" : null;
 }
 
 function submissionFacts(record: TaskRecord): SubmissionFacts | null {
   const { submission } = record;
-  if (submission === null || submission.state.kind === "unsent") return null;
+  if (submission === null) return null;
   const { state, startedAt } = submission;
-  const { answeredAt = null, statusCode = null } = state.kind === "sending" ? {} : state;
-  const endsAt = sendingEndsAt(submission) ?? unknownOutcomeOf(submission)?.failsAt ?? null;
-  const waitsUntil = isTerminal(record) ? null : endsAt;
+  const { answeredAt = null, statusCode = null } = "answeredAt" in state ? state : {};
+  const waitsUntil = isTerminal(record) ? null : waitEndsAt(submission);
   const waitsFor = unknownWaitOf(record)?.news ?? null;
-  return { state: state.kind, startedAt, answeredAt, statusCode, waitsUntil, waitsFor };
+  const sentAt = state.kind === "queued" || state.kind === "unsent" ? null : startedAt;
+  return {
+    state: shownState(submission),
+    sentAt,
+    answeredAt,
+    statusCode,
+    waitsUntil,
+    waitsFor,
+  };
 }
 
 function callbackFacts(

@@ -5,7 +5,7 @@ import type { Cancellation, CancelState } from "../record/cancellation.ts";
 import type { Credits, HiddenCredits } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import type { Outputs } from "../record/outputs.ts";
-import { refusalOf } from "../record/submission.ts";
+import { refusalOf, shownState } from "../record/submission.ts";
 import { toSeconds } from "../time.ts";
 import {
   type ChargingTask,
@@ -93,7 +93,8 @@ function timesView({ attachedAt, hookAt, askedAt }: UpstreamTimes) {
  */
 function endView(record: TerminalTask, reader: TaskReader) {
   const { finishedAt, failure, usage, outputs } = record;
-  const hasSources = outputs !== null && reader === "operator";
+  const isLinked = outputs?.list.some(({ source }) => source !== null) === true;
+  const hasSources = isLinked && reader === "operator";
   return {
     ...optional("source_urls", hasSources ? sourcesOf(record) : null),
     ...optional("outputs", outputs && outputsView(record, outputs)),
@@ -159,8 +160,9 @@ function submissionView(record: TaskRecord, reader: TaskReader) {
   const wait = unknownWaitOf(record);
   const { answeredAt = null, statusCode = null } = "answeredAt" in state ? state : {};
   return {
-    state: state.kind,
+    state: shownState(submission),
     started_at: toSeconds(startedAt),
+    ...optional("start_by", state.kind === "queued" ? toSeconds(state.failsAt) : null),
     ...optional("answered_at", answeredAt && toSeconds(answeredAt)),
     ...optional("status_code", statusCode),
     ...(wait && { waits_for: wait.news, waits_until: toSeconds(wait.until) }),

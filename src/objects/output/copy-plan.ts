@@ -48,8 +48,8 @@ export interface LeftUpload {
 /** The copy of one output of a task: the number of the output, its link at the upstream, and the state of the copy. */
 export interface Copy {
   readonly number: number;
-  /** The upstream's own link to the output. */
-  readonly source: string;
+  /** The upstream's own link to the output. Null for a file that was in the upstream's answer. */
+  readonly source: string | null;
   readonly state: CopyState;
 }
 
@@ -84,15 +84,22 @@ const MAX_RETRY_MS = HOUR_MS;
 /** Largest random addition to the wait before a try to copy an output, as a fraction of the wait. */
 const JITTER = 0.2;
 
-/** Returns the copies of those outputs that an order names. Their first tries are due at once. */
+/**
+ * Returns the copies of those outputs that an order names. Their first tries are due at once. A file that is in the bucket
+ * already needs none: it is only deleted with the others.
+ */
 export function beginCopies({ outputs, ...order }: CopyOrder, now: number): Copies {
-  const state: OpenCopy = { kind: "open", retryAt: now, tries: 0, uploadId: null };
-  const list = outputs.map((output) => ({ ...output, state }));
+  const open: OpenCopy = { kind: "open", retryAt: now, tries: 0, uploadId: null };
+  const list = outputs.map(({ number, source, stored }): Copy => {
+    const state: CopyState =
+      stored === undefined ? open : { kind: "kept", ...stored, isReported: true };
+    return { number, source, state };
+  });
   return { ...order, kind: "copies", orderedAt: now, list, report: null };
 }
 
 /** A copy whose next try is due. */
-export type DueCopy = Copy & { readonly state: OpenCopy };
+export type DueCopy = Copy & { readonly source: string; readonly state: OpenCopy };
 
 /**
  * Returns the copy whose next try is due; if there are several, the one whose try was planned for the earliest time.
@@ -104,7 +111,7 @@ export function nextCopy({ list }: Copies, now: number): DueCopy | null {
 }
 
 function isOpen(copy: Copy): copy is DueCopy {
-  return copy.state.kind === "open";
+  return copy.state.kind === "open" && copy.source !== null;
 }
 
 /**

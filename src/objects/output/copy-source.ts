@@ -4,9 +4,8 @@ import type { Runtime } from "../../config/runtime.ts";
 import type { CopyOrder } from "../../core/duties/copy-order.ts";
 import { DAY_MS } from "../../core/time.ts";
 import type { Source } from "../../outbound/open-source.ts";
-import { connectionOf } from "../../outbound/upstream-connection.ts";
+import { connectionOf, keyHeadersOf } from "../../outbound/upstream-connection.ts";
 import { inlinePointer } from "../../providers/inline-output.ts";
-import type { Connection } from "../../providers/provider.ts";
 
 /**
  * Time in milliseconds for which the relay tries the links to outputs of a provider that does not document how long its
@@ -36,11 +35,6 @@ export async function sourceOf(
   if (connection === null) return { url, rules, keyHeaders: {}, pointer: null };
   const pointer = inlinePointer(new URL(url));
   return { url, rules, keyHeaders: await keyHeadersOf(connection), pointer };
-}
-
-async function keyHeadersOf({ provider, key }: Connection) {
-  if (provider.polls === null || key === null) return {};
-  return provider.polls.headers(key, Date.now());
 }
 
 /**

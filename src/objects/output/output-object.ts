@@ -165,7 +165,7 @@ export class OutputObject extends DurableObject<OutputBindings> {
       await this.#trying;
     }
     await this.#abortUploads(order, own);
-    await this.#deleteCopies({ ...order, outputs: [{ number, source: "" }] });
+    await this.#deleteCopies({ ...order, outputs: [{ number }] });
     if (own.length > 0) this.#change((copies) => withoutUpload(copies, number));
   }
 

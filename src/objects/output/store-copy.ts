@@ -19,6 +19,11 @@ const LEAST_READ_BYTES = 64 * 1024;
 /** Options with which a copy is stored in the bucket, e.g. its media type. */
 type CopyOptions = R2MultipartOptions;
 
+/** Returns the options with which a file of this media type is stored. */
+export function optionsOf(mediaType: string): CopyOptions {
+  return { httpMetadata: { contentType: mediaType } };
+}
+
 /** The methods of an R2 bucket that are used to store a copy. */
 export interface CopyBucket {
   put: (
@@ -71,7 +76,7 @@ export async function storeCopy(
     const start = await source.read();
     if (start === null) return failed("empty");
     const mediaType = mediaTypeOf(start);
-    const options = { httpMetadata: { contentType: mediaType } };
+    const options = optionsOf(mediaType);
     const size =
       bytes === null
         ? await storeParts(start, source, options, target)
@@ -93,7 +98,7 @@ function failed(reason: "empty" | "unreachable" | "not_stored"): TryResult {
 }
 
 /** Error that ends a copy because the upstream fails to send the output, and not because the bucket fails. */
-class SourceFault extends Error {
+export class SourceFault extends Error {
   readonly result: TryResult;
 
   constructor(result: TryResult) {
@@ -102,20 +107,24 @@ class SourceFault extends Error {
   }
 }
 
+/** Limits for reading an output from its upstream. */
+type SourceLimits = Pick<CopyTarget, "maxBytes" | "onProgress" | "signal">;
+
 /** Reads an output from its upstream piece by piece, and counts its bytes. */
-class SourceReader {
+export class SourceReader {
   readonly #reader: ReadableStreamBYOBReader;
-  readonly #target: CopyTarget;
+  readonly #target: SourceLimits;
   /** Promise that resolves when the copying is ended from outside, even while a read still waits for the upstream. */
   readonly #ended: Promise<"ended">;
   #memory = new ArrayBuffer(READ_BYTES);
   #bytes = 0;
 
-  constructor(body: ReadableStream<Uint8Array>, target: CopyTarget) {
+  constructor(body: ReadableStream<Uint8Array>, target: SourceLimits) {
     this.#reader = body.getReader({ mode: "byob" });
     this.#target = target;
     const { promise, resolve } = Promise.withResolvers<"ended">();
     this.#ended = promise;
+    if (target.signal.aborted) resolve("ended");
     target.signal.addEventListener("abort", () => resolve("ended"));
   }
 
@@ -182,17 +191,20 @@ async function storeWhole(
 }
 
 /**
- * Stores an output of unknown length: in one call when it is shorter than a part, otherwise part by part. Returns its
+ * Stores a file of unknown length: in one call when it is shorter than a part, otherwise part by part. Returns its
  * size.
+ * @param start first bytes of the file.
+ * @param memory memory for one part.
  */
-async function storeParts(
+export async function storeParts(
   start: Uint8Array,
-  source: SourceReader,
+  source: Pick<SourceReader, "read">,
   options: CopyOptions,
-  target: CopyTarget,
+  target: Omit<CopyTarget, "maxBytes">,
+  memory: Uint8Array = partMemory(),
 ): Promise<number> {
   const { bucket, key, onUpload } = target;
-  const parts = partsOf(start, source);
+  const parts = partsOf(start, source, memory);
   const first = await parts.next();
   if (first.done === true) throw new Error("an output without bytes");
   if (first.value.length < PART_BYTES) return (await bucket.put(key, first.value, options)).size;
@@ -213,12 +225,20 @@ async function storeParts(
   }
 }
 
+/** Returns memory for one part of a file. */
+export function partMemory(): Uint8Array {
+  return new Uint8Array(PART_BYTES);
+}
+
 /**
- * Returns the parts of an output. All except the last have the size `PART_BYTES`. Each is valid only until the next one
+ * Returns the parts of a file. All except the last have the size `PART_BYTES`. Each is valid only until the next one
  * is asked for, because all use the same memory.
  */
-async function* partsOf(start: Uint8Array, source: SourceReader): AsyncGenerator<Uint8Array> {
-  const part = new Uint8Array(PART_BYTES);
+async function* partsOf(
+  start: Uint8Array,
+  source: Pick<SourceReader, "read">,
+  part: Uint8Array,
+): AsyncGenerator<Uint8Array> {
   let filled = 0;
   for (let piece: Uint8Array | null = start; piece !== null; piece = await source.read()) {
     for (let taken = 0; taken < piece.length;) {

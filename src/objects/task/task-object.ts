@@ -2,8 +2,10 @@ import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import { orderOf } from "../../core/duties/copy-order.ts";
 import { expire } from "../../core/duties/expire.ts";
+import { type CallStart, callStartOf } from "../../core/events/call-start.ts";
 import type { Decision } from "../../core/events/decision.ts";
 import type {
+  CallStartedEvent,
   CopiesEndedEvent,
   HookEvent,
   HookRefusedEvent,
@@ -12,6 +14,7 @@ import type {
 } from "../../core/events/event.ts";
 import { isLateSuccess } from "../../core/events/late-results.ts";
 import { isCharging } from "../../core/record/credits.ts";
+import { hasStoredFiles } from "../../core/record/outputs.ts";
 import { isAboutAccount } from "../../core/record/refusal.ts";
 import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
 import { errorCodeOf } from "../../core/record/callback-body.ts";
@@ -26,6 +29,7 @@ import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.t
 import { taskFacts } from "../../core/views/task-facts.ts";
 import { errorText, log, type LogLevel } from "../../lib/log.ts";
 import type { RefusedSubmission } from "./alerts.ts";
+import { type AnswerReply, answerReplyOf, isSubmitter } from "./answer-reply.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
 import {
@@ -76,6 +80,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     // The platform may repeat these methods after a lost connection, because a repetition changes nothing. `apply`
     // is not in the list, because a redelivery without an `Idempotency-Key` would be ordered twice.
     for (const name of [
+      "endCall",
       "endCopies",
       "deleteOutput",
       "endSubmission",
@@ -85,9 +90,11 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "outputOfJob",
       "placeOfOutput",
       "read",
+      "readAnswer",
       "readJob",
       "readByLink",
       "rewriteIndexRow",
+      "startCall",
       "wake",
     ] as const) {
       retryable(this.prototype[name]);
@@ -157,6 +164,38 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * the stored task.
    */
   async endSubmission(event: SubmitEndedEvent, caller: Caller): Promise<TaskReply | null> {
+    await this.#endSubmission(event);
+    const record = this.#readable();
+    if (record === null || record.submission?.id !== event.submissionId) return null;
+    return replyOf(record, readerOf(caller), this.#loop.policy());
+  }
+
+  /**
+   * Begins the call of a submission that had to wait, as the object that makes the call asks.
+   * @returns whether the call is to be sent now. A repetition while the call is being sent returns this again: the object
+   * of the call knows whether it has sent it.
+   */
+  startCall(event: CallStartedEvent): CallStart {
+    this.#platform.prepare(this.env);
+    this.#loop.apply(event);
+    const start = callStartOf(this.#platform.load(), event.submissionId);
+    const line = () => ({ event: "call.started", task_id: this.#taskId, outcome: start.kind });
+    this.#platform.log(line, "detail");
+    return start;
+  }
+
+  /**
+   * Applies the end of a call, as `endSubmission` does, for the object that has made the call.
+   * @returns true when the files that this object has stored belong to the task now. Otherwise they must be deleted.
+   */
+  async endCall(event: SubmitEndedEvent): Promise<boolean> {
+    await this.#endSubmission(event);
+    const record = this.#platform.load();
+    if (record === null || record.submission?.id !== event.submissionId) return false;
+    return isTerminal(record) && record.outputs !== null && hasStoredFiles(record.outputs);
+  }
+
+  async #endSubmission(event: SubmitEndedEvent): Promise<void> {
     this.#platform.prepare(this.env);
     await this.#nameJob(event);
     const outcome = await this.#withHookHealth(event.outcome);
@@ -166,7 +205,6 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (decision.kind === "changed" && decision.record.status === "charging") {
       await this.#loop.runUntilIdle();
     }
-    const record = this.#readable();
     const statusCode = "statusCode" in outcome ? outcome.statusCode : null;
     const facts = { task_id: this.#taskId, outcome: outcome.kind, status_code: statusCode };
     const refusal = submission && {
@@ -175,8 +213,6 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     };
     const line = () => ({ event: "submission.ended", ...facts, ...refusal });
     this.#platform.log(line, levelOf(outcome, submission));
-    if (record === null || record.submission?.id !== event.submissionId) return null;
-    return replyOf(record, readerOf(caller), this.#loop.policy());
   }
 
   /**
@@ -280,6 +316,17 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (record === null || this.#isForeign(caller)) return null;
     const progress = this.#platform.progress.of(record);
     return replyOf(record, readerOf(caller), this.#loop.policy(), progress);
+  }
+
+  /**
+   * Returns what is known of the upstream's answer to the call that has started the task's job. Null when the task does
+   * not exist or has not ended, and when the caller is an account that does not own it.
+   */
+  readAnswer(caller: Caller): AnswerReply | null {
+    this.#platform.prepare(this.env);
+    const record = this.#readable();
+    if (record === null || !isTerminal(record) || this.#isForeign(caller)) return null;
+    return answerReplyOf(record, caller);
   }
 
   /**
@@ -513,11 +560,6 @@ function isWithheld(caller: Caller, record: CreatedTask): boolean {
   const isConfirmed = record.cancellation?.state.kind === "confirmed";
   const code = errorCodeOf(record.body);
   return code === CANCELED_CODE ? !isConfirmed : code !== "upstream_error";
-}
-
-/** Tells whether the caller may read the task's job, as the operator or as the account that has submitted it. */
-function isSubmitter(caller: Caller, { submission }: CreatedTask): boolean {
-  return accountOf(caller) === null || submission?.isByOwner === true;
 }
 
 /**

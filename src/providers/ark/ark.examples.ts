@@ -82,8 +82,32 @@ const answer = answersAt(TASKS);
 const accepted = { job: { id: ID, endpoint: null } };
 const fault = (code: string, message: string) => ({ error: { code, message } });
 
+const IMAGES = "/images/generations";
+const imaged = answersAt(IMAGES);
+const IMAGE = "https://x.tos-cn-beijing.volces.com/a.jpeg";
+const IMAGE_USAGE = { generated_images: 1, output_tokens: 16280, total_tokens: 16280 };
+const images = (...data: readonly object[]) => ({
+  model: "doubao-seedream-4-5-251128",
+  created: 1767225720,
+  data,
+  usage: IMAGE_USAGE,
+});
+const BLOCKED = fault(
+  "OutputImageSensitiveContentDetected",
+  "The request failed because the output image may contain sensitive information.",
+);
+
 const submits: SubmitExamples = {
   calls: [
+    {
+      path: IMAGES,
+      body: { model: "doubao-seedream-4-5-251128", prompt: "a fox", size: "2048x2048", seed: 7 },
+      model: "doubao-seedream-4-5-251128",
+      endpoint: null,
+      metadata: { seed: 7, ratio: "1:1", resolution: "2048p" },
+      answer: "result",
+      takesMultipart: false,
+    },
     {
       path: TASKS,
       body: {
@@ -115,9 +139,16 @@ const submits: SubmitExamples = {
     "/contents/generations/../files",
     "/chat/completions",
     "/files",
+    "/images/edits",
   ],
   accepted: answer("the id of a task", { id: ID }, accepted),
-  result: { exempt: "Ark answers before the task runs." },
+  result: imaged("an image with its link", images({ url: IMAGE, size: "1760x2368" }), {
+    job: null,
+    result: using(
+      IMAGE_USAGE,
+      completed([IMAGE], { ratio: "3:4", resolution: "1760p" }, UPDATED_AT),
+    ),
+  }),
   refused: answer(
     "a prompt that moderation refuses",
     fault(
@@ -147,6 +178,19 @@ const submits: SubmitExamples = {
     answer("an id beside the identifier of a user", { id: ID, safety_identifier: "u1" }, accepted),
     answer("an id of the wrong type", { id: { id: ID } }, "unclear"),
     answer("an error without an id", fault("InternalServiceError", "Failed."), "unclear"),
+    imaged("an image in base64", images({ b64_json: "aGk=", size: "2K" }), {
+      job: null,
+      result: using(IMAGE_USAGE, NO_OUTPUT),
+    }),
+    imaged("two images, of which moderation has stopped one", images(BLOCKED, { url: IMAGE }), {
+      job: null,
+      result: using(IMAGE_USAGE, completed([IMAGE], {}, UPDATED_AT)),
+    }),
+    imaged("an image that moderation has stopped", images(BLOCKED), {
+      job: null,
+      result: using(IMAGE_USAGE, failed("moderation", BLOCKED.error.message)),
+    }),
+    imaged("no image", images(), "unclear"),
   ],
 };
 

@@ -6,6 +6,7 @@ import { at, booleanAt, idAt, integerAt, numberAt, seedAt, textAt } from "../jso
 import type { Observation } from "../observation.ts";
 import { outputLinks } from "../output-search.ts";
 import { amountsAt } from "../usage.ts";
+import { readImages } from "../shared/openai-results.ts";
 import { hasPromptParameters } from "../shared/prompt-parameters.ts";
 import {
   bearer,
@@ -25,6 +26,19 @@ const TARGET: SubmitTarget = {
   answer: "job",
   // `frames` takes precedence over `duration` (https://www.volcengine.com/docs/82379/1520757).
   hidden: { isHiddenIn: hasPromptParameters, pointers: ["/frames"] },
+};
+const IMAGES = "/images/generations";
+/**
+ * Description of the call that generates images (https://www.volcengine.com/docs/82379/1541523). In a stream, each
+ * image is in an event of its own, and the last event has none.
+ */
+const IMAGE_TARGET: SubmitTarget = {
+  model: { pointer: "/model" },
+  endpoint: null,
+  parameters: membersAt("", ["seed", "size"]),
+  answer: "result",
+  unreadable: { "/stream": [true] },
+  needsCall: { "/response_format": ["b64_json"] },
 };
 
 /**
@@ -47,7 +61,7 @@ export const ark = {
   },
   // https://www.volcengine.com/docs/82379/1521309: outputs are deleted after 24 hours.
   linkLife: { minMs: DAY_MS, maxMs: DAY_MS },
-  usageNames: ["completion_tokens", "total_tokens"],
+  usageNames: ["completion_tokens", "total_tokens", "generated_images", "output_tokens"],
   polls: {
     gapMs: 1_000,
     // Ark answers queries only for tasks of the last 7 days.
@@ -61,9 +75,10 @@ export const ark = {
     modelAliases: /^ep-/,
   },
   submits: {
-    target: (path) => (path === TASKS ? TARGET : null),
+    target: targetOf,
     refusal: refusalOf,
-    readAnswer: (body) => submitReadingOf(readArkTask(body)),
+    readAnswer: (body, path, baseUrl) =>
+      path === IMAGES ? readImages(body, baseUrl) : submitReadingOf(readArkTask(body)),
   },
   // https://www.volcengine.com/docs/82379/1521720: the call cancels a task that is queued, deletes the record of one that
   // has ended, and is refused for one that is running.
@@ -86,6 +101,11 @@ export const ark = {
     }),
   },
 } as const satisfies UpstreamProvider;
+
+function targetOf(path: string): SubmitTarget | null {
+  if (path === IMAGES) return IMAGE_TARGET;
+  return path === TASKS ? TARGET : null;
+}
 
 /** Codes in Ark's style that the relay writes into its own errors about a call, by the HTTP status of the error. */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([

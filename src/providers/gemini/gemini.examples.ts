@@ -8,6 +8,7 @@ import {
 import {
   answersAt,
   type SubmitCall,
+  type SubmitExample,
   type SubmitExamples,
 } from "../shared/examples/submit-examples.ts";
 import {
@@ -96,16 +97,90 @@ const call: Omit<SubmitCall, "path"> = {
   takesMultipart: false,
 };
 
+const GENERATE = "/v1beta/models/gemini-3-pro-image:generateContent";
+const generated = answersAt(GENERATE);
+const TOKENS = {
+  promptTokenCount: 7,
+  candidatesTokenCount: 1_290,
+  thoughtsTokenCount: 120,
+  totalTokenCount: 1_417,
+};
+/** Text with which the relay replaces a file in an answer that it has stored. */
+const STORED = "relay-output:a1b2:1";
+const candidate = (finishReason: string, ...parts: readonly object[]) => ({
+  candidates: [{ content: { role: "model", parts }, finishReason, index: 0 }],
+  usageMetadata: TOKENS,
+});
+const made = { job: null, result: using(TOKENS, NO_OUTPUT) };
+const withheld = (reason: string) => ({
+  job: null,
+  result: using(TOKENS, failed("moderation", `"${reason}"`)),
+});
+
+const results: readonly SubmitExample[] = [
+  generated(
+    "an image and a text",
+    candidate("STOP", { text: "A fox." }, { inlineData: { mimeType: "image/png", data: "aGk=" } }),
+    made,
+  ),
+  generated(
+    "a stored image",
+    candidate("STOP", { fileData: { mimeType: "image/png", fileUri: STORED } }),
+    made,
+  ),
+  generated("a text that a limit has cut", candidate("MAX_TOKENS", { text: "A fox." }), made),
+  generated(
+    "an image that a filter has withheld",
+    candidate("IMAGE_SAFETY"),
+    withheld("IMAGE_SAFETY"),
+  ),
+  generated(
+    "a text in place of an image that a filter has withheld",
+    candidate("PROHIBITED_CONTENT", { text: "I cannot make that." }),
+    withheld("PROHIBITED_CONTENT"),
+  ),
+  generated("no image", candidate("NO_IMAGE", { text: "What a fox!" }), {
+    job: null,
+    result: using(TOKENS, failed("provider", '"NO_IMAGE"')),
+  }),
+  generated(
+    "thoughts alone",
+    candidate("OTHER", { text: "The user wants a fox.", thought: true }),
+    { job: null, result: using(TOKENS, failed("provider", '"OTHER"')) },
+  ),
+  generated(
+    "a blocked prompt",
+    { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: TOKENS },
+    withheld("PROHIBITED_CONTENT"),
+  ),
+  generated("no candidates", { candidates: [] }, "unclear"),
+];
+
 const submits: SubmitExamples = {
   calls: [
     { ...call, path: "/v1beta/interactions" },
     { ...call, path: "/v1/interactions" },
+    {
+      path: GENERATE,
+      body: {
+        contents: [{ parts: [{ text: "a fox" }] }],
+        generationConfig: { imageConfig: { aspectRatio: "16:9", imageSize: "2K" } },
+      },
+      model: "gemini-3-pro-image",
+      endpoint: null,
+      metadata: { ratio: "16:9", resolution: "2k" },
+      answer: "result",
+      takesMultipart: false,
+    },
   ],
   otherPaths: [
     path,
     `${path}/cancel`,
     "/v1beta/models/veo-3.1-generate-preview:predictLongRunning",
-    "/v1beta/models/gemini-3-flash:generateContent",
+    "/v1beta/models/gemini-3-flash:streamGenerateContent",
+    "/v1beta/models/gemini-3-flash:countTokens",
+    "/v1beta/models/..:generateContent",
+    "/v1beta/tunedModels/a:generateContent",
     "/v1beta/files",
     "/upload/v1beta/files",
     "/v1beta/webhooks",
@@ -115,7 +190,7 @@ const submits: SubmitExamples = {
   accepted: submitted("an interaction in the background", inState("in_progress"), {
     job: { id, endpoint: null },
   }),
-  result: { exempt: "An interaction in the background is answered before it runs." },
+  result: { exempt: "Only a call that the relay makes itself is answered with the result." },
   refused: submitted(
     "an unknown model",
     error(404, "NOT_FOUND", "Model not found"),
@@ -135,7 +210,7 @@ const submits: SubmitExamples = {
     503,
   ),
   withoutId: submitted("no id", { status: "in_progress" }, "unclear"),
-  others: [],
+  others: results,
 };
 
 const cancels: CancelExamples = {

@@ -16,7 +16,13 @@ import {
   UNCLEAR,
   type UpstreamProvider,
 } from "../provider.ts";
-import { jobReadingOf, membersAt, type SubmitTarget } from "../submit.ts";
+import {
+  jobReadingOf,
+  membersAt,
+  resultReadingOf,
+  type SubmitReading,
+  type SubmitTarget,
+} from "../submit.ts";
 import { refusalOfStatus } from "../submit-refusal.ts";
 import { unlinkedOutputIn } from "../unlinked-output.ts";
 import { amountsAt } from "../usage.ts";
@@ -45,10 +51,36 @@ const TARGET: SubmitTarget = {
   },
 };
 /**
+ * Pattern of the paths at which a model answers a `POST` with its result; it captures the name of the model
+ * (https://ai.google.dev/api/generate-content).
+ */
+const GENERATE_PATH = /^\/v1(?:beta)?\/models\/([A-Za-z0-9][\w.-]*):generateContent$/;
+/**
+ * Values of `finishReason` with which a filter has withheld what a model has made
+ * (https://ai.google.dev/api/generate-content#FinishReason).
+ */
+const FILTERED: readonly (string | null)[] = [
+  "SAFETY",
+  "RECITATION",
+  "BLOCKLIST",
+  "PROHIBITED_CONTENT",
+  "SPII",
+  "IMAGE_SAFETY",
+  "IMAGE_PROHIBITED_CONTENT",
+  "IMAGE_RECITATION",
+];
+/** Values of `finishReason` with which a model has made no image although it was to make one. */
+const WITHOUT_IMAGE: readonly (string | null)[] = ["NO_IMAGE", "IMAGE_OTHER"];
+/**
  * Pattern of the paths of files at Google; it captures the name of the file. The files can be read only with the API
  * key (https://ai.google.dev/gemini-api/docs/files).
  */
 const FILE_PATH = /^\/v1(?:beta)?\/files\/([A-Za-z0-9_-]{1,128})(?::download)?$/;
+/** Parameters of calls that generate images, by the names under which they are stored with the task. */
+const IMAGE_CONFIG = {
+  aspect_ratio: "/generationConfig/imageConfig/aspectRatio",
+  resolution: "/generationConfig/imageConfig/imageSize",
+};
 /** Types of content in Google's description of a job that are files. */
 const MEDIA: readonly unknown[] = ["video", "image", "audio"];
 /**
@@ -58,6 +90,7 @@ const MEDIA: readonly unknown[] = ["video", "image", "audio"];
 const REPEATED: readonly string[] = ["output_video", "output_image", "output_audio"];
 /** States in which a job at Google waits for another request of its client. The relay sends no such request. */
 const WAITING: readonly (string | null)[] = ["requires_action", "requires_continuation"];
+const BLOCKED = "The prompt has been blocked.";
 const WITHHELD: UpstreamError = {
   code: null,
   text: "The interaction has ended without a file, as one does that a safety filter has stopped.",
@@ -84,7 +117,15 @@ export const gemini = {
   },
   // https://ai.google.dev/gemini-api/docs/files: files are kept for 48 hours.
   linkLife: { minMs: 48 * HOUR_MS, maxMs: 48 * HOUR_MS },
-  usageNames: ["total_input_tokens", "total_output_tokens", "total_tokens"],
+  usageNames: [
+    "total_input_tokens",
+    "total_output_tokens",
+    "total_tokens",
+    "promptTokenCount",
+    "candidatesTokenCount",
+    "thoughtsTokenCount",
+    "totalTokenCount",
+  ],
   needsKey: ({ pathname }) => FILE_PATH.test(pathname),
   polls: {
     gapMs: 1_000,
@@ -99,9 +140,10 @@ export const gemini = {
     statesCreation: true,
   },
   submits: {
-    target: (path) => (SUBMIT_PATHS.some((each) => each === path) ? TARGET : null),
+    target: targetOf,
     refusal: submitRefusalOf,
-    readAnswer: (body) => jobReadingOf(idAt(body, "id"), null),
+    readAnswer: (body, path) =>
+      GENERATE_PATH.test(path) ? readGenerated(body) : jobReadingOf(idAt(body, "id"), null),
   },
   // https://googleapis.github.io/js-genai: the call is only for interactions in the background that still run, and its
   // answer is the interaction.
@@ -130,12 +172,63 @@ export const gemini = {
   },
 } as const satisfies UpstreamProvider;
 
+function targetOf(path: string): SubmitTarget | null {
+  if (SUBMIT_PATHS.some((each) => each === path)) return TARGET;
+  const name = GENERATE_PATH.exec(path)?.[1];
+  if (name === undefined) return null;
+  return {
+    model: { name },
+    endpoint: null,
+    parameters: IMAGE_CONFIG,
+    answer: "result",
+    needsCall: true,
+  };
+}
+
 /** Codes in Google's style that the relay writes into its own errors about a call, by the HTTP status of the error. */
 const ERROR_CODES: ReadonlyMap<number, string> = new Map([
   [404, "not_found"],
   [429, "resource_exhausted"],
   [504, "deadline_exceeded"],
 ]);
+
+/**
+ * Returns the meaning of an answer to `generateContent`. No candidates come only if there is something
+ * wrong with the prompt (https://ai.google.dev/api/generate-content). Files are in `inlineData`
+ * or, once they are stored elsewhere, in `fileData`.
+ */
+function readGenerated(body: unknown): SubmitReading {
+  const usage = amountsAt(body, "usageMetadata");
+  const candidates = listAt(body, "candidates");
+  if (candidates.length === 0) {
+    const feedback = at(body, "promptFeedback");
+    if (feedback == null && at(body, "usageMetadata") == null) return { kind: "unclear" };
+    return resultReadingOf({ state: "failed", error: blockOf(feedback), usage });
+  }
+  const parts = candidates
+    .flatMap((candidate) => listAt(candidate, "content", "parts"))
+    .filter((part) => at(part, "thought") !== true);
+  const hasFile = parts.some((part) => (at(part, "inlineData") ?? at(part, "fileData")) != null);
+  const error = hasFile ? null : candidateErrorIn(candidates[0], parts.length > 0);
+  if (error !== null) return resultReadingOf({ state: "failed", error, usage });
+  const main = parts.map((part) => at(part, "fileData", "fileUri"));
+  return resultReadingOf({ urls: outputLinks({ main }), usage });
+}
+
+/** Returns the error of a blocked prompt. */
+function blockOf(feedback: unknown): UpstreamError {
+  const code = textAt(feedback, "blockReason");
+  const text = textAt(feedback, "blockReasonMessage") ?? (code === null ? BLOCKED : null);
+  return { code, text, category: "moderation" };
+}
+
+/** Returns the error of a candidate without a file. Null when its text is the result. */
+function candidateErrorIn(candidate: unknown, hasParts: boolean): UpstreamError | null {
+  const code = textAt(candidate, "finishReason");
+  const text = textAt(candidate, "finishMessage");
+  if (FILTERED.includes(code)) return { code, text, category: "moderation" };
+  return !hasParts || WITHOUT_IMAGE.includes(code) ? { code, text } : null;
+}
 
 /** Returns the report in a hook: the job, and its state from the event's type, e.g. `interaction.completed`. */
 function readHook(body: unknown): Observation | null {

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import type { JsonValue } from "../../core/json.ts";
 import { failure, type Result, success } from "../../core/result.ts";
+import { at } from "../json-fields.ts";
 import { spelling } from "../phase.ts";
 import { namesJob, pathFault } from "./call-template.ts";
 import {
@@ -18,6 +19,9 @@ import { recipeFault } from "./hook-recipe.ts";
 
 /** Name of the provider of those connections whose upstream the operator describes by a declaration. */
 export const DECLARED_PROVIDER = "generic";
+
+/** Value of `submit.answer` in the declaration of an upstream whose answers to calls are the results. */
+const RESULT = "result";
 
 /** Meanings that a declaration can give to the words with which an upstream names the state of a job. */
 export const WORD_MEANINGS = [
@@ -108,16 +112,44 @@ const RefusalValues = z.lazy(() =>
   ),
 );
 
-const Submit = z.lazy(() =>
+const PathPatterns = z.lazy(() =>
+  either(
+    Array.isArray,
+    z
+      .array(PathPattern, "must be a path or a list of paths")
+      .check(z.minLength(1, "must have a path")),
+    PathPattern,
+  ),
+);
+
+const CallValues = z.lazy(() =>
+  valuesAtPointers(
+    'must be an object like {"/sync_mode": [true]}: the values at a pointer into the call',
+  ),
+);
+
+/** Returns the members that describe every kind of submission. */
+const submitMembers = () => ({
+  path: PathPatterns,
+  model: z.nullish(Pointer),
+  parameters: z.nullish(
+    named(
+      /^[a-z_]{1,32}$/,
+      Pointer,
+      'must be an object like {"duration": "/input/duration"}, with pointers into the call',
+    ),
+  ),
+  busy: z.nullish(RefusalValues),
+  rate: z.nullish(RefusalValues),
+  funds: z.nullish(RefusalValues),
+  key: z.nullish(RefusalValues),
+  refused: z.nullish(RefusalValues),
+});
+
+const JobSubmit = z.lazy(() =>
   members(
     {
-      path: either(
-        Array.isArray,
-        z
-          .array(PathPattern, "must be a path or a list of paths")
-          .check(z.minLength(1, "must have a path")),
-        PathPattern,
-      ),
+      ...submitMembers(),
       id: either(
         (value) => typeof value !== "object" || Array.isArray(value),
         Pointers,
@@ -127,27 +159,24 @@ const Submit = z.lazy(() =>
         ),
       ),
       list: z.nullish(flag),
-      model: z.nullish(Pointer),
-      parameters: z.nullish(
-        named(
-          /^[a-z_]{1,32}$/,
-          Pointer,
-          'must be an object like {"duration": "/input/duration"}, with pointers into the call',
-        ),
-      ),
-      answer: z.nullish(oneOf(["job", "job-or-result"])),
-      busy: z.nullish(RefusalValues),
-      rate: z.nullish(RefusalValues),
-      funds: z.nullish(RefusalValues),
-      key: z.nullish(RefusalValues),
-      refused: z.nullish(RefusalValues),
-      inline: z.nullish(
-        valuesAtPointers(
-          'must be an object like {"/sync_mode": [true]}: the values at a pointer into the call that ask for the file itself',
-        ),
-      ),
+      answer: z.nullish(oneOf(["job", "job-or-result", RESULT])),
+      inline: z.nullish(CallValues),
     },
     'must be an object like {"path": "/run", "id": "/id"}',
+  ),
+);
+
+/** Schema of the submission at an upstream whose answers are the results. */
+const ResultSubmit = z.lazy(() =>
+  members(
+    {
+      ...submitMembers(),
+      answer: z.literal(RESULT),
+      multipart: z.nullish(flag),
+      streams: z.nullish(PathPatterns),
+      unreadable: z.nullish(CallValues),
+    },
+    'must be an object like {"path": "/run", "answer": "result"}',
   ),
 );
 
@@ -242,6 +271,23 @@ const Metadata = z.lazy(() =>
   ),
 );
 
+/** Returns the members that say where the upstream's report on a result states what. */
+const reportMembers = () => ({
+  ends: z.nullish(Ends),
+  outputs: z.nullish(z.array(Output, "must be a list of pointers")),
+  outputs_in: z.nullish(Pointers),
+  error: z.nullish(ErrorPlace),
+  usage: z.nullish(
+    named(
+      AMOUNT,
+      Pointers,
+      'must be an object like {"execution_ms": "/executionTime"}, with names of letters, digits, _, - and dots',
+    ),
+  ),
+  metadata: z.nullish(Metadata),
+  completed_at: z.nullish(TimePlace),
+});
+
 const Poll = z.lazy(() =>
   members(
     {
@@ -251,20 +297,8 @@ const Poll = z.lazy(() =>
       id: z.nullish(Pointers),
       state: either((value) => value === HTTP_STATUS, z.literal(HTTP_STATUS), Pointers),
       otherwise: z.nullish(oneOf(["queued", "processing"])),
-      ends: z.nullish(Ends),
-      outputs: z.nullish(z.array(Output, "must be a list of pointers")),
-      outputs_in: z.nullish(Pointers),
-      error: z.nullish(ErrorPlace),
       progress: z.nullish(Progress),
-      usage: z.nullish(
-        named(
-          AMOUNT,
-          Pointers,
-          'must be an object like {"execution_ms": "/executionTime"}, with names of letters, digits, _, - and dots',
-        ),
-      ),
-      metadata: z.nullish(Metadata),
-      completed_at: z.nullish(TimePlace),
+      ...reportMembers(),
     },
     'must be an object like {"path": "/status/{id}", "state": "/status", "outputs": ["/output/url"]}',
   ).check(
@@ -272,6 +306,14 @@ const Poll = z.lazy(() =>
       ...faultOf(["path"], namesJob(path) || namesJob(body ?? null) ? null : NO_ID),
       ...faultOf(["method"], body != null && method !== "POST" ? "must be POST with a body" : null),
     ]),
+  ),
+);
+
+/** Schema of the places in answers that are the results. They are those of an answer to a poll. */
+const ResultPlaces = z.lazy(() =>
+  members(
+    { state: z.nullish(Pointers), ...reportMembers() },
+    'must be an object like {"usage": {"total_tokens": "/usage/total_tokens"}}',
   ),
 );
 
@@ -364,35 +406,38 @@ const Auth = z.lazy(() =>
   ),
 );
 
-const Entry = z.lazy(() =>
+/** Returns the members that every declared connection can have. */
+const entryMembers = () => ({
+  provider: z.literal(DECLARED_PROVIDER),
+  base_url: text("must be a URL, below which the paths begin"),
+  key: z.nullish(text("must be a text")),
+  auth: z.nullish(Auth),
+  headers: z.nullish(
+    named(
+      HEADER,
+      textThat((value) => /^[\x20-\x7e]{1,1024}$/.test(value), "must be printable ASCII"),
+      'must be an object like {"X-Version": "1"}',
+    ),
+  ),
+  words: z.nullish(named(/^[^]{1,64}$/, meaning, 'must be an object like {"DONE": "completed"}')),
+  outputs_need_key: z.nullish(flag),
+  link_life_h: z.nullish(hours),
+});
+
+const JobEntry = z.lazy(() =>
   members(
     {
-      provider: z.literal(DECLARED_PROVIDER),
-      base_url: text("must be a URL, below which the paths begin"),
-      key: z.nullish(text("must be a text")),
+      ...entryMembers(),
       webhook_secret: z.nullish(text("must be a text")),
       polls_per_minute: z.nullish(
         z
           .int("must be a whole number")
           .check(z.gte(1, "must be at least 1"), z.lte(MAX_POLLS_PER_MINUTE, "is too large")),
       ),
-      auth: z.nullish(Auth),
-      headers: z.nullish(
-        named(
-          HEADER,
-          textThat((value) => /^[\x20-\x7e]{1,1024}$/.test(value), "must be printable ASCII"),
-          'must be an object like {"X-Version": "1"}',
-        ),
-      ),
-      submit: Submit,
+      submit: JobSubmit,
       poll: Poll,
       hook: z.nullish(Hook),
       cancel: z.nullish(Cancel),
-      words: z.nullish(
-        named(/^[^]{1,64}$/, meaning, 'must be an object like {"DONE": "completed"}'),
-      ),
-      outputs_need_key: z.nullish(flag),
-      link_life_h: z.nullish(hours),
       job_life_h: z.nullish(hours),
       poll_gap_s: z.nullish(
         z
@@ -404,13 +449,35 @@ const Entry = z.lazy(() =>
   ).check(faultless(conflicts)),
 );
 
+/** Schema of a connection whose upstream answers calls with their results, and has no jobs to ask for. */
+const ResultEntry = z.lazy(() =>
+  z.pipe(
+    members(
+      { ...entryMembers(), submit: ResultSubmit, poll: z.nullish(ResultPlaces) },
+      "must be an object",
+    ).check(faultless(conflicts)),
+    z.transform(({ submit, poll, ...entry }): Declaration => {
+      const places = { ...poll, path: null, state: poll?.state ?? [] };
+      return { ...entry, submit: { ...submit, id: [] }, poll: places };
+    }),
+  ),
+);
+
+const Entry = z.lazy(() =>
+  either<Declaration, Declaration>(
+    (value) => at(value, "submit", "answer") === RESULT,
+    ResultEntry,
+    JobEntry,
+  ),
+);
+
 /** The parts of a declared connection that must be consistent with each other. */
 interface Combined {
   readonly key?: string | null | undefined;
   readonly auth?: object | null | undefined;
   readonly webhook_secret?: string | null | undefined;
   readonly words?: Readonly<Record<string, unknown>> | null | undefined;
-  readonly poll: { readonly state: unknown };
+  readonly poll?: { readonly state?: unknown } | null | undefined;
   readonly hook?:
     | {
         readonly signature?: object | null | undefined;
@@ -432,11 +499,11 @@ function conflicts(entry: Combined): readonly DeclarationFault[] {
   return [
     ...faultOf(["auth"], key != null && auth == null ? AUTH_NEEDED : null),
     ...faultOf(["hook", "signature"], isUnused && !isSigned ? SIGNATURE_NEEDED : null),
-    ...names.flatMap((word, at) => {
-      const isTwice = names.map(spelling).indexOf(spelling(word)) !== at;
+    ...names.flatMap((word, index) => {
+      const isTwice = names.map(spelling).indexOf(spelling(word)) !== index;
       return faultOf(["words", word], isTwice ? WORD_TWICE : null);
     }),
-    ...(poll.state === HTTP_STATUS ? statusFaults(names) : []),
+    ...(poll?.state === HTTP_STATUS ? statusFaults(names) : []),
   ];
 }
 
@@ -470,9 +537,14 @@ function faultOf(path: readonly string[], message: string | null): readonly Decl
  * A connection whose upstream the operator has described by a declaration. It has the members that the operator has
  * written; a member that was left out is null.
  */
-export type Declaration = z.output<typeof Entry>;
-export type DeclaredSubmit = Declaration["submit"];
-export type DeclaredPoll = Declaration["poll"];
+export interface Declaration extends Omit<z.output<typeof JobEntry>, "submit" | "poll"> {
+  readonly submit: DeclaredSubmit;
+  readonly poll: DeclaredPoll;
+}
+export type DeclaredSubmit = z.output<typeof JobSubmit> &
+  Partial<Pick<z.output<typeof ResultSubmit>, "multipart" | "streams" | "unreadable">>;
+/** Places in answers about jobs. The path is null when the answers to calls are the results, so that nothing is polled. */
+export type DeclaredPoll = Omit<z.output<typeof Poll>, "path"> & { readonly path: string | null };
 export type DeclaredHook = NonNullable<Declaration["hook"]>;
 export type DeclaredCancel = NonNullable<Declaration["cancel"]>;
 export type DeclaredOutput = NonNullable<DeclaredPoll["outputs"]>[number];

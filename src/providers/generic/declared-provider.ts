@@ -53,7 +53,7 @@ export function declaredProvider(declaration: Declaration, name: string): Upstre
  * neither the upstream's answers to cancellations nor its errors.
  */
 function jobCallsOf({ path, method }: DeclaredPoll, cancel: DeclaredCancel | null): JobCallAdapter {
-  if (method === "POST") return { read: [], errorBody: usualErrorBody };
+  if (path === null || method === "POST") return { read: [], errorBody: usualErrorBody };
   const read = templateOf(path);
   if (cancel === null || !cancel.path.includes("{id}"))
     return { read: [read], errorBody: usualErrorBody };
@@ -82,7 +82,8 @@ function pollsOf(declaration: Declaration): PollAdapter {
       ...headers,
       ...(auth != null && { [auth.name]: auth.scheme === null ? key : `${auth.scheme} ${key}` }),
     }),
-    path: ({ id }) => pathFor(path, id),
+    path: ({ id }) => pathFor(path ?? "/", id),
+    ...(path === null && { hasNoJobs: true }),
     ...(isPost && { body: ({ id }) => bodyFor(body ?? {}, id) }),
     read: (answer, { id }, baseUrl) => {
       const report = { ...answer, jobId: id, baseUrl };

@@ -36,7 +36,6 @@ export type ReportPlaces = Pick<
   DeclaredPoll,
   | "id"
   | "state"
-  | "otherwise"
   | "ends"
   | "outputs"
   | "outputs_in"
@@ -45,7 +44,10 @@ export type ReportPlaces = Pick<
   | "usage"
   | "metadata"
   | "completed_at"
->;
+> & {
+  /** Meaning of a report that states no state. Absent or null when such a report means nothing. */
+  readonly otherwise?: WordMeaning | null | undefined;
+};
 
 /** A report on a job as it was received, with what is needed to read it. */
 export interface GivenReport {
@@ -222,7 +224,7 @@ export function outputsIn(
   const main = found.map(({ value }) => value);
   const texts = outputTexts({ main, part }, isLinkOrPath);
   // No path can contain an id with half of a character.
-  const isOfJob = jobId?.isWellFormed() === true && namesJob(poll.path);
+  const isOfJob = jobId?.isWellFormed() === true && poll.path !== null && namesJob(poll.path);
   const ofJob = isOfJob ? `${baseUrl}${pathFor(poll.path, jobId)}` : null;
   const links = texts.flatMap(({ text, isMain }) => {
     const link = linkOf(text, baseUrl);

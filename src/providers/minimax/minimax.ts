@@ -18,7 +18,13 @@ import {
   readingOf,
   UNCLEAR,
 } from "../provider.ts";
-import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
+import {
+  jobReadingOf,
+  membersAt,
+  resultReadingOf,
+  type SubmitReading,
+  type SubmitTarget,
+} from "../submit.ts";
 import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
@@ -204,15 +210,8 @@ function preflight(body: unknown): string | null {
  */
 function readImages(body: unknown): SubmitReading {
   if (errorCodeOf(body) !== null || at(body, "data") == null) return { kind: "unclear" };
-  const observation: Observation = {
-    jobId: null,
-    state: "success",
-    urls: outputLinks({ main: [at(body, "data", "image_urls")], part: at(body, "data") }),
-    metadata: {},
-    completedAt: null,
-    error: null,
-  };
-  return { kind: "result", job: null, observation };
+  const images = at(body, "data");
+  return resultReadingOf({ urls: outputLinks({ main: [at(images, "image_urls")], part: images }) });
 }
 
 function readTask({ body }: Answer): Reading {

@@ -1,6 +1,6 @@
 import { type Examples, examplesOf, GATEWAY } from "../shared/examples/report-examples.ts";
 import { answersAt, type SubmitExamples } from "../shared/examples/submit-examples.ts";
-import { images, NO_CHANNEL } from "../shared/examples/gateway-images.ts";
+import { NO_CHANNEL, results } from "../shared/examples/gateway-results.ts";
 import type { UpstreamEnd } from "../../core/record/upstream.ts";
 import {
   completed,
@@ -111,7 +111,7 @@ const submits: SubmitExamples = {
       answer: "job" as const,
       takesMultipart: false,
     })),
-    images.call,
+    ...results.calls,
   ],
   otherPaths: [
     PATH,
@@ -119,15 +119,16 @@ const submits: SubmitExamples = {
     `${VIDEOS}/${ID}/content`,
     `${VIDEOS}/${ID}/remix`,
     "/kling/v1/videos/omni-video",
-    "/v1/images/edits",
-    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/embeddings",
+    "/v1/audio/translations",
     "/v1/videos/../chat/completions",
     "/v1/files",
     "/api/user/self",
     "/api/token",
   ],
   accepted: answer("a video in the queue", video, accepted),
-  result: images.result,
+  result: results.result,
   refused: answer(
     "a request without a prompt",
     fault("invalid_request", "prompt is required"),
@@ -174,7 +175,7 @@ const submits: SubmitExamples = {
     ),
     answer("a model without a channel", NO_CHANNEL, { refused: "final" }, 503),
     answer("a model that an upstream does not have", NO_CHANNEL, "unclear", 500),
-    ...images.others,
+    ...results.others,
   ],
 };
 
@@ -266,6 +267,7 @@ export const examples: Examples = {
         { task_id: ID, status: "failed", error: { code: "bad", message: "Too small" } },
         failed("provider", "Too small"),
       ),
+      ...results.polls,
       ...["NOT_START", "SUBMITTED", "QUEUED", "UNKNOWN", "queued", "unknown"].map((state) =>
         poll(`the state ${state}`, inState(state), QUEUED),
       ),

@@ -8,14 +8,14 @@ import {
   type GatewayPlaces,
   needsKey,
 } from "../shared/gateway-links.ts";
+import { gatewayRefusal, HIDDEN_IN_VIDEOS, readVideo } from "../shared/gateway-submits.ts";
 import {
-  gatewayRefusal,
-  HIDDEN_IN_VIDEOS,
-  IMAGES_PATH,
-  IMAGES_TARGET,
-  readImages,
-  readVideo,
-} from "../shared/gateway-submits.ts";
+  IMAGE_JOB_ENDPOINT,
+  IMAGE_JOB_READS,
+  readResult,
+  RESULT_USAGE,
+  resultTargetOf,
+} from "../shared/openai-results.ts";
 import type { JobPath } from "../job-calls.ts";
 import { at, idAt, numberAt, percentAt, textAt } from "../json-fields.ts";
 import type { Metadata, Observation } from "../observation.ts";
@@ -94,13 +94,13 @@ export const newapi = {
   },
   linkLife: null,
   needsKey,
-  usageNames: ["quota", "completion_tokens", "total_tokens"],
+  usageNames: ["quota", ...RESULT_USAGE],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,
-    endpoint: null,
+    endpoint: IMAGE_JOB_ENDPOINT,
     headers: bearer,
-    path: ({ id }) => `/v1/video/generations/${encodeURIComponent(id)}`,
+    path: ({ id, endpoint }) => `/v1/${endpoint ?? "video/generations"}/${encodeURIComponent(id)}`,
     read: (answer, { id }, baseUrl) => readAnswer(answer, { id, baseUrl }),
   },
   submits: {
@@ -112,7 +112,10 @@ export const newapi = {
   // https://github.com/QuantumNous/new-api/blob/main/router/video-router.go: all of these paths read a task that was
   // submitted at any of them. Errors have a code and a text, which the SDKs of OpenAI look for in `error`.
   jobCalls: {
-    read: [...VIDEO_PATHS, ...KLING_PATHS].map((path): JobPath => `${path}/{id}`),
+    read: [
+      ...[...VIDEO_PATHS, ...KLING_PATHS].map((path): JobPath => `${path}/{id}`),
+      ...IMAGE_JOB_READS,
+    ],
     content: { path: "/v1/videos/{id}/content" },
     // Releases that have no files refuse the call themselves.
     uploads: ["/v1/files"],
@@ -131,10 +134,9 @@ const ERROR_CODES: ReadonlyMap<number, string> = new Map([
 ]);
 
 function targetOf(path: string): SubmitTarget | null {
-  if (path === IMAGES_PATH) return IMAGES_TARGET;
   const isAmong = (paths: readonly string[]) => paths.includes(path);
   if (isAmong(KLING_PATHS)) return KLING_TARGET;
-  return isAmong(VIDEO_PATHS) ? VIDEO_TARGET : null;
+  return isAmong(VIDEO_PATHS) ? VIDEO_TARGET : resultTargetOf(path);
 }
 
 /**
@@ -145,7 +147,7 @@ function targetOf(path: string): SubmitTarget | null {
  * with 201 or 202 looks like a failure.
  */
 function readSubmitAnswer(body: unknown, path: string, baseUrl: string): SubmitReading {
-  if (path === IMAGES_PATH) return readImages(body, baseUrl);
+  if (resultTargetOf(path) !== null) return readResult(body, path, baseUrl);
   const task = taskIn(body);
   const jobId = idAt(task, "task_id") ?? textAt(body, "id");
   const job = { id: jobId, baseUrl };

@@ -1,6 +1,6 @@
 import { type Examples, examplesOf, GATEWAY } from "../shared/examples/report-examples.ts";
 import { answersAt, type SubmitExamples } from "../shared/examples/submit-examples.ts";
-import { images, NO_CHANNEL } from "../shared/examples/gateway-images.ts";
+import { NO_CHANNEL, results } from "../shared/examples/gateway-results.ts";
 import {
   completed,
   endedAs,
@@ -54,7 +54,7 @@ const submits: SubmitExamples = {
       answer: "job",
       takesMultipart: true,
     },
-    images.call,
+    ...results.calls,
   ],
   otherPaths: [
     `${VIDEOS}/video_1`,
@@ -62,14 +62,15 @@ const submits: SubmitExamples = {
     `${VIDEOS}/video_1/remix`,
     `${VIDEOS}/edits`,
     "/v1/video/generations",
-    "/v1/images/edits",
-    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/embeddings",
+    "/v1/audio/translations",
     "/v1/videos/../chat/completions",
     "/v1/files",
     "/v1/batches",
   ],
   accepted: answer("a video in the queue", video({ status: "queued", progress: 0 }), accepted),
-  result: images.result,
+  result: results.result,
   refused: answer(
     "a size that the model does not have",
     fault("invalid_request_error", "Invalid size", "invalid_size"),
@@ -102,7 +103,7 @@ const submits: SubmitExamples = {
     answer("a state of the server", { status: "ok" }, "unclear"),
     answer("a model without a channel", NO_CHANNEL, { refused: "final" }, 503),
     answer("a model that an upstream does not have", NO_CHANNEL, "unclear", 500),
-    ...images.others,
+    ...results.others,
   ],
 };
 
@@ -211,6 +212,7 @@ export const examples: Examples = {
         doneAs({ url: VIDEO, usage: { cost: 0.4, duration_seconds: 8 } }),
         using({ cost: 0.4, duration_seconds: 8 }, completed([VIDEO], { duration: 8 })),
       ),
+      ...results.polls,
       poll("a job without state right after the submit", video({}), QUEUED),
       poll("a job without state, but with a link", video({ url: VIDEO }), null),
       ...["ok", "success", "ready", "error", "fail", "failure"].map((status) =>

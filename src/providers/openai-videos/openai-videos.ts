@@ -5,11 +5,15 @@ import {
   openAiError,
   gatewayRefusal,
   HIDDEN_IN_VIDEOS,
-  IMAGES_PATH,
-  IMAGES_TARGET,
-  readImages,
   readVideo,
 } from "../shared/gateway-submits.ts";
+import {
+  IMAGE_JOB_ENDPOINT,
+  IMAGE_JOB_READS,
+  readResult,
+  RESULT_USAGE,
+  resultTargetOf,
+} from "../shared/openai-results.ts";
 import { at, idAt, listAt, numberAt, percentAt, textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { isNoOutputByKind, type OutputPlaces } from "../output-search.ts";
@@ -58,27 +62,29 @@ export const openaiVideos = {
   },
   linkLife: null,
   needsKey,
-  usageNames: ["cost", "duration_seconds"],
+  usageNames: ["cost", "duration_seconds", ...RESULT_USAGE],
   polls: {
     gapMs: 1_000,
     maxAgeMs: null,
-    endpoint: null,
+    endpoint: IMAGE_JOB_ENDPOINT,
     headers: bearer,
-    path: ({ id }) => `${VIDEOS}/${encodeURIComponent(id)}`,
-    read: ({ body }, { id }, baseUrl) =>
-      provenReadingOf(observe(body, stateIn(body), { id, baseUrl })),
+    path: ({ id, endpoint }) => `/v1/${endpoint ?? "videos"}/${encodeURIComponent(id)}`,
+    read: ({ body }, { id }, baseUrl) => {
+      const job = jobIn(body);
+      return provenReadingOf(observe(job, stateIn(job), { id, baseUrl }));
+    },
   },
   submits: {
     target: targetOf,
     refusal: gatewayRefusal,
     readAnswer: (body, path, baseUrl) =>
-      path === IMAGES_PATH
-        ? readImages(body, baseUrl)
-        : readVideo(observe(body, stateIn(body), { id: idAt(body, "id"), baseUrl })),
+      path === VIDEOS
+        ? readVideo(observe(body, stateIn(body), { id: idAt(body, "id"), baseUrl }))
+        : readResult(body, path, baseUrl),
   },
   // https://platform.openai.com/docs/api-reference/videos/retrieve; the SDKs read errors in `error`.
   jobCalls: {
-    read: [`${VIDEOS}/{id}`],
+    read: [`${VIDEOS}/{id}`, ...IMAGE_JOB_READS],
     // `openai` 7.57.0: `videos.delete`, `videos.downloadContent` and `files.create`.
     cancel: {
       method: "DELETE",
@@ -95,8 +101,7 @@ export const openaiVideos = {
 } as const satisfies UpstreamProvider;
 
 function targetOf(path: string): SubmitTarget | null {
-  if (path === IMAGES_PATH) return IMAGES_TARGET;
-  return path === VIDEOS ? VIDEO_TARGET : null;
+  return path === VIDEOS ? VIDEO_TARGET : resultTargetOf(path);
 }
 
 /**
@@ -111,6 +116,12 @@ function readHook(body: unknown): Observation | null {
   // Where the job has a member of its own, `id` is the id of the event.
   const jobId = idAt(video, "video_id");
   return observation === null || jobId === null ? observation : { ...observation, jobId };
+}
+
+/** Returns the description of a job in an answer. That of a job for images can be in `data` (APIMart). */
+function jobIn(body: unknown): unknown {
+  const data = at(body, "data");
+  return idAt(body, "id") === null && idAt(data, "id") !== null ? data : body;
 }
 
 /**

@@ -1,8 +1,13 @@
 import type { Job } from "../../core/record/upstream.ts";
 import { failure, type Result, success } from "../../core/result.ts";
 import { SECOND_MS } from "../../core/time.ts";
+import { idAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
-import type { SimulatedProvider, StartedJob, SubmittedJob } from "../simulated-provider.ts";
+import { readImages } from "../shared/openai-results.ts";
+import type { SimulatedAnswer, SimulatedProvider, SimulatedStart } from "../simulated-provider.ts";
+import { refusalOfStatus } from "../submit-refusal.ts";
+import { jobReadingOf, type SubmitTarget } from "../submit.ts";
+import { FOX } from "./fox-picture.ts";
 
 const VIDEO = "https://example.com/sandbox.mp4";
 const METADATA = {
@@ -19,7 +24,7 @@ const MODERATED = {
 };
 
 /**
- * Simulated models. Each has the time in milliseconds until its job ends (`doneMs`), the error with which the job ends
+ * Simulated models of jobs. Each has the time in milliseconds until its job ends (`doneMs`), the error with which the job ends
  * (null: none), and the deadline of the task in milliseconds (null: the relay's default).
  */
 const MODELS = {
@@ -31,6 +36,18 @@ const MODELS = {
   // This job never ends. Its deadline is short, so that a timeout can be seen without waiting for days.
   "sandbox/late": { doneMs: Infinity, error: null, deadlineMs: 20 * SECOND_MS },
 } as const;
+/** Simulated model whose answer is the picture itself, as at many upstreams, and the time until it answers. */
+const IMAGE_MODEL = "sandbox/image";
+const IMAGE_AFTER_MS = 20 * SECOND_MS;
+
+const JOBS_PATH = "/jobs";
+/** Path of the calls for pictures, spelled as below the base URL of OpenAI, so that its SDK can make them. */
+const IMAGES_PATH = "/images/generations";
+const CALL = { model: { pointer: "/model" }, endpoint: null, parameters: {} } as const;
+const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map<string, SubmitTarget>([
+  [JOBS_PATH, { ...CALL, answer: "job" }],
+  [IMAGES_PATH, { ...CALL, answer: "result" }],
+]);
 
 /**
  * Simulated provider with which developers test their receivers. The `model` of a task decides how its simulated job
@@ -49,24 +66,34 @@ export const sandbox: SimulatedProvider = {
       isTaskNamed: false,
       isCreationStated: false,
     },
+    submitPaths: [...TARGETS.keys()],
+    submits: {
+      target: (path) => TARGETS.get(path) ?? null,
+      refusal: refusalOfStatus,
+      readAnswer: (body, path, baseUrl) =>
+        path === IMAGES_PATH ? readImages(body, baseUrl) : jobReadingOf(idAt(body, "id"), null),
+    },
     start,
-    submitPath: "/jobs",
-    submit: (model) => submitted(model ?? ""),
+    answer,
     observe,
   },
 };
 
-function start(model: string): Result<StartedJob, string> {
+function start(model: string, path: string | null): Result<SimulatedStart, string> {
+  if (path === IMAGES_PATH) {
+    return model === IMAGE_MODEL
+      ? success({ job: null, deadlineMs: null })
+      : failure(`must be ${IMAGE_MODEL}`);
+  }
   const settings = settingsOf(model);
   if (settings === null) return failure(`must be one of ${Object.keys(MODELS).join(", ")}`);
   return success({ job: { id: model, endpoint: null }, deadlineMs: settings.deadlineMs });
 }
 
-function submitted(model: string): Result<SubmittedJob, string> {
-  const started = start(model);
-  if (!started.ok) return started;
-  const answer = JSON.stringify({ id: started.value.job.id, status: "queued" });
-  return success({ ...started.value, answer });
+function answer(model: string, path: string, now: number): SimulatedAnswer {
+  if (path === JOBS_PATH) return { body: { id: model, status: "queued" }, afterMs: 0 };
+  const created = Math.floor((now + IMAGE_AFTER_MS) / SECOND_MS);
+  return { body: { created, data: [{ b64_json: FOX }] }, afterMs: IMAGE_AFTER_MS };
 }
 
 function observe({ id }: Job, ageMs: number): Observation {

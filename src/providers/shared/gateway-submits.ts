@@ -1,21 +1,9 @@
 import type { RefusalClass } from "../../core/record/refusal.ts";
-import { SECOND_MS } from "../../core/time.ts";
-import { openLinks } from "./gateway-links.ts";
-import { at, listAt, numberAt, textAt } from "../json-fields.ts";
+import { textAt } from "../json-fields.ts";
 import type { Observation } from "../observation.ts";
 import { hasPromptParameters } from "./prompt-parameters.ts";
-import {
-  type HiddenParameters,
-  membersAt,
-  type SubmitReading,
-  submitReadingOf,
-  type SubmitTarget,
-} from "../submit.ts";
+import { type HiddenParameters, type SubmitReading, submitReadingOf } from "../submit.ts";
 import { refusalOfStatus } from "../submit-refusal.ts";
-import { amountsAt } from "../usage.ts";
-
-/** Path at which gateways generate images, as OpenAI does. The answer itself contains the images or links to them. */
-export const IMAGES_PATH = "/v1/images/generations";
 
 /**
  * Parts of a request, besides the members named after the parameters, from which gateways take parameters of a video.
@@ -26,43 +14,6 @@ export const HIDDEN_IN_VIDEOS: HiddenParameters = {
   isHiddenIn: hasPromptParameters,
   pointers: ["/metadata"],
 };
-
-/**
- * Description of the call that generates images. A request that asks for images in base64 or for a stream is not sent:
- * the answer would contain no links, and links are all that the relay can store of a result.
- */
-export const IMAGES_TARGET: SubmitTarget = {
-  model: { pointer: "/model" },
-  endpoint: null,
-  parameters: membersAt("", ["size"]),
-  answer: "result",
-  unreadable: { "/response_format": ["b64_json"], "/stream": [true] },
-};
-
-/**
- * Returns the meaning of the answer to a call that generates images. Some models answer in base64 without being asked
- * to. For the task, such an answer is a result without output, and the caller gets the images in the answer. If it
- * counted as `unclear`, the caller would not get the answer to a call that has cost money.
- */
-export function readImages(body: unknown, baseUrl: string): SubmitReading {
-  const images = listAt(body, "data");
-  const isResult = images.some(
-    (image) => textAt(image, "url") !== null || textAt(image, "b64_json") !== null,
-  );
-  if (!isResult) return { kind: "unclear" };
-  const createdAt = numberAt(body, "created") ?? 0;
-  const links = images.map((image) => at(image, "url"));
-  const observation: Observation = {
-    jobId: null,
-    state: "completed",
-    urls: openLinks(links, baseUrl),
-    metadata: { ratio: textAt(body, "size") },
-    completedAt: createdAt > 0 ? createdAt * SECOND_MS : null,
-    error: null,
-    usage: amountsAt(body, "usage"),
-  };
-  return { kind: "result", job: null, observation };
-}
 
 /**
  * Returns the meaning of a gateway's answer to a call that generates a video. An answer with an error but without the

@@ -7,7 +7,13 @@ import { phaseOf } from "../phase.ts";
 import { readingOfStatus } from "../poll-answer.ts";
 import type { Answer } from "../provider-answer.ts";
 import { bearer, type Reading, readingOf, type UpstreamProvider } from "../provider.ts";
-import { jobReadingOf, membersAt, type SubmitReading, type SubmitTarget } from "../submit.ts";
+import {
+  jobReadingOf,
+  membersAt,
+  resultReadingOf,
+  type SubmitReading,
+  type SubmitTarget,
+} from "../submit.ts";
 import { refusalOfStatus } from "../submit-refusal.ts";
 import { amountsAt } from "../usage.ts";
 
@@ -17,16 +23,13 @@ const VIDEO_TARGET: SubmitTarget = {
   parameters: membersAt("", ["aspect_ratio", "duration", "resolution"]),
   answer: "job",
 };
-/**
- * Description of the call that generates images. A request that asks for base64 is not sent, because the answer would
- * contain no links.
- */
+/** Description of the call that generates images. If a request asks for base64, the answer contains no links. */
 const IMAGE_TARGET: SubmitTarget = {
   model: { pointer: "/model" },
   endpoint: null,
   parameters: membersAt("", ["aspect_ratio"]),
   answer: "result",
-  unreadable: { "/response_format": ["b64_json"] },
+  needsCall: { "/response_format": ["b64_json"] },
 };
 /** Calls with which xAI starts jobs or makes images, by path (https://docs.x.ai/docs/api-reference). */
 const TARGETS: ReadonlyMap<string, SubmitTarget> = new Map([
@@ -111,16 +114,12 @@ function readImages(body: unknown): SubmitReading {
   if (images.length === 0) return { kind: "unclear" };
   const kept = images.filter((image) => booleanAt(image, "respect_moderation") !== false);
   const isModerated = kept.length === 0;
-  const observation: Observation = {
-    jobId: null,
+  return resultReadingOf({
     state: isModerated ? "failed" : DONE,
     urls: outputLinks({ main: kept.map((image) => at(image, "url")), part: kept }),
-    metadata: {},
-    completedAt: null,
     error: isModerated ? { code: null, text: null, category: "moderation" } : null,
     usage: amountsAt(body, "usage"),
-  };
-  return { kind: "result", job: null, observation };
+  });
 }
 
 function read(answer: Answer): Reading {

@@ -25,7 +25,14 @@ import {
 } from "../builders.ts";
 import { aCancelingTask, cancelStateNamed } from "../cancel-builders.ts";
 import { aRefundingTask, aReleasingTask, credits } from "../credit-builders.ts";
-import { aSending, anAccepted, anUnknown, FAILS_AT, SENDING_ENDS } from "../stored-submissions.ts";
+import {
+  aQueued,
+  aSending,
+  anAccepted,
+  anUnknown,
+  FAILS_AT,
+  SENDING_ENDS,
+} from "../stored-submissions.ts";
 import { UPSTREAM } from "../upstream-builders.ts";
 
 const REGISTERED = NOW - 2 * MINUTE;
@@ -52,6 +59,12 @@ function failing(changes: Parameters<typeof aCallback>[0], task: Partial<Termina
     ...changes,
   });
   return aFinishedTask({ createdAt: REGISTERED, callback, ...task });
+}
+
+/** Builds a submission whose caller did not wait, and which the upstream has refused. */
+function aRefused() {
+  const { state, ...call } = anUnknown(400, { isCall: true });
+  return { ...call, state: { ...state, refusal: "final" } } as const;
 }
 
 const factsOf = (task: TerminalTask, policy = POLICY) => taskFacts(task, "operator", policy);
@@ -124,6 +137,7 @@ describe("the timeline of a task", () => {
   });
 
   it.each([
+    ["whose call waits to be sent", aQueued(), []],
     ["that the upstream has not answered", aSending(), ["submitted"]],
     ["that the upstream has accepted", anAccepted(NOW + 900), ["submitted", "accepted 200"]],
     ["that a hook has shown to be accepted", anAccepted(null), ["submitted", "attached"]],
@@ -133,6 +147,7 @@ describe("the timeline of a task", () => {
       ["submitted", "answered 502, outcome unknown"],
     ],
     ["whose outcome is unknown without an answer", anUnknown(null), ["submitted"]],
+    ["that was refused after its caller had the task", aRefused(), ["submitted", "refused 400"]],
   ])(
     "in the console, a task's timeline marks its submission, the upstream's answer or, for the operator, the attachment of the job by a hook: for a submission %s",
     (_, submission, names) => {
@@ -303,11 +318,19 @@ describe("the next step of a task", () => {
   );
 
   const UNANSWERED =
-    "Waits for the upstream's answer to the submission. Without one its outcome is unknown";
+    "Waits for the upstream's answer. Without one the outcome of the submission is unknown";
   const UNKNOWN =
     "It is not known whether the upstream has started the job. Waits for a hook or an order that names it. Fails without one";
 
   it.each([
+    [
+      "whose call waits to be sent",
+      aQueued(),
+      FAILS_AT - 1,
+      "busy",
+      "It waits to be sent. Fails without having been sent",
+      FAILS_AT,
+    ],
     ["in progress", aSending(), SENDING_ENDS - 1, "busy", UNANSWERED, SENDING_ENDS],
     [
       "in progress when the time for the upstream's answer is over",
@@ -345,6 +368,16 @@ describe("the next step of a task", () => {
       }
     },
   );
+
+  it.each([
+    ["waits to be sent, when it came", aQueued(), "The call came", NOW - MINUTE],
+    ["was sent, when that was", aSending(), "The call was sent", NOW],
+  ] as const)("the console says of an open task whose call %s", (_, submission, text, at) => {
+    const task = anOpenTask({ submission, createdAt: NOW - MINUTE });
+    const view: TaskJson = JSON.parse(taskView(task, "account", null, POLICY));
+    const { since } = nextStepOf(view, taskFacts(task, "account", POLICY), NOW + SECOND);
+    expect(since).toEqual({ text, at });
+  });
 
   it("when a submission's outcome is unknown but its job's id is known and no hook can come, the console says that the task waits for the upstream's answer about this job", () => {
     const submission = { ...anUnknown(null), isHookless: true } as const;

@@ -25,7 +25,7 @@ export const secretBindings = Object.entries(SECRETS)
   .toReversed();
 
 export const OBSERVABILITY = { enabled: true, logs: { invocation_logs: false } };
-export const DEFERRED = { mode: "deferred", max_delay: 300 };
+export const DEFERRED = { mode: "deferred", max_delay: 900 };
 
 interface Created {
   readonly bindings?: readonly object[];

@@ -19,9 +19,15 @@ const REFUSALS = new Map<string, readonly [status: number, body: string]>([
 ]);
 
 const SUBMIT_PATH = /^\/(?:v1\/video\/generations|v1\/videos|kling\/v1\/videos\/text2video)$/;
-const IMAGES_PATH = "/v1/images/generations";
-/** Link of every image. */
+/** Link of every image of a model whose name does not begin with `gpt-`. */
 export const IMAGE = "https://cdn.example.com/fox.png";
+/** Content of every other image, of speech, and of texts. */
+export const PICTURE = Buffer.from(`\u0089PNG\r\n\u001a\n${"p".repeat(3_000)}`, "latin1");
+export const SPEECH = Buffer.from(`ID3\u0004${"s".repeat(3_000)}`, "latin1");
+export const TRANSCRIPTION = { text: "A fox." };
+export const CHAT = { choices: [{ message: { role: "assistant", content: "A fox." } }] };
+/** Time that the gateway takes for the answer to a slow call, in milliseconds. */
+const SLOW_MS = 500;
 const POLL_PATH = /^\/v1\/video\/generations\/(task_\w+)$/;
 
 /** A new-api gateway on loopback, whose videos and images are complete at once. Its keys belong to one user each. */
@@ -60,8 +66,9 @@ export class FakeGateway extends LoopbackServer {
   }
 
   #post(path: string, body: string, user: string, response: ServerResponse): void {
+    const slow = SLOW_ANSWERS.get(path);
     if (SUBMIT_PATH.test(path)) this.#submit(body, user, response);
-    else if (path === IMAGES_PATH) answer(response, 200, imageAnswer());
+    else if (slow !== undefined) setTimeout(() => slow(response, body), SLOW_MS);
     else answer(response, 404, '{"error":{"message":"Invalid URL"}}');
   }
 
@@ -91,8 +98,29 @@ export class FakeGateway extends LoopbackServer {
   }
 }
 
-function imageAnswer(): string {
-  return JSON.stringify({ created: 1788400582, data: [{ url: IMAGE, revised_prompt: "a fox" }] });
+/** Functions that send the answers at the paths whose answers are the results. */
+const SLOW_ANSWERS = new Map<string, (response: ServerResponse, body: string) => void>([
+  ["/v1/images/generations", sendImage],
+  ["/v1/images/edits", sendImage],
+  [
+    "/v1/audio/speech",
+    (response) => void response.writeHead(200, { "Content-Type": "audio/mpeg" }).end(SPEECH),
+  ],
+  ["/v1/audio/transcriptions", (response) => answer(response, 200, JSON.stringify(TRANSCRIPTION))],
+  ["/v1/chat/completions", (response) => answer(response, 200, JSON.stringify(CHAT))],
+]);
+
+function sendImage(response: ServerResponse, body: string): void {
+  const isInline = /\bgpt-image/.test(body);
+  const image = isInline ? { b64_json: PICTURE.toString("base64") } : { url: IMAGE };
+  const usage = {
+    input_tokens: 9,
+    input_tokens_details: { image_tokens: 0, text_tokens: 9 },
+    output_tokens: 272,
+    total_tokens: 281,
+  };
+  const data = [{ ...image, revised_prompt: "a fox" }];
+  answer(response, 200, JSON.stringify({ created: 1788400582, data, size: "1024x1024", usage }));
 }
 
 function answer(response: ServerResponse, status: number, body: string): void {

@@ -1,26 +1,18 @@
-import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
-import { ROOT } from "../harness/child.ts";
 import { LOCAL_VARS, OPERATOR_KEY } from "../harness/client.ts";
 import { forThisFile } from "../harness/for-this-file.ts";
 import { Receiver } from "../harness/receiver.ts";
 import { Workerd } from "../harness/workerd.ts";
-import { shellBlocks } from "../readme/shell-blocks.ts";
 import { FakeGateway, IMAGE } from "./fake-gateway.ts";
+import { offersOfPage, runOfPage } from "./page-commands.ts";
 
-const run = promisify(execFile);
-const PAGE = "docs/new-api.md";
 const USER_KEY = "sk-process-test-user-key";
 /** Key of another user of the gateway, which the relay does not know. */
 const OWN_KEY = "sk-process-test-own-key";
 const CREDITS = 100;
 const VIDEO_PRICE = 60;
-const IMAGE_PRICE = 5;
 const LOG_WITHIN_MS = 5_000;
 
 const gateway = await forThisFile(FakeGateway.start({ [USER_KEY]: "acme", [OWN_KEY]: "zoe" }));
@@ -42,28 +34,11 @@ await client.ask("POST", "/v1/accounts/acme/grants", { reference: "start", amoun
 const Key = z.object({ key: z.string() });
 const accountKey = Key.parse((await client.ask("POST", "/v1/accounts/acme/keys", {})).json).key;
 
-/** Returns a value of `OFFERS` with all offers that the page shows. */
-function offersOfPage(): string {
-  const page = readFileSync(join(ROOT, PAGE), "utf8");
-  const blocks = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(([, code = ""]) => code);
-  if (blocks.length !== 2) throw new Error(`${PAGE} does not show two lists of offers`);
-  return JSON.stringify(blocks.flatMap((code) => z.array(z.unknown()).parse(JSON.parse(code))));
-}
-
-/** Runs the command of the page whose text contains all `parts`. @returns the headers and the body of the answer. */
-async function runOfPage(...parts: readonly string[]) {
-  const block = shellBlocks(PAGE).find(({ code }) => parts.every((part) => code.includes(part)));
-  if (block === undefined) throw new Error(`${PAGE} has no command with ${parts.join(" and ")}`);
-  const code = block.code
-    .replaceAll("https://relay.example.com", relay.url)
-    .replaceAll("https://client.example.com/hook", callbackUrl);
-  const { stdout } = await run("bash", ["-c", code], {
-    env: { ...process.env, ACCOUNT_KEY: accountKey, USER_KEY: OWN_KEY },
-  });
-  const taskId = /^relay-task-id: (.+)$/im.exec(stdout)?.[1]?.trim() ?? "";
-  const body: unknown = JSON.parse(stdout.slice(stdout.indexOf("\r\n\r\n")));
-  return { taskId, body };
-}
+const places = {
+  relay: relay.url,
+  callbackUrl,
+  env: { ACCOUNT_KEY: accountKey, USER_KEY: OWN_KEY },
+};
 
 /** Submits as the operator. */
 async function submit(path: string, body: object, headers: Readonly<Record<string, string>> = {}) {
@@ -98,16 +73,10 @@ const JobIds = z.object({ task_id: z.string() });
 const Balance = z.object({ balance: z.int() });
 const videoOf = (jobId: string) => `https://cdn.example.com/${jobId}.mp4`;
 
-it.concurrent("an account submits a video and an image with the commands of docs/new-api.md; each job leads to one callback and costs the price of its offer", async () => {
-  const video = await runOfPage("/v1/video/generations");
+it.concurrent("an account submits a video with the command of docs/new-api.md; the job leads to one callback and costs the price of its offer", async () => {
+  const video = await runOfPage(places, "/v1/video/generations", "ACCOUNT_KEY");
   const { task_id: jobId } = JobIds.parse(video.body);
-  const image = await runOfPage("/v1/images/generations");
-  expect(image.body).toMatchObject({ data: [{ url: IMAGE }] });
-
   const account = "/v1/accounts/acme";
-  expect(await callbacksOf(image.taskId, account)).toMatchObject([
-    { status: "completed", model: "seedream-5-0", output: { urls: [IMAGE] } },
-  ]);
   expect(await callbacksOf(video.taskId, account)).toMatchObject([
     {
       status: "completed",
@@ -116,31 +85,35 @@ it.concurrent("an account submits a video and an image with the commands of docs
     },
   ]);
   const { json } = await client.ask("GET", account);
-  expect(Balance.parse(json).balance).toBe(CREDITS - VIDEO_PRICE - IMAGE_PRICE);
+  expect(Balance.parse(json).balance).toBe(CREDITS - VIDEO_PRICE);
   const submitted = gateway
     .submissionsOf("seedance-2-0")
     .filter(({ body }) => body.includes("fox"));
   expect(submitted.map(({ key }) => key)).toEqual([USER_KEY]);
 });
 
-it.concurrent("a user submits a video and an image with their own key of the gateway and the commands of docs/new-api.md; each job leads to one callback and costs nothing", async () => {
-  const video = await runOfPage("/v1/video/generations", "Relay-Key");
+it.concurrent("a user submits a video with their own key of the gateway and the command of docs/new-api.md; the job leads to one callback and costs nothing", async () => {
+  const video = await runOfPage(places, "/v1/video/generations", "Relay-Key");
   const { task_id: jobId } = JobIds.parse(video.body);
-  const image = await runOfPage("/v1/images/generations", "Relay-Key");
-
-  const account = "/v1/accounts/acme";
-  expect(await callbacksOf(image.taskId, account)).toMatchObject([{ output: { urls: [IMAGE] } }]);
-  expect(await callbacksOf(video.taskId, account)).toMatchObject([
+  expect(await callbacksOf(video.taskId, "/v1/accounts/acme")).toMatchObject([
     { status: "completed", output: { urls: [videoOf(jobId)] } },
   ]);
   const submitted = gateway.submissionsOf("a hare");
   const polled = gateway.received.filter(({ path }) => path.includes(jobId));
-  expect(submitted).toHaveLength(2);
+  expect(submitted).toHaveLength(1);
   expect(polled).not.toHaveLength(0);
   for (const { key } of [...submitted, ...polled]) expect(key).toBe(OWN_KEY);
   const task = await client.ask("GET", `/v1/tasks/${video.taskId}`);
   expect(task.json).toMatchObject({ submission: { key: "customer" } });
   expect(task.json).not.toHaveProperty("credits");
+});
+
+it.concurrent("a call for images that waits, and is answered with links by the new-api gateway, gets the gateway's answer, and the callback has the links", async () => {
+  const { json, taskId } = await submit("/v1/images/generations", { model: "seedream-5-0" });
+  expect(json).toMatchObject({ data: [{ url: IMAGE }] });
+  expect(await callbacksOf(taskId ?? "")).toMatchObject([
+    { status: "completed", model: "seedream-5-0", output: { urls: [IMAGE] } },
+  ]);
 });
 
 it.concurrent("through a new-api gateway, Ark gets the hook URL in the field metadata, and a hook from Ark makes the relay poll the gateway at once", async () => {

@@ -49,6 +49,8 @@ const started: Child[] = [];
 const env = newcomersEnvironment();
 
 beforeAll(async () => {
+  // What a page switches on in `wrangler.toml`, the relay must have from its start, and is no change of the page.
+  clone.run("npm run setup -- --outputs && git add -A", env);
   const options = ["--port", String(addresses.relay), "--inspector-port", "0"];
   const args = ["--prefix", clone.directory, "start", "--", ...options, ...relayOptions(blocks)];
   const server = new Child("npm", args, env);

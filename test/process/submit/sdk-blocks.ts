@@ -86,8 +86,21 @@ export function ownersOf({ sdk }: SdkBlock): readonly KeyOwner[] {
   return WAITS_WITH_RELAY_KEY_ALONE.includes(sdk) ? ["connection"] : ["connection", "customer"];
 }
 
-/** Returns the blocks of the page that submit a job, in order. */
+/** Returns the blocks of the page that submit a job and wait for the answer of the upstream, in order. */
 export function sdkBlocks(): readonly SdkBlock[] {
+  return allBlocks().filter((block) => !isOfCall(block));
+}
+
+/** Returns the blocks of the page that make a call without waiting for the answer of the upstream. */
+export function callBlocks(): readonly SdkBlock[] {
+  return allBlocks().filter(isOfCall);
+}
+
+function isOfCall({ programs }: SdkBlock): boolean {
+  return programs.connection.includes("respond-async");
+}
+
+function allBlocks(): readonly SdkBlock[] {
   return [JAVASCRIPT, ...(HAS_PYTHON ? [PYTHON] : [])].flatMap((language) => {
     const fenced = PAGE.matchAll(new RegExp(`^\`\`\`${language.mark}\\n([^]*?)^\`\`\`$`, "gm"));
     const [relays, customers, ...blocks] = Array.from(fenced, ([, code = ""]) => code);

@@ -50,7 +50,9 @@ describe.each([...new Set(BODIES.map(({ provider }) => provider))])(
     });
 
     it(`a relay with a bucket copies each file that stands inside a real answer of ${provider}, unless the relay cannot get this answer again by GET`, async () => {
-      const inline = bodies.filter((each) => each.body.expect.inline === true);
+      const inline = bodies.filter(
+        (each) => each.body.expect.inline === true && each.body.transport !== "answer",
+      );
       const read = await Promise.all(inline.map(async (each) => [each.name, await keptIn(each)]));
       const expected = inline.map(({ name, body }) => [name, expectedOfKeeping(provider, body)]);
       expect(Object.fromEntries(read)).toEqual(Object.fromEntries(expected));

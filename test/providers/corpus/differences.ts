@@ -18,12 +18,19 @@ export function differencesOf(
   baseUrl: string,
 ): readonly string[] {
   return [
+    ...ofCall(expected, reading),
     ...ofStatus(expected, reading),
     ...ofUrls(expected, reading, baseUrl),
     ...ofMetadata(expected, reading),
     ...ofUsage(expected, reading),
     ...ofError(expected, reading),
   ];
+}
+
+/** Says in what the meaning of the answer to a call differs: the job that it starts, or the refusal that it is. */
+function ofCall({ starts, refusal }: Expectation, reading: BodyReading): readonly string[] {
+  if (starts === reading.starts && refusal === reading.refusal) return [];
+  return [`answer: ${JSON.stringify(reading)} in place of ${starts ?? refusal}`];
 }
 
 function ofStatus(expected: Expectation, reading: BodyReading): readonly string[] {
@@ -43,6 +50,8 @@ function isStatusRight(expected: Expectation, reading: BodyReading): boolean {
   if (expected.status !== "completed" || (expected.urls ?? []).length > 0) {
     return status === expected.status;
   }
+  // What the answer to a call contains is stored, and counts as its output.
+  if (status === "completed" && expected.urls === undefined) return reading.urls?.length === 0;
   // A relay without a bucket cannot deliver an output that is no file behind a link, and says so at once.
   if (expected.inline === true) return isFinal(error, "output_needs_store");
   if (expected.text_output === true) return isFinal(error, "output_not_a_file");

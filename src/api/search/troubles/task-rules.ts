@@ -142,7 +142,7 @@ function aboutOldest(
 }
 
 function awaitsJob({ submission }: TroubledTask): boolean {
-  return submission === "sending" || submission === "unknown";
+  return submission !== null && submission !== "accepted";
 }
 
 function isOpen({ status }: TroubledTask): boolean {

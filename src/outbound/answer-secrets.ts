@@ -1,25 +1,30 @@
-import { hiddenTexts } from "../../security/hidden-texts.ts";
-import { bytesOf } from "../../security/encoding.ts";
-import { hideSecrets } from "../../security/spellings.ts";
-import type { SubmitAnswer } from "../../outbound/http.ts";
-import { hookParametersOf, type SubmitPlace } from "./prepared-call.ts";
+import { hiddenTexts } from "../security/hidden-texts.ts";
+import { bytesOf } from "../security/encoding.ts";
+import { hideSecrets } from "../security/spellings.ts";
+import type { Connection } from "../providers/provider.ts";
+import type { SubmitAnswer } from "./http.ts";
+
+/** What decides which texts in the upstream's answer to a submission are hidden. */
+export interface SecretsOfCall {
+  /** True when the call was sent with a key of the customer. */
+  readonly hasCustomerKey: boolean;
+  /** True when an account has sent the call, or the task has an account. */
+  readonly isOfAccount: boolean;
+  /** Token of the hook URL in the call. Null when the call has no hook URL of the relay. */
+  readonly hookToken: string | null;
+}
 
 /**
  * Returns the texts that an upstream's response must not contain when it is shown to the caller and stored: for every
  * caller the customer's own key, and for an account also the key and webhook secret of the connection and the token of
  * the task's hook URL, with which the account could report a result itself.
- * @param fields texts that the relay writes into the call, by the names of their fields.
  */
 export function answerSecrets(
-  place: SubmitPlace,
-  fields: ReadonlyMap<string, string>,
-  isOfAccount: boolean,
+  { key, webhookSecret }: Pick<Connection, "key" | "webhookSecret">,
+  { hasCustomerKey, isOfAccount, hookToken }: SecretsOfCall,
 ): readonly string[] {
-  if (!isOfAccount) return hiddenTexts(place.credential?.key);
-  const { key, webhookSecret } = place.connection;
-  const hookUrl = fields.get(hookParametersOf(place)?.parameter ?? "");
-  const token = hookUrl?.slice(hookUrl.lastIndexOf("/") + 1);
-  return hiddenTexts(token, key, webhookSecret);
+  if (!isOfAccount) return hiddenTexts(hasCustomerKey ? key : null);
+  return hiddenTexts(hookToken, key, webhookSecret);
 }
 
 /**

@@ -1,13 +1,13 @@
-import type { Config } from "../../config/config.ts";
-import { newsRulesOf } from "../../config/news-rules.ts";
-import type { SubmitOutcome } from "../../core/events/event.ts";
-import type { SubmissionAnswer } from "../../core/record/submission.ts";
-import type { Job, UpstreamEnd, UpstreamNews } from "../../core/record/upstream.ts";
-import type { SubmitAnswer } from "../../outbound/http.ts";
-import { withoutPlaces } from "../../providers/inline-output.ts";
-import { toNews } from "../../providers/observation.ts";
-import type { SubmitReading } from "../../providers/submit.ts";
-import type { SubmitPlace } from "./prepared-call.ts";
+import type { Config } from "../config/config.ts";
+import { newsRulesOf } from "../config/news-rules.ts";
+import type { SubmitOutcome } from "../core/events/event.ts";
+import type { SubmissionAnswer } from "../core/record/submission.ts";
+import type { Job, UpstreamEnd, UpstreamNews } from "../core/record/upstream.ts";
+import { withoutPlaces } from "../providers/inline-output.ts";
+import { toNews } from "../providers/observation.ts";
+import type { Connection } from "../providers/provider.ts";
+import type { SubmitAdapter, SubmitReading } from "../providers/submit.ts";
+import type { SubmitAnswer } from "./http.ts";
 
 /**
  * Largest body in bytes of an upstream's response that is stored, so that a repeated submission gets the same response.
@@ -21,24 +21,37 @@ const MAX_KEPT_BYTES = 8_192;
  */
 const NEVER_SENT = [521, 523, 525, 526, 530];
 
+/** The upstream to which a submission was sent: the connection, and the reader of the answers to submissions. */
+interface SubmittedTo {
+  readonly connection: Connection;
+  readonly adapter: SubmitAdapter;
+}
+
+/** The part of a call on which the meaning of its answer depends. */
+interface AnsweredCall {
+  /** Path of the call, without a query. */
+  readonly path: string;
+  /** Id of the job if the call itself contains it; null when the answer states it. */
+  readonly jobId: string | null;
+  /** True when the upstream has got the task's hook URL and can reach it. */
+  readonly isHookExpected: boolean;
+}
+
 /**
  * Returns the outcome of a submission: accepted, refused, ended with a result, or unknown.
  * @param answer the upstream's response; null when there was none.
- * @param path path of the call.
- * @param jobId id of the job if the call itself contains it; null when the response states it.
- * @param isHookExpected true when the upstream has got the task's hook URL and can reach it.
+ * @param isAnswerStored true when the relay stores the answer and the files in it, so that an answer without links is a
+ * result too.
  */
 export function outcomeOf(
   answer: SubmitAnswer | null,
-  place: SubmitPlace,
-  path: string,
-  jobId: string | null,
-  isHookExpected: boolean,
+  { adapter, connection }: SubmittedTo,
+  { path, jobId, isHookExpected }: AnsweredCall,
   config: Config,
+  isAnswerStored = false,
 ): SubmitOutcome {
   if (answer === null) return { kind: "unknown", statusCode: null };
   const { status: statusCode, json } = answer;
-  const { adapter, connection } = place;
   if (NEVER_SENT.includes(statusCode)) return { kind: "not_sent" };
   const refusal = adapter.refusal(statusCode, json);
   if (refusal !== null) return { kind: "refused", statusCode, refusal };
@@ -58,7 +71,7 @@ export function outcomeOf(
       return jobId === null ? unknown : accepted({ id: jobId, endpoint: null });
     case "result": {
       const observation = withoutPlaces(reading.observation, connection.baseUrl);
-      const news = toNews(observation, newsRulesOf(config, connection));
+      const news = toNews(observation, { ...newsRulesOf(config, connection), isAnswerStored });
       if (news === null || !isEnd(news)) return unknown;
       return { kind: "result", statusCode, job: reading.job, news, answer: kept };
     }
@@ -73,7 +86,12 @@ function isEnd(news: UpstreamNews): news is UpstreamEnd {
  * Returns the upstream's response in the form in which it is stored for repeated submissions.
  * @returns null when it is too long or not text.
  */
-function keptAnswerOf({ status, headers, bytes, isCut }: SubmitAnswer): SubmissionAnswer | null {
+export function keptAnswerOf({
+  status,
+  headers,
+  bytes,
+  isCut,
+}: SubmitAnswer): SubmissionAnswer | null {
   if (isCut || bytes.length > MAX_KEPT_BYTES) return null;
   try {
     const body = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

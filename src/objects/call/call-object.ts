@@ -1,0 +1,329 @@
+import { retryable } from "cloudflare:durable-objects";
+import { DurableObject } from "cloudflare:workers";
+import type { Runtime, WithStartup } from "../../config/runtime.ts";
+import type { CallStart } from "../../core/events/call-start.ts";
+import type { CallStartedEvent, SubmitEndedEvent } from "../../core/events/event.ts";
+import { MAX_STORED_FILES } from "../../core/record/upstream.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import { errorText, log } from "../../lib/log.ts";
+import { withDeadline, withinTime } from "../../lib/timeout.ts";
+import { toBase64Url } from "../../security/encoding.ts";
+import type { LeftUpload } from "../output/copy-plan.ts";
+import { outputKey } from "../output/output-key.ts";
+import { objectNamed } from "../placed-object.ts";
+import {
+  askLater,
+  askSoon,
+  beginSending,
+  type CallEnd,
+  type CallState,
+  callDueAt,
+  deleteLater,
+  endCall,
+  type EndedCall,
+  leaveFiles,
+  type QueuedCall,
+  queueCall,
+  reportLater,
+  type SendingCall,
+  type StoredCall,
+  UNCALLED_MS,
+  type UntakenFiles,
+  withLeftUpload,
+} from "./call-plan.ts";
+import { type FormField, FormReader } from "./form-reader.ts";
+import { makeCall } from "./make-call.ts";
+import { MAX_ARRIVAL_MS, receive, type ReceiptFault } from "./receive.ts";
+import { type BodySize, BodyWriter, deleteBody, storedBody } from "./stored-body.ts";
+
+/**
+ * The methods of a task's Durable Object that the object of its call calls. They are declared here, because importing
+ * the class of tasks would make the two files import each other.
+ */
+interface CalledTask extends Rpc.DurableObjectBranded {
+  startCall: (event: CallStartedEvent) => CallStart;
+  /** Returns true when the task has taken the files that were in the answer. */
+  endCall: (event: SubmitEndedEvent) => Promise<boolean>;
+}
+
+/** Bindings of the environment that the object of a call uses. */
+export interface CallBindings extends WithStartup {
+  /** R2 bucket in which files of answers are stored. Absent when the relay keeps no outputs. */
+  readonly OUTPUTS?: R2Bucket;
+  readonly TASKS: DurableObjectNamespace<CalledTask>;
+}
+
+/** What has become of a form that a client has sent. */
+export type FormReceipt =
+  | {
+      readonly kind: "stored";
+      readonly fields: readonly FormField[];
+      /** SHA-256 of the parts of the form, in base64url. It does not depend on the boundary between them. */
+      readonly digest: string;
+    }
+  /** The form has not arrived whole. Nothing is stored. */
+  | { readonly kind: ReceiptFault }
+  /** `message` is the rest of a sentence that says what is wrong with the form. Nothing is stored. */
+  | { readonly kind: "unreadable"; readonly message: string };
+
+const KEY = "call";
+const TASK_TIMEOUT_MS = 10 * SECOND_MS;
+
+/**
+ * Durable Object that makes the call of one submission whose client does not wait for the upstream's answer. It is named
+ * after the random id of the submission (binding `CALLS`). It is not the task's own object, so that reading a long
+ * answer never delays an attempt of the callback.
+ *
+ * It stores the state of the call under one key of its storage (`call-plan.ts`), the body of the call in chunks, and an
+ * alarm for the next step. It erases itself when the task has confirmed how the call has ended.
+ *
+ * Called by the Worker that gets the call: it stores the call before the task is registered, and begins it afterwards.
+ * If the Worker fails in between, the alarm finds out from the task what is to be done. The call is sent from an alarm,
+ * because the platform keeps an object alive for an alarm alone. It calls the task's object before the call is sent, and
+ * when it has ended.
+ *
+ * The call is sent at most once: before it is sent, the state `sending` is stored, and an alarm that finds this state
+ * reports that the outcome is unknown.
+ */
+export class CallObject extends DurableObject<CallBindings> {
+  static {
+    // The platform may repeat these calls after a lost connection, because a repetition changes nothing.
+    for (const name of ["begin", "drop"] as const) retryable(this.prototype[name]);
+  }
+
+  /**
+   * Stores the form (multipart/form-data) of a call while it arrives, and reads its texts.
+   * @param boundary text that separates the parts of the form.
+   */
+  async storeForm(
+    body: ReadableStream<Uint8Array>,
+    boundary: string,
+    maxBytes: number,
+  ): Promise<FormReceipt> {
+    this.#write({ kind: "receiving", body: null });
+    await this.ctx.storage.setAlarm(Date.now() + MAX_ARRIVAL_MS + UNCALLED_MS);
+    const hash = new crypto.DigestStream("SHA-256");
+    const digest = hash.getWriter();
+    const writer = new BodyWriter(this.ctx.storage.kv);
+    let hashed: Promise<void> = Promise.resolve();
+    const form = new FormReader(boundary, (bytes) => {
+      hashed = digest.write(bytes);
+    });
+    const fault = await receive(body, maxBytes, async (piece) => {
+      writer.write(piece);
+      form.write(piece);
+      await hashed;
+    });
+    await digest.close();
+    const size = writer.end();
+    const message = fault === null ? form.end() : null;
+    if (fault !== null || message !== null) {
+      await this.#erase();
+      return fault === null ? { kind: "unreadable", message: message ?? "" } : { kind: fault };
+    }
+    this.#write({ kind: "receiving", body: size });
+    await this.ctx.storage.setAlarm(Date.now() + UNCALLED_MS);
+    return { kind: "stored", fields: form.fields, digest: toBase64Url(await hash.digest) };
+  }
+
+  /**
+   * Stores a call, which is sent when `begin` was called, or when its task is found to be registered.
+   * @param body body of the call. Null when it is the form that was stored before.
+   * @returns false when there is no such form any more.
+   */
+  async storeCall(call: StoredCall, body: ReadableStream<Uint8Array> | null): Promise<boolean> {
+    const size = body === null ? this.#storedForm() : await this.#store(body);
+    if (size === null) return false;
+    const queued = queueCall(call, size, Date.now());
+    this.#write(queued);
+    await this.ctx.storage.setAlarm(queued.ask.retryAt);
+    return true;
+  }
+
+  /**
+   * Begins the stored call at once, unless it has begun already.
+   * @returns false when the call is not stored any more.
+   */
+  async begin(): Promise<boolean> {
+    const state = this.#read();
+    const now = Date.now();
+    if (state?.kind === "queued" && state.ask.retryAt > now) {
+      this.#write({ ...state, ask: { ...state.ask, retryAt: now } });
+      await this.ctx.storage.setAlarm(now + 1);
+    }
+    return state !== null;
+  }
+
+  /** Erases a call that was not sent, because its task was not registered. @returns always true. */
+  async drop(): Promise<true> {
+    const kind = this.#read()?.kind;
+    if (kind === "receiving" || kind === "queued") await this.#erase();
+    return true;
+  }
+
+  /**
+   * Does what is due: asks the task, sends the call, reports its end. When the work fails, another alarm follows after a
+   * minute.
+   */
+  override async alarm(): Promise<void> {
+    const { runtime } = this.env.startup;
+    try {
+      if (!runtime.ok) throw new Error("the configuration is not valid");
+      await this.#work(runtime.value);
+    } catch (error) {
+      const name = this.ctx.id.name ?? null;
+      log({ event: "call.failed", object: name, error: errorText(error) }, "error");
+      await this.ctx.storage.setAlarm(Date.now() + MINUTE_MS);
+    }
+  }
+
+  async #work(runtime: Runtime): Promise<void> {
+    for (let state = this.#read(); state !== null; state = this.#read()) {
+      const dueAt = callDueAt(state) ?? 0;
+      if (dueAt > Date.now()) return this.ctx.storage.setAlarm(dueAt);
+      await this.#step(state, runtime);
+    }
+  }
+
+  async #step(state: CallState, runtime: Runtime): Promise<void> {
+    switch (state.kind) {
+      case "receiving":
+        // The Worker has failed before it has stored the call.
+        return this.#erase();
+      case "queued":
+        return this.#ask(state, runtime);
+      case "sending":
+        // An earlier alarm was interrupted, perhaps after the call was sent.
+        return this.#giveUp(state);
+      case "ended":
+        return this.#report(state);
+      case "untaken":
+        return this.#deleteFiles(state);
+    }
+  }
+
+  /** Asks the task whether the call is to be sent, and then sends it. */
+  async #ask(queued: QueuedCall, runtime: Runtime): Promise<void> {
+    const { taskId, submissionId } = queued.call;
+    const event: CallStartedEvent = { type: "call_started", submissionId };
+    const ask = async () => this.#task(taskId).startCall(event);
+    const start = await this.#answered<CallStart>(taskId, ask);
+    // The Worker may have dropped the call meanwhile.
+    if (this.#read()?.kind !== "queued") return;
+    if (start === null) return this.#write(askLater(queued, Date.now()));
+    switch (start.kind) {
+      case "wait":
+        return this.#write(askSoon(queued, Date.now()));
+      case "gone":
+        return this.#erase();
+      case "send":
+        return this.#send(beginSending(queued, start), runtime);
+    }
+  }
+
+  async #send(sending: SendingCall, runtime: Runtime): Promise<void> {
+    // The platform holds the request back until this is stored.
+    this.#write(sending);
+    const { kv } = this.ctx.storage;
+    const { asyncTimeoutMs } = runtime.config;
+    const end = await withDeadline(asyncTimeoutMs, (signal) =>
+      makeCall(sending, {
+        runtime,
+        body: () => storedBody(kv, sending.body),
+        signal,
+        bucket: this.env.OUTPUTS ?? null,
+        onUpload: (upload) => this.#noteUpload(upload),
+      }),
+    );
+    this.#end(sending, end);
+  }
+
+  #noteUpload(upload: LeftUpload): void {
+    const state = this.#read();
+    if (state?.kind === "sending") this.#write(withLeftUpload(state, upload));
+  }
+
+  /** Ends a call of which it is not known whether it was sent. Nothing of its answer is kept. */
+  async #giveUp(sending: SendingCall): Promise<void> {
+    for (const { number, uploadId } of sending.uploads) {
+      const key = outputKey({ taskId: sending.call.taskId, ...sending.start }, number);
+      const upload = this.env.OUTPUTS?.resumeMultipartUpload(key, uploadId);
+      await upload?.abort().catch((error: unknown) => {
+        const line = { task_id: sending.call.taskId, number, error: errorText(error) };
+        log({ event: "outputs.upload_left", ...line }, "warn");
+      });
+    }
+    const outcome = { kind: "unknown", statusCode: null } as const;
+    this.#end(sending, { outcome, hasFiles: this.env.OUTPUTS !== undefined });
+  }
+
+  #end(sending: SendingCall, end: CallEnd): void {
+    deleteBody(this.ctx.storage.kv, sending.body);
+    this.#write(endCall(sending, end, Date.now()));
+  }
+
+  /** Reports to the task how its call has ended, until the task has confirmed it. */
+  async #report(ended: EndedCall): Promise<void> {
+    const { taskId, end, hasFiles } = ended;
+    const report = async () => this.#task(taskId).endCall(end);
+    const areTaken = await this.#answered<boolean>(taskId, report);
+    if (areTaken === null) return this.#write(reportLater(ended, Date.now()));
+    if (areTaken || !hasFiles) return this.#erase();
+    this.#write(leaveFiles(ended, Date.now()));
+  }
+
+  /** Deletes the files of an answer that its task has not taken. */
+  async #deleteFiles(untaken: UntakenFiles): Promise<void> {
+    const numbers = Array.from({ length: MAX_STORED_FILES + 1 }, (_, number) => number);
+    const keys = numbers.map((number) => outputKey(untaken, number));
+    try {
+      await this.env.OUTPUTS?.delete(keys);
+    } catch (error) {
+      log(
+        { event: "outputs.not_deleted", task_id: untaken.taskId, detail: errorText(error) },
+        "error",
+      );
+      return this.#write(deleteLater(untaken, Date.now()));
+    }
+    await this.#erase();
+  }
+
+  /** Calls the task's object. Returns null when it cannot be reached. */
+  async #answered<T>(taskId: string, call: () => Promise<T>): Promise<T | null> {
+    return withinTime<T | null>(call, null, TASK_TIMEOUT_MS).catch((error: unknown) => {
+      log({ event: "call.unreached", task_id: taskId, error: errorText(error) }, "warn");
+      return null;
+    });
+  }
+
+  #task(taskId: string) {
+    return objectNamed(this.env.TASKS, taskId, this.env);
+  }
+
+  #storedForm(): BodySize | null {
+    const state = this.#read();
+    return state?.kind === "receiving" ? state.body : null;
+  }
+
+  async #store(body: ReadableStream<Uint8Array>): Promise<BodySize | null> {
+    const writer = new BodyWriter(this.ctx.storage.kv);
+    const fault = await receive(body, Infinity, async (piece) => writer.write(piece));
+    const size = writer.end();
+    if (fault === null) return size;
+    await this.#erase();
+    return null;
+  }
+
+  async #erase(): Promise<void> {
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+  }
+
+  #read(): CallState | null {
+    return this.ctx.storage.kv.get<CallState>(KEY) ?? null;
+  }
+
+  #write(state: CallState): void {
+    this.ctx.storage.kv.put(KEY, state);
+  }
+}

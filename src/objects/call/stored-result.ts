@@ -1,0 +1,138 @@
+import { newsRulesOf } from "../../config/news-rules.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import type { SubmitOutcome } from "../../core/events/event.ts";
+import { parseJson } from "../../core/json.ts";
+import type { StoredFile, StoredAnswer } from "../../core/record/upstream.ts";
+import { log } from "../../lib/log.ts";
+import { answerSecrets, bytesWithout } from "../../outbound/answer-secrets.ts";
+import { outcomeOf } from "../../outbound/submit-outcome.ts";
+import { toNews } from "../../providers/observation.ts";
+import type { Connection } from "../../providers/provider.ts";
+import { plainReadingOf, type SubmitAdapter, type SubmitTarget } from "../../providers/submit.ts";
+import { bytesOf } from "../../security/encoding.ts";
+import type { LeftUpload } from "../output/copy-plan.ts";
+import { outputKey } from "../output/output-key.ts";
+import { optionsOf } from "../output/store-copy.ts";
+import type { CallEnd, StoredCall } from "./call-plan.ts";
+import { type AnswerTarget, storeAnswer } from "./store-answer.ts";
+
+/** Where a call goes, and how its answer is read. */
+export interface CallPlace {
+  readonly connection: Connection;
+  readonly adapter: SubmitAdapter;
+  readonly target: SubmitTarget;
+}
+
+/** Where the files of an answer are stored. */
+interface FileStore {
+  readonly bucket: R2Bucket;
+  readonly place: Parameters<typeof outputKey>[0];
+  readonly onUpload: (upload: LeftUpload) => void;
+  /** Ends the reading of the answer. */
+  readonly signal: AbortSignal;
+}
+
+type ReadAnswer = Extract<Awaited<ReturnType<typeof storeAnswer>>, { readonly kind: "read" }>;
+
+/**
+ * Reads an answer that should be the result of a call, stores the files in it and the rest of it, and returns how the
+ * call has ended.
+ */
+export async function storedResult(
+  response: Response,
+  call: StoredCall,
+  place: CallPlace,
+  runtime: Runtime,
+  store: FileStore,
+): Promise<CallEnd> {
+  const { status: statusCode, headers, body } = response;
+  const unknown = { kind: "unknown", statusCode } as const;
+  if (body === null) return { outcome: unknown, hasFiles: false };
+  const contentType = headers.get("Content-Type") ?? "";
+  const read = await storeAnswer(body, contentType, targetOf(call, runtime, store));
+  if (read.kind === "failed") {
+    log({ event: "call.unread", task_id: call.taskId, reason: read.reason }, "warn");
+    return { outcome: unknown, hasFiles: read.begun > 0 };
+  }
+  const outcome =
+    read.skeleton === null
+      ? plainOutcome(read, statusCode, place, runtime)
+      : await jsonOutcome(read, read.skeleton, response, call, place, runtime, store);
+  return { outcome: outcome ?? unknown, hasFiles: true };
+}
+
+function targetOf(
+  { submissionId }: StoredCall,
+  { config }: Runtime,
+  { bucket, place, onUpload, signal }: FileStore,
+): AnswerTarget {
+  return {
+    bucket,
+    keyOf: (number) => outputKey(place, number),
+    maxFileBytes: config.maxOutputBytes,
+    onUpload: (number, uploadId) => onUpload({ number, uploadId }),
+    onProgress: () => undefined,
+    signal,
+    token: submissionId,
+  };
+}
+
+/** Returns the outcome of a call whose answer as a whole is a file. Null when it is not the output. */
+function plainOutcome(
+  { contentType, files }: ReadAnswer,
+  statusCode: number,
+  { connection, target }: CallPlace,
+  { config }: Runtime,
+): SubmitOutcome | null {
+  const [file] = files;
+  const reading = plainReadingOf(target, contentType);
+  if (file === undefined || reading.kind !== "result") return null;
+  const rules = { ...newsRulesOf(config, connection), isAnswerStored: true };
+  const news = toNews(reading.observation, rules);
+  if (news?.status !== "completed") return null;
+  const storedAnswer = { number: 1, contentType, bytes: file.bytes } as const;
+  return withStored(
+    { kind: "result", statusCode, job: null, news, answer: null },
+    files,
+    storedAnswer,
+  );
+}
+
+/**
+ * Returns the outcome of a call whose answer is JSON. If the answer is a result, what is left of it without its files
+ * is stored: as the only output if the result has no file and no link.
+ * @param skeleton the answer, in which placeholders stand for its files.
+ */
+async function jsonOutcome(
+  { contentType, files }: ReadAnswer,
+  skeleton: string,
+  { status, headers }: Response,
+  call: StoredCall,
+  place: CallPlace,
+  { config }: Runtime,
+  { bucket, place: task }: FileStore,
+): Promise<SubmitOutcome> {
+  const bytes = bytesWithout(answerSecrets(place.connection, call.secrets), bytesOf(skeleton));
+  const answer = { status, headers, bytes, json: parseJson(skeleton), isCut: false };
+  const outcome = outcomeOf(answer, place, call, config, true);
+  if (outcome.kind !== "result" || outcome.news.status !== "completed") return outcome;
+  const isOutput = files.length === 0 && outcome.news.urls.length === 0;
+  const number = isOutput ? 1 : 0;
+  const mediaType = "application/json";
+  await bucket.put(outputKey(task, number), bytes, optionsOf(mediaType));
+  const all = isOutput ? [{ bytes: bytes.length, mediaType }] : files;
+  return withStored(outcome, all, { number, contentType, bytes: bytes.length });
+}
+
+/** Returns a result with the files that the answer has left in the bucket. */
+function withStored(
+  outcome: Extract<SubmitOutcome, { readonly kind: "result" }>,
+  files: readonly StoredFile[],
+  storedAnswer: StoredAnswer,
+): SubmitOutcome {
+  const { news } = outcome;
+  if (news.status !== "completed") return outcome;
+  const stored = files.map(({ bytes, mediaType }) => ({ bytes, mediaType }));
+  // With placeholders in place of links, the answer would mislead whoever repeats the call.
+  return { ...outcome, news: { ...news, files: stored, storedAnswer }, answer: null };
+}

@@ -1,0 +1,344 @@
+import { describe, expect, it } from "vitest";
+import { callStartOf } from "../../src/core/events/call-start.ts";
+import type { TaskEvent } from "../../src/core/events/event.ts";
+import { parseRecord } from "../../src/core/record/record-schema.ts";
+import type { TaskRecord } from "../../src/core/record/task.ts";
+import { nextStep, wakeAt } from "../../src/core/step.ts";
+import { transition } from "../../src/core/transition.ts";
+import { taskFacts } from "../../src/core/views/task-facts.ts";
+import { rowOf } from "../../src/core/views/index-row.ts";
+import { taskView } from "../../src/core/views/task-view.ts";
+import {
+  aCompletion,
+  aFinishedTask,
+  aPolicy,
+  HOUR,
+  MINUTE,
+  NOW,
+  NOW_S,
+  ORIGIN,
+  POLICY,
+  SECOND,
+} from "./builders.ts";
+import { cancelable } from "./cancel-builders.ts";
+import { aChargeEnd, credits, refunding } from "./credit-builders.ts";
+import { apply, expectRefused, expectUnchanged, finish } from "./decisions.ts";
+import {
+  accepted,
+  aCallingTask,
+  aCallStart,
+  aChargingSubmission,
+  aCustomerKey,
+  anAcceptance,
+  ANSWER,
+  anUnknownOutcome,
+  aPricedSubmission,
+  aQueuedTask,
+  aRefusal,
+  aResultAtOnce,
+  aSendingTask,
+  aSubmission,
+  aSubmittedRegistration,
+  CALL_ENDS_AT,
+  NOT_SENT,
+  OTHER_SUBMISSION_ID,
+  QUEUE_ENDS_AT,
+  SEALED_KEY,
+  SUBMISSION_ID,
+  withPrice,
+} from "./submission-builders.ts";
+import { anAttachment, JOB } from "./upstream-builders.ts";
+
+const LATER = NOW + 3 * SECOND;
+const queued = aQueuedTask();
+const calling = aCallingTask();
+const canceled: TaskEvent = { type: "cancel", isForced: false };
+const canceledByAccount: TaskEvent = { type: "cancel_submitted" };
+const UNSENT = { kind: "unsent" } as const;
+
+/** Returns what the object of a call is told after its order to begin the call. */
+function startOf(record: TaskRecord | null, now = LATER, submissionId = SUBMISSION_ID) {
+  const decision = transition(record, aCallStart(submissionId), POLICY, now);
+  const after = decision.kind === "changed" ? decision.record : record;
+  return callStartOf(after, submissionId);
+}
+
+function errorOf({ body }: { readonly body: string }): string {
+  return JSON.parse(body).error.code;
+}
+
+function submissionOf(task: TaskRecord, reader: "operator" | "account") {
+  return JSON.parse(taskView(task, reader)).submission;
+}
+
+describe("the registration of a call whose caller does not wait", () => {
+  it("a call is queued for an hour, and is not sent by the request that registers it", () => {
+    const task = apply(null, aSubmittedRegistration({}, { isCall: true, isHookless: true }));
+    expect(task).toMatchObject({ status: "pending", submission: queued.submission });
+    expect(wakeAt(task, POLICY)).toBe(QUEUE_ENDS_AT);
+    expect(parseRecord(task)).toEqual(task);
+  });
+
+  it("a call is queued no longer than to the deadline of its task", () => {
+    const event = aSubmittedRegistration({ deadlineMs: 5 * MINUTE }, { isCall: true });
+    const task = apply(null, event);
+    expect(task.submission?.state).toEqual({ kind: "queued", failsAt: NOW + 5 * MINUTE });
+  });
+
+  it("a call with a price is queued from the end of its charge on", () => {
+    const charging = apply(null, aPricedSubmission({}, { isCall: true }));
+    const task = apply(charging, aChargeEnd(), LATER);
+    expect(task).toMatchObject({
+      status: "pending",
+      submission: { startedAt: LATER, state: { kind: "queued", failsAt: LATER + HOUR } },
+    });
+  });
+
+  const isCall = true;
+  const again = aSubmittedRegistration({}, { id: OTHER_SUBMISSION_ID, isCall });
+  const waiting = aSubmittedRegistration({}, { id: OTHER_SUBMISSION_ID });
+
+  it.each([
+    ["queued", queued],
+    ["being sent", calling],
+    ["refused", apply(calling, aRefusal(), LATER)],
+  ])("the repetition of a call that is %s gets the task as it is", (_state, task) => {
+    expectUnchanged(task, again, LATER);
+  });
+
+  it.each([
+    ["queued, by a caller who waits", queued, waiting],
+    ["being sent, by a caller who waits", calling, waiting],
+    ["of a caller who waits, by one who does not", aSendingTask(), again],
+  ])("the repetition of a call that is %s is refused", (_state, task, event) => {
+    expectRefused(task, event, "submission_running", LATER);
+  });
+
+  it("the repetition of a call waits for the charge of its task, but not when the call will not be sent", () => {
+    const charging = aChargingSubmission({ submission: queued.submission });
+    const priced = aPricedSubmission({}, { id: OTHER_SUBMISSION_ID, isCall });
+    expectUnchanged(charging, priced, LATER);
+    expectRefused(charging, aPricedSubmission({}, { id: OTHER_SUBMISSION_ID }), "charging");
+    expectRefused(apply(charging, NOT_SENT), priced, "charging");
+  });
+});
+
+describe("a call that begins", () => {
+  it("a queued call is sent when its object begins it: the upstream then has ASYNC_TIMEOUT_S, and the object a minute to report", () => {
+    const task = apply(queued, aCallStart(), LATER);
+    const state = { kind: "sending", endsAt: LATER + POLICY.asyncTimeoutMs + MINUTE } as const;
+    const submission = { ...queued.submission, startedAt: LATER, state };
+    expect(task).toEqual({ ...queued, version: LATER, submission });
+    const quick = apply(queued, aCallStart(), LATER, aPolicy({ asyncTimeoutMs: 10 * SECOND }));
+    expect(quick.submission?.state).toMatchObject({ endsAt: LATER + 70 * SECOND });
+  });
+
+  it("the object of a call that begins gets the customer's key and what the keys of its files need", () => {
+    const owned = aQueuedTask({ recordedAt: NOW - 1 }, { customerKey: aCustomerKey() });
+    const endsAt = LATER + POLICY.asyncTimeoutMs + MINUTE;
+    const facts = { recordedAt: NOW - 1, origin: ORIGIN, endsAt };
+    expect(startOf(owned)).toEqual({ kind: "send", customerKey: SEALED_KEY, ...facts });
+    expect(startOf(queued)).toMatchObject({ kind: "send", customerKey: null });
+  });
+
+  it("the object of a call that asks again while the call is being sent gets the same answer and changes nothing", () => {
+    expectUnchanged(calling, aCallStart(), LATER);
+    expect(startOf(calling)).toMatchObject({ kind: "send", endsAt: CALL_ENDS_AT });
+  });
+
+  it("a call waits while the price of its task is being charged", () => {
+    const charging = aChargingSubmission({ submission: queued.submission });
+    expectUnchanged(charging, aCallStart(), LATER);
+    expect(startOf(charging)).toEqual({ kind: "wait" });
+  });
+
+  it.each<[string, TaskRecord | null]>([
+    ["whose task does not exist", null],
+    ["of an earlier task with the same id", aQueuedTask({}, { id: OTHER_SUBMISSION_ID })],
+    ["of a task without a submission", aFinishedTask()],
+  ])("a call %s is rejected and gone", (_what, record) => {
+    expectRefused(record, aCallStart(), "unknown_task", LATER);
+    expect(startOf(record)).toEqual({ kind: "gone" });
+  });
+
+  const unsent = apply(aChargingSubmission({ submission: queued.submission }), NOT_SENT);
+
+  it.each<[string, TaskRecord]>([
+    ["that will not be sent", unsent],
+    ["whose price is being returned", apply(unsent, aChargeEnd())],
+    ["that was canceled", apply(queued, canceled, NOW)],
+    ["that has ended", apply(calling, aRefusal(), NOW)],
+    ["whose job is known already", apply(queued, anAttachment(JOB), NOW)],
+    [
+      "whose outcome is unknown",
+      apply({ ...calling, submission: aSubmission() }, anUnknownOutcome()),
+    ],
+  ])("a call %s is gone, and its task does not change", (_what, record) => {
+    expectUnchanged(record, aCallStart(), LATER);
+    expect(startOf(record)).toEqual({ kind: "gone" });
+  });
+
+  it("a call that is begun when its time to wait is over fails its task instead", () => {
+    const task = finish(queued, aCallStart(), QUEUE_ENDS_AT);
+    expect(errorOf(task)).toBe("queue_timeout");
+    expect(startOf(queued, QUEUE_ENDS_AT)).toEqual({ kind: "gone" });
+    expect(startOf(queued, QUEUE_ENDS_AT - 1)).toMatchObject({ kind: "send" });
+  });
+});
+
+describe("a call that is not begun in time", () => {
+  const lost: TaskEvent = { type: "submission_lost" };
+
+  it("a call that was not begun in time fails with queue_timeout before any other event, and its price is refunded before the callback", () => {
+    const priced = withPrice(queued);
+    const step = nextStep(priced, POLICY, QUEUE_ENDS_AT);
+    expect(step).toEqual({ kind: "event", event: lost });
+    const task = finish(priced, lost, QUEUE_ENDS_AT);
+    expect(errorOf(task)).toBe("queue_timeout");
+    expect(task).toMatchObject({
+      failure: { category: "timeout", retryable: true },
+      credits: credits(refunding(QUEUE_ENDS_AT)),
+      callback: { state: { kind: "held" } },
+      submission: { state: UNSENT },
+    });
+  });
+
+  it("at the deadline of its task, a queued call fails with queue_timeout", () => {
+    const early = { kind: "queued", failsAt: queued.deadlineAt } as const;
+    const task = aQueuedTask({}, { state: early });
+    expect(nextStep(task, POLICY, queued.deadlineAt)).toEqual({ kind: "event", event: lost });
+  });
+
+  it("a queued call does not fail before its time", () => {
+    expectUnchanged(queued, lost, QUEUE_ENDS_AT - 1);
+    expect(nextStep(queued, POLICY, QUEUE_ENDS_AT - 1)?.kind).not.toBe("event");
+    expectUnchanged(calling, lost, QUEUE_ENDS_AT);
+  });
+});
+
+describe("the end of a call", () => {
+  it.each([
+    ["queued", queued],
+    ["being sent", calling],
+  ])(
+    "a refusal fails the task of a call that is %s, which keeps the answer, is refunded and has its callback",
+    (_state, task) => {
+      const refused = finish(withPrice(task), aRefusal(400, "final", ANSWER), LATER);
+      expect(errorOf(refused)).toBe("upstream_error");
+      expect(refused).toMatchObject({
+        failure: { category: "invalid_input" },
+        credits: credits(refunding(LATER)),
+        callback: { state: { kind: "held" } },
+        submission: { answer: ANSWER, state: { statusCode: 400, refusal: "final" } },
+      });
+      expect(parseRecord(refused)).toEqual(refused);
+    },
+  );
+
+  it.each([
+    ["queued", queued],
+    ["being sent", calling],
+  ])("a call that is %s and could not be sent fails its task, which is refunded", (_s, task) => {
+    const failed = finish(withPrice(task), NOT_SENT, LATER);
+    expect(errorOf(failed)).toBe("upstream_error");
+    expect(failed).toMatchObject({
+      failure: { category: "provider", retryable: true },
+      credits: credits(refunding(LATER)),
+      submission: { state: UNSENT },
+    });
+  });
+
+  it("the task of a call with an unknown outcome fails at once if nothing can show a job, and otherwise waits", () => {
+    for (const task of [queued, calling]) {
+      expect(errorOf(finish(task, anUnknownOutcome(524), LATER))).toBe("submit_unknown");
+    }
+    const { isHookless: _, ...submission } = aSubmission({ ...calling.submission });
+    const hooked = apply({ ...calling, submission }, anUnknownOutcome(524), LATER);
+    expect(hooked).toMatchObject({ status: "pending", submission: { state: { kind: "unknown" } } });
+  });
+
+  it("a call that its object does not report fails its task when the time for the report is over", () => {
+    const step = nextStep(calling, POLICY, CALL_ENDS_AT);
+    expect(step).toMatchObject({ event: { type: "submit_ended", outcome: { kind: "unknown" } } });
+    expect(nextStep(calling, POLICY, CALL_ENDS_AT - 1)?.kind).not.toBe("event");
+  });
+
+  it("a call that starts a job is accepted as any submission", () => {
+    const state = accepted(LATER);
+    expect(apply(calling, anAcceptance(), LATER)).toMatchObject({ submission: { state } });
+  });
+
+  it("the second report about a call changes nothing", () => {
+    for (const event of [aRefusal(), NOT_SENT, anUnknownOutcome(), aResultAtOnce(aCompletion())]) {
+      expectUnchanged(apply(calling, event, LATER), event, LATER + SECOND);
+    }
+  });
+});
+
+describe("an order to cancel a call", () => {
+  const own = aQueuedTask({}, { isByOwner: true });
+
+  it.each([
+    ["the operator", queued, canceled],
+    ["the account that has submitted it", own, canceledByAccount],
+  ])("a queued call is canceled at once by %s, and its price is refunded", (_who, task, event) => {
+    const ended = finish(withPrice(task), event, LATER);
+    expect(errorOf(ended)).toBe("canceled");
+    expect(ended).toMatchObject({
+      credits: credits(refunding(LATER)),
+      submission: { state: UNSENT },
+      cancellation: { state: { kind: "not_sent" } },
+    });
+    expect(startOf(ended)).toEqual({ kind: "gone" });
+  });
+
+  it("a queued call is canceled at once even if its job could be canceled, because its caller has chosen the job's id", () => {
+    const named = aQueuedTask({ upstream: { connection: "ark", job: JOB } });
+    expect(errorOf(finish(named, canceled, LATER, cancelable()))).toBe("canceled");
+  });
+
+  it("an account cannot cancel a queued call of the operator", () => {
+    expectRefused(queued, canceledByAccount, "not_cancelable", LATER);
+  });
+
+  it("a call that is being sent cannot be canceled", () => {
+    expectRefused(calling, canceled, "submission_running", LATER);
+  });
+
+  it("the console offers to cancel a queued call to the operator and to the account that has submitted it", () => {
+    const effects = [
+      taskFacts(own, "operator", POLICY),
+      taskFacts(own, "account", POLICY),
+      taskFacts(queued, "account", POLICY),
+    ];
+    expect(effects.map(({ cancelEffect }) => cancelEffect)).toEqual(["fail", "fail", null]);
+  });
+});
+
+describe("what readers see of a call", () => {
+  it.each(["operator", "account"] as const)(
+    "a queued call shows since when it waits and until when it must be sent to the %s",
+    (reader) => {
+      const times = { started_at: NOW_S, start_by: NOW_S + HOUR / SECOND };
+      expect(submissionOf(queued, reader)).toEqual({ state: "queued", ...times });
+    },
+  );
+
+  it("a refused call shows that it was refused, with the status of the answer, and its class to the operator alone", () => {
+    const task = apply(calling, aRefusal(402, "funds"), LATER);
+    const shown = { state: "refused", answered_at: NOW_S + 3, status_code: 402 };
+    expect(submissionOf(task, "account")).toEqual({ ...shown, started_at: NOW_S });
+    expect(submissionOf(task, "operator")).toMatchObject({ ...shown, refusal: "funds" });
+  });
+
+  it("a call that was never sent shows so", () => {
+    expect(submissionOf(apply(queued, canceled), "account")).toMatchObject({ state: "unsent" });
+  });
+
+  it("the index has a queued call until it fails, a refused call with its class, and no submission for a call that was never sent", () => {
+    expect(rowOf(queued, POLICY)).toMatchObject({ submission: "queued", dueAt: QUEUE_ENDS_AT });
+    const refused = finish(calling, aRefusal(402, "funds"));
+    expect(rowOf(refused, POLICY)).toMatchObject({ submission: "refused", refusal: "funds" });
+    expect(rowOf(finish(queued, canceled), POLICY).submission).toBeNull();
+  });
+});

@@ -1,0 +1,280 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { StoredCall } from "../../src/objects/call/call-plan.ts";
+import { pass, START, useClock } from "../worker/clock.ts";
+import { lose, namespaceWith } from "../worker/lost-calls.ts";
+import { restart, stubOf, untilIdle, wake } from "../worker/objects.ts";
+import { answering, type Outside, type Site } from "../worker/outside.ts";
+import { CALLBACK_URL, report } from "../worker/tasks.ts";
+import { holdTimers } from "../worker/timers.ts";
+import {
+  aGateway,
+  alarmOfCall,
+  callLater,
+  callObjectOf,
+  CALLING,
+  formOf,
+  GATEWAY,
+  keysOfCall,
+  made,
+  makeCall,
+  readCalled,
+  sentOnce,
+} from "./called.ts";
+import { bucket, bytesOf, copiesOf, keyOf } from "./copied.ts";
+
+useClock();
+
+const IMAGES = "/v1/images/generations";
+const PNG = bytesOf(`\x89PNG\r\n\x1a\n\0\0\0\rIHDR${"p".repeat(2_000)}`);
+const B64 = btoa(String.fromCharCode(...PNG));
+const images = (count = 1) => ({ data: Array.from({ length: count }, () => ({ b64_json: B64 })) });
+
+/** Submits a call for images. Returns the id of its task. */
+async function submitted(bindings: object = CALLING): Promise<string> {
+  const id = crypto.randomUUID();
+  const headers = { "Relay-Task-Id": id };
+  const body = { model: "gpt-image-1", prompt: "a fox" };
+  const response = await callLater({ path: IMAGES, body, headers, bindings });
+  if (response.status !== 202) throw new Error(await response.text());
+  return id;
+}
+
+/** Runs the alarm of the object of a task's call, and waits for the end of the task. */
+async function madeNow(id: string, bindings: object = CALLING): Promise<void> {
+  await makeCall(id, bindings);
+  await untilIdle(id);
+}
+
+/** Expects a task whose call may have been billed: failed, with nothing in the bucket or stored for its call. */
+async function expectUnknown(id: string): Promise<void> {
+  expect(await readCalled(id)).toMatchObject({
+    status: "failed",
+    error: { code: "submit_unknown" },
+  });
+  expect(await copiesOf(id)).toEqual([]);
+  expect(await keysOfCall(id)).toEqual([]);
+}
+
+describe("the object of a call", () => {
+  it("that was not told to begin finds out after 30 s that its task is registered, and makes the call", async () => {
+    const outside = aGateway(answering(images()));
+    const CALLS = namespaceWith(env.CALLS, { begin: lose });
+    const id = await submitted({ ...CALLING, CALLS });
+    expect(await alarmOfCall(id)).toBe(START + 30_000);
+    pass(30_000);
+    await madeNow(id);
+    sentOnce(outside);
+    expect(await readCalled(id)).toMatchObject({ status: "completed" });
+  });
+
+  it("whose task was never registered erases itself after 30 s", async () => {
+    const outside = aGateway(answering(images()));
+    const call: StoredCall = {
+      taskId: crypto.randomUUID(),
+      submissionId: crypto.randomUUID(),
+      connection: "newapi",
+      model: "m",
+      path: IMAGES,
+      sentPath: IMAGES,
+      headers: [],
+      keyHeader: null,
+      jobId: null,
+      isHookExpected: false,
+      secrets: { hasCustomerKey: false, isOfAccount: false, hookToken: null },
+    };
+    const object = env.CALLS.getByName(call.submissionId);
+    await object.storeCall(call, new Response("{}").body);
+    pass(30_000);
+    await runDurableObjectAlarm(object);
+    await runInDurableObject(object, async (_, { storage }) => {
+      expect([...storage.kv.list()]).toEqual([]);
+      expect(await storage.getAlarm()).toBe(null);
+    });
+    expect(outside.sentTo(GATEWAY)).toEqual([]);
+  });
+
+  it("whose Worker has failed after it has stored a form erases itself after 30 s", async () => {
+    const object = env.CALLS.getByName(crypto.randomUUID());
+    const { body, headers } = await formOf({ model: "m", image: PNG });
+    const boundary = headers["Content-Type"].split("boundary=").at(-1) ?? "";
+    const stream = new Response(body).body ?? new ReadableStream();
+    expect(await object.storeForm(stream, boundary, 1_000_000)).toMatchObject({
+      kind: "stored",
+      fields: [
+        { name: "model", text: "m" },
+        { name: "image", text: null },
+      ],
+    });
+    pass(30_000);
+    await runDurableObjectAlarm(object);
+    await runInDurableObject(object, (_, { storage }) => {
+      expect([...storage.kv.list()]).toEqual([]);
+    });
+  });
+
+  it("that finds a call which an earlier alarm has begun never sends it again: the task fails, files are deleted and uploads aborted", async () => {
+    const outside = aGateway(answering(images()));
+    const id = await submitted();
+    const object = await callObjectOf(id);
+    const upload = await bucket().createMultipartUpload(keyOf(id, 2));
+    await bucket().put(keyOf(id, 1), PNG);
+    await runInDurableObject(object, async (_, { storage }) => {
+      const { call, body } = storage.kv.get<{ call: StoredCall; body: object }>("call") ?? {};
+      const { submissionId = "" } = call ?? {};
+      const start = await stubOf(id).startCall({ type: "call_started", submissionId });
+      const uploads = [{ number: 2, uploadId: upload.uploadId }];
+      storage.kv.put("call", { kind: "sending", call, body, start, uploads });
+    });
+    await madeNow(id);
+    expect(outside.sentTo(GATEWAY)).toEqual([]);
+    await expectUnknown(id);
+    await expect(upload.uploadPart(1, PNG)).rejects.toThrow();
+  });
+
+  it("asks again when its task cannot be reached, and sends the call once the task has answered", async () => {
+    const outside = aGateway(answering(images()));
+    const id = await submitted();
+    await makeCall(id, { ...CALLING, TASKS: namespaceWith(env.TASKS, { startCall: loseAnswer }) });
+    expect(outside.sentTo(GATEWAY)).toEqual([]);
+    expect(await alarmOfCall(id)).toBe(START + 5_000);
+    pass(5_000);
+    await madeNow(id);
+    sentOnce(outside);
+    expect(await readCalled(id)).toMatchObject({ status: "completed" });
+  });
+
+  it("repeats its report until the task has confirmed it, and does not send the call again", async () => {
+    const outside = aGateway(answering(images()));
+    const id = await submitted();
+    await makeCall(id, { ...CALLING, TASKS: namespaceWith(env.TASKS, { endCall: lose }) });
+    expect(await alarmOfCall(id)).toBe(START + 5_000);
+    expect(await keysOfCall(id)).toEqual(["call"]);
+    pass(5_000);
+    await madeNow(id);
+    sentOnce(outside);
+    expect(await readCalled(id)).toMatchObject({ status: "completed" });
+    expect((await copiesOf(id)).length).toBe(2);
+    expect(await keysOfCall(id)).toEqual([]);
+  });
+
+  it("deletes the files of an answer that its task does not take, because it has ended meanwhile, and repeats that when the bucket fails", async () => {
+    let id = "";
+    aGateway(async (sent, signal) => {
+      const output = { urls: ["https://cdn.example.net/video.mp4"] };
+      await report({ id, status: "completed", output });
+      return answering(images())(sent, signal);
+    });
+    id = await submitted();
+    const failing = new Proxy(bucket(), {
+      get: (all, name) => (name === "delete" ? lose : bound(all, name)),
+    });
+    await makeCall(id, { ...CALLING, OUTPUTS: failing });
+    expect((await copiesOf(id)).length).toBe(2);
+    expect(await alarmOfCall(id)).toBe(START + 5_000);
+    pass(5_000);
+    await madeNow(id);
+    expect(await copiesOf(id)).toEqual([]);
+    expect(await keysOfCall(id)).toEqual([]);
+    expect(await readCalled(id)).toMatchObject({ status: "completed" });
+  });
+
+  it("gives up a call that the upstream does not answer within ASYNC_TIMEOUT_S", async () => {
+    const passTime = holdTimers(600_000);
+    const outside = aGateway((_, signal) => {
+      const { promise, reject } = Promise.withResolvers<Response>();
+      signal.addEventListener("abort", () => reject(new Error("aborted")));
+      passTime();
+      return promise;
+    });
+    const id = await submitted();
+    await madeNow(id);
+    await expectUnknown(id);
+    sentOnce(outside);
+  });
+
+  it("does not send a call that has waited for longer than an hour", async () => {
+    const outside = aGateway(answering(images()));
+    const id = await submitted({ ...CALLING, CALLS: namespaceWith(env.CALLS, { begin: lose }) });
+    await wake(id, 3_600_000);
+    await untilIdle(id);
+    expect(await readCalled(id)).toMatchObject({ error: { code: "queue_timeout" } });
+    await makeCall(id);
+    expect(outside.sentTo(GATEWAY)).toEqual([]);
+    expect(await keysOfCall(id)).toEqual([]);
+  });
+
+  it("whose connection was removed does not send the call, and its task fails", async () => {
+    const outside = aGateway(answering(images()));
+    const id = await submitted();
+    await madeNow(id, { ...CALLING, NEWAPI_BASE_URL: undefined });
+    expect(outside.sentTo(GATEWAY)).toEqual([]);
+    expect(await readCalled(id)).toMatchObject({ status: "failed", failure: { retryable: true } });
+    expect(await keysOfCall(id)).toEqual([]);
+  });
+});
+
+/** Makes a call to an object and loses its answer. */
+async function loseAnswer(call: () => Promise<unknown>): Promise<void> {
+  await call();
+  await lose();
+}
+
+/** Returns a member of an object, as a function that can be called alone if it is one. */
+function bound(object: object, name: string | symbol): unknown {
+  const member: unknown = Reflect.get(object, name);
+  return typeof member === "function" ? member.bind(object) : member;
+}
+
+function callbacks(outside: Outside): number {
+  return outside.sentTo(CALLBACK_URL).length;
+}
+
+const raw =
+  (body: BodyInit, type = "application/json"): Site =>
+  () =>
+    new Response(body, { headers: { "Content-Type": type } });
+
+describe("a call whose answer cannot be read", () => {
+  it.each<[string, Site]>([
+    ["is JSON that is cut short", raw(JSON.stringify(images(2)).slice(0, -10))],
+    ["has broken base64", answering({ data: [{ b64_json: `${B64.slice(0, 2_000)}!!!` }] })],
+    ["has 33 images", answering(images(33))],
+    ["is the page of a proxy", raw("<html>Bad gateway</html>", "text/html")],
+    ["is empty", raw("")],
+    ["states neither a result nor an error", answering({ ok: true })],
+  ])(
+    "because it %s, fails once with submit_unknown, and leaves nothing behind",
+    async (_, site) => {
+      const outside = aGateway(site);
+      const id = await made({ path: IMAGES, body: { model: "gpt-image-1", prompt: "a fox" } });
+      await expectUnknown(id);
+      sentOnce(outside);
+      expect(callbacks(outside)).toBe(1);
+    },
+  );
+
+  it("because the bucket does not take its files, fails with submit_unknown, and leaves nothing behind", async () => {
+    aGateway(answering(images()));
+    const OUTPUTS = new Proxy(bucket(), {
+      get: (all, name) => (name === "put" ? lose : bound(all, name)),
+    });
+    const id = await submitted();
+    await madeNow(id, { ...CALLING, OUTPUTS });
+    await expectUnknown(id);
+  });
+});
+
+it("a call whose answer names a job in place of images waits for this job", async () => {
+  aGateway(answering({ code: 200, data: [{ status: "submitted", task_id: "task_1" }] }));
+  const id = await submitted();
+  await restart(id, CALLING);
+  await makeCall(id);
+  expect(await readCalled(id)).toMatchObject({
+    submission: { state: "accepted" },
+    upstream: { id: "task_1" },
+  });
+  expect(await copiesOf(id)).toEqual([]);
+  expect(await keysOfCall(id)).toEqual([]);
+});
