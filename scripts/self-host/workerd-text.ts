@@ -21,12 +21,16 @@ interface WorkerOptions extends Connections {
   readonly homeOf?: (binding: string) => string;
   /** Variables that workerd takes from its environment; the relay sees those that are missing as not set. */
   readonly variables: readonly string[];
+  /** Further bindings, each an entry of a list in the text of workerd. */
+  readonly bindings?: readonly string[];
 }
 
 /** Parts of a configuration besides the relay, each an entry of a list in the text of workerd. */
 interface ConfigOptions extends Connections {
   readonly services?: readonly string[];
   readonly sockets?: readonly string[];
+  /** Modules that the code of Workers of the configuration may import. */
+  readonly extensions?: readonly string[];
   /** Networks that the relay may connect to, whatever name leads there. */
   readonly allow: readonly string[];
   /** Options of the JavaScript engine besides the limit of its memory. */
@@ -38,7 +42,7 @@ interface ConfigOptions extends Connections {
  * `disk`, and that of the files, `public`, are options of `workerd serve`.
  */
 export function configText(options: ConfigOptions): string {
-  const { sockets = [], allow, v8Flags = [], hasNewConnections = true } = options;
+  const { sockets = [], extensions = [], allow, v8Flags = [], hasNewConnections = true } = options;
   const further = hasNewConnections ? ['(name = "new-connections", worker = .newConnections)'] : [];
   const services = [...further, ...(options.services ?? [])];
   const flags = ["--max-old-space-size=128", ...v8Flags].map((flag) => `"${flag}"`).join(", ");
@@ -56,7 +60,7 @@ const config :Workerd.Config = (
   v8Flags = [${flags}],
   sockets = [
     (name = "http", http = (), service = "relay"),${linesOf(sockets)}
-  ],
+  ],${extensions.length === 0 ? "" : `\n  extensions = [${linesOf(extensions)}\n  ],`}
 );
 ${hasNewConnections ? NEW_CONNECTIONS : ""}`;
 }
@@ -96,6 +100,7 @@ export function workerText(options: WorkerOptions): string {
       : []),
     ...(hasNewConnections ? ['(name = "NEW_CONNECTIONS", service = "new-connections"),'] : []),
     ...classes.map(([binding, className]) => namespace(binding, className)),
+    ...(options.bindings ?? []).map((binding) => `${binding},`),
     ...variables.map((variable) => `(name = "${variable}", fromEnvironment = "${variable}"),`),
   ];
   return `

@@ -53,6 +53,8 @@ export const Variables = z.object({
   SUBMIT_TIMEOUT_S: wholeNumber("90", { min: 5, max: 600, unit: "s" }),
   // An alarm may run for 15 minutes, in which the answer is also stored and reported.
   ASYNC_TIMEOUT_S: wholeNumber("600", { min: 10, max: 720, unit: "s" }),
+  // Cloudflare limits the body of a request that an object sends, to a number that we have not found (docs/scale.md). With
+  // workerd, 64 MB arrive.
   MAX_ASYNC_MB: wholeNumber("32", { min: 1, max: 64, unit: "MB" }),
   SUBMIT_UNKNOWN_MINUTES: wholeNumber("60", { min: 1, max: 1440, unit: "minutes" }),
   OUTPUTS: z.optional(z.unknown()),

@@ -6,10 +6,13 @@ import { LOCAL_VARS } from "../process/harness/client.ts";
 import { LoopbackServer } from "../process/harness/loopback.ts";
 import { WranglerDev } from "../process/harness/wrangler-dev.ts";
 import { OutputSource } from "../process/outputs/output-source.ts";
+import { violationsOf } from "./axe.ts";
 import { openPage } from "./browser.ts";
 import { logIn } from "./log-in.ts";
 
 const KEPT_WITHIN_MS = 30_000;
+/** Time within which the sandbox answers with a picture, which takes it 20 s, and the page shows it. */
+const PICTURE_WITHIN_MS = 45_000;
 const FILMED_MS = 700;
 const SOON = { timeout: 15_000, interval: 50 };
 /** Part of the file name of a script that a hostile output tries to load. */
@@ -19,6 +22,8 @@ const Outputs = z.looseObject({
   output: z.looseObject({ urls: z.array(z.string()) }),
   outputs: z.array(z.looseObject({ kept: z.boolean() })),
 });
+
+const Called = z.looseObject({ id: z.string() });
 
 let relay: WranglerDev;
 let source: OutputSource;
@@ -45,7 +50,7 @@ class Site extends LoopbackServer {
 beforeAll(async () => {
   [source, site] = await Promise.all([OutputSource.start(), Site.start()]);
   relay = await WranglerDev.start({
-    vars: (url) => ({ ...LOCAL_VARS, PUBLIC_URL: url }),
+    vars: (url) => ({ ...LOCAL_VARS, PUBLIC_URL: url, SANDBOX: "true" }),
     hasIndex: false,
     hasOutputs: true,
   });
@@ -154,6 +159,29 @@ it("after the upstream's link to a video has expired, Chromium plays the relay's
     source.isDead = false;
   }
 });
+
+it.each(["light", "dark"] as const)(
+  "the console's page of a call whose client does not wait says since when it is sent, and then shows the picture in the upstream's answer, without a reload (%s)",
+  async (colorScheme) => {
+    const body = { model: "sandbox/image", prompt: "a fox" };
+    const headers = { Prefer: "respond-async" };
+    const path = "/v1/submit/sandbox/images/generations";
+    const called = await relay.client.send("POST", path, body, { headers });
+    const { id } = Called.parse(await called.json());
+    const page = await openPage(relay.url, { context: { colorScheme } });
+    await logIn(page, `/tasks/${id}`);
+    await page
+      .getByText(/The call was sent \d+ s ago\. Waits for the upstream's answer\./)
+      .waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    const picture = page.locator(".task-page img");
+    await picture.waitFor({ timeout: PICTURE_WITHIN_MS });
+    const width = () =>
+      picture.evaluate((img) => img instanceof HTMLImageElement && img.naturalWidth);
+    await expect.poll(width, SOON).toBe(96);
+    expect(await violationsOf(page)).toEqual([]);
+  },
+);
 
 it.each([
   [

@@ -249,7 +249,7 @@ describe("instead of the answer of an upstream", () => {
       async (id) => (await makeCall(id)) && (await cancel(id)),
     ],
     [
-      "that is none",
+      "that states neither a result nor a refusal",
       IMAGE_CALL,
       () => new Response("", { status: 524 }),
       "submit_unknown",

@@ -1,8 +1,9 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import type { StoredCall } from "../../src/objects/call/call-plan.ts";
-import { pass, START, useClock } from "../worker/clock.ts";
+import { pass, START, until, useClock } from "../worker/clock.ts";
 import { lose, namespaceWith } from "../worker/lost-calls.ts";
 import { restart, stubOf, untilIdle, wake } from "../worker/objects.ts";
 import { answering, type Outside, type Site } from "../worker/outside.ts";
@@ -57,6 +58,23 @@ async function expectUnknown(id: string): Promise<void> {
   expect(await keysOfCall(id)).toEqual([]);
 }
 
+/** Returns the call of a task that does not exist. */
+function aCall(): StoredCall {
+  return {
+    taskId: crypto.randomUUID(),
+    submissionId: crypto.randomUUID(),
+    connection: "newapi",
+    model: "m",
+    path: IMAGES,
+    sentPath: IMAGES,
+    headers: [],
+    keyHeader: null,
+    jobId: null,
+    isHookExpected: false,
+    secrets: { hasCustomerKey: false, isOfAccount: false, hookToken: null },
+  };
+}
+
 describe("the object of a call", () => {
   it("that was not told to begin finds out after 30 s that its task is registered, and makes the call", async () => {
     const outside = aGateway(answering(images()));
@@ -71,19 +89,7 @@ describe("the object of a call", () => {
 
   it("whose task was never registered erases itself after 30 s", async () => {
     const outside = aGateway(answering(images()));
-    const call: StoredCall = {
-      taskId: crypto.randomUUID(),
-      submissionId: crypto.randomUUID(),
-      connection: "newapi",
-      model: "m",
-      path: IMAGES,
-      sentPath: IMAGES,
-      headers: [],
-      keyHeader: null,
-      jobId: null,
-      isHookExpected: false,
-      secrets: { hasCustomerKey: false, isOfAccount: false, hookToken: null },
-    };
+    const call = aCall();
     const object = env.CALLS.getByName(call.submissionId);
     await object.storeCall(call, new Response("{}").body);
     pass(30_000);
@@ -93,6 +99,21 @@ describe("the object of a call", () => {
       expect(await storage.getAlarm()).toBe(null);
     });
     expect(outside.sentTo(GATEWAY)).toEqual([]);
+  });
+
+  it("whose Worker fails while the body arrives erases what it has stored of the body", async () => {
+    const call = aCall();
+    const object = env.CALLS.getByName(call.submissionId);
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    void object.storeCall(call, readable).catch(() => undefined);
+    const writer = writable.getWriter();
+    await writer.write(new Uint8Array(3 * 1024 * 1024));
+    const storedNow = () =>
+      runInDurableObject(object, (_, { storage }) => [...storage.kv.list({ prefix: "body:" })]);
+    await until(async () => (await storedNow()).length === 3);
+    expect(await runDurableObjectAlarm(object)).toBe(true);
+    expect(await storedNow()).toEqual([]);
+    await writer.abort();
   });
 
   it("whose Worker has failed after it has stored a form erases itself after 30 s", async () => {
@@ -131,6 +152,23 @@ describe("the object of a call", () => {
     expect(outside.sentTo(GATEWAY)).toEqual([]);
     await expectUnknown(id);
     await expect(upload.uploadPart(1, PNG)).rejects.toThrow();
+  });
+
+  it("has stored that it sends the call when the upstream gets the call", async () => {
+    let isReady = false;
+    const outside = aGateway(async (sent, signal) => {
+      await until(() => isReady);
+      return answering(images())(sent, signal);
+    });
+    const id = await submitted();
+    const making = madeNow(id);
+    await until(() => outside.sentTo(GATEWAY).length > 0);
+    const state = await runInDurableObject(await callObjectOf(id), (_, { storage }) =>
+      storage.kv.get("call"),
+    );
+    expect(state).toMatchObject({ kind: "sending" });
+    isReady = true;
+    await making;
   });
 
   it("asks again when its task cannot be reached, and sends the call once the task has answered", async () => {
@@ -277,4 +315,21 @@ it("a call whose answer names a job in place of images waits for this job", asyn
   });
   expect(await copiesOf(id)).toEqual([]);
   expect(await keysOfCall(id)).toEqual([]);
+});
+
+it("a call whose registration got no answer is made once by its object, and a repetition under its key gets its task", async () => {
+  const outside = aGateway(answering(images()));
+  const key = { "Idempotency-Key": crypto.randomUUID() };
+  const call = { path: IMAGES, body: { model: "gpt-image-1", prompt: "a fox" }, headers: key };
+  const TASKS = namespaceWith(env.TASKS, { apply: loseAnswer });
+  const lost = await callLater({ ...call, bindings: { ...CALLING, TASKS } });
+  expect(lost.status).toBe(503);
+  const again = await callLater(call);
+  expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([202, "true"]);
+  const { id } = z.looseObject({ id: z.string() }).parse(await again.json());
+  await restart(id, CALLING);
+  pass(30_000);
+  await madeNow(id);
+  sentOnce(outside);
+  expect(await readCalled(id)).toMatchObject({ status: "completed" });
 });

@@ -1,7 +1,6 @@
 import type { StoredCall } from "../../objects/call/call-plan.ts";
 import type { TaskReply } from "../../objects/task/reply.ts";
 import { bytesOf } from "../../security/encoding.ts";
-import { bringOutcome } from "./bring-outcome.ts";
 import type { CustomerCredential } from "./customer-credential.ts";
 import type { PendingCall } from "./pending-call.ts";
 import { RESPOND_ASYNC } from "./preference.ts";
@@ -22,17 +21,10 @@ export async function callLater(
   submitCall: SubmitCall,
   pending: PendingCall,
 ): Promise<Submitted> {
-  const { event, submissionId, sent } = plan;
-  const { body } = sent;
+  const { body } = plan.sent;
   await pending.store(storedCallOf(plan), body instanceof ReadableStream ? null : body);
-  const { task, isNew } = await registeredTask(plan, submitCall);
-  if (isNew) {
-    const begin = async () => {
-      if (await pending.begin()) return;
-      await bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall);
-    };
-    submitCall.env.startup.waitUntil(begin());
-  }
+  const { task, isNew } = await registeredTask(plan, submitCall, () => pending.leave());
+  if (isNew) submitCall.env.startup.waitUntil(pending.begin());
   return await answerWith(task, !isNew, plan, submitCall);
 }
 

@@ -78,24 +78,21 @@ export class PendingCall {
     if (!isStored) throw unavailable(NOT_STORED);
   }
 
-  /**
-   * Lets the stored call be sent. If its object cannot be reached, it finds out by itself that the task is registered.
-   * @returns false when the call was lost, so that it is never sent.
-   */
-  async begin(): Promise<boolean> {
-    this.#isStored = false;
-    try {
-      return await callObject<boolean>(() => this.#object().begin());
-    } catch (error) {
-      log(
-        { event: "call.unreached", submission: this.submissionId, error: errorText(error) },
-        "warn",
-      );
-      return true;
-    }
+  /** Lets the stored call be sent at once. */
+  async begin(): Promise<void> {
+    this.leave();
+    await callObject<true>(() => this.#object().begin()).catch((error: unknown) => {
+      const line = { submission: this.submissionId, error: errorText(error) };
+      log({ event: "call.unreached", ...line }, "warn");
+    });
   }
 
-  /** Erases what is stored of a call that `begin` was not called for. If this fails, its object erases it later. */
+  /** Leaves the stored call to its object, which finds out by itself whether the task is registered. */
+  leave(): void {
+    this.#isStored = false;
+  }
+
+  /** Erases what is stored of a call that was neither begun nor left to its object. If this fails, its object erases it later. */
   async drop(): Promise<void> {
     if (!this.#isStored) return;
     this.#isStored = false;

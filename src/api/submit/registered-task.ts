@@ -2,7 +2,7 @@ import type { Applied, SubmissionReply, TaskReply } from "../../objects/task/rep
 import { unavailable } from "../http/object-call.ts";
 import { requireUnusedKey } from "../tasks/register-task.ts";
 import { accepted, taskClient } from "../tasks/task-client.ts";
-import { bringOutcome, bringRemembered } from "./bring-outcome.ts";
+import { bringRemembered } from "./bring-outcome.ts";
 import type { SubmissionPlan, SubmitCall } from "./submission-plan.ts";
 
 const NOT_RECORDED = "The task's object has not recorded this submission, so nothing was sent.";
@@ -18,19 +18,20 @@ export interface RegisteredTask {
 
 /**
  * Registers the task of a submission, and charges its price.
- * @throws Problem when the task's object refuses the registration, or could not be reached. Then nothing is sent.
+ * @param onUnknown is called when it is not known whether the task's object has recorded the submission.
+ * @throws Problem when the task's object refuses the registration, or could not be reached.
  */
 export async function registeredTask(
   { event, submissionId, isNamedByKey }: SubmissionPlan,
   submitCall: SubmitCall,
+  onUnknown: () => unknown,
 ): Promise<RegisteredTask> {
   const { caller, env } = submitCall;
   await bringRemembered(event.id, submitCall);
   const applied = await taskClient(env, event.id)
     .apply(event, caller)
     .catch(async (error: unknown) => {
-      // It is not known whether the object has recorded the submission. Nothing was sent, and nothing will be.
-      await bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall);
+      await onUnknown();
       throw error;
     });
   if (isNamedByKey) requireUnusedKey(applied);

@@ -79,7 +79,11 @@ export const submitJob = operation(
 
 /** Registers the task of a submission, and sends the call only if the task's object confirms the registration. */
 async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise<Submitted> {
-  const { isNew, task, submission } = await registeredTask(plan, submitCall);
+  const { event, submissionId } = plan;
+  const { isNew, task, submission } = await registeredTask(plan, submitCall, () =>
+    // Nothing was sent, and nothing will be.
+    bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall),
+  );
   return isNew
     ? await sendAndEnd(plan, task, submitCall)
     : await replayed(plan.event, task, submission, plan.place.connection, submitCall);

@@ -100,8 +100,6 @@ export class CallObject extends DurableObject<CallBindings> {
     boundary: string,
     maxBytes: number,
   ): Promise<FormReceipt> {
-    this.#write({ kind: "receiving", body: null });
-    await this.ctx.storage.setAlarm(Date.now() + MAX_ARRIVAL_MS + UNCALLED_MS);
     const hash = new crypto.DigestStream("SHA-256");
     const digest = hash.getWriter();
     const writer = new BodyWriter(this.ctx.storage.kv);
@@ -110,7 +108,7 @@ export class CallObject extends DurableObject<CallBindings> {
       hashed = digest.write(bytes);
     });
     const fault = await receive(body, maxBytes, async (piece) => {
-      writer.write(piece);
+      await this.#storePiece(writer, piece);
       form.write(piece);
       await hashed;
     });
@@ -140,18 +138,15 @@ export class CallObject extends DurableObject<CallBindings> {
     return true;
   }
 
-  /**
-   * Begins the stored call at once, unless it has begun already.
-   * @returns false when the call is not stored any more.
-   */
-  async begin(): Promise<boolean> {
+  /** Begins the stored call at once, unless it has begun already. @returns always true. */
+  async begin(): Promise<true> {
     const state = this.#read();
     const now = Date.now();
     if (state?.kind === "queued" && state.ask.retryAt > now) {
       this.#write({ ...state, ask: { ...state.ask, retryAt: now } });
       await this.ctx.storage.setAlarm(now + 1);
     }
-    return state !== null;
+    return true;
   }
 
   /** Erases a call that was not sent, because its task was not registered. @returns always true. */
@@ -305,9 +300,18 @@ export class CallObject extends DurableObject<CallBindings> {
     return state?.kind === "receiving" ? state.body : null;
   }
 
+  /** Takes a piece of a body. What is stored of it is erased if the Worker fails before it has stored the call. */
+  async #storePiece(writer: BodyWriter, piece: Uint8Array): Promise<void> {
+    const isEmpty = writer.chunks === 0;
+    writer.write(piece);
+    if (!isEmpty || writer.chunks === 0) return;
+    this.#write({ kind: "receiving", body: null });
+    await this.ctx.storage.setAlarm(Date.now() + MAX_ARRIVAL_MS + UNCALLED_MS);
+  }
+
   async #store(body: ReadableStream<Uint8Array>): Promise<BodySize | null> {
     const writer = new BodyWriter(this.ctx.storage.kv);
-    const fault = await receive(body, Infinity, async (piece) => writer.write(piece));
+    const fault = await receive(body, Infinity, (piece) => this.#storePiece(writer, piece));
     const size = writer.end();
     if (fault === null) return size;
     await this.#erase();

@@ -23,9 +23,9 @@ export class BodyWriter {
     this.#storage = storage;
   }
 
-  /** Number of bytes so far. */
-  get bytes(): number {
-    return this.#bytes;
+  /** Number of values that are stored so far. */
+  get chunks(): number {
+    return this.#chunks;
   }
 
   write(piece: Uint8Array): void {

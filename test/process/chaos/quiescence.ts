@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
@@ -23,7 +24,7 @@ const NS_PER_MS = 1_000_000n;
 const Count = z.object({ count: z.int() });
 
 /**
- * Waits until the relay logs nothing and no alarm of a task is near. Reads the alarms from its files,
+ * Waits until the relay logs nothing and no alarm of a task or call is near. Reads the alarms from its files,
  * because a request could wake a task that is stuck.
  */
 export async function quiescence(relay: Workerd, meanwhile: () => void): Promise<void> {
@@ -37,12 +38,18 @@ export async function quiescence(relay: Workerd, meanwhile: () => void): Promise
   }
 }
 
-/** Returns the number of tasks with an alarm in the near future; null when it cannot be read now. */
+/** Returns the number of tasks and calls with an alarm in the near future; null when it cannot be read now. */
 function nearAlarms(storage: string): number | null {
+  const files = ["tasks", "calls"].map((name) => join(storage, name, "metadata.sqlite"));
+  const counts = files.filter((file) => existsSync(file)).map(nearAlarmsIn);
+  return counts.reduce((sum, count) => (sum === null || count === null ? null : sum + count), 0);
+}
+
+function nearAlarmsIn(file: string): number | null {
   const now = Date.now();
   const [from, until] = [now - MISSED_MS, now + NEAR_MS].map((at) => BigInt(at) * NS_PER_MS);
   const query = "SELECT COUNT(*) AS count FROM _cf_ALARM WHERE scheduled_time BETWEEN ? AND ?";
-  return readCopy(join(storage, "tasks", "metadata.sqlite"), (alarms) => {
+  return readCopy(file, (alarms) => {
     return Count.parse(alarms.prepare(query).get(from ?? 0n, until ?? 0n)).count;
   });
 }

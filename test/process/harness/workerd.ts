@@ -6,6 +6,7 @@ import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import * as z from "zod";
 import { configText, workerText } from "../../../scripts/self-host/workerd-text.ts";
+import { BUCKET_FILES, BUCKET_PARTS } from "./bucket.ts";
 import { Child, QUIET_ENV, ROOT, WRANGLER } from "./child.ts";
 import { Client } from "./client.ts";
 import { freePort } from "./loopback.ts";
@@ -39,6 +40,8 @@ export interface WorkerdOptions {
   readonly v8Flags?: readonly string[];
   /** False when the relay sends all its requests on connections that workerd keeps; true by default. */
   readonly hasNewConnections?: boolean;
+  /** True when the relay has a bucket for outputs, in `buckets`; false by default. */
+  readonly hasOutputs?: boolean;
 }
 
 /** Directory of the files that are answered without the relay. */
@@ -63,6 +66,8 @@ const serviceText = ({ name }: FurtherWorker) => `(name = "${name}", worker = .$
 const socketText = ({ name, port }: FurtherWorker) =>
   `(name = "${name}-http", address = "127.0.0.1:${port}", http = (), service = "${name}")`;
 
+const NO_BUCKET = { services: [], extensions: [], bindings: [], workers: [] };
+
 const NativeWorkerd = z.object({ default: z.string() });
 const require = createRequire(import.meta.url);
 /** Path of the released workerd. */
@@ -76,7 +81,7 @@ export function bundleOf(entry = ""): Promise<Bundle> {
   return known;
 }
 
-/** The relay on released workerd, with storage on disk and only the classes of Durable Objects bound. */
+/** The relay on released workerd, with storage on disk. Bound are the classes of Durable Objects and, if asked for, a bucket. */
 export class Workerd implements AsyncDisposable {
   readonly url: string;
   readonly client: Client;
@@ -86,6 +91,7 @@ export class Workerd implements AsyncDisposable {
   readonly #further: readonly FurtherWorker[];
   readonly #v8Flags: readonly string[];
   readonly #hasNewConnections: boolean;
+  readonly #hasOutputs: boolean;
   #homeOf: HomeOf;
   #vars: Vars = {};
   #child: Child | null = null;
@@ -99,6 +105,7 @@ export class Workerd implements AsyncDisposable {
       homeOf = () => "relay",
       v8Flags = [],
       hasNewConnections = true,
+      hasOutputs = false,
     }: WorkerdOptions,
     further: readonly FurtherWorker[],
   ) {
@@ -108,6 +115,7 @@ export class Workerd implements AsyncDisposable {
     this.#homeOf = homeOf;
     this.#v8Flags = v8Flags;
     this.#hasNewConnections = hasNewConnections;
+    this.#hasOutputs = hasOutputs;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
     this.#command = [...wrapper, workerdBinary, "serve", "--experimental"];
@@ -127,6 +135,8 @@ export class Workerd implements AsyncDisposable {
       for (const name of ["files.js", "new-connections.js"]) {
         await copyFile(join(ROOT, "ops", name), join(home, name));
       }
+      for (const [name, file] of Object.entries(BUCKET_FILES))
+        await copyFile(file, join(home, name));
       await symlink(PUBLIC, join(home, "public"));
       for (const { name, script: code } of further) await writeFile(join(home, `${name}.js`), code);
       await relay.restart(vars, script, options.isAsked);
@@ -155,6 +165,11 @@ export class Workerd implements AsyncDisposable {
   /** Directory of the objects' files. */
   get storage(): string {
     return join(this.#home, "storage");
+  }
+
+  /** Directory of the bucket's files. */
+  get buckets(): string {
+    return join(this.storage, "buckets");
   }
 
   /** The log of all processes of this relay. */
@@ -221,16 +236,19 @@ export class Workerd implements AsyncDisposable {
   #config(vars: Vars): string {
     const variables = Object.keys(vars);
     const hasNewConnections = this.#hasNewConnections;
+    const { services, extensions, bindings, workers } = this.#hasOutputs ? BUCKET_PARTS : NO_BUCKET;
     const options = { homeOf: this.#homeOf, variables, hasNewConnections };
     return [
       configText({
-        services: this.#further.map(serviceText),
+        services: [...this.#further.map(serviceText), ...services],
+        extensions,
         sockets: this.#further.map(socketText),
         allow: ["public", "private"],
         v8Flags: this.#v8Flags,
         hasNewConnections,
       }),
-      workerText({ name: "relay", ...options }),
+      workerText({ name: "relay", bindings, ...options }),
+      ...workers,
       ...this.#further.map(({ name }) =>
         name === "bound" ? BOUND_WORKER : workerText({ name, ...options }),
       ),

@@ -6,6 +6,10 @@ import { bodyOf, LoopbackServer } from "../harness/loopback.ts";
 /** Path of submissions below the base URL of Ark, and of polls with the id of the job behind it. */
 export const ARK_TASKS = "/contents/generations/tasks";
 export const ARK_MODEL = "doubao-seedance-2-0-260128";
+/** Path of calls that are answered with an image, and the model of these. */
+export const ARK_IMAGES = "/images/generations";
+export const ARK_IMAGE_MODEL = "doubao-seedream-4-5-251128";
+const IMAGE_BYTES = 400_000;
 const KEY = "process-test-ark-key";
 const REPEAT_HOOK_AFTER_MS = 250;
 /** Time in milliseconds after which a hook is no longer repeated. */
@@ -15,8 +19,8 @@ const JSON_TYPE = { "Content-Type": "application/json" };
 /** Behaviour of the fake Ark at a submission. */
 export interface Conduct {
   /**
-   * `id` and `hang_up` start a job; the first answers with its id, the second closes the connection without an answer.
-   * `refusal` starts none and answers with 400.
+   * `id` and `hang_up` start a job, or draw an image; the first answers with the id or the image, the second closes the
+   * connection without an answer. `refusal` starts nothing and answers with 400.
    */
   readonly answer: "id" | "hang_up" | "refusal";
   readonly answerAfterMs: number;
@@ -40,8 +44,9 @@ export const PROMPT_CONDUCT: Conduct = {
 export interface Submit {
   /** Text of its prompt. */
   readonly prompt: string;
-  readonly hookUrl: string;
-  /** The job that it started; null when it was refused. */
+  /** Null for a call for an image, which names none. */
+  readonly hookUrl: string | null;
+  /** The job that it started, or a name for the image that it was answered with; null when it was refused. */
   readonly jobId: string | null;
 }
 
@@ -65,6 +70,7 @@ interface ArkJob {
   state: ArkState;
 }
 
+const ImageBody = z.object({ prompt: z.string() });
 const Body = z.object({
   model: z.string(),
   callback_url: z.string(),
@@ -132,6 +138,7 @@ export class FakeArk extends LoopbackServer {
     if (body === null) return;
     if (headers.authorization !== `Bearer ${KEY}`) return void response.writeHead(401).end();
     if (method === "POST" && url === ARK_TASKS) return this.#take(body, response);
+    if (method === "POST" && url === ARK_IMAGES) return this.#draw(body, response);
     const job = this.#jobs.get(url.slice(ARK_TASKS.length + 1));
     if (method !== "GET" || job === undefined) return void response.writeHead(404).end();
     this.reads.push({ jobId: job.id, at: Date.now(), state: job.state });
@@ -141,25 +148,49 @@ export class FakeArk extends LoopbackServer {
   async #take(body: string, response: ServerResponse): Promise<void> {
     const { model, callback_url: hookUrl, content } = Body.parse(JSON.parse(body));
     const [{ text: prompt }] = content;
-    const { answer, answerAfterMs, doneAfterMs, sendsHooks, usage } = this.#conductOf(prompt);
+    const conduct = this.#conductOf(prompt);
+    const { doneAfterMs, sendsHooks, usage } = conduct;
     const id = `cgt-20261126000000-${this.submits.length}`;
-    const isRefused = answer === "refusal";
-    this.submits.push({ prompt, hookUrl, jobId: isRefused ? null : id });
-    this.#nextSubmit.resolve();
-    this.#nextSubmit = Promise.withResolvers();
-    if (!isRefused) {
+    if (this.#note(prompt, hookUrl, id, conduct)) {
       const createdAtS = Math.floor(Date.now() / 1000);
       const used = usage === undefined ? {} : { usage };
       const job: ArkJob = { id, model, createdAtS, hookUrl, state: "running", ...used };
       this.#jobs.set(id, job);
       void this.#run(job, doneAfterMs, sendsHooks);
     }
+    await this.#answer(response, conduct, { id });
+  }
+
+  /** Answers a call for an image with the image in base64. */
+  async #draw(body: string, response: ServerResponse): Promise<void> {
+    const { prompt } = ImageBody.parse(JSON.parse(body));
+    const conduct = this.#conductOf(prompt);
+    this.#note(prompt, null, `image-${this.submits.length}`, conduct);
+    const data = [{ b64_json: imageOf(prompt).toString("base64") }];
+    await this.#answer(response, conduct, { model: ARK_IMAGE_MODEL, data });
+  }
+
+  /** Records a submission. Returns false when it is refused. */
+  #note(prompt: string, hookUrl: string | null, id: string, { answer }: Conduct): boolean {
+    const isTaken = answer !== "refusal";
+    this.submits.push({ prompt, hookUrl, jobId: isTaken ? id : null });
+    this.#nextSubmit.resolve();
+    this.#nextSubmit = Promise.withResolvers();
+    return isTaken;
+  }
+
+  async #answer(
+    response: ServerResponse,
+    { answer, answerAfterMs }: Conduct,
+    body: object,
+  ): Promise<void> {
     await this.#wait(answerAfterMs);
     if (response.destroyed) return;
     if (answer === "hang_up") return void response.destroy();
+    const isRefused = answer === "refusal";
     const error = { code: "InvalidParameter", message: "The request is not valid." };
     response.writeHead(isRefused ? 400 : 200, JSON_TYPE);
-    response.end(JSON.stringify(isRefused ? { error } : { id }));
+    response.end(JSON.stringify(isRefused ? { error } : body));
   }
 
   async #run(job: ArkJob, doneAfterMs: number, sendsHooks: boolean): Promise<void> {
@@ -199,6 +230,12 @@ export class FakeArk extends LoopbackServer {
   async #wait(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
   }
+}
+
+/** Returns the image that a prompt leads to. */
+export function imageOf(prompt: string): Buffer {
+  const start = Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1");
+  return Buffer.concat([start, Buffer.alloc(IMAGE_BYTES, prompt)]);
 }
 
 /** Returns the URL of the output of a job. */

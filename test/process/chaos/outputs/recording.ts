@@ -1,3 +1,4 @@
+import type { BucketContent } from "../../harness/bucket.ts";
 import type { OutputEnd } from "./plan.ts";
 
 /** Origin of the links to outputs in the test, which no name server knows. */
@@ -32,20 +33,14 @@ export interface Evidence {
   readonly opened: readonly OpenedLink[];
 }
 
-/** Content of the bucket: the keys of the copies, and the number of parts of uploads that have not ended. */
-export interface Bucket {
-  readonly keys: readonly string[];
-  readonly parts: number;
-}
-
 /** Everything that a round has recorded, from which its faults are found. */
 export interface Recording {
   /** Ids of the tasks whose outputs have not ended in time. Nothing else is recorded then. */
   readonly open: readonly string[];
   readonly evidence: readonly Evidence[];
   /** The bucket once each output had its end, and once all tasks were erased. */
-  readonly bucket: Bucket;
-  readonly bucketAfterErasure: Bucket;
+  readonly bucket: BucketContent;
+  readonly bucketAfterErasure: BucketContent;
   /** Status of the answer to a link of an erased task; null where no callback had a link. */
   readonly statusAfterErasure: number | null;
 }

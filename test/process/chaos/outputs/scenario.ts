@@ -1,13 +1,11 @@
 import { createHash } from "node:crypto";
-import { globSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pMap from "p-map";
 import * as z from "zod";
 import { seeded } from "../../../simulation/random.ts";
+import { type BucketContent, inBucket } from "../../harness/bucket.ts";
 import { completedEvent, LOCAL_VARS } from "../../harness/client.ts";
 import { Receiver } from "../../harness/receiver.ts";
-import { readCopy } from "../../harness/stored-record.ts";
 import { WranglerDev } from "../../harness/wrangler-dev.ts";
 import { OutputSource } from "../../outputs/output-source.ts";
 import { Counters } from "../counters.ts";
@@ -17,7 +15,6 @@ import { faultsIn, keptOutputs, linksIn } from "./judge.ts";
 import { endsOf, MAX_OUTPUT_MB, planOf, type TaskPlan } from "./plan.ts";
 import { PLANTED_FAULTS } from "./planted.ts";
 import {
-  type Bucket,
   type Content,
   type Evidence,
   type ExpectedOutput,
@@ -52,8 +49,6 @@ interface TestTask extends TaskPlan {
 const Read = z.looseObject({
   outputs: z.array(z.looseObject({ kept: z.boolean(), reason: z.string().optional() })),
 });
-const Key = z.object({ key: z.string() });
-const Count = z.object({ count: z.int() });
 
 function testTask(seed: number, nth: number, source: OutputSource, receiver: Receiver): TestTask {
   const plan = planOf(seed, nth);
@@ -118,26 +113,6 @@ async function hasEnded({ client }: WranglerDev, task: TestTask): Promise<boolea
   return found.join() === ends.join();
 }
 
-/** Reads the keys of the stored copies, and the number of parts of unfinished uploads, from the file of the bucket. */
-function inBucket({ buckets }: WranglerDev): Bucket {
-  const files = globSync("**/*.sqlite", { cwd: buckets }).filter(
-    (file) => !file.endsWith("metadata.sqlite"),
-  );
-  const found = files.map((file) =>
-    readCopy(join(buckets, file), (database) => {
-      const rows = database.prepare("SELECT key FROM _mf_objects").all();
-      const parts = database
-        .prepare("SELECT COUNT(*) AS count FROM _mf_multipart_parts WHERE object_key IS NULL")
-        .get();
-      return { keys: rows.map((row) => Key.parse(row).key), parts: Count.parse(parts).count };
-    }),
-  );
-  return {
-    keys: found.flatMap((each) => each?.keys ?? []).toSorted(),
-    parts: found.reduce((sum, each) => sum + (each?.parts ?? 0), 0),
-  };
-}
-
 /**
  * Waits until each output of the tasks is kept or said not to be kept, as their plans have it.
  * @returns the tasks that have not got there in time.
@@ -154,7 +129,7 @@ async function awaitEnds(
   }
 }
 
-const EMPTY: Bucket = { keys: [], parts: 0 };
+const EMPTY: BucketContent = { keys: [], parts: 0 };
 const NOTHING: Omit<Recording, "open"> = {
   evidence: [],
   bucket: EMPTY,

@@ -1,14 +1,17 @@
+import { createHash } from "node:crypto";
 import type { Post } from "../../harness/receiver.ts";
-import { outputOf } from "../../submit/fake-ark.ts";
+import { imageOf } from "../../submit/fake-ark.ts";
 import { resultOf } from "../caller.ts";
 import { countOf, type Entry, ledgerFaults } from "../ledger.ts";
 import { type Finding, present, strangeIn } from "../witnessed.ts";
-import type { Evidence, Recording } from "./recording.ts";
+import { type Evidence, linkOf, OUTPUTS_URL, type Recording } from "./recording.ts";
 import { isEnd, isRefusal, type JobAnswer } from "./waiting.ts";
 
 /** Result of a task whose job never became known. */
 const UNKNOWN = "failed submit_unknown";
-const MAX_POSTS = 3;
+/** Result of a call's task that the upstream has refused. */
+const REFUSED = "failed upstream_error";
+const MAX_POSTS = 4;
 
 /** Lists what in a recording contradicts the promises about submissions. */
 export function faultsIn(recording: Recording): readonly string[] {
@@ -20,6 +23,7 @@ export function faultsIn(recording: Recording): readonly string[] {
       return orderFaults(each, own, genuine);
     }),
     ...accountFaults(recording),
+    ...bucketFaults(recording),
     ...refusedHooks.map((hook) => `a hook refused: ${hook}`),
     ...strangeIn(recording),
   ];
@@ -43,6 +47,7 @@ function orderFaults(
     ["no callback", expected !== null && !posts.some((post) => post.answeredStatus === 200)],
     ["more POSTs than attempts", posts.length > MAX_POSTS],
     ["not charged exactly once", netCharges(entries) !== (isPaid(expected) ? 1 : 0)],
+    ["another image than the upstream has sent", isOther(evidence)],
     ["a task without a charge", expected !== null && entries.length === 0],
   ];
   const { answer: kind, sendsHooks } = order.conduct;
@@ -57,14 +62,36 @@ function orderFaults(
  * Returns the result that the task of an order must have in the end. Null when there must be no task: the upstream has
  * refused the submission, and the caller knows it.
  */
-function expectedResult({ order, answer, submits }: Evidence): string | null {
+function expectedResult(evidence: Evidence): string | null {
+  const { order, answer, submits } = evidence;
+  if (order.isCall) return expectedOfCall(evidence);
   if (answer?.status === 400) return null;
   const job = submits.find(({ jobId }) => jobId !== null)?.jobId ?? null;
   const isKnown = answer?.status !== 424 || order.conduct.sendsHooks;
-  return job !== null && isKnown ? `completed ${outputOf(job)}` : UNKNOWN;
+  return job !== null && isKnown ? `completed ${linkOf(job)}` : UNKNOWN;
 }
 
-/** Checks that no task was submitted twice, and that nothing was submitted again after a job had started. */
+/**
+ * Returns the result that the task of a call has, if it is one that it may have, and otherwise one of these. The outcome
+ * of a call is also unknown where the relay was killed while it made the call.
+ */
+function expectedOfCall({ order, submits, task, answer }: Evidence): string {
+  const result = task === null ? null : resultOf(task);
+  const link = `completed ${OUTPUTS_URL}/outputs/${answer?.taskId}/1/`;
+  const isPossible =
+    submits.length > 0 &&
+    ((order.conduct.answer === "id" && result?.startsWith(link)) ||
+      (order.conduct.answer === "refusal" && result === REFUSED));
+  return isPossible && result !== null ? result : UNKNOWN;
+}
+
+/** Tells whether the link in the result of a call gives something else than the image that the upstream has sent. */
+function isOther({ order, task, image }: Evidence): boolean {
+  if (!order.isCall || task?.status !== "completed") return false;
+  return image !== createHash("sha256").update(imageOf(order.prompt)).digest("hex");
+}
+
+/** Checks that no task or call was submitted twice, and that nothing was submitted again after a job had started. */
 function submitFaults({ order, submits }: Evidence): Finding[] {
   const isRefused = order.conduct.answer === "refusal";
   return [
@@ -77,6 +104,7 @@ function submitFaults({ order, submits }: Evidence): Finding[] {
 function answerFaults({ order, answer, submits }: Evidence): Finding[] {
   if (answer === null) return [];
   const { status, jobId } = answer;
+  if (order.isCall) return [[`a ${status} answer`, status !== 202]];
   const isRefused = order.conduct.answer === "refusal";
   const started = submits.map((submit) => submit.jobId);
   return [
@@ -132,7 +160,7 @@ function isOf({ body, headers }: Post, answer: Evidence["answer"], expected: str
 }
 
 function isPaid(expected: string | null): boolean {
-  return expected !== null && expected !== UNKNOWN;
+  return expected?.startsWith("completed") === true;
 }
 
 /** Returns the number of charges that were not refunded. */
@@ -151,4 +179,24 @@ function accountFaults({ ledger, evidence, grant, price }: Recording): readonly 
     ...ledgerFaults(ledger, isOrdered),
     ...(due === ledger.balance ? [] : [`${due} credits are due, ${ledger.balance} shown`]),
   ];
+}
+
+/** Checks that the bucket has the files of completed calls and nothing else, and that no call is stored any more. */
+function bucketFaults({ bucket, storedCalls, evidence }: Recording): readonly string[] {
+  const kept = evidence.flatMap(({ order, task }) =>
+    order.isCall && task?.status === "completed" ? [`${task.id} 0`, `${task.id} 1`] : [],
+  );
+  const found = bucket.keys.map((key) => {
+    const [, id, , number] = key.split("/");
+    return `${id} ${number}`;
+  });
+  return present([
+    ["the bucket has not exactly the files of completed calls", !isSame(kept, found)],
+    [`the bucket has ${bucket.parts} parts of unfinished uploads`, bucket.parts > 0],
+    [`calls are left: ${JSON.stringify(storedCalls)}`, storedCalls.length > 0],
+  ]);
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.toSorted().join() === others.toSorted().join();
 }

@@ -1,7 +1,7 @@
 import { seeded } from "../../../simulation/random.ts";
 import type { Conduct } from "../../submit/fake-ark.ts";
 
-/** One job that a caller wants, and what the upstream does with it. */
+/** One job or image that a caller wants, and what the upstream does with it. */
 export interface Order {
   readonly nth: number;
   /** Text of the prompt, unique to the order. */
@@ -13,7 +13,9 @@ export interface Order {
   /** Pause before the first call, in milliseconds. */
   readonly pauseMs: number;
   readonly conduct: Conduct;
-  /** Time between two reads of the job in milliseconds, for a client that waits for it; null for one that does not. */
+  /** True for an image, whose caller does not wait for the upstream's answer. */
+  readonly isCall: boolean;
+  /** Time between two reads of the job in milliseconds, for a client that waits for it; null where none does. */
   readonly readEveryMs: number | null;
 }
 
@@ -26,6 +28,7 @@ const SLOW_SHARE = 0.2;
 const MAX_ANSWER_MS = 300;
 const MAX_SLOW_ANSWER_MS = 9_000;
 const MAX_JOB_MS = 8_000;
+const CALL_SHARE = 0.25;
 const WAITING_SHARE = 0.6;
 const MIN_READ_MS = 300;
 const MAX_READ_MS = 1_000;
@@ -40,13 +43,17 @@ export function ordersOf(seed: number, count: number): readonly Order[] {
     path: `/${nth}`,
     pauseMs: random() * MAX_PAUSE_MS,
     conduct: conductOf(random),
-    readEveryMs: readEveryMs(random),
+    ...wishOf(random),
   }));
 }
 
-function readEveryMs(random: () => number): number | null {
-  const [kind, share] = [random(), random()];
-  return kind < WAITING_SHARE ? MIN_READ_MS + share * (MAX_READ_MS - MIN_READ_MS) : null;
+/** Returns whether an order is one for an image, and how its client waits for its job otherwise. */
+function wishOf(random: () => number): Pick<Order, "isCall" | "readEveryMs"> {
+  const [what, kind, share] = [random(), random(), random()];
+  const isCall = what < CALL_SHARE;
+  const isWaiting = !isCall && kind < WAITING_SHARE;
+  const readEveryMs = isWaiting ? MIN_READ_MS + share * (MAX_READ_MS - MIN_READ_MS) : null;
+  return { isCall, readEveryMs };
 }
 
 function conductOf(random: () => number): Conduct {

@@ -1,7 +1,6 @@
 import type { Post } from "../../harness/receiver.ts";
-import { outputOf } from "../../submit/fake-ark.ts";
 import { inOne, inPostsOf, type Plant, type PlantedFault, plantedInAll } from "../planting.ts";
-import type { Evidence, Recording, SubmittedTask } from "./recording.ts";
+import { type Evidence, linkOf, type Recording, type SubmittedTask } from "./recording.ts";
 import { isEnd, type JobAnswer } from "./waiting.ts";
 
 /** Changes the first order of a recording for which `change` returns other evidence. */
@@ -39,7 +38,16 @@ const inLedger =
     return { ...recording, ledger: { ...ledger, entries } };
   };
 
-const isCompleted = ({ task }: Evidence) => task?.status === "completed";
+/** Changes the keys in the bucket. */
+const inBucket =
+  (change: (keys: readonly string[]) => readonly string[]): Plant<Recording> =>
+  ({ bucket, ...recording }) => ({
+    ...recording,
+    bucket: { ...bucket, keys: change(bucket.keys) },
+  });
+
+const isCompleted = ({ task, order }: Evidence) => !order.isCall && task?.status === "completed";
+const isCompletedCall = ({ task, order }: Evidence) => order.isCall && task?.status === "completed";
 const wasFoundByHook = (each: Evidence) => isCompleted(each) && each.answer?.status === 424;
 const isLost = ({ submits, answer, order }: Evidence) =>
   submits.length === 1 && answer?.status === 424 && !order.conduct.sendsHooks;
@@ -63,6 +71,52 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
     }),
   },
   {
+    what: "a call that reached the upstream twice",
+    fault: "submitted twice for a task",
+    plant: inOneOrder((each) =>
+      isCompletedCall(each) ? { ...each, submits: [...each.submits, ...each.submits] } : null,
+    ),
+  },
+  {
+    what: "a call that never reached the upstream, whose task has a result",
+    fault: "and not as failed submit_unknown",
+    plant: inOneOrder((each) => (isCompletedCall(each) ? { ...each, submits: [] } : null)),
+  },
+  {
+    what: "a call whose link gives another image",
+    fault: "another image than the upstream has sent",
+    plant: inOneOrder((each) => (isCompletedCall(each) ? { ...each, image: "planted" } : null)),
+  },
+  {
+    what: "a call that was not answered by 202",
+    fault: "a 200 answer",
+    plant: inOneOrder((each) =>
+      isCompletedCall(each) && each.answer !== null
+        ? { ...each, answer: { ...each.answer, status: 200 } }
+        : null,
+    ),
+  },
+  {
+    what: "a file of a call that failed, in the bucket",
+    fault: "the bucket has not exactly the files of completed calls",
+    plant: inBucket((keys) => [...keys, "outputs/planted/1/1"]),
+  },
+  {
+    what: "a file of a completed call that is not in the bucket",
+    fault: "the bucket has not exactly the files of completed calls",
+    plant: inBucket((keys) => keys.slice(1)),
+  },
+  {
+    what: "parts of an upload that a kill has interrupted",
+    fault: "the bucket has 1 parts of unfinished uploads",
+    plant: ({ bucket, ...recording }) => ({ ...recording, bucket: { ...bucket, parts: 1 } }),
+  },
+  {
+    what: "an object that stores the body of a call for ever",
+    fault: "calls are left",
+    plant: (recording) => ({ ...recording, storedCalls: [{ kind: "sending", chunks: 1 }] }),
+  },
+  {
     what: "an accepted job without a task",
     fault: "lost",
     plant: inOneOrder((each) => (isCompleted(each) ? { ...each, task: null } : null)),
@@ -77,14 +131,14 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
     fault: "and not as failed submit_unknown",
     plant: inOneTask(isLost, {
       status: "completed",
-      output: { urls: [outputOf("planted")] },
+      output: { urls: [linkOf("planted")] },
       error: undefined,
     }),
   },
   {
     what: "a task with the output of another job",
     fault: "ended as completed",
-    plant: inOneTask(isCompleted, { output: { urls: [outputOf("planted")] } }),
+    plant: inOneTask(isCompleted, { output: { urls: [linkOf("planted")] } }),
   },
   {
     what: "a task that has not ended",
@@ -171,7 +225,7 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
   {
     what: "a reader that was shown another output than the task has",
     fault: "ended otherwise than its reader saw",
-    plant: inOneEnd({ output: outputOf("planted") }),
+    plant: inOneEnd({ output: linkOf("planted") }),
   },
   {
     what: "a charge that was booked while the client waited for its job",

@@ -1,11 +1,21 @@
 import * as z from "zod";
 import type { Post } from "../../harness/receiver.ts";
+import type { BucketContent } from "../../harness/bucket.ts";
+import type { StoredCall } from "../../harness/stored-calls.ts";
 import type { ArkRead, Submit } from "../../submit/fake-ark.ts";
 import type { Ledger } from "../ledger.ts";
 import type { Witnessed } from "../witnessed.ts";
 import type { Order } from "./orders.ts";
 import type { FinalAnswer } from "./submitting.ts";
 import type { JobRead } from "./waiting.ts";
+
+/** Origin of the links to outputs in the test, which no name server knows. */
+export const OUTPUTS_URL = "https://outputs.example.com";
+
+/** Returns the link to the output of a job. The relay keeps no copy of it, because its host is an IP address. */
+export function linkOf(jobId: string): string {
+  return `https://192.0.2.1/${jobId}.mp4`;
+}
 
 /** The members of a task that the checks read. */
 export type SubmittedTask = z.infer<typeof SubmittedTask>;
@@ -34,6 +44,8 @@ export interface Evidence {
   /** The task; null when there is none. */
   readonly task: SubmittedTask | null;
   readonly posts: readonly Post[];
+  /** SHA-256 in hex of what the link to the image has given. Null where there is no such link. */
+  readonly image: string | null;
 }
 
 /** Everything that a run has recorded, from which its faults are found. */
@@ -45,4 +57,7 @@ export interface Recording extends Witnessed {
   readonly price: number;
   /** Hooks that the relay has not accepted. */
   readonly refusedHooks: readonly string[];
+  readonly bucket: BucketContent;
+  /** What objects of calls store in the end. */
+  readonly storedCalls: readonly StoredCall[];
 }

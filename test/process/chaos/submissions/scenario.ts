@@ -1,11 +1,20 @@
+import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pMap from "p-map";
 import * as z from "zod";
 import { seeded } from "../../../simulation/random.ts";
+import { inBucket } from "../../harness/bucket.ts";
 import { LOCAL_VARS } from "../../harness/client.ts";
 import { type Post, Receiver } from "../../harness/receiver.ts";
+import { storedCalls } from "../../harness/stored-calls.ts";
 import { Workerd } from "../../harness/workerd.ts";
-import { ARK_MODEL, ARK_TASKS, FakeArk } from "../../submit/fake-ark.ts";
+import {
+  ARK_IMAGE_MODEL,
+  ARK_IMAGES,
+  ARK_MODEL,
+  ARK_TASKS,
+  FakeArk,
+} from "../../submit/fake-ark.ts";
 import { Caller } from "../caller.ts";
 import { Counters } from "../counters.ts";
 import { afterwards, killAgainAndAgain } from "../kills.ts";
@@ -16,24 +25,26 @@ import { GenuinePosts, strangePathsOf } from "../witnessed.ts";
 import { faultsIn } from "./judge.ts";
 import { type Order, ordersOf } from "./orders.ts";
 import { PLANTED_FAULTS } from "./planted.ts";
-import { type Evidence, type Recording, SubmittedTask } from "./recording.ts";
+import { type Evidence, linkOf, OUTPUTS_URL, type Recording, SubmittedTask } from "./recording.ts";
 import { type Door, type FinalAnswer, submitUntilFinal } from "./submitting.ts";
 import { isEnd, type JobRead, waitForJob } from "./waiting.ts";
 
-const ORDERS = 500;
+const ORDERS = 650;
 const ACCOUNT = "buyer";
 const GRANT = 1_000_000;
 const PRICE = 7;
 const OFFERS = [
   { connection: "ark", path: ARK_TASKS, models: [ARK_MODEL], price: { credits: PRICE } },
+  { connection: "ark", path: ARK_IMAGES, models: [ARK_IMAGE_MODEL], price: { credits: PRICE } },
 ];
 const VARS = {
   ...LOCAL_VARS,
   OFFERS: JSON.stringify(OFFERS),
+  OUTPUTS_URL,
   SUBMIT_TIMEOUT_S: "5",
   SUBMIT_UNKNOWN_MINUTES: "1",
-  // Three attempts that a kill may interrupt end within the run.
-  CALLBACK_SCHEDULE_S: "0,2,4",
+  // Four attempts that a kill may interrupt end within the run.
+  CALLBACK_SCHEDULE_S: "0,2,4,8",
 };
 /** Number of orders that may wait until the upstream receives them, each for so long in milliseconds. */
 const MAX_UNSENT = 20;
@@ -59,8 +70,9 @@ interface Outcome {
 const AccountKey = z.object({ key: z.string() });
 
 /**
- * Submits 500 orders through one relay while it is killed with `kill -9` and restarted. Some of the callers wait for their
- * jobs, which they read through the relay as SDKs do. Callers, upstream, relay, ledger and receiver record what they know.
+ * Submits 650 orders through one relay while it is killed with `kill -9` and restarted. Some of the callers wait for their
+ * jobs, which they read through the relay as SDKs do; others want images, and do not wait for the upstream's answer.
+ * Callers, upstream, relay, ledger, bucket and receiver record what they know.
  */
 export const SUBMISSIONS: Scenario<Recording> = {
   record,
@@ -77,6 +89,8 @@ export const SUBMISSIONS: Scenario<Recording> = {
     refunds: 20,
     "ends that readers saw": 50,
     "readers interrupted": 20,
+    "calls completed": 15,
+    "calls interrupted": 5,
   },
 };
 
@@ -89,9 +103,9 @@ async function record(seed: number): Promise<Recorded<Recording>> {
     const { order, arrival } = orderOf(placed, prompt);
     arrival.resolve();
     return order.conduct;
-  });
+  }, linkOf);
   await using receiver = await Receiver.start();
-  await using relay = await Workerd.start({ vars: { ...VARS, ...ark.vars } });
+  await using relay = await Workerd.start({ vars: { ...VARS, ...ark.vars }, hasOutputs: true });
   const door = {
     url: relay.url,
     key: await openBuyer(relay),
@@ -117,6 +131,7 @@ async function record(seed: number): Promise<Recorded<Recording>> {
     async (order, nth): Promise<Evidence> => {
       const answer = outcomes[nth]?.answer ?? null;
       const submits = ark.submitsOf(order.prompt);
+      const task = await readTask(relay, answer);
       return {
         order,
         answer,
@@ -125,8 +140,9 @@ async function record(seed: number): Promise<Recorded<Recording>> {
         upstreamReads: ark.reads.filter(({ jobId }) =>
           submits.some((each) => each.jobId === jobId),
         ),
-        task: await readTask(relay, answer),
+        task,
         posts: receiver.postsAt(order.path),
+        image: order.isCall ? await imageOf(relay, task) : null,
       };
     },
     { concurrency: READS_AT_ONCE },
@@ -140,6 +156,8 @@ async function record(seed: number): Promise<Recorded<Recording>> {
     genuine: genuine.all,
     strangePaths: strangePathsOf(receiver, (path) => paths.has(path)),
     refusedHooks: ark.refusedHooks,
+    bucket: inBucket(relay),
+    storedCalls: storedCalls(relay.storage),
     log: relay.output,
   };
   for (const each of evidence) addOrder(counters, each, recording.ledger.entries);
@@ -228,8 +246,29 @@ async function readTask(
   return status === 404 ? null : SubmittedTask.parse(json);
 }
 
+/** Opens the link to the image of a task. Returns the SHA-256 of what it gives; null without such a link. */
+async function imageOf({ url }: Workerd, task: Evidence["task"]): Promise<string | null> {
+  const [link] = task?.output?.urls ?? [];
+  if (link === undefined) return null;
+  const response = await fetch(link.replace(OUTPUTS_URL, url));
+  return createHash("sha256")
+    .update(await response.bytes())
+    .digest("hex");
+}
+
+/** Returns the figures about the end of an order. */
+function endFigures({ order: { isCall, conduct }, task }: Evidence) {
+  const isCompleted = task?.status === "completed";
+  return {
+    completed: !isCall && isCompleted,
+    "calls completed": isCall && isCompleted,
+    "calls refused": isCall && conduct.answer === "refusal",
+    "calls interrupted": isCall && conduct.answer === "id" && !isCompleted,
+  };
+}
+
 function addOrder(counters: Counters, each: Evidence, entries: readonly Entry[]): void {
-  const { order, answer, submits, reads, upstreamReads, task, posts } = each;
+  const { order, answer, submits, reads, upstreamReads, posts } = each;
   const answered = reads.flatMap((read) => read.answer ?? []);
   const isInterrupted = reads.length > answered.filter(({ status }) => status === 200).length;
   const isRepeat = answer?.isRepeat === true;
@@ -246,7 +285,7 @@ function addOrder(counters: Counters, each: Evidence, entries: readonly Entry[])
     "readers interrupted": isInterrupted,
     "ends that readers saw": answered.some(isEnd),
     refunds: countOf(own, "refund"),
-    completed: task?.status === "completed",
+    ...endFigures(each),
     "never sent": submits.length === 0,
     "answers after a repetition": isRepeat,
     "answers of the upstream repeated": isRepeat && answer.status === 200,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { withDeadline } from "../../../../src/lib/timeout.ts";
 import { field } from "../../upstreams/apis.ts";
-import { ARK_MODEL, ARK_TASKS } from "../../submit/fake-ark.ts";
+import { ARK_IMAGE_MODEL, ARK_IMAGES, ARK_MODEL, ARK_TASKS } from "../../submit/fake-ark.ts";
 import type { Order } from "./orders.ts";
 
 const REPEAT_AFTER_MS = 250;
@@ -51,17 +51,18 @@ function isTemporary({ status, mayRepeat }: Answer): boolean {
 }
 
 function submitOnce({ url, key, callbackUrlOf }: Door, order: Order): Promise<Answer> {
-  const content = [{ type: "text", text: order.prompt }];
+  const { path, body, more } = order.isCall ? imageCall(order) : jobCall(order);
   return withDeadline(ANSWER_WITHIN_MS, async (signal) => {
-    const response = await fetch(`${url}/v1/submit/ark${ARK_TASKS}`, {
+    const response = await fetch(`${url}/v1/submit/ark${path}`, {
       method: "POST",
       headers: {
         Authorization: `Bearer ${key}`,
         "Content-Type": "application/json",
         "Idempotency-Key": order.key,
         "Relay-Callback-Url": callbackUrlOf(order),
+        ...more,
       },
-      body: JSON.stringify({ model: ARK_MODEL, content, duration: 5 }),
+      body: JSON.stringify(body),
       signal,
     });
     const json: unknown = await response.json();
@@ -70,4 +71,15 @@ function submitOnce({ url, key, callbackUrlOf }: Door, order: Order): Promise<An
     const jobId = status === 200 ? String(field(json, "id")) : null;
     return { status, taskId, jobId, mayRepeat: headers.has("Retry-After") };
   });
+}
+
+function jobCall({ prompt }: Order) {
+  const content = [{ type: "text", text: prompt }];
+  return { path: ARK_TASKS, body: { model: ARK_MODEL, content, duration: 5 }, more: {} };
+}
+
+/** Returns a call for an image that does not wait for the upstream's answer. */
+function imageCall({ prompt }: Order) {
+  const body = { model: ARK_IMAGE_MODEL, prompt, response_format: "b64_json" };
+  return { path: ARK_IMAGES, body, more: { Prefer: "respond-async" } };
 }

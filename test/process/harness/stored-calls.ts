@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { deserialize } from "node:v8";
+import * as z from "zod";
+import { objectFiles, readCopy } from "./stored-record.ts";
+
+const State = z.object({ kind: z.string() });
+const Row = z.object({ key: z.string(), value: z.instanceof(Uint8Array) });
+
+/** What an object of a call stores: the kind of its state, and the number of values with its body. */
+export interface StoredCall {
+  readonly kind: string | null;
+  readonly chunks: number;
+}
+
+/** Reads the objects of calls that store anything. */
+export function storedCalls(storage: string): readonly StoredCall[] {
+  return objectFiles(join(storage, "calls")).flatMap((file) => {
+    const rows = readCopy(file, (database) =>
+      database
+        .prepare("SELECT key, value FROM _cf_KV")
+        .all()
+        .map((row) => Row.parse(row)),
+    );
+    if (rows === null || rows.length === 0) return [];
+    const state = rows.find(({ key }) => key === "call");
+    const kind = state === undefined ? null : State.parse(deserialize(state.value)).kind;
+    return [{ kind, chunks: rows.filter(({ key }) => key.startsWith("body:")).length }];
+  });
+}
+
+/** Lets the alarms of all calls be due now. The relay must not run. */
+export function hastenCalls(storage: string): void {
+  const directory = join(storage, "calls");
+  const now = BigInt(Date.now()) * 1_000_000n;
+  using alarms = new DatabaseSync(join(directory, "metadata.sqlite"));
+  alarms.prepare("UPDATE _cf_ALARM SET scheduled_time = ?").run(now);
+  for (const file of objectFiles(directory)) {
+    // Each object also knows the time of its own alarm.
+    using object = new DatabaseSync(file);
+    object.prepare("UPDATE _cf_METADATA SET value = ? WHERE key = 1").run(now);
+  }
+}
