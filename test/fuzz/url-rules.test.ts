@@ -86,8 +86,13 @@ function isAdmitted(text: string): boolean {
   if (/[\p{Cc}\p{Cs}]/u.test(text)) return false;
   const [authority = ""] = text.replace(/^https:[/\\]*/i, "").split(/[/\\?#]/);
   if (authority.includes("@") || url.username !== "" || url.password !== "") return false;
-  const isOwn = url.hostname.replace(/\.$/, "") === new URL(OWN).hostname;
-  return !isOwn && isPublicHost(url.hostname);
+  return isForeign(url.hostname.replace(/\.$/, "")) && isPublicHost(url.hostname);
+}
+
+/** Tells whether a host name is not that of the relay, and as short as the DNS demands (RFC 1035 §2.3.4). */
+function isForeign(host: string): boolean {
+  const isShort = host.length <= 253 && host.split(".").every((label) => label.length <= 63);
+  return isShort && host !== new URL(OWN).hostname;
 }
 
 fuzz(
