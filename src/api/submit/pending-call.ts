@@ -92,7 +92,10 @@ export class PendingCall {
     this.#isStored = false;
   }
 
-  /** Erases what is stored of a call that was neither begun nor left to its object. If this fails, its object erases it later. */
+  /**
+   * Erases what is stored of a call that was neither begun nor left to its object. If this fails, its object erases it
+   * later.
+   */
   async drop(): Promise<void> {
     if (!this.#isStored) return;
     this.#isStored = false;
