@@ -109,8 +109,8 @@ function readAnswer(body: unknown, baseUrl: string, declaration: Declaration): S
 
 /**
  * Returns the meaning of an answer that is the result. Without a state, an answer with an error and no output is a
- * failure, and any other is complete. A state in which the upstream goes on proves nothing, because there is no job to
- * ask for.
+ * failure, and any other is complete, unless its part for outputs is an empty list. A state in which the upstream goes on
+ * proves nothing, because there is no job to ask for.
  */
 function readResult(body: object, baseUrl: string, declaration: Declaration): SubmitReading {
   const { poll } = declaration;
@@ -119,8 +119,10 @@ function readResult(body: object, baseUrl: string, declaration: Declaration): Su
   const observation = readReport(report, places, declaration);
   if (observation === null) return UNCLEAR;
   const { state, urls, error } = observation;
-  if (state === null && urls.length === 0 && error !== null) {
-    return resultReadingOf({ ...observation, phase: "failed" });
+  if (state === null && urls.length === 0) {
+    if (error !== null) return resultReadingOf({ ...observation, phase: "failed" });
+    const [part] = findFirst(body, poll.outputs_in ?? [], null);
+    if (Array.isArray(part) && part.length === 0) return UNCLEAR;
   }
   const phase = phaseIn(observation);
   return phase === "completed" || phase === "failed" ? resultReadingOf(observation) : UNCLEAR;
