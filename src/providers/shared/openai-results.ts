@@ -33,6 +33,11 @@ const TARGET = {
   answer: "result",
 } as const satisfies SubmitTarget;
 const SIZE = membersAt("", ["size"]);
+/**
+ * Pattern of the next image in a text of Markdown. With such texts gateways answer chats of models that make images
+ * (https://docs.apiyi.com/api-capabilities/gpt-image-2-all/chat-completions).
+ */
+const MARKDOWN_IMAGE = /\s*!\[[^\]]*\]\(([^()\s]+)\)\s*/gy;
 
 /**
  * Paths at which the answer is the result (https://platform.openai.com/docs/api-reference). The last event of a stream
@@ -173,7 +178,8 @@ function readTranscription(body: unknown): SubmitReading {
 
 /**
  * Returns the meaning of the answer of a chat. Images that a model has made are in `images` of the message
- * (https://openrouter.ai/docs/features/multimodal/image-generation); links in its text are a part of the text.
+ * (https://openrouter.ai/docs/features/multimodal/image-generation), or are all that its text contains. Links in another
+ * text are a part of the text.
  */
 function readChat(body: unknown, baseUrl: string): SubmitReading {
   const choices = listAt(body, "choices");
@@ -182,8 +188,19 @@ function readChat(body: unknown, baseUrl: string): SubmitReading {
   const [error = null] = choices.map(choiceErrorIn);
   if (choices.every((choice) => choiceErrorIn(choice) !== null)) return failed(error, usage);
   const images = choices.flatMap((choice) => listAt(choice, "message", "images"));
-  const links = images.map((image) => at(image, "image_url", "url"));
+  const texts = choices.map((choice) => textAt(choice, "message", "content") ?? "");
+  const links = [
+    ...images.map((image) => at(image, "image_url", "url")),
+    ...texts.flatMap(imageLinksIn),
+  ];
   return resultReadingOf({ urls: openLinks(links, baseUrl), usage });
+}
+
+/** Returns the links of images in a text of Markdown that contains nothing else. Empty for any other text. */
+function imageLinksIn(text: string): readonly string[] {
+  const images = [...text.matchAll(MARKDOWN_IMAGE)];
+  const length = images.reduce((sum, [image]) => sum + image.length, 0);
+  return length === text.length ? images.map(([, link = ""]) => link) : [];
 }
 
 /** Returns the error with which one answer of a chat has ended. Null when it is complete. */
