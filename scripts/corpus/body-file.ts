@@ -56,6 +56,8 @@ const Expected = z.strictObject({
   text_output: z.optional(z.literal(true)),
   /** True when the answer contains the output itself. */
   inline: z.optional(z.literal(true)),
+  /** Media types of the files that the answer to a call contains, in its order. */
+  files: z.optional(z.array(z.string())),
   /** Id of the job that the answer to a call starts. */
   starts: z.optional(z.string()),
   /** Class of the refusal that the answer to a call is. */

@@ -1,12 +1,13 @@
 import { hookEvent } from "../../src/api/hooks/hook-event.ts";
 import { type NewsConfig, newsRulesOf } from "../../src/config/news-rules.ts";
 import type { PollAnswer } from "../../src/core/events/event.ts";
-
+import { mediaTypeOf } from "../../src/core/output-metadata/media-type.ts";
 import { type JsonObject, parseJson } from "../../src/core/json.ts";
 import type { RefusalClass } from "../../src/core/record/refusal.ts";
 import { isAbout, type Job, type UpstreamNews } from "../../src/core/record/upstream.ts";
 import { scanBody } from "../../src/api/submit/json-body.ts";
 import { isInputLink, withoutInputLinks } from "../../src/core/record/input-links.ts";
+import { AnswerScanner } from "../../src/objects/call/answer-scanner.ts";
 import { askProvider, pollAnswer } from "../../src/outbound/ask-upstream.ts";
 import { contentAnswer, withContent } from "../../src/outbound/content-proof.ts";
 import type { FinalReading } from "../../src/outbound/named-task.ts";
@@ -14,6 +15,7 @@ import { readProviderAnswer } from "../../src/outbound/http.ts";
 import type { Connection, Hook, UpstreamProvider } from "../../src/providers/provider.ts";
 import { toNews } from "../../src/providers/observation.ts";
 import { plainReadingOf, type SubmitReading } from "../../src/providers/submit.ts";
+import { bytesOf } from "../../src/security/encoding.ts";
 import type { ReceivedBody } from "./body-file.ts";
 
 /** What the relay reads in a body, in the form of `expect` in a file of a corpus. */
@@ -25,6 +27,8 @@ export interface BodyReading {
    */
   readonly status: UpstreamNews["status"] | "open" | "ignored" | "started" | "refused";
   readonly urls?: readonly string[];
+  /** Media types of the files that the answer to a call contains. They are outputs too. */
+  readonly files?: readonly string[];
   readonly metadata?: JsonObject;
   readonly usage?: Readonly<Record<string, number>>;
   readonly error?: {
@@ -96,7 +100,7 @@ export async function playBody(
   }
 }
 
-/** Reads the answer to a call. A complete result without a link is an output itself, and has no links here. */
+/** Reads the answer to a call, as a relay does that stores the files in it. */
 function playAnswer(
   { submits }: UpstreamProvider,
   connection: Connection,
@@ -105,28 +109,48 @@ function playAnswer(
 ): BodyReading {
   const refusal = submits?.refusal(given.http_status, parseJson(textOf(given))) ?? null;
   if (refusal !== null) return { status: "refused", refusal };
-  const reading = answerReading(submits, given, connection.baseUrl);
+  const { json, files } = dividedAnswer(given);
+  const reading = answerReading(submits, given, json, connection.baseUrl);
   if (reading.kind === "job") return { status: "started", starts: reading.job.id };
   if (reading.kind !== "result") return { status: "open", because: reading.kind };
-  const news = toNews(reading.observation, newsRulesOf(config, connection));
+  const rules = { ...newsRulesOf(config, connection), isAnswerStored: true };
+  const news = toNews(reading.observation, rules);
   if (news === null) return { status: "open", because: "unknown state" };
-  const read = readingOf(news);
-  return read.status === "no_output" ? { ...read, status: "completed", urls: [] } : read;
+  return news.status === "completed" ? { ...readingOf(news), files } : readingOf(news);
+}
+
+/** Divides an answer into JSON and the media types of the files in it. What is not JSON is a file itself. */
+function dividedAnswer(given: ReceivedBody) {
+  const text = textOf(given);
+  if (parseJson(text) === undefined) return { json: undefined, files: [mediaTypeIn(given)] };
+  let count = 0;
+  const scanner = new AnswerScanner(TASK_ID, () => ++count);
+  const files: Uint8Array[][] = [];
+  for (const part of scanner.push(bytesOf(text))) {
+    if (part.kind === "file") files.push([]);
+    if (part.kind === "bytes") files.at(-1)?.push(part.bytes);
+  }
+  const types = files.map((pieces) => mediaTypeOf(bytesOf(...pieces)));
+  return { json: parseJson(scanner.end()), files: types };
 }
 
 function answerReading(
   submits: UpstreamProvider["submits"],
   given: ReceivedBody,
+  json: unknown,
   baseUrl: string,
 ): SubmitReading {
   const path = given.submitted?.path ?? "";
   const target = submits?.target(path) ?? null;
   const isSuccess = given.http_status >= 200 && given.http_status < 300;
   if (submits === undefined || target === null || !isSuccess) return { kind: "unclear" };
-  const json = parseJson(textOf(given));
   return json === undefined
-    ? plainReadingOf(target, given.headers["content-type"] ?? "")
+    ? plainReadingOf(target, mediaTypeIn(given))
     : submits.readAnswer(json, path, baseUrl);
+}
+
+function mediaTypeIn({ headers }: ReceivedBody): string {
+  return (headers["content-type"] ?? "").split(";", 1).join("").trim();
 }
 
 async function playPoll(

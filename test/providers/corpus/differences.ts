@@ -21,6 +21,7 @@ export function differencesOf(
     ...ofCall(expected, reading),
     ...ofStatus(expected, reading),
     ...ofUrls(expected, reading, baseUrl),
+    ...ofFiles(expected, reading),
     ...ofMetadata(expected, reading),
     ...ofUsage(expected, reading),
     ...ofError(expected, reading),
@@ -50,12 +51,18 @@ function isStatusRight(expected: Expectation, reading: BodyReading): boolean {
   if (expected.status !== "completed" || (expected.urls ?? []).length > 0) {
     return status === expected.status;
   }
-  // What the answer to a call contains is stored, and counts as its output.
-  if (status === "completed" && expected.urls === undefined) return reading.urls?.length === 0;
+  if (status === "completed" && expected.urls === undefined)
+    return isStoredRight(expected, reading);
   // A relay without a bucket cannot deliver an output that is no file behind a link, and says so at once.
   if (expected.inline === true) return isFinal(error, "output_needs_store");
   if (expected.text_output === true) return isFinal(error, "output_not_a_file");
   return expected.urls === undefined || status === "no_output";
+}
+
+/** What the answer to a call contains is stored, and counts as its output: its files or, without any, its text. */
+function isStoredRight({ inline }: Expectation, { urls, files }: BodyReading): boolean {
+  const hasFile = files?.some((type) => !type.startsWith("text/"));
+  return urls?.length === 0 && hasFile === (inline === true);
 }
 
 function isFinal(error: BodyReading["error"], code: string): boolean {
@@ -67,6 +74,11 @@ function ofUrls({ urls = [] }: Expectation, reading: BodyReading, baseUrl: strin
   const read = reading.urls ?? [];
   if (expected.length === 0 || JSON.stringify(expected) === JSON.stringify(read)) return [];
   return [`outputs: ${JSON.stringify(read)} in place of ${JSON.stringify(expected)}`];
+}
+
+function ofFiles({ files }: Expectation, { files: read = [] }: BodyReading) {
+  if (files === undefined || JSON.stringify(files) === JSON.stringify(read)) return [];
+  return [`files: ${JSON.stringify(read)} in place of ${JSON.stringify(files)}`];
 }
 
 function ofMetadata({ metadata = {} }: Expectation, { status, metadata: read = {} }: BodyReading) {
