@@ -41,13 +41,14 @@ const UNPAID: readonly RegExp[] = [
 ];
 
 /**
- * Patterns of the words with which upstreams say that the size or length of an input is beyond a limit. Limits of the
- * rate of requests and of the time of jobs are not meant.
+ * Patterns of the words with which upstreams say that the size or length of an input is beyond a limit, or that of an
+ * output is beyond the one that the call states. Limits of the rate of requests and of the time of jobs are not meant.
  */
 const OUT_OF_LIMITS: readonly RegExp[] = [
   /\b(audio|video|image|file|text|prompt|script|input|media|clip|sample|context|model|plan|dubbing|max|maximum).?(length|size|resolution).?(limit.?)?(is.?|was.?)?(exceed|too.?(long|large|big|high|short|small|low)|(greater|less|longer|shorter|larger|smaller).?than)/i,
   /\b(audio|video|file|input|media|clip|sample|model|plan|dubbing).?duration.?(limit.?)?(is.?|was.?)?(exceed|too.?(long|short)|(greater|less|longer|shorter).?than)/i,
   /(?<!(output|result|generated).?)\b(audio|video|image|file|text|prompt|script|input|media|clip|sample|source).?(is.?|are.?|was.?)?too.?(long|large|big|short|small)\b/i,
+  /^max (output )?tokens$/i,
   /too.?many.?(visuals?|faces|people|characters|words|pixels|frames|(input|reference).?(image|video|audio|file)s?)\b/i,
   /exceed(s|ed|ing)? (the |your )?((max|maximum|allowed|permitted|supported) ){0,3}(file )?(length|size|resolution|dimensions)\b/i,
 ];

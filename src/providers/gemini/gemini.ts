@@ -69,6 +69,12 @@ const FILTERED: readonly (string | null)[] = [
   "IMAGE_PROHIBITED_CONTENT",
   "IMAGE_RECITATION",
 ];
+/** Values of `finishReason` with which a model has made a call of a tool that is not valid. */
+const BAD_CALL: readonly (string | null)[] = [
+  "MALFORMED_FUNCTION_CALL",
+  "UNEXPECTED_TOOL_CALL",
+  "TOO_MANY_TOOL_CALLS",
+];
 /** Values of `finishReason` with which a model has made no image although it was to make one. */
 const WITHOUT_IMAGE: readonly (string | null)[] = ["NO_IMAGE", "IMAGE_OTHER"];
 /**
@@ -227,6 +233,7 @@ function candidateErrorIn(candidate: unknown, hasParts: boolean): UpstreamError 
   const code = textAt(candidate, "finishReason");
   const text = textAt(candidate, "finishMessage");
   if (FILTERED.includes(code)) return { code, text, category: "moderation" };
+  if (BAD_CALL.includes(code)) return { code, text, category: "provider" };
   return !hasParts || WITHOUT_IMAGE.includes(code) ? { code, text } : null;
 }
 

@@ -223,7 +223,7 @@ function readResponse(body: unknown): SubmitReading {
     case "failed": {
       const reason = textAt(response, "incomplete_details", "reason");
       const error = errorOf(at(response, "error"));
-      return failed(error ?? { code: reason, text: null, usualCategory: "invalid_input" }, usage);
+      return failed(error ?? { code: reason, text: null }, usage);
     }
     case "queued":
     case "processing":
