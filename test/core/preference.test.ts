@@ -19,6 +19,7 @@ it.each<[readonly string[], string | null]>([
   [['respond-async=""'], null],
   [["respond-async, respond-async"], null],
   [["a, respond-async, b=1"], "a, b=1"],
+  [[", ,respond-async,, "], null],
 ])("Prefer %j asks for an answer at once, and the upstream gets Prefer %j", (values, rest) => {
   expect(read(...values)).toEqual([true, rest]);
 });

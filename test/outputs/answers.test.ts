@@ -204,6 +204,16 @@ describe("the answer of an upstream to a call", () => {
     expect([response.status, await response.json()]).toEqual([200, { task_id: "job-1" }]);
   });
 
+  it("that the upstream has sent with 202 is 200 once the task has ended, so that 202 says that the task is open", async () => {
+    aGateway(answering({ task_id: "job-1" }, 202));
+    const id = await made();
+    await reportCompleted(id);
+    const job = await readAnswer(id);
+    expect([job.status, await job.json()]).toEqual([200, { task_id: "job-1" }]);
+    aGateway(answering(imagesWith("a fox"), 202));
+    expect((await readAnswer(await made(IMAGE_CALL))).status).toBe(200);
+  });
+
   it.each([
     ["an account", (key: string) => key],
     ["the operator", () => OPERATOR_KEY],

@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { StoredCall } from "../../src/objects/call/call-plan.ts";
+import type { LeftUpload } from "../../src/objects/output/copy-plan.ts";
 import { pass, START, until, useClock } from "../worker/clock.ts";
 import { lose, namespaceWith } from "../worker/lost-calls.ts";
 import { restart, stubOf, untilIdle, wake } from "../worker/objects.ts";
@@ -23,7 +24,17 @@ import {
   readCalled,
   sentOnce,
 } from "./called.ts";
-import { bucket, bytesOf, copiesOf, keyOf } from "./copied.ts";
+import {
+  bucket,
+  bytesOf,
+  copiesOf,
+  copy,
+  keyOf,
+  sending,
+  SOURCE,
+  storedCopies,
+  VIDEO_BYTES,
+} from "./copied.ts";
 
 useClock();
 
@@ -32,12 +43,12 @@ const PNG = bytesOf(`\x89PNG\r\n\x1a\n\0\0\0\rIHDR${"p".repeat(2_000)}`);
 const B64 = btoa(String.fromCharCode(...PNG));
 const images = (count = 1) => ({ data: Array.from({ length: count }, () => ({ b64_json: B64 })) });
 
-/** Submits a call for images. Returns the id of its task. */
-async function submitted(bindings: object = CALLING): Promise<string> {
+/** Submits a call for images, or for a job. Returns the id of its task. */
+async function submitted(bindings: object = CALLING, path = IMAGES): Promise<string> {
   const id = crypto.randomUUID();
   const headers = { "Relay-Task-Id": id };
   const body = { model: "gpt-image-1", prompt: "a fox" };
-  const response = await callLater({ path: IMAGES, body, headers, bindings });
+  const response = await callLater({ path, body, headers, bindings });
   if (response.status !== 202) throw new Error(await response.text());
   return id;
 }
@@ -46,6 +57,24 @@ async function submitted(bindings: object = CALLING): Promise<string> {
 async function madeNow(id: string, bindings: object = CALLING): Promise<void> {
   await makeCall(id, bindings);
   await untilIdle(id);
+}
+
+/** Leaves the object of a task's call as an alarm leaves it that is interrupted while the call is sent. */
+async function interrupt(id: string, uploads: readonly LeftUpload[] = []): Promise<void> {
+  await runInDurableObject(await callObjectOf(id), async (_, { storage }) => {
+    const { call, body } = storage.kv.get<{ call: StoredCall; body: object }>("call") ?? {};
+    const { submissionId = "" } = call ?? {};
+    const start = await stubOf(id).startCall({ type: "call_started", submissionId });
+    storage.kv.put("call", { kind: "sending", call, body, start, uploads });
+  });
+}
+
+/** Completes a task with an output, and copies the output. */
+async function endWithCopy(id: string, outside: Outside): Promise<void> {
+  outside.on(SOURCE, sending(VIDEO_BYTES));
+  await report({ id, status: "completed", output: { urls: [SOURCE] } });
+  await until(async () => (await storedCopies(id)) !== undefined);
+  await copy(id);
 }
 
 /** Expects a task whose call may have been billed: failed, with nothing in the bucket or stored for its call. */
@@ -71,6 +100,7 @@ function aCall(): StoredCall {
     keyHeader: null,
     jobId: null,
     isHookExpected: false,
+    storesFiles: true,
     secrets: { hasCustomerKey: false, isOfAccount: false, hookToken: null },
   };
 }
@@ -138,16 +168,9 @@ describe("the object of a call", () => {
   it("that finds a call which an earlier alarm has begun never sends it again: the task fails, files are deleted and uploads aborted", async () => {
     const outside = aGateway(answering(images()));
     const id = await submitted();
-    const object = await callObjectOf(id);
     const upload = await bucket().createMultipartUpload(keyOf(id, 2));
     await bucket().put(keyOf(id, 1), PNG);
-    await runInDurableObject(object, async (_, { storage }) => {
-      const { call, body } = storage.kv.get<{ call: StoredCall; body: object }>("call") ?? {};
-      const { submissionId = "" } = call ?? {};
-      const start = await stubOf(id).startCall({ type: "call_started", submissionId });
-      const uploads = [{ number: 2, uploadId: upload.uploadId }];
-      storage.kv.put("call", { kind: "sending", call, body, start, uploads });
-    });
+    await interrupt(id, [{ number: 2, uploadId: upload.uploadId }]);
     await madeNow(id);
     expect(outside.sentTo(GATEWAY)).toEqual([]);
     await expectUnknown(id);
@@ -216,6 +239,27 @@ describe("the object of a call", () => {
     expect(await copiesOf(id)).toEqual([]);
     expect(await keysOfCall(id)).toEqual([]);
     expect(await readCalled(id)).toMatchObject({ status: "completed" });
+  });
+
+  it("keeps the copies of a task that was ended while the call which started its job got no answer", async () => {
+    let id = "";
+    const outside = aGateway(async () => {
+      await endWithCopy(id, outside);
+      throw new Error("the connection broke off");
+    });
+    id = await submitted(CALLING, "/v1/videos");
+    await madeNow(id);
+    expect(await copiesOf(id)).toEqual([[keyOf(id), VIDEO_BYTES.length]]);
+    expect(await keysOfCall(id)).toEqual([]);
+  });
+
+  it("keeps the copies of a task that was ended before the object finds the call which started its job begun", async () => {
+    const id = await submitted(CALLING, "/v1/videos");
+    await interrupt(id);
+    await endWithCopy(id, aGateway(answering({})));
+    await madeNow(id);
+    expect(await copiesOf(id)).toEqual([[keyOf(id), VIDEO_BYTES.length]]);
+    expect(await keysOfCall(id)).toEqual([]);
   });
 
   it("gives up a call that the upstream does not answer within ASYNC_TIMEOUT_S", async () => {

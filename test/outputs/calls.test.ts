@@ -256,6 +256,21 @@ describe("a call of an account with Prefer: respond-async", () => {
     expect(await balanceOf(account)).toBe(15);
   });
 
+  it("that is repeated after its end by a client which waits is refused with a text that names the path of its answer", async () => {
+    const outside = aGateway(images());
+    const { submit } = await anAccountWithOffers();
+    const headers = { "Idempotency-Key": crypto.randomUUID() };
+    const id = await idIn(await submit({ headers }));
+    await makeOffered(id);
+    const again = await submit({ headers: { ...headers, Prefer: "wait" } });
+    expect(again.status).toBe(409);
+    expect(await again.json()).toMatchObject({
+      code: "task_exists",
+      detail: expect.stringContaining(`/v1/tasks/${id}/answer`),
+    });
+    sentOnce(outside);
+  });
+
   it("is refused under a key that was used with another form, and is the same with another boundary", async () => {
     aGateway(images());
     const { account, submit } = await anAccountWithOffers();

@@ -51,6 +51,7 @@ function storedCallOf({
     keyHeader: credential && keyHeaderOf(credential),
     jobId,
     isHookExpected,
+    storesFiles: target.answer === "result",
     secrets,
   };
 }

@@ -1,8 +1,8 @@
 /** Name of the preference with which a client asks for a response before the upstream has answered (RFC 7240 §4.1). */
 export const RESPOND_ASYNC = "respond-async";
 
-/** Pattern of the preferences in the header `Prefer`, between commas that are not inside a quoted text. */
-const PREFERENCE = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g;
+/** Pattern of the preferences in the header `Prefer`, between commas that are not inside a quoted text. Empty ones are left out. */
+const PREFERENCE = /(?=\s*[^\s,])(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g;
 /** Pattern of the preference `respond-async` with any parameters; an empty value counts as none. */
 const ASYNC = /^\s*respond-async\s*(?:=\s*(?:""\s*)?)?(?:;|$)/i;
 

@@ -32,7 +32,7 @@ export interface Submitted {
 
 /**
  * Returns the response to a repeated submission, which is the upstream's response to the first one, if it is stored.
- * @throws Problem `task_exists` when it is not stored; `submit_unknown` when the outcome of the submission is unknown.
+ * @throws Problem `task_exists` when it is not stored with the task; `submit_unknown` when the outcome of the submission is unknown.
  */
 export async function replayed(
   event: Registering,
@@ -46,8 +46,7 @@ export async function replayed(
   }
   const answer = submission?.answer ?? null;
   if (answer === null) {
-    const detail =
-      "The job was submitted already, and the upstream's answer is not kept. The member task is its task.";
+    const detail = `The job was submitted already, and this response cannot repeat the upstream's answer. The member task is its task; GET /v1/tasks/${event.id}/answer has the answer if it is kept.`;
     const headers = { ...(await linksOf(event, task, submitCall)), ...REPLAYED, ...NOT_AGAIN };
     throw new Problem("task_exists", { detail, taskJson: task.json, headers });
   }

@@ -6,7 +6,7 @@ export const readAnswerDescription = {
   audience: "client",
   summary: "Read the upstream's own answer to a submission",
   details:
-    "For the operator, and the account that has submitted the job. Once the task has ended, the answer has the upstream's status, content type and body, a refusal included. In the JSON of a call that was made with `Prefer: respond-async`, the links of `output.urls` stand where the files were: `url` in place of `b64_json`, `fileData` in place of `inlineData`, and a link in place of a `data:` URL. Other answers are kept if they have at most 2 KB. An account whose call was refused because of the operator's key or balance at the upstream gets `task_failed`.",
+    "For the operator, and the account that has submitted the job. Once the task has ended, the answer has the upstream's status (200 for its 202), content type and body, a refusal included. In the JSON of a call that was made with `Prefer: respond-async`, the links of `output.urls` stand where the files were: `url` in place of `b64_json`, `fileData` in place of `inlineData`, and a link in place of a `data:` URL. Other answers are kept if they have at most 2 KB. An account whose call was refused because of the operator's key or balance at the upstream gets `task_failed`.",
   request: {
     headers: ["Prefer"],
     query: {

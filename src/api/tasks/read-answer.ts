@@ -70,8 +70,12 @@ async function responseOf(
   }
 }
 
-/** Marks a response as one of the upstream, and returns it. */
-function ofUpstream(response: Response, taskId: string): Response {
+/**
+ * Returns a response marked as one of the upstream. With the upstream's own 202 a client would take the task for open,
+ * and ask again for ever.
+ */
+function ofUpstream({ body, status, headers }: Response, taskId: string): Response {
+  const response = new Response(body, { status: status === 202 ? 200 : status, headers });
   response.headers.set("Relay-Task-Id", taskId);
   return response;
 }

@@ -249,7 +249,8 @@ export class CallObject extends DurableObject<CallBindings> {
       });
     }
     const outcome = { kind: "unknown", statusCode: null } as const;
-    this.#end(sending, { outcome, hasFiles: this.env.OUTPUTS !== undefined });
+    const hasFiles = sending.call.storesFiles && this.env.OUTPUTS !== undefined;
+    this.#end(sending, { outcome, hasFiles });
   }
 
   #end(sending: SendingCall, end: CallEnd): void {

@@ -26,6 +26,11 @@ export interface StoredCall {
   readonly jobId: string | null;
   /** True when the upstream gets the task's hook URL and can reach it. */
   readonly isHookExpected: boolean;
+  /**
+   * True when the upstream's answer is the result, so that the files in it are stored in the bucket. Otherwise the files
+   * in the bucket are copies of the outputs of the job, which a hook may have ended before the call has.
+   */
+  readonly storesFiles: boolean;
   readonly secrets: SecretsOfCall;
 }
 

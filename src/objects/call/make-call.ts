@@ -48,7 +48,8 @@ export async function makeCall(sending: SendingCall, context: CallContext): Prom
     const line = { task_id: taskId, status_code: statusCode, reason: errorText(error) };
     log({ event: "call.unread", ...line }, "warn");
   }
-  return { outcome: { kind: "unknown", statusCode }, hasFiles: context.bucket !== null };
+  const hasFiles = call.storesFiles && context.bucket !== null;
+  return { outcome: { kind: "unknown", statusCode }, hasFiles };
 }
 
 /** Returns where a call goes. Null when the relay does not know its path any more. */
@@ -95,7 +96,7 @@ async function endOf(
   place: CallPlace,
   { runtime, signal, bucket, onUpload }: CallContext,
 ): Promise<CallEnd> {
-  if (place.target.answer === "result" && response.ok && bucket !== null) {
+  if (call.storesFiles && response.ok && bucket !== null) {
     const store = { bucket, signal, onUpload, place: { taskId: call.taskId, ...start } };
     return await storedResult(response, call, place, runtime, store);
   }

@@ -125,6 +125,27 @@ it("the state in an answer of an upstream whose answers are the results decides,
   );
 });
 
+it.each<[string, object]>([
+  ["image_generation.partial_image", { partial_image_index: 0 }],
+  ["transcript.text.delta", { delta: "A" }],
+  ["response.output_text.delta", { delta: "A", item_id: "msg_1" }],
+  ["response.created", { response: { status: "in_progress" } }],
+])(
+  "a stream of OpenAI that breaks off, so that its last event is %s, leaves the outcome open",
+  (type, fields) => {
+    expect(meaningOf({ type, ...fields }, openai)).toBe("unclear");
+  },
+);
+
+it.each<[string, object]>([
+  ["image_generation.completed", {}],
+  ["image_edit.completed", {}],
+  ["transcript.text.done", { text: "A fox." }],
+  ["response.completed", { response: { status: "completed" } }],
+])("a stream of OpenAI whose last event is %s is complete", (type, fields) => {
+  expect(meaningOf({ type, ...fields }, openai)).toEqual({ status: "no_output" });
+});
+
 it("the declaration of OpenAI names exactly the numbers of usage by which a price may be, and classifies its refusals", () => {
   const { usageNames, submits } = declared("openai", openai);
   expect(usageNames).toEqual(Object.keys(openai.poll.usage));
