@@ -5,6 +5,7 @@ import type {
   ReportEvent,
 } from "../../src/core/events/event.ts";
 import type { EndedCopy } from "../../src/core/record/outputs.ts";
+import { submittedJobOf } from "../../src/core/record/submitted-job.ts";
 import type { SubmissionStart } from "../../src/core/record/submission.ts";
 import { type CreatedTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import { UNREAD_HOOKS } from "../../src/core/record/tracking.ts";
@@ -105,6 +106,8 @@ export function nextMove(random: Random, world: World): Move {
     [openCalls.length === 0 ? 0 : 7, "end"],
     [alarm === null || world.runningAlarmAt !== null ? 0 : 4, "ring"],
     [0.4, "read"],
+    [isReadable(world) ? 1 : 0, "readJob"],
+    [3 * world.jobReads, "answerReader"],
     [1, "crash"],
     [0.7, "pass"],
     [0.4, "arriveLate"],
@@ -150,14 +153,22 @@ function actionOf(kind: Action["kind"], random: Random, world: World): Action {
       return { kind, amount: random.pick([1, 50, 50, -2 * PRICE]) };
     case "arriveLate":
       return { kind, pick: random.below(4) };
+    case "answerReader":
+      return { kind, pick: random.below(4), ending: random.below(60) };
     case "submit":
       return { kind, pick: nextSubmitter(random, world.submitters), ending: random.below(48) };
     case "lose":
       return { kind, pick: random.below(4) };
     case "read":
+    case "readJob":
     case "duplicateAlarm":
       return { kind };
   }
+}
+
+/** Tells whether clients can read the job of the task. */
+function isReadable({ disk: { written } }: World): boolean {
+  return written.record !== null && submittedJobOf(written.record) !== null;
 }
 
 /** Returns the index of a Worker, mostly of one whose outcome has not been brought. */
