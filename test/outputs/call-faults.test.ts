@@ -218,6 +218,20 @@ describe("the object of a call", () => {
     expect(await readCalled(id)).toMatchObject({ status: "completed" });
   });
 
+  it("that sends its call keeps what it stores of it when the Worker orders it to erase the call", async () => {
+    let id = "";
+    let kept: readonly string[] = [];
+    aGateway(async (sent, signal) => {
+      await (await callObjectOf(id)).drop();
+      kept = await keysOfCall(id);
+      return answering(images())(sent, signal);
+    });
+    id = await submitted();
+    await madeNow(id);
+    expect(kept).toContain("call");
+    expect(await readCalled(id)).toMatchObject({ status: "completed" });
+  });
+
   it("gives up a call that the upstream does not answer within ASYNC_TIMEOUT_S", async () => {
     const passTime = holdTimers(600_000);
     const outside = aGateway((_, signal) => {
