@@ -382,13 +382,21 @@ describe("a call that the relay does not take", () => {
       "prefer_required",
     ],
     ["with a body that is no JSON", { body: '{"model": "gpt-image-1"' }, 400, "invalid_json"],
+    [
+      "that costs more than the account has",
+      { bindings: { ...OFFERING, OFFERS: OFFERS.replaceAll('"credits":5', '"credits":21') } },
+      402,
+      "insufficient_credits",
+    ],
     ["with JSON of 33 MiB", { body: " ".repeat(33 * MIB) }, 413, "payload_too_large"],
-  ])("%s, is refused, and nothing is charged", async (_, call, status, code) => {
+  ])("%s, is refused, and nothing is charged or stored", async (_, call, status, code) => {
     const outside = aGateway(images());
     const { account, submit } = await anAccountWithOffers();
+    const before = await storedCalls();
     expect(await refusal(await submit(call))).toMatchObject({ status, code });
     expect(await balanceOf(account)).toBe(20);
     expect(outside.sentTo(GATEWAY)).toEqual([]);
+    await until(async () => (await storedCalls()) === before);
   });
 
   it.each<[string, Readonly<Record<string, string>>]>([
