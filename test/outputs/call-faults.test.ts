@@ -33,12 +33,15 @@ import {
   sending,
   SOURCE,
   storedCopies,
+  streaming,
   VIDEO_BYTES,
 } from "./copied.ts";
+import { largeImages } from "./large-images.ts";
 
 useClock();
 
 const IMAGES = "/v1/images/generations";
+const MIB = 1024 * 1024;
 const PNG = bytesOf(`\x89PNG\r\n\x1a\n\0\0\0\rIHDR${"p".repeat(2_000)}`);
 const B64 = btoa(String.fromCharCode(...PNG));
 const images = (count = 1) => ({ data: Array.from({ length: count }, () => ({ b64_json: B64 })) });
@@ -137,7 +140,7 @@ describe("the object of a call", () => {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     void object.storeCall(call, readable).catch(() => undefined);
     const writer = writable.getWriter();
-    await writer.write(new Uint8Array(3 * 1024 * 1024));
+    await writer.write(new Uint8Array(3 * MIB));
     const storedNow = () =>
       runInDurableObject(object, (_, { storage }) => [...storage.kv.list({ prefix: "body:" })]);
     await until(async () => (await storedNow()).length === 3);
@@ -262,6 +265,20 @@ describe("the object of a call", () => {
     expect(await keysOfCall(id)).toEqual([]);
   });
 
+  it("that sends its call keeps what it stores of it when the Worker orders it to erase the call", async () => {
+    let id = "";
+    let kept: readonly string[] = [];
+    aGateway(async (sent, signal) => {
+      await (await callObjectOf(id)).drop();
+      kept = await keysOfCall(id);
+      return answering(images())(sent, signal);
+    });
+    id = await submitted();
+    await madeNow(id);
+    expect(kept).toContain("call");
+    expect(await readCalled(id)).toMatchObject({ status: "completed" });
+  });
+
   it("gives up a call that the upstream does not answer within ASYNC_TIMEOUT_S", async () => {
     const passTime = holdTimers(600_000);
     const outside = aGateway((_, signal) => {
@@ -322,7 +339,15 @@ describe("a call whose answer cannot be read", () => {
   it.each<[string, Site]>([
     ["is JSON that is cut short", raw(JSON.stringify(images(2)).slice(0, -10))],
     ["has broken base64", answering({ data: [{ b64_json: `${B64.slice(0, 2_000)}!!!` }] })],
+    [
+      "has broken base64 within its first characters",
+      answering({ data: [{ b64_json: `${B64.slice(0, 100)}*${B64}` }] }),
+    ],
+    ["has short broken base64", answering({ data: [{ b64_json: "iVBORw0KGgo*" }] })],
     ["has 33 images", answering(images(33))],
+    ["has 41 images", answering(images(41))],
+    ["has 65 MiB", streaming(...largeImages(5, 9.75 * MIB))],
+    ["has an image above MAX_OUTPUT_MB", streaming(...largeImages(1, 21 * MIB))],
     ["is the page of a proxy", raw("<html>Bad gateway</html>", "text/html")],
     ["is empty", raw("")],
     ["states neither a result nor an error", answering({ ok: true })],

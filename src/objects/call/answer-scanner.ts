@@ -2,8 +2,10 @@ import { parseJsonAsSent } from "../../core/json.ts";
 import {
   hasFileSignature,
   holdsData,
+  holdsOnlyBase64,
   isBase64,
   isBesideOutput,
+  isNoFile,
   isNoOutputType,
   namesBase64,
   namesFile,
@@ -246,6 +248,7 @@ export class AnswerScanner {
   /**
    * Returns the first parts of a text that is a file, and replaces it by a placeholder; null when it is no file.
    * @param after byte after the text, if all of it has been seen; otherwise null.
+   * @throws AnswerFault when the text is a broken file.
    */
   #partsOf(
     { start, isLink }: { readonly start: number; readonly isLink: boolean },
@@ -253,10 +256,12 @@ export class AnswerScanner {
   ): readonly ScannedPart[] | null {
     const head = { start, end: this.#text.length - (after === null ? 0 : 1) };
     const content = this.#contentIn(head, isLink);
-    if (content === null) return null;
     const decoder = new Base64Decoder();
-    const bytes = after === null ? decoder.push(content) : decodedWhole(content);
-    if (bytes === null) return null;
+    const bytes = content && (after === null ? decoder.push(content) : decodedWhole(content));
+    if (bytes === null) {
+      if (this.#isBroken(head)) throw new AnswerFault("broken");
+      return null;
+    }
     const number = this.#numberOf();
     this.#text.replaceEnd(start, number === null ? "" : placeholderOf(this.#token, number));
     if (after === null) this.#file = { decoder: number === null ? null : decoder, isLink };
@@ -289,6 +294,13 @@ export class AnswerScanner {
     if (!container.isObject || !holdsData(words)) return false;
     const object = this.#nameAround(this.#open.length - 1);
     return container.statesFile || GOOGLE_NAMES.has(object) || namesFile(wordsOf(object));
+  }
+
+  /** Tells whether the present string, which is not base64, is a broken file. */
+  #isBroken(head: Span): boolean {
+    const object = this.#nameAround(this.#open.length - 1);
+    if (!holdsOnlyBase64(this.#nameAround(this.#open.length), object)) return false;
+    return !isNoFile(unescaped(this.#text.latin1(head))) && !this.#isBesideOutput();
   }
 
   /** Tells whether the names and types around the present string say that it is no output. */
