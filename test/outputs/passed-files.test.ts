@@ -1,5 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { PASSED_CALL } from "../../scripts/cost/lives.ts";
+import { CallObject } from "../../src/objects/call/call-object.ts";
 import { aRequest, callWith } from "../worker/client.ts";
 import { START, until, useClock } from "../worker/clock.ts";
 import { lose } from "../worker/lost-calls.ts";
@@ -163,3 +165,30 @@ it("before a picture of an answer is stored, the object of the call stores what 
   expect(await readCalled(id)).toMatchObject({ error: { code: "submit_unknown" } });
   await until(async () => (await copiesOf(id)).length === 0);
 });
+
+it.each([
+  ["without files", answering({ data: [{ url: "https://cdn.example.net/fox.png" }] }), 0],
+  ["with a file", gateway(answerWith(picture(2_000))), PASSED_CALL.rowsWithFiles],
+])(
+  "docs/cost.md states what the object uses that makes a call whose answer is passed on, %s",
+  async (_, site, rowsWritten) => {
+    const requests = (["passOn", "isPassing", "alarm"] as const).map((name) =>
+      vi.spyOn(CallObject.prototype, name),
+    );
+    const rows: { readonly mock: { readonly calls: readonly unknown[] } }[] = [];
+    aGateway(async (...asked) => {
+      await runInDurableObject(lastPassing(), (__, { storage }) => {
+        const { kv } = storage;
+        rows.push(vi.spyOn(kv, "put"), vi.spyOn(kv, "delete"), vi.spyOn(storage, "setAlarm"));
+      });
+      return site(...asked);
+    });
+    const { response } = await paint();
+    await response.text();
+    const [objectRequests, written] = [requests, rows].map((spies) =>
+      spies.reduce((sum, { mock }) => sum + mock.calls.length, 0),
+    );
+    expect(rows.length).toBe(3);
+    expect([objectRequests, written]).toEqual([PASSED_CALL.objectRequests, rowsWritten]);
+  },
+);
