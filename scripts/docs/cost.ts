@@ -7,6 +7,7 @@ import {
   LISTENER,
   LIVES,
   type Meters,
+  PASSED_CALL,
   READERS,
 } from "../cost/lives.ts";
 import { DEFAULTS, orderOf, USAGE } from "../cost/options.ts";
@@ -35,6 +36,8 @@ const TIMEOUT_MS = 10_000;
 const MESSAGES_PER_REQUEST = 20;
 /** Checks of an account key in ten minutes (src/api/http/key-owner.ts keeps an answer for one). */
 const KEY_CHECKS = 10;
+/** Time in seconds after which an upstream has sent a result. */
+const PASSED_S = 60;
 const CONSOLE_HOURS_PER_DAY = 8;
 const DAYS_PER_MONTH = 30;
 
@@ -297,6 +300,7 @@ function additions(): readonly Addition[] {
       usage: requestsUsage({ workerRequests: 0, objectRequests: KEY_CHECKS }),
     },
     ...readsOfJobs(),
+    passedCall(),
     {
       title: "listener that connects",
       formula: `${connection.workerRequests} request of the Worker, ${connection.objectRequests} of objects; then nothing while it waits`,
@@ -308,6 +312,17 @@ function additions(): readonly Addition[] {
       usage: { objectRequests: requests, durationGbS: seconds * OBJECT_GB },
     },
   ];
+}
+
+/** Returns what it costs that an object makes a call whose caller waits for the result. */
+function passedCall(): Addition {
+  const { objectRequests, rowsWithFiles } = PASSED_CALL;
+  const seconds = PASSED_S + ASSUMED.secondsPerObjectRequest;
+  return {
+    title: `call that is [answered by the result](providers.md#what-comes-back) after ${PASSED_S} s, whose caller waits: the object that makes it`,
+    formula: `${objectRequests} request of the object, awake for ${PASSED_S} s; ${rowsWithFiles} rows more where the answer has files, which are kept as [outputs](#outputs) are`,
+    usage: { objectRequests, durationGbS: seconds * OBJECT_GB },
+  };
 }
 
 /** Returns what it costs that clients can read the jobs that they have submitted. */

@@ -47,6 +47,7 @@ async function store(
   const stream = body instanceof ReadableStream ? body : arriving(piecesOf(bytesOf(body), 100_000));
   const answer = await storeAnswer(stream, contentType, {
     bucket: bucket(),
+    caller: null,
     token: "t0",
     keyOf: (number) => prefix + number,
     maxFileBytes: 50 * MIB,

@@ -79,6 +79,8 @@ const CUSTOMER_SHARE = 0.3;
 const HOOKLESS_SHARE = 0.2;
 /** Share of the submissions whose caller does not wait. */
 const CALL_SHARE = 0.3;
+/** Share of the other submissions whose answer an object passes on. */
+const PASSED_SHARE = 0.2;
 /** Share of the hooks that report a result which is too large to be stored. */
 const OVERSIZED_SHARE = 0.02;
 /**
@@ -367,9 +369,15 @@ function submitting(random: Random): RegisterEvent {
     endpoint: random.pick([null, null, "fal/fox"]),
     isByOwner: random.isLucky(0.5),
     ...(random.isLucky(HOOKLESS_SHARE) && { isHookless: true as const }),
-    ...(random.isLucky(CALL_SHARE) && { isCall: true as const }),
+    ...senderOf(random),
   };
   return { ...given, submission: keyed(submission, random) };
+}
+
+/** Returns who sends the call of a submission: an object, if the caller does not wait or gets the answer through it. */
+function senderOf(random: Random): Pick<SubmissionStart, "isCall" | "isPassedOn"> {
+  if (random.isLucky(CALL_SHARE)) return { isCall: true };
+  return random.isLucky(PASSED_SHARE) ? { isPassedOn: true } : {};
 }
 
 /** Returns a submission, perhaps with a key of the customer, which the world seals with the newest relay secret. */
