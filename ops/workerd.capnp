@@ -79,6 +79,7 @@ const relay :Workerd.Worker = (
     (name = "SUBMIT_TIMEOUT_S", fromEnvironment = "SUBMIT_TIMEOUT_S"),
     (name = "ASYNC_TIMEOUT_S", fromEnvironment = "ASYNC_TIMEOUT_S"),
     (name = "MAX_ASYNC_MB", fromEnvironment = "MAX_ASYNC_MB"),
+    (name = "QUEUE_MINUTES", fromEnvironment = "QUEUE_MINUTES"),
     (name = "SUBMIT_UNKNOWN_MINUTES", fromEnvironment = "SUBMIT_UNKNOWN_MINUTES"),
     (name = "OFFERS", fromEnvironment = "OFFERS"),
     (name = "OUTPUTS_URL", fromEnvironment = "OUTPUTS_URL"),

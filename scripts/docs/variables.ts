@@ -112,6 +112,10 @@ const SUBMITS = {
     meaning:
       "largest form (multipart body) of a submission with `Prefer: respond-async`, which the relay stores and reads. A JSON body of such a submission has the limit of any other",
   },
+  QUEUE_MINUTES: {
+    meaning:
+      "how long the call of a submission with `Prefer: respond-async` waits to be sent, unless its header `Relay-Start-By` states a time. Then the task fails with `queue_timeout`, and its credits are refunded",
+  },
   SUBMIT_UNKNOWN_MINUTES: {
     meaning:
       "how long a task waits for a hook or a poll that shows its job after a submission whose outcome is unknown. Then it fails with `submit_unknown`, and its credits are refunded. Where no hook can come it fails at once",

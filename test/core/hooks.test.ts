@@ -68,11 +68,11 @@ describe("a hook is unknown", () => {
     ["for a task without a provider", anOpenTask()],
     [
       "for an open task of another provider connection than the hook's",
-      { ...attached, upstream: fal() },
+      { ...attached, upstream: fal(), registration: null },
     ],
     [
       "for a finished task of another provider connection than the hook's",
-      aFinishedTask({ upstream: fal() }),
+      aFinishedTask({ upstream: fal(), registration: null }),
     ],
   ])("a hook is answered with the error unknown_task %s", (_what, record) => {
     for (const isSigned of [true, false]) {

@@ -36,6 +36,7 @@ import {
 import { readRelayHeaders, type RelayHeaders } from "./relay-headers.ts";
 import { refuseRelayKeys } from "./relay-key-refusal.ts";
 import { requireSubmitPlace } from "./submit-place.ts";
+import { RESPOND_ASYNC } from "./preference.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /** Call of the operation that submits a job. */
@@ -105,7 +106,7 @@ export async function planSubmission(
       isByOwner: !isOperator,
       ...inputLinksOf(prepared, fields),
       ...(!canHookCome(fields, place, runtime) && { isHookless: true }),
-      ...(call.isAsync && { isCall: true }),
+      ...waitOf(asked, call),
       ...identity,
     },
     ...(!isOperator && { isPriceOffered: true }),
@@ -115,6 +116,20 @@ export async function planSubmission(
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
+}
+
+/**
+ * Returns whether a call waits to be sent, and until when if its caller has stated this.
+ * @throws Problem `invalid_request` when the caller has stated it for a call that does not wait.
+ */
+function waitOf(
+  { startByS }: RelayHeaders,
+  { isAsync }: UpstreamCall,
+): Pick<SubmissionStart, "isCall" | "startByMs"> {
+  if (startByS === null) return isAsync ? { isCall: true } : {};
+  if (isAsync) return { isCall: true, startByMs: startByS * SECOND_MS };
+  const message = `is only for calls with Prefer: ${RESPOND_ASYNC}`;
+  throw invalidRequest([{ path: "/Relay-Start-By", message }]);
 }
 
 /** Returns how the body of a call is read: JSON into memory, and the form of a client that does not wait, into storage. */

@@ -1,6 +1,12 @@
 import type { PollPlan } from "../record/poll-plan.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
-import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../record/task.ts";
+import {
+  addressedConnection,
+  isOpen,
+  isTerminal,
+  type OpenTask,
+  type TaskRecord,
+} from "../record/task.ts";
 import type { TaskEvent } from "./event.ts";
 
 /**
@@ -29,7 +35,7 @@ export function hookReportOf(
   if (hasCustomerKey(after)) return null;
   const connection = before.upstream?.connection;
   if (connection === undefined) return null;
-  const hasCome = isOpen(before) ? hasHookCome(before, event) : isOwnHook(event, connection);
+  const hasCome = isOpen(before) ? hasHookCome(before, event) : isOwnHook(event, before);
   return hasCome === null ? null : { connection, hasCome };
 }
 
@@ -54,9 +60,9 @@ function hasHookCome({ upstream, tracking }: OpenTask, { type }: TaskEvent): boo
   return hasCome || plan.hookWaitMs !== null ? hasCome : null;
 }
 
-/** Returns true when an event is a hook that came to the hook URL of this connection. Null for any other event. */
-function isOwnHook(event: TaskEvent, connection: string): true | null {
-  return event.type === "hook" && event.connection === connection ? true : null;
+/** Returns true when an event is a hook that came to the task's own hook URL. Null for any other event. */
+function isOwnHook(event: TaskEvent, task: TaskRecord): true | null {
+  return event.type === "hook" && event.connection === addressedConnection(task) ? true : null;
 }
 
 function isHeard({ hasHeardRunning, hint }: PollPlan): boolean {

@@ -1,6 +1,6 @@
 import { changed, type Decision, unchanged } from "./decision.ts";
 import type { HookRefusedEvent } from "./event.ts";
-import { isOpen, type TaskRecord } from "../record/task.ts";
+import { addressedConnection, isOpen, type TaskRecord } from "../record/task.ts";
 import { noteRefusedHook } from "../record/tracking.ts";
 
 /**
@@ -12,7 +12,7 @@ export function refuseHook(
   { connection, reason }: HookRefusedEvent,
   now: number,
 ): Decision {
-  if (record === null || !isOpen(record) || record.upstream?.connection !== connection) {
+  if (record === null || !isOpen(record) || addressedConnection(record) !== connection) {
     return unchanged(record);
   }
   const tracking = noteRefusedHook(record.tracking, reason, now);

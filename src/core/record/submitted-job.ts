@@ -1,4 +1,4 @@
-import type { TaskRecord } from "./task.ts";
+import { addressedConnection, type TaskRecord } from "./task.ts";
 import type { AttachedJob } from "./upstream.ts";
 
 /**
@@ -9,4 +9,12 @@ export function submittedJobOf({ submission, upstream }: TaskRecord): AttachedJo
   if (submission?.state.kind !== "accepted" || submission.state.answeredAt === null) return null;
   if (upstream === null || upstream.job === null) return null;
   return { connection: upstream.connection, job: upstream.job };
+}
+
+/**
+ * Returns a job of a task as clients name it: with the connection to which the task was addressed, from which a pool may
+ * have sent the call to another one.
+ */
+export function asAddressed(record: TaskRecord, { connection, job }: AttachedJob): AttachedJob {
+  return { connection: addressedConnection(record) ?? connection, job };
 }

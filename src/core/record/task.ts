@@ -196,6 +196,26 @@ export function canRedeliver({ credits, callback }: TerminalTask): boolean {
 }
 
 /**
+ * Returns the name of the connection to which a task was addressed: in the path of its submission, or in its
+ * registration. The call of a submission may be sent to another connection (`upstream`), from which a pool has a free
+ * place. Null when the task names no provider.
+ */
+export function addressedConnection({
+  registration,
+  upstream,
+}: Pick<TaskRecord, "registration" | "upstream">): string | null {
+  return registration?.provider ?? upstream?.connection ?? null;
+}
+
+/** Returns the upstream of a task whose call was refused, before another connection has a place for it. */
+export function upstreamAsAddressed(record: TaskRecord): Upstream | null {
+  const connection = addressedConnection(record);
+  return connection === null || record.upstream === null
+    ? record.upstream
+    : { ...record.upstream, connection };
+}
+
+/**
  * Returns the version for the record that replaces `previous`: the previous version plus one, or the time `now` in Unix
  * milliseconds if that is larger.
  */
