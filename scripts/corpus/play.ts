@@ -84,6 +84,8 @@ export async function playBody(
     userId: null,
     jwksUrl: null,
     pollsPerMinute: null,
+    inFlight: null,
+    queueLimit: 1_000,
   };
   const job: Job = { id: given.job, endpoint: given.endpoint ?? null };
   switch (given.transport) {

@@ -22,6 +22,8 @@ import { text } from "./readers.ts";
 const VARIABLE = /^CONNECTIONS(?:_(.*))?$/;
 const VariableText = text("");
 const MAX_POLLS_PER_MINUTE = 100_000;
+const MAX_IN_FLIGHT = 10_000;
+const MAX_QUEUE = 100_000;
 const filled = z.nullish(z.string().check(z.trim(), z.minLength(1)));
 /** Pattern of the name of a connection. */
 const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
@@ -35,6 +37,8 @@ const Entries = z.record(
     user_id: filled,
     jwks_url: filled,
     polls_per_minute: z.nullish(z.int().check(z.gte(1), z.lte(MAX_POLLS_PER_MINUTE))),
+    in_flight: z.nullish(z.int().check(z.gte(1), z.lte(MAX_IN_FLIGHT))),
+    queue: z.nullish(z.int().check(z.gte(0), z.lte(MAX_QUEUE))),
   }),
 );
 export type Entry = z.infer<typeof Entries>[string];

@@ -31,6 +31,9 @@ export interface Connections {
  */
 const KEY = /^[\x21-\x7e]+$/;
 
+/** Number of submissions that may wait for a place of a connection, by default. */
+const QUEUE_LIMIT = 1_000;
+
 /**
  * Returns the checked connections: the default connection of each provider, which has the provider's name, and the
  * connections of `CONNECTIONS`, `CONNECTIONS_2` and so on. Credentials are sent only to the hosts that the provider's
@@ -175,6 +178,8 @@ function settingsOf(
     userId: entry.user_id ?? null,
     jwksUrl: entry.jwks_url ?? jwksUrl ?? null,
     pollsPerMinute: entry.polls_per_minute ?? polls.perMinute ?? null,
+    inFlight: entry.in_flight ?? null,
+    queueLimit: entry.queue ?? QUEUE_LIMIT,
   };
 }
 
@@ -189,5 +194,7 @@ function simulatedConnection(provider: SimulatedProvider): Connection {
     userId: null,
     jwksUrl: null,
     pollsPerMinute: null,
+    inFlight: null,
+    queueLimit: QUEUE_LIMIT,
   };
 }

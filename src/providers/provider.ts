@@ -41,6 +41,10 @@ export interface Connection {
   readonly jwksUrl: string | null;
   /** Polls per minute that the provider permits for the API key. Null when this is not known. */
   readonly pollsPerMinute: number | null;
+  /** Number of jobs that the connection may have in flight. Null when there is no limit. */
+  readonly inFlight: number | null;
+  /** Largest number of submissions addressed to the connection that may wait for a place. */
+  readonly queueLimit: number;
 }
 
 /**

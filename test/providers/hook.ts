@@ -30,6 +30,8 @@ export function aConnection(changes: Partial<Connection> = {}): Connection {
     userId: null,
     jwksUrl: null,
     pollsPerMinute: null,
+    inFlight: null,
+    queueLimit: 1_000,
     ...changes,
   };
 }

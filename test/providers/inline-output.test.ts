@@ -33,8 +33,9 @@ function named(name: string): UpstreamProvider {
 }
 
 function connectionOf(provider: UpstreamProvider): Connection {
-  const secrets = { webhookSecret: null, userId: null, jwksUrl: null, pollsPerMinute: null };
-  return { name: provider.name, provider, baseUrl: BASE, key: "key", ...secrets };
+  const secrets = { webhookSecret: null, userId: null, jwksUrl: null };
+  const limits = { pollsPerMinute: null, inFlight: null, queueLimit: 1_000 };
+  return { name: provider.name, provider, baseUrl: BASE, key: "key", ...secrets, ...limits };
 }
 
 /** Polls a job of an upstream that gives these answers, and returns what the task learns. */

@@ -11,6 +11,7 @@ import { toBase64Url } from "../../security/encoding.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
 import { outputKey } from "../output/output-key.ts";
 import { objectNamed } from "../placed-object.ts";
+import type { GrantAnswer, GrantedPlace } from "../queue/queue-row.ts";
 import {
   askLater,
   askSoon,
@@ -88,7 +89,7 @@ const TASK_TIMEOUT_MS = 10 * SECOND_MS;
 export class CallObject extends DurableObject<CallBindings> {
   static {
     // The platform may repeat these calls after a lost connection, because a repetition changes nothing.
-    for (const name of ["begin", "drop"] as const) retryable(this.prototype[name]);
+    for (const name of ["begin", "drop", "grant"] as const) retryable(this.prototype[name]);
   }
 
   /**
@@ -154,6 +155,11 @@ export class CallObject extends DurableObject<CallBindings> {
     const kind = this.#read()?.kind;
     if (kind === "receiving" || kind === "queued") await this.#erase();
     return true;
+  }
+
+  /** Answers the queue of a connection, which has a place for a call that waits: none of them waits for a place. */
+  grant(_place: GrantedPlace): GrantAnswer {
+    return "gone";
   }
 
   /**

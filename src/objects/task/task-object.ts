@@ -37,6 +37,7 @@ import type { RefusedSubmission } from "./alerts.ts";
 import { type AnswerReply, answerReplyOf, isSubmitter } from "./answer-reply.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
+import type { HeldPlace } from "../queue/queue-row.ts";
 import {
   attributed,
   cancelEventOf,
@@ -91,6 +92,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "endSubmission",
       "holdsPlace",
       "hook",
+      "holdsPlace",
       "inspect",
       "isOpen",
       "outputOfJob",
@@ -448,6 +450,18 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#platform.prepare(this.env);
     const record = this.#platform.load();
     return record !== null && !isTerminal(record);
+  }
+
+  /**
+   * Tells whether the job of this submission runs at this connection, or may run there. It then needs its place in the
+   * queue of the connection.
+   */
+  holdsPlace({ submissionId, connection }: HeldPlace): boolean {
+    this.#platform.prepare(this.env);
+    const record = this.#platform.load();
+    if (record === null || isTerminal(record) || record.submission?.id !== submissionId)
+      return false;
+    return record.upstream?.connection === connection;
   }
 
   /**
