@@ -43,7 +43,7 @@ import { Alerts, type RefusedSubmission } from "./alerts.ts";
 import { measureAttempt, measurePoll, measureRefusedSubmission } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
 import type { Platform } from "./platform.ts";
-import { leaveQueues, positionIn, type QueueBindings } from "./queue-calls.ts";
+import { leaveQueues, positionIn } from "./queue-calls.ts";
 import { JobReader, type ReadJob } from "./job-reader.ts";
 import { RecordStore } from "./record-store.ts";
 import { stateOf } from "./reply.ts";
@@ -55,7 +55,7 @@ import { Watchers } from "./watchers.ts";
  * Bindings of the environment that a task object uses: the index, other objects, and time series. Variables of the
  * environment are read by src/config instead.
  */
-export interface ObjectBindings extends IndexBindings, ObjectNamespaces, QueueBindings {
+export interface ObjectBindings extends IndexBindings, ObjectNamespaces {
   readonly METRICS?: AnalyticsEngineDataset;
 }
 

@@ -1,20 +1,7 @@
 import pMap from "p-map";
-import type { WithStartup } from "../../config/runtime.ts";
 import type { QueueLeave } from "../../core/duties/queue-leave.ts";
 import { withinTime } from "../../lib/timeout.ts";
-import { objectNamed } from "../placed-object.ts";
-
-/** The methods of the object of a connection's queue that a task calls. */
-interface CalledQueue extends Rpc.DurableObjectBranded {
-  leave: (submissionId: string) => Promise<true>;
-  /** Returns the position of a submission, from 1, in the order in which places are given. Null when it waits not here. */
-  position: (submissionId: string) => Promise<number | null>;
-}
-
-/** Binding of the environment by which the queues of connections are called. */
-export interface QueueBindings extends WithStartup {
-  readonly QUEUES: DurableObjectNamespace<CalledQueue>;
-}
+import { type ObjectNamespaces, queueObject } from "../object-names.ts";
 
 /** Largest number of queues that are called at the same time. */
 const CONCURRENCY = 6;
@@ -27,11 +14,11 @@ const POSITION_TIMEOUT_MS = 300;
  * @throws when a queue fails.
  */
 export function leaveQueues(
-  env: QueueBindings,
+  env: ObjectNamespaces,
   { connections, submissionId }: QueueLeave,
   timeoutMs: number,
 ): Promise<boolean> {
-  const leave = async (name: string) => await queueNamed(env, name).leave(submissionId);
+  const leave = async (name: string) => await queueObject(env, name).leave(submissionId);
   const call = async () => {
     await pMap(connections, leave, { concurrency: CONCURRENCY });
     return true;
@@ -44,21 +31,17 @@ export function leaveQueues(
  * answers in time.
  */
 export async function positionIn(
-  env: QueueBindings,
+  env: ObjectNamespaces,
   connections: readonly string[],
   submissionId: string,
 ): Promise<number | null> {
   const ask = (name: string) =>
     withinTime<number | null>(
-      async () => await queueNamed(env, name).position(submissionId),
+      async () => await queueObject(env, name).position(submissionId),
       null,
       POSITION_TIMEOUT_MS,
     ).catch(() => null);
   const positions = await Promise.all(connections.map(ask));
   const known = positions.filter((position) => position !== null);
   return known.length === 0 ? null : Math.min(...known);
-}
-
-function queueNamed(env: QueueBindings, connection: string) {
-  return objectNamed(env.QUEUES, connection, env);
 }

@@ -90,7 +90,6 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "endCopies",
       "deleteOutput",
       "endSubmission",
-      "holdsPlace",
       "hook",
       "holdsPlace",
       "inspect",
@@ -220,9 +219,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * Tells whether a submission may use the place that it holds at a connection; false means that the place is free. A
    * task that does not exist holds none.
    */
-  holdsPlace(place: { readonly submissionId: string; readonly connection: string }): boolean {
+  holdsPlace({ submissionId, connection }: HeldPlace): boolean {
     this.#platform.prepare(this.env);
-    return holdsPlace(this.#platform.load(), place.submissionId, place.connection);
+    return holdsPlace(this.#platform.load(), submissionId, connection);
   }
 
   /**
@@ -450,18 +449,6 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#platform.prepare(this.env);
     const record = this.#platform.load();
     return record !== null && !isTerminal(record);
-  }
-
-  /**
-   * Tells whether the job of this submission runs at this connection, or may run there. It then needs its place in the
-   * queue of the connection.
-   */
-  holdsPlace({ submissionId, connection }: HeldPlace): boolean {
-    this.#platform.prepare(this.env);
-    const record = this.#platform.load();
-    if (record === null || isTerminal(record) || record.submission?.id !== submissionId)
-      return false;
-    return record.upstream?.connection === connection;
   }
 
   /**
