@@ -245,20 +245,20 @@ describe("the queue of a connection", () => {
   });
 });
 
-describe("the rows that the queue of a connection writes", () => {
-  /** Counts the rows as the platform does, and the alarms. */
-  async function counted({ stub }: Kept) {
-    return runInDurableObject(stub, (_, { storage }) => {
-      const exec = vi.spyOn(storage.sql, "exec");
-      const others = [vi.spyOn(storage.kv, "put"), vi.spyOn(storage, "setAlarm")];
-      const inTable = () =>
-        exec.mock.results.reduce((sum, { type, value }) => {
-          return sum + (type === "return" ? value.rowsWritten : 0);
-        }, 0);
-      return () => [inTable(), ...others.map(({ mock }) => mock.calls.length)];
-    });
-  }
+/** Counts the rows as the platform does, and the alarms. */
+async function counted({ stub }: Kept) {
+  return runInDurableObject(stub, (_, { storage }) => {
+    const exec = vi.spyOn(storage.sql, "exec");
+    const others = [vi.spyOn(storage.kv, "put"), vi.spyOn(storage, "setAlarm")];
+    const inTable = () =>
+      exec.mock.results.reduce((sum, { type, value }) => {
+        return sum + (type === "return" ? value.rowsWritten : 0);
+      }, 0);
+    return () => [inTable(), ...others.map(({ mock }) => mock.calls.length)];
+  });
+}
 
+describe("the rows that the queue of a connection writes", () => {
   it("are two for a submission that gets a place at once, with an alarm at most once a minute", async () => {
     const kept = await aQueue({ entry: { in_flight: 10 } });
     await kept.ask("first");

@@ -144,15 +144,12 @@ export class JobQueue {
     this.work(moment);
     const row = this.#rows.get(submissionId);
     if (row === undefined) throw new Error("a submission has left the queue while it asked");
-    if (row.state.kind !== "waiting") {
-      if (row.state.kind === "granted") this.#hold(row, row.state.at, UNREGISTERED_MS);
-      return { kind: "granted" };
-    }
+    if (row.state.kind === "granted") this.#hold(row, row.state.at, UNREGISTERED_MS);
+    if (row.state.kind !== "waiting") return { kind: "granted" };
     // A submission whose call was refused has waited before, and keeps its right to.
     const isFull = attempt === 1 && this.#isFull(order.via, moment);
-    if (isRepeated || (mayWait && !isFull)) {
-      return { kind: "waiting", position: this.#lines.position(row, this.#placesOf) };
-    }
+    const position = this.#lines.position(row, this.#placesOf);
+    if (isRepeated || (mayWait && !isFull)) return { kind: "waiting", position };
     this.#remove(row);
     const retryAfterMs = Math.max(this.#coolMs(row), RETRY_MS);
     return { kind: mayWait ? "full" : "busy", retryAfterMs };
@@ -328,13 +325,14 @@ export class JobQueue {
 
   /** Shortens all waits when the clock was put back, because they would then be too long. */
   #watchClock({ now }: Moment): void {
-    const isPutBack = now < this.#now - SECOND_MS;
+    const isPutBack = now < this.#now;
     this.#now = now;
     if (!isPutBack) return;
     this.#coolDowns = anchored(this.#coolDowns, now);
     this.#askedAt = -Infinity;
     this.#dueAt = Infinity;
-    for (const row of [...this.#rows.values()]) this.#put(shortened(row, now));
+    const rows = Array.from(this.#rows.values(), (row) => shortened(row, now));
+    for (const row of rows) this.#put(row);
   }
 
   /** Lets a submission have its place for `ms` milliseconds before its task is asked. Nothing needs to be stored. */
