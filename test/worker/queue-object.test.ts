@@ -9,7 +9,7 @@ import { stubOf } from "./objects.ts";
 import { aReceiver } from "./receiver.ts";
 import { started } from "./started.ts";
 import { submitted } from "./submitted-tasks.ts";
-import { finish } from "./tasks.ts";
+import { aCompletion, finish } from "./tasks.ts";
 
 useClock();
 
@@ -296,12 +296,12 @@ describe("the rows that the queue of a connection writes", () => {
 describe("a task whose job was submitted", () => {
   it("needs its place at its own connection until it has ended", async () => {
     aReceiver();
-    const { id, submissionId } = await submitted();
+    const { id, submissionId } = await submitted({ queues: ["ark"] });
     const place = { submissionId, connection: "ark" };
     expect(await stubOf(id).holdsPlace(place)).toBe(true);
     expect(await stubOf(id).holdsPlace({ ...place, connection: "another" })).toBe(false);
     expect(await stubOf(id).holdsPlace({ ...place, submissionId: "another" })).toBe(false);
-    await finish({ id, status: "completed", output: { urls: ["https://a.example/v.mp4"] } });
+    await finish(aCompletion(id));
     expect(await stubOf(id).holdsPlace(place)).toBe(false);
   });
 });
