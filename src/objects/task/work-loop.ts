@@ -6,7 +6,7 @@ import type { PollEndedEvent, TaskEvent } from "../../core/events/event.ts";
 import type { Policy } from "../../core/policy.ts";
 import { unansweredAttempt } from "../../core/record/callback.ts";
 import { hookReportOf } from "../../core/events/hook-report.ts";
-import { submittedJobOf } from "../../core/record/submitted-job.ts";
+import { askedJobOf } from "../../core/record/submitted-job.ts";
 import { isOpen, type TaskRecord } from "../../core/record/task.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
@@ -111,7 +111,7 @@ export class WorkLoop {
     if (first.kind !== "erase") return first;
     const outputs = outputsToDelete(first.record);
     if (outputs !== null) await this.#platform.deleteOutputs(outputs);
-    const job = submittedJobOf(first.record);
+    const job = askedJobOf(first.record);
     if (job !== null) await this.#platform.forgetJob(job, first.record.id);
     // The task may have changed meanwhile.
     const decision = outputs === null && job === null ? first : this.apply(event);
