@@ -222,12 +222,15 @@ it("connections with declarations of their upstream can be members of one pool i
   ]);
 });
 
+/** Parses a configuration with this pool and an offer for it. */
+function offered(entry: object, more: object = {}) {
+  return configuredWith({
+    ...connections({ ...MEMBERS, x: entry }),
+    OFFERS: JSON.stringify([{ connection: "x", models: ["*"], ...more }]),
+  });
+}
+
 it("an offer may name a pool, also a disabled one, but not for keys of customers", () => {
-  const offered = (entry: object, more: object = {}) =>
-    configuredWith({
-      ...connections({ ...MEMBERS, x: entry }),
-      OFFERS: JSON.stringify([{ connection: "x", models: ["*"], ...more }]),
-    });
   expect(offered(POOL).ok).toBe(true);
   expect(offered({ ...POOL, of: [] }).ok).toBe(true);
   const ofCustomers = offered(POOL, { key: "customer" });

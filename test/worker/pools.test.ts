@@ -22,9 +22,8 @@ useClock();
 
 const [A, B] = ["https://a.example.org", "https://b.example.org/proxy"] as const;
 const [KEY_A, KEY_B] = ["test-only-pool-key-a", "test-only-pool-key-b"] as const;
-const [SECRET_A, SECRET_B, OTHER] = ["a", "b", "c"].map(
-  (letter) => `whsec_${btoa(letter.repeat(32))}`,
-) as [string, string, string];
+const secretOf = (letter: string) => `whsec_${btoa(letter.repeat(32))}`;
+const [SECRET_A, SECRET_B, OTHER] = [secretOf("a"), secretOf("b"), secretOf("c")] as const;
 const PROXY = "https://proxy.example.org/v7";
 const REPLICATE = "https://api.replicate.com/v1/predictions";
 const CONNECTIONS = JSON.stringify({
