@@ -85,7 +85,8 @@ export async function playBody(
     jwksUrl: null,
     pollsPerMinute: null,
     inFlight: null,
-    queueLimit: 1_000,
+    queueLimit: 0,
+    pool: null,
   };
   const job: Job = { id: given.job, endpoint: given.endpoint ?? null };
   switch (given.transport) {

@@ -252,7 +252,7 @@ const SECRETS = {
     values: "JSON",
     aliases: ["CONNECTIONS_2", "CONNECTIONS_3"],
     meaning:
-      'further accounts and regions of providers: `{"ark-intl": {"provider": "ark", "key": "…", "base_url": "…"}}`; each name can be used as `provider` of a task. Cloudflare limits a secret to 5 KB, about 20 connections: put more into the next one. [providers.md](providers.md#several-connections) has the fields',
+      'further accounts and regions of providers: `{"ark-intl": {"provider": "ark", "key": "…", "base_url": "…"}}`; each name can be used as `provider` of a task. Cloudflare limits a secret to 5 KB, about 20 connections: put more into the next one. [providers.md](providers.md#several-connections) has the fields, [queue.md](queue.md) those that limit jobs in flight and make pools',
   },
   SIGNING_SECRETS: {
     without: "derived",

@@ -68,10 +68,7 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
   readonly operatorKeys: readonly OperatorKey[];
   /** Connections to providers, by name of the connection. */
   readonly connections: ReadonlyMap<string, Connection>;
-  /**
-   * Connections whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid. The relay
-   * sends nothing to them.
-   */
+  /** Connections with a fault that concerns only them. The relay sends nothing to them. */
   readonly disabledConnections: readonly DisabledConnection[];
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;

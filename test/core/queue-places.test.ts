@@ -7,7 +7,7 @@ import type { CallRefusedEvent, TaskEvent } from "../../src/core/events/event.ts
 import { hookReportOf } from "../../src/core/events/hook-report.ts";
 import { holdsPlace } from "../../src/core/plans/queue-places.ts";
 import { parseRecord } from "../../src/core/record/record-schema.ts";
-import { asAddressed, submittedJobOf } from "../../src/core/record/submitted-job.ts";
+import { askedJobOf, submittedJobOf } from "../../src/core/record/submitted-job.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
@@ -434,18 +434,6 @@ describe("a task of a pool", () => {
   const hook = aSubmissionHook(aCompletion(), { connection: POOL });
   const accepted = apply(sending, anAcceptance(), LATER);
 
-  it("a hook counts that came to the hook URL of the pool, and one of the member's URL is unknown", () => {
-    expect(finish(sending, hook, LATER, NO_KEY).status).toBe("completed");
-    const own = aSubmissionHook(aCompletion(), { connection: MEMBER_A });
-    expectRefused(sending, own, "unknown_task", LATER);
-  });
-
-  it("a signed hook attaches the job that it names to the member", () => {
-    const signed = aSubmissionHook({ status: "processing" }, { connection: POOL, isSigned: true });
-    const task = apply(hookable(sending), { ...signed, jobId: JOB.id }, LATER);
-    expect(task.upstream).toEqual({ connection: MEMBER_A, job: JOB });
-  });
-
   it("a refused hook of the pool is stored", () => {
     const event = { type: "hook_refused", connection: POOL, reason: "bad_signature" } as const;
     expect(apply(sending, event, LATER)).toMatchObject({ tracking: { refusedHooks: [{}] } });
@@ -459,9 +447,8 @@ describe("a task of a pool", () => {
   });
 
   it("the job is polled at the member, and clients find it under the pool", () => {
-    const job = submittedJobOf(accepted);
-    expect(job).toEqual({ connection: MEMBER_A, job: JOB });
-    expect(job && asAddressed(accepted, job)).toEqual({ connection: POOL, job: JOB });
+    expect(submittedJobOf(accepted)).toEqual({ connection: MEMBER_A, job: JOB });
+    expect(askedJobOf(accepted)).toEqual({ connection: POOL, job: JOB });
   });
 });
 

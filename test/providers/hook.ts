@@ -31,7 +31,8 @@ export function aConnection(changes: Partial<Connection> = {}): Connection {
     jwksUrl: null,
     pollsPerMinute: null,
     inFlight: null,
-    queueLimit: 1_000,
+    queueLimit: 0,
+    pool: null,
     ...changes,
   };
 }

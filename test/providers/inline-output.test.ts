@@ -33,8 +33,8 @@ function named(name: string): UpstreamProvider {
 }
 
 function connectionOf(provider: UpstreamProvider): Connection {
-  const secrets = { webhookSecret: null, userId: null, jwksUrl: null };
-  const limits = { pollsPerMinute: null, inFlight: null, queueLimit: 1_000 };
+  const secrets = { webhookSecret: null, userId: null, jwksUrl: null, pollsPerMinute: null };
+  const limits = { inFlight: null, queueLimit: 0, pool: null };
   return { name: provider.name, provider, baseUrl: BASE, key: "key", ...secrets, ...limits };
 }
 

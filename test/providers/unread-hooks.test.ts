@@ -30,7 +30,8 @@ function eventOf(name: string, json: unknown, isSigned: boolean): HookEvent | st
     jwksUrl: null,
     pollsPerMinute: null,
     inFlight: null,
-    queueLimit: 1_000,
+    queueLimit: 0,
+    pool: null,
   };
   const target = { adapter: provider.hooks, connection, taskId: TASK_ID, submissionId: null };
   const hook = aHook({}, "", { path: `/hooks/${name}/task/token` });

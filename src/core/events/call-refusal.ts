@@ -4,7 +4,7 @@ import { finishUnsent, QUEUE_TIMEOUT } from "./finish.ts";
 import { endSubmission } from "./submission-end.ts";
 import type { Policy } from "../policy.ts";
 import { queuedAgain, withRefusedAttempt } from "../record/submission.ts";
-import { isOpen, nextVersion, type TaskRecord, upstreamAsAddressed } from "../record/task.ts";
+import { addressedName, isOpen, nextVersion, type TaskRecord } from "../record/task.ts";
 
 /**
  * What the sender of a refused call has to do: ask for a place for the next attempt (`again`), or send nothing more
@@ -35,7 +35,10 @@ export function refuseCall(
       if (isCall === true && stay.startBy <= now) {
         return changed(finishUnsent(task, QUEUE_TIMEOUT, policy, now));
       }
-      const upstream = upstreamAsAddressed(task);
+      const upstream = record.upstream && {
+        ...record.upstream,
+        connection: addressedName(record, record.upstream),
+      };
       const version = nextVersion(task, now);
       const again = queuedAgain(task.submission, stay, now);
       return changed({ ...task, version, upstream, submission: again });

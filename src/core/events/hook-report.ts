@@ -1,7 +1,7 @@
 import type { PollPlan } from "../record/poll-plan.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import {
-  addressedConnection,
+  addressedName,
   isOpen,
   isTerminal,
   type OpenTask,
@@ -33,10 +33,12 @@ export function hookReportOf(
 ): HookReport | null {
   if (before === null || after === null || !isTerminal(after) || !saysEnd(event)) return null;
   if (hasCustomerKey(after)) return null;
-  const connection = before.upstream?.connection;
-  if (connection === undefined) return null;
-  const hasCome = isOpen(before) ? hasHookCome(before, event) : isOwnHook(event, before);
-  return hasCome === null ? null : { connection, hasCome };
+  const { upstream } = before;
+  if (upstream === null) return null;
+  const hasCome = isOpen(before)
+    ? hasHookCome(before, event)
+    : isOwnHook(event, addressedName(before, upstream));
+  return hasCome === null ? null : { connection: upstream.connection, hasCome };
 }
 
 /**
@@ -60,9 +62,9 @@ function hasHookCome({ upstream, tracking }: OpenTask, { type }: TaskEvent): boo
   return hasCome || plan.hookWaitMs !== null ? hasCome : null;
 }
 
-/** Returns true when an event is a hook that came to the task's own hook URL. Null for any other event. */
-function isOwnHook(event: TaskEvent, task: TaskRecord): true | null {
-  return event.type === "hook" && event.connection === addressedConnection(task) ? true : null;
+/** Returns true when an event is a hook that came to the hook URL of this connection. Null for any other event. */
+function isOwnHook(event: TaskEvent, connection: string): true | null {
+  return event.type === "hook" && event.connection === connection ? true : null;
 }
 
 function isHeard({ hasHeardRunning, hint }: PollPlan): boolean {

@@ -18,7 +18,7 @@ import { cancellationOfNewJob } from "../record/cancellation.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import type { PollPlan } from "../record/poll-plan.ts";
 import {
-  addressedConnection,
+  addressedName,
   type CreatedTask,
   isOpen,
   isTerminal,
@@ -199,8 +199,10 @@ function refuseUnread(record: OpenTask, reason: UnreadHook, now: number): Decisi
  */
 function isHookOf(record: TaskRecord, event: HookEvent): record is CreatedTask {
   if (record.status === "charging" || record.upstream === null) return false;
-  const isOwn = addressedConnection(record) === event.connection;
-  return isOwn && record.submission?.id === event.submissionId;
+  const { submission, upstream } = record;
+  return (
+    addressedName(record, upstream) === event.connection && submission?.id === event.submissionId
+  );
 }
 
 /**

@@ -1,4 +1,4 @@
-import { addressedConnection, type TaskRecord } from "./task.ts";
+import { addressedName, type TaskRecord } from "./task.ts";
 import type { AttachedJob } from "./upstream.ts";
 
 /**
@@ -12,9 +12,10 @@ export function submittedJobOf({ submission, upstream }: TaskRecord): AttachedJo
 }
 
 /**
- * Returns a job of a task as clients name it: with the connection to which the task was addressed, from which a pool may
- * have sent the call to another one.
+ * Returns the submitted job of a task as clients ask for it: with the name of the connection to which it was submitted,
+ * which may be a pool. Null when `submittedJobOf` returns null.
  */
-export function asAddressed(record: TaskRecord, { connection, job }: AttachedJob): AttachedJob {
-  return { connection: addressedConnection(record) ?? connection, job };
+export function askedJobOf(record: TaskRecord): AttachedJob | null {
+  const submitted = submittedJobOf(record);
+  return submitted && { ...submitted, connection: addressedName(record, submitted) };
 }

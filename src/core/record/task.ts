@@ -96,6 +96,17 @@ export interface TerminalTask extends TaskBase {
   readonly expiresAt: number;
 }
 
+/**
+ * Returns the name under which callers, hook URLs and prices address the connection of a task. For a job in a pool it is
+ * the name of the pool, and `upstream` names the member with which the job runs.
+ */
+export function addressedName(
+  { registration }: Pick<TaskBase, "registration">,
+  { connection }: Upstream,
+): string {
+  return registration?.provider ?? connection;
+}
+
 export interface TaskBase {
   readonly v: 2;
   /**
@@ -193,26 +204,6 @@ export function isSettled(task: TerminalTask): boolean {
 /** Tells whether another attempt of the callback may be ordered: no refund is open, no attempt running or planned. */
 export function canRedeliver({ credits, callback }: TerminalTask): boolean {
   return !isRefunding(credits) && (callback === null || isCallbackSettled(callback));
-}
-
-/**
- * Returns the name of the connection to which a task was addressed: in the path of its submission, or in its
- * registration. The call of a submission may be sent to another connection (`upstream`), from which a pool has a free
- * place. Null when the task names no provider.
- */
-export function addressedConnection({
-  registration,
-  upstream,
-}: Pick<TaskRecord, "registration" | "upstream">): string | null {
-  return registration?.provider ?? upstream?.connection ?? null;
-}
-
-/** Returns the upstream of a task whose call was refused, before another connection has a place for it. */
-export function upstreamAsAddressed(record: TaskRecord): Upstream | null {
-  const connection = addressedConnection(record);
-  return connection === null || record.upstream === null
-    ? record.upstream
-    : { ...record.upstream, connection };
 }
 
 /**

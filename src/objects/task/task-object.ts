@@ -18,14 +18,19 @@ import { isLateSuccess } from "../../core/events/late-results.ts";
 import { isCharging } from "../../core/record/credits.ts";
 import { hasStoredFiles } from "../../core/record/outputs.ts";
 import { isAboutAccount } from "../../core/record/refusal.ts";
-import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
+import {
+  addressedName,
+  type CreatedTask,
+  isTerminal,
+  type TaskRecord,
+} from "../../core/record/task.ts";
 import { errorCodeOf } from "../../core/record/callback-body.ts";
 import { CANCELED_CODE } from "../../core/record/cancellation.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import { hasCustomerKey, sealedKeyOf } from "../../core/record/customer-key.ts";
-import { asAddressed, submittedJobOf } from "../../core/record/submitted-job.ts";
+import { askedJobOf, submittedJobOf } from "../../core/record/submitted-job.ts";
 import { isQueued } from "../../core/record/submission.ts";
 import { holdsPlace } from "../../core/plans/queue-places.ts";
 import { leaveOf } from "../../core/duties/queue-leave.ts";
@@ -413,7 +418,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (this.#askedJob(question, caller) === null) return NO_JOB;
     await this.#platform.answersApplied();
     const asked = this.#askedJob(question, caller);
-    return asked === null ? NO_JOB : jobOutputOf(asked.record, asked.ownKey, number);
+    return asked === null
+      ? NO_JOB
+      : jobOutputOf(asked.record, asked.submitted, asked.ownKey, number);
   }
 
   /**
@@ -491,8 +498,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     // A task that has ended keeps the job that it knows, so this one would not be forgotten with it.
     const isOther = record.upstream.job?.id !== job.id;
     if (isTerminal(record) && record.submission.state.kind === "accepted" && isOther) return;
-    const { connection } = record.upstream;
-    await this.#platform.nameJob(asAddressed(record, { connection, job }), record.id);
+    const connection = addressedName(record, record.upstream);
+    await this.#platform.nameJob({ connection, job }, record.id);
   }
 
   /**
@@ -569,8 +576,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#platform.prepare(this.env);
     const record = this.#readable();
     if (record === null || this.#isForeign(caller)) return null;
-    const submitted = submittedJobOf(record);
-    if (submitted === null || !isAskedFor(question, asAddressed(record, submitted))) return null;
+    const [submitted, asked] = [submittedJobOf(record), askedJobOf(record)];
+    if (submitted === null || asked === null || !isAskedFor(question, asked)) return null;
     if (!isSubmitter(caller, record)) return null;
     const isKeyGone = hasCustomerKey(record) && sealedKeyOf(record) === null;
     if (isKeyGone && question.ownKey === null) return null;

@@ -7,7 +7,7 @@ import type { PollEndedEvent, TaskEvent } from "../../core/events/event.ts";
 import type { Policy } from "../../core/policy.ts";
 import { unansweredAttempt } from "../../core/record/callback.ts";
 import { hookReportOf } from "../../core/events/hook-report.ts";
-import { asAddressed, submittedJobOf } from "../../core/record/submitted-job.ts";
+import { askedJobOf } from "../../core/record/submitted-job.ts";
 import { isOpen, type TaskRecord } from "../../core/record/task.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
@@ -124,10 +124,8 @@ export class WorkLoop {
     if (leave !== null) await this.#leaveLast(leave, first.because);
     const outputs = outputsToDelete(first.record);
     if (outputs !== null) await this.#platform.deleteOutputs(outputs);
-    const job = submittedJobOf(first.record);
-    if (job !== null) {
-      await this.#platform.forgetJob(asAddressed(first.record, job), first.record.id);
-    }
+    const job = askedJobOf(first.record);
+    if (job !== null) await this.#platform.forgetJob(job, first.record.id);
     // The task may have changed meanwhile.
     const isSame = leave === null && outputs === null && job === null;
     const decision = isSame ? first : this.apply(event);
