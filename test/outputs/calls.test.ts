@@ -341,10 +341,10 @@ describe("a call of an account with Prefer: respond-async", () => {
 it("a call waits to be sent until the time in Relay-Start-By, before the deadline of its task", async () => {
   aGateway(images());
   const id = crypto.randomUUID();
-  const until = `${START_S + 90}`;
-  const response = await callLater({ headers: { "Relay-Task-Id": id, "Relay-Start-By": until } });
+  const startBy = `${START_S + 90}`;
+  const response = await callLater({ headers: { "Relay-Task-Id": id, "Relay-Start-By": startBy } });
   expect(await response.json()).toMatchObject({ submission: { start_by: START_S + 90 } });
-  const times = { "Relay-Deadline-At": `${START_S + 60}`, "Relay-Start-By": until };
+  const times = { "Relay-Deadline-At": `${START_S + 60}`, "Relay-Start-By": startBy };
   expect(await refusal(await callLater({ headers: times }))).toEqual(invalid("/Relay-Start-By"));
 });
 

@@ -3,8 +3,16 @@ import type { CallRefusedEvent } from "./event.ts";
 import { finishUnsent, QUEUE_TIMEOUT } from "./finish.ts";
 import { endSubmission } from "./submission-end.ts";
 import type { Policy } from "../policy.ts";
-import { queuedAgain, withRefusedAttempt } from "../record/submission.ts";
-import { addressedName, isOpen, nextVersion, type TaskRecord } from "../record/task.ts";
+import type { QueueStay } from "../record/queue-stay.ts";
+import { queuedAgain, type Submission, withRefusedAttempt } from "../record/submission.ts";
+import {
+  addressedName,
+  isOpen,
+  nextVersion,
+  type OpenTask,
+  type TaskRecord,
+  type TerminalTask,
+} from "../record/task.ts";
 
 /**
  * What the sender of a refused call has to do: ask for a place for the next attempt (`again`), or send nothing more
@@ -15,8 +23,7 @@ export type CallRefusalReply = "again" | "gone";
 /**
  * Returns the effect of the proof that an attempt to send a call has started nothing: the call waits for another
  * attempt. If the time to wait is over, the task fails. If the outcome counted as unknown already, the task fails as after
- * any refusal, and no other attempt follows: the upstream may have told somebody else of a job. A refusal of an earlier
- * attempt changes nothing.
+ * any refusal: no attempt follows an unknown outcome. A refusal of an earlier attempt changes nothing.
  */
 export function refuseCall(
   record: TaskRecord | null,
@@ -26,23 +33,13 @@ export function refuseCall(
 ): Decision {
   const submission = record?.submission ?? null;
   if (record === null || submission?.id !== submissionId) return UNKNOWN_TASK;
-  const { isCall, state, stay } = submission;
+  const { state, stay } = submission;
   if (!isOpen(record) || stay?.attempt !== attempt) return unchanged(record);
   const refused = { connection, at: now, statusCode, refusal };
   const task = { ...record, submission: withRefusedAttempt(submission, refused) };
   switch (state.kind) {
-    case "sending": {
-      if (isCall === true && stay.startBy <= now) {
-        return changed(finishUnsent(task, QUEUE_TIMEOUT, policy, now));
-      }
-      const upstream = record.upstream && {
-        ...record.upstream,
-        connection: addressedName(record, record.upstream),
-      };
-      const version = nextVersion(task, now);
-      const again = queuedAgain(task.submission, stay, now);
-      return changed({ ...task, version, upstream, submission: again });
-    }
+    case "sending":
+      return changed(waitAgain(task, stay, policy, now));
     case "unknown": {
       const outcome = { kind: "refused", statusCode, refusal } as const;
       return endSubmission(task, { type: "submit_ended", submissionId, outcome }, policy, now);
@@ -52,6 +49,21 @@ export function refuseCall(
     case "unsent":
       return unchanged(record);
   }
+}
+
+/** Returns a task whose call waits for another attempt, or that fails because the call may wait no longer. */
+function waitAgain(
+  task: OpenTask & { readonly submission: Submission },
+  stay: QueueStay,
+  policy: Policy,
+  now: number,
+): OpenTask | TerminalTask {
+  const isOver = task.submission.isCall === true && stay.startBy <= now;
+  if (isOver) return finishUnsent(task, QUEUE_TIMEOUT, policy, now);
+  const { upstream } = task;
+  const addressed = upstream && { ...upstream, connection: addressedName(task, upstream) };
+  const submission = queuedAgain(task.submission, stay, now);
+  return { ...task, version: nextVersion(task, now), upstream: addressed, submission };
 }
 
 /** Returns what the sender of a call has to do after the report that an attempt was refused (`refuseCall`). */
