@@ -576,7 +576,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     this.#platform.prepare(this.env);
     const record = this.#readable();
     if (record === null || this.#isForeign(caller)) return null;
-    const [submitted, asked] = [submittedJobOf(record), askedJobOf(record)];
+    const submitted = submittedJobOf(record);
+    const asked = askedJobOf(record);
     if (submitted === null || asked === null || !isAskedFor(question, asked)) return null;
     if (!isSubmitter(caller, record)) return null;
     const isKeyGone = hasCustomerKey(record) && sealedKeyOf(record) === null;
