@@ -1,7 +1,8 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { queueObject } from "../../src/objects/object-names.ts";
 import type { PlaceQuestion } from "../../src/objects/queue/job-queue.ts";
+import { env } from "../../src/startup.ts";
 import { pass, START, until, useClock } from "./clock.ts";
 import { loggedBy } from "./logged.ts";
 import { lose } from "./lost-calls.ts";
@@ -9,7 +10,7 @@ import { stubOf } from "./objects.ts";
 import { aReceiver } from "./receiver.ts";
 import { started } from "./started.ts";
 import { submitted } from "./submitted-tasks.ts";
-import { finish } from "./tasks.ts";
+import { aCompletion, finish } from "./tasks.ts";
 
 useClock();
 
@@ -30,7 +31,7 @@ class Kept {
   tasks: object = env.TASKS;
 
   get stub() {
-    return env.QUEUES.getByName(this.name);
+    return queueObject(env, this.name);
   }
 
   /** Replaces the instance by one with the present bindings, as a deployment or a crash does. */
@@ -301,7 +302,7 @@ describe("a task whose job was submitted", () => {
     expect(await stubOf(id).holdsPlace(place)).toBe(true);
     expect(await stubOf(id).holdsPlace({ ...place, connection: "another" })).toBe(false);
     expect(await stubOf(id).holdsPlace({ ...place, submissionId: "another" })).toBe(false);
-    await finish({ id, status: "completed", output: { urls: ["https://a.example/v.mp4"] } });
+    await finish(aCompletion(id));
     expect(await stubOf(id).holdsPlace(place)).toBe(false);
   });
 });
