@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
+import { REFUSAL_CLASSES } from "../../src/core/record/refusal.ts";
 import { type CoolDowns, NO_COOL_DOWNS } from "../../src/objects/queue/cool-down.ts";
-import { JobQueue, type Moment } from "../../src/objects/queue/job-queue.ts";
+import {
+  JobQueue,
+  type Moment,
+  type PlaceQuestion,
+  type RefusedAttempt,
+} from "../../src/objects/queue/job-queue.ts";
 import { compareRows, type QueueRow, restoredState } from "../../src/objects/queue/queue-row.ts";
 import { NOW } from "../core/builders.ts";
 import { fuzz, weighted } from "./fuzz.ts";
@@ -8,67 +14,67 @@ import { fuzz, weighted } from "./fuzz.ts";
 const CONNECTION = "kling-a";
 const MINUTE = 60_000;
 
+/** What happens to a queue. */
+type Step =
+  | ({ readonly kind: "ask"; readonly id: string; readonly waitedMs: number } & Pick<
+      PlaceQuestion,
+      "attempt" | "account" | "via" | "mayWait"
+    >)
+  | { readonly kind: "leave"; readonly id: string; readonly upTo: number }
+  | ({ readonly kind: "refuse"; readonly id: string } & Omit<RefusedAttempt, "submissionId">)
+  /** The calls that were told of their places answer. */
+  | { readonly kind: "grants"; readonly answer: "taken" | "gone" | null }
+  /** The tasks that are asked whether they need their places answer. */
+  | { readonly kind: "doubts"; readonly isNeeded: boolean | null }
+  | { readonly kind: "pass" | "put_back"; readonly ms: number }
+  | { readonly kind: "restart" }
+  | { readonly kind: "configure"; readonly places: number | null };
+
+const kind = <Kind extends Step["kind"]>(name: Kind) => fc.constant(name);
 const id = fc.constantFrom("s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8");
 const attempt = fc.constantFrom(1, 1, 1, 2, 3);
-const answer = fc.constantFrom("taken" as const, "gone" as const, null);
-
-const operation = weighted(
-  [
-    12,
-    fc.record({
-      kind: fc.constant("ask" as const),
-      id,
-      attempt,
-      account: fc.constantFrom("X", "Y", null),
-      via: fc.constantFrom(CONNECTION, CONNECTION, "pool"),
-      waitedMs: fc.constantFrom(0, 0, 5_000),
-      mayWait: fc.constantFrom(true, true, true, false),
-    }),
-  ],
-  [
-    6,
-    fc.record({ kind: fc.constant("leave" as const), id, upTo: fc.constantFrom(1, 2, Infinity) }),
-  ],
-  [
-    4,
-    fc.record({
-      kind: fc.constant("refuse" as const),
-      id,
-      attempt,
-      refusal: fc.constantFrom("busy", "rate", "funds", "key", "final"),
-      retryAfterMs: fc.constantFrom(null, null, 30_000),
-    }),
-  ],
-  [5, fc.record({ kind: fc.constant("grants" as const), answer })],
-  [
-    2,
-    fc.record({ kind: fc.constant("doubts" as const), needed: fc.constantFrom(true, false, null) }),
-  ],
-  [
-    5,
-    fc.record({
-      kind: fc.constant("pass" as const),
-      ms: fc.constantFrom(1, 1_000, 15_000, MINUTE, 10 * MINUTE),
-    }),
-  ],
-  [1, fc.record({ kind: fc.constant("put_back" as const), ms: fc.constantFrom(500, 60 * MINUTE) })],
-  [2, fc.record({ kind: fc.constant("restart" as const) })],
-  [
-    1,
-    fc.record({
-      kind: fc.constant("configure" as const),
-      places: fc.constantFrom(1, 2, 4, Infinity, null),
-    }),
-  ],
+const questions = fc.record({
+  kind: kind("ask"),
+  id,
+  attempt,
+  account: fc.constantFrom("X", "Y", null),
+  via: fc.constantFrom(CONNECTION, CONNECTION, "pool"),
+  waitedMs: fc.constantFrom(0, 0, 5_000),
+  mayWait: fc.constantFrom(true, true, true, false),
+});
+const refused = fc.record({
+  kind: kind("refuse"),
+  id,
+  attempt,
+  refusal: fc.constantFrom(...REFUSAL_CLASSES),
+  retryAfterMs: fc.constantFrom(null, null, 30_000),
+});
+const waits = fc.constantFrom(1, 1_000, 15_000, MINUTE, 10 * MINUTE);
+const answers = fc.constantFrom("taken" as const, "gone" as const, null);
+const limits = fc.constantFrom(1, 2, 4, Infinity, null);
+const step = weighted<Step>(
+  [12, questions],
+  [6, fc.record({ kind: kind("leave"), id, upTo: fc.constantFrom(1, 2, Infinity) })],
+  [4, refused],
+  [5, fc.record({ kind: kind("grants"), answer: answers })],
+  [2, fc.record({ kind: kind("doubts"), isNeeded: fc.constantFrom(true, false, null) })],
+  [5, fc.record({ kind: kind("pass"), ms: waits })],
+  [1, fc.record({ kind: kind("put_back"), ms: fc.constantFrom(500, 60 * MINUTE) })],
+  [2, fc.record({ kind: kind("restart") })],
+  [1, fc.record({ kind: kind("configure"), places: limits })],
 );
-type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
 
-const lives = fc.record({
+const lives = fc.record<Life>({
   places: fc.constantFrom(1, 2, 4),
   mostWaiting: fc.constantFrom(2, 100, 100),
-  operations: fc.array(operation, { minLength: 5, maxLength: 60, size: "max" }),
+  steps: fc.array(step, { minLength: 5, maxLength: 60, size: "max" }),
 });
-type Life = typeof lives extends fc.Arbitrary<infer T> ? T : never;
+
+interface Life {
+  readonly places: number;
+  readonly mostWaiting: number;
+  readonly steps: readonly Step[];
+}
 
 /** A queue whose rows are stored, so that it can be compared with them. */
 class Stored {
@@ -94,33 +100,33 @@ class Stored {
     return { now: this.now, places: this.places, mostWaiting: () => this.#mostWaiting };
   }
 
-  do(operation: Operation): void {
+  do(taken: Step): void {
     const { moment, queue } = this;
-    switch (operation.kind) {
+    switch (taken.kind) {
       case "ask":
-        return this.#ask(operation);
+        return this.#ask(taken);
       case "leave":
-        return queue.leave(operation.id, operation.upTo, moment);
+        return queue.leave(taken.id, taken.upTo, moment);
       case "refuse":
-        return queue.refuse({ ...operation, submissionId: operation.id }, moment);
+        return queue.refuse({ ...taken, submissionId: taken.id }, moment);
       case "grants":
-        for (const row of this.#told) queue.answerGrant(row, operation.answer, this.moment);
+        for (const row of this.#told) queue.answerGrant(row, taken.answer, this.moment);
         return;
       case "doubts":
         for (const row of queue.takeDoubts(this.now)) {
-          queue.answerDoubt(row, operation.needed, this.moment);
+          queue.answerDoubt(row, taken.isNeeded, this.moment);
         }
         return;
       case "pass":
-        this.now += operation.ms;
+        this.now += taken.ms;
         return queue.work(this.moment);
       case "put_back":
-        this.now -= operation.ms;
+        this.now -= taken.ms;
         return queue.work(this.moment);
       case "restart":
         return this.#restart();
       case "configure":
-        this.places = operation.places;
+        this.places = taken.places;
         return queue.work(this.moment);
     }
   }
@@ -136,11 +142,11 @@ class Stored {
     this.#coolDowns = coolDowns ?? this.#coolDowns;
   }
 
-  #ask(asked: Extract<Operation, { readonly kind: "ask" }>): void {
+  #ask(asked: Extract<Step, { readonly kind: "ask" }>): void {
     const since = this.now - asked.waitedMs;
-    const question = { ...asked, submissionId: asked.id, taskId: `task-${asked.id}`, since };
+    const order = { ...asked, submissionId: asked.id, taskId: `task-${asked.id}`, since };
     const known = this.rows.get(asked.id);
-    const first = this.queue.ask(question, this.moment);
+    const first = this.queue.ask(order, this.moment);
     const isStale = known !== undefined && known.attempt > asked.attempt;
     must((first.kind === "stale") === isStale, "answers stale only after a later attempt");
     if (first.kind === "waiting") this.hasWaited = true;
@@ -148,7 +154,7 @@ class Stored {
     const row = this.rows.get(asked.id);
     const isLate = known !== undefined && known.attempt >= asked.attempt;
     must(isLate || row === undefined || row.account === asked.account, "keeps the account");
-    const again = this.queue.ask(question, this.moment);
+    const again = this.queue.ask(order, this.moment);
     must(again.kind === first.kind, "gives the same answer again");
     must(this.queue.takeChanges().rows.size === 0, "changes nothing when it answers again");
   }
@@ -164,6 +170,7 @@ class Stored {
 }
 
 const isWaiting = ({ state }: QueueRow) => state.kind === "waiting";
+const isPlaced = (row: QueueRow | undefined) => row !== undefined && !isWaiting(row);
 
 /** Returns how many of these rows of an account have a place. */
 function placesOf(rows: readonly QueueRow[], account: string | null): number {
@@ -189,7 +196,6 @@ function orderOf(rows: readonly QueueRow[]): readonly string[] {
 
 /** Expects that nobody has got a place before somebody whose turn was earlier. */
 function requireFair(before: ReadonlyMap<string, QueueRow>, after: readonly QueueRow[]): void {
-  const isPlaced = (row: QueueRow | undefined) => row !== undefined && !isWaiting(row);
   const granted = after.filter((row) => {
     const known = before.get(row.submissionId);
     return isPlaced(row) && (known?.attempt !== row.attempt || !isPlaced(known));
@@ -236,12 +242,12 @@ function must(does: boolean, what: string): void {
   if (!does) throw new Error(`the queue does not do what it must: it ${what}`);
 }
 
-/** Lives through the operations, and returns whether a submission has waited. */
+/** Lives through the steps, and returns whether a submission has waited. */
 function live(life: Life, type: typeof JobQueue): boolean {
   const kept = new Stored(life, type);
-  for (const operation of life.operations) {
+  for (const each of life.steps) {
     const before = new Map(kept.rows);
-    kept.do(operation);
+    kept.do(each);
     kept.store();
     requireRules(kept, before);
   }

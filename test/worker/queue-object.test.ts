@@ -1,7 +1,8 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { queueObject } from "../../src/objects/object-names.ts";
 import type { PlaceQuestion } from "../../src/objects/queue/job-queue.ts";
+import { env } from "../../src/startup.ts";
 import { pass, START, until, useClock } from "./clock.ts";
 import { loggedBy } from "./logged.ts";
 import { lose } from "./lost-calls.ts";
@@ -30,7 +31,7 @@ class Kept {
   tasks: object = env.TASKS;
 
   get stub() {
-    return env.QUEUES.getByName(this.name);
+    return queueObject(env, this.name);
   }
 
   /** Replaces the instance by one with the present bindings, as a deployment or a crash does. */

@@ -85,7 +85,7 @@ const RETRY_MS = 5 * SECOND_MS;
  * Longest time in milliseconds until a queue in which submissions wait looks whether a place is free, because the
  * limits may have been changed; and until a grant is repeated whose answer was lost in a crash.
  */
-export const LOOK_MS = MINUTE_MS;
+const LOOK_MS = MINUTE_MS;
 /** Largest number of tasks that are asked in a minute whether they need their place. */
 const ASKS_PER_MINUTE = 20;
 const MOST_ACCOUNTS = 20;
@@ -146,13 +146,12 @@ export class JobQueue {
     if (row === undefined) throw new Error("a submission has left the queue while it asked");
     if (row.state.kind === "granted") this.#hold(row, row.state.at, UNREGISTERED_MS);
     if (row.state.kind !== "waiting") return { kind: "granted" };
-    // A submission whose call was refused has waited before, and keeps its right to.
-    const isFull = attempt === 1 && this.#isFull(order.via, moment);
-    const position = this.#lines.position(row, this.#placesOf);
-    if (isRepeated || (mayWait && !isFull)) return { kind: "waiting", position };
+    const refusal = isRepeated ? null : this.#refusalOf(row, mayWait, moment);
+    if (refusal === null) {
+      return { kind: "waiting", position: this.#lines.position(row, this.#placesOf) };
+    }
     this.#remove(row);
-    const retryAfterMs = Math.max(this.#coolMs(row), RETRY_MS);
-    return { kind: mayWait ? "full" : "busy", retryAfterMs };
+    return { kind: refusal, retryAfterMs: Math.max(this.#coolMs(row), RETRY_MS) };
   }
 
   /** Takes the place from a submission whose call was refused, and begins the cool-down that the refusal demands. */
@@ -304,8 +303,13 @@ export class JobQueue {
     return this.#freed > 0 || restMs(busy, this.#now) === 0;
   }
 
-  #isFull(via: string, { mostWaiting }: Moment): boolean {
-    return this.#lines.size > MAX_WAITING || this.#waitingVia.of(via) > mostWaiting(via);
+  /** Returns why a submission that has just entered the queue may not wait; null when it may. */
+  #refusalOf({ attempt, via }: QueueRow, mayWait: boolean, { mostWaiting }: Moment) {
+    if (!mayWait) return "busy";
+    // A submission whose call was refused has waited before, and keeps its right to.
+    if (attempt > 1) return null;
+    const isFull = this.#lines.size > MAX_WAITING || this.#waitingVia.of(via) > mostWaiting(via);
+    return isFull ? "full" : null;
   }
 
   /** Returns for how long cool-downs keep a submission from getting a place, in milliseconds. */
