@@ -48,6 +48,7 @@ const relay :Workerd.Worker = (
     (className = "OutputObject", uniqueKey = "output_objects", enableSql = true),
     (className = "JobObject", uniqueKey = "jobs", enableSql = true),
     (className = "CallObject", uniqueKey = "calls", enableSql = true),
+    (className = "QueueObject", uniqueKey = "queues", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "disk"),
   bindings = [
@@ -64,6 +65,7 @@ const relay :Workerd.Worker = (
     (name = "OUTPUT_OBJECTS", durableObjectNamespace = (className = "OutputObject", serviceName = "relay")),
     (name = "JOBS", durableObjectNamespace = (className = "JobObject", serviceName = "relay")),
     (name = "CALLS", durableObjectNamespace = (className = "CallObject", serviceName = "relay")),
+    (name = "QUEUES", durableObjectNamespace = (className = "QueueObject", serviceName = "relay")),
     (name = "CALLBACK_SCHEDULE_S", fromEnvironment = "CALLBACK_SCHEDULE_S"),
     (name = "CALLBACK_TIMEOUT_S", fromEnvironment = "CALLBACK_TIMEOUT_S"),
     (name = "RETENTION_DAYS", fromEnvironment = "RETENTION_DAYS"),
@@ -79,6 +81,7 @@ const relay :Workerd.Worker = (
     (name = "SUBMIT_TIMEOUT_S", fromEnvironment = "SUBMIT_TIMEOUT_S"),
     (name = "ASYNC_TIMEOUT_S", fromEnvironment = "ASYNC_TIMEOUT_S"),
     (name = "MAX_ASYNC_MB", fromEnvironment = "MAX_ASYNC_MB"),
+    (name = "QUEUE_MINUTES", fromEnvironment = "QUEUE_MINUTES"),
     (name = "SUBMIT_UNKNOWN_MINUTES", fromEnvironment = "SUBMIT_UNKNOWN_MINUTES"),
     (name = "OFFERS", fromEnvironment = "OFFERS"),
     (name = "OUTPUTS_URL", fromEnvironment = "OUTPUTS_URL"),

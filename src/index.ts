@@ -8,6 +8,7 @@ import { runScheduled } from "./cron/cron.ts";
 import { consume } from "./index-db/index-row-queue.ts";
 import { DigestObject as Digest } from "./objects/digest-object.ts";
 import { OutputObject as Output } from "./objects/output/output-object.ts";
+import { QueueObject as Queue } from "./objects/queue/queue-object.ts";
 import { rehearse } from "./rehearsal.ts";
 import { env } from "./startup.ts";
 import { TaskObject as Task } from "./objects/task/task-object.ts";
@@ -42,6 +43,12 @@ export class OutputObject extends Output {
 }
 
 export class CallObject extends Call {
+  constructor(ctx: DurableObjectState) {
+    super(ctx, env);
+  }
+}
+
+export class QueueObject extends Queue {
   constructor(ctx: DurableObjectState) {
     super(ctx, env);
   }

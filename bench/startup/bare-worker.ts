@@ -21,6 +21,7 @@ export class DeploymentObject extends DurableObject {}
 export class OutputObject extends DurableObject {}
 export class JobObject extends DurableObject {}
 export class CallObject extends DurableObject {}
+export class QueueObject extends DurableObject {}
 
 /** Worker that stores the body of a request in a new object: the least that a registration must do. */
 export default {

@@ -88,6 +88,9 @@ export async function playBody(
     userId: null,
     jwksUrl: null,
     pollsPerMinute: null,
+    inFlight: null,
+    queueLimit: 0,
+    pool: null,
   };
   const job: Job = { id: given.job, endpoint: given.endpoint ?? null };
   switch (given.transport) {

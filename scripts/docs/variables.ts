@@ -112,6 +112,10 @@ const SUBMITS = {
     meaning:
       "largest form (multipart body) of a submission with `Prefer: respond-async`, which the relay stores and reads. A JSON body of such a submission has the limit of any other",
   },
+  QUEUE_MINUTES: {
+    meaning:
+      "how long the call of a submission with `Prefer: respond-async` waits to be sent, unless its header `Relay-Start-By` states a time. Then the task fails with `queue_timeout`, and its credits are refunded",
+  },
   SUBMIT_UNKNOWN_MINUTES: {
     meaning:
       "how long a task waits for a hook or a poll that shows its job after a submission whose outcome is unknown. Then it fails with `submit_unknown`, and its credits are refunded. Where no hook can come it fails at once",
@@ -248,7 +252,7 @@ const SECRETS = {
     values: "JSON",
     aliases: ["CONNECTIONS_2", "CONNECTIONS_3"],
     meaning:
-      'further accounts and regions of providers: `{"ark-intl": {"provider": "ark", "key": "…", "base_url": "…"}}`; each name can be used as `provider` of a task. Cloudflare limits a secret to 5 KB, about 20 connections: put more into the next one. [providers.md](providers.md#several-connections) has the fields',
+      'further accounts and regions of providers: `{"ark-intl": {"provider": "ark", "key": "…", "base_url": "…"}}`; each name can be used as `provider` of a task. Cloudflare limits a secret to 5 KB, about 20 connections: put more into the next one. [providers.md](providers.md#several-connections) has the fields, [queue.md](queue.md) those that limit jobs in flight and make pools',
   },
   SIGNING_SECRETS: {
     without: "derived",

@@ -28,6 +28,7 @@ const Health = z.looseObject({
   disabled: z.array(
     z.looseObject({
       name: z.string(),
+      provider: z.string(),
       issues: z.array(z.looseObject({ path: z.string(), message: z.string() })),
     }),
   ),
@@ -161,16 +162,17 @@ function connectionFindings({ connections }: Health): Finding[] {
   return found.length === 0 ? [ok(`providers: ${names.length} with an API key`)] : found;
 }
 
-/** Returns a problem for each fault of a connection that declares its upstream and is disabled for it. */
+/** Returns a problem for each fault of an entry of `CONNECTIONS` whose connection is disabled for it. */
 function disabledFindings({ disabled }: Health): Finding[] {
-  return disabled.flatMap(({ name, issues }) =>
-    issues.map(({ path, message }) =>
+  return disabled.flatMap(({ name, provider, issues }) => {
+    const page = provider === "generic" ? "src/providers/generic/README.md" : "docs/queue.md";
+    return issues.map(({ path, message }) =>
       problem(
         `providers: ${name} is disabled: ${path} ${message}`,
-        `correct ${path} (src/providers/generic/README.md) and deploy`,
+        `correct ${path} (${page}) and deploy`,
       ),
-    ),
-  );
+    );
+  });
 }
 
 function connectionProblems(name: string, connection: Health["connections"][string] | undefined) {

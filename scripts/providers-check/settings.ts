@@ -57,7 +57,11 @@ export function readConnection(name: string, file: string): Result<Asking, strin
       provider === undefined ? unknown(name, connections) : missing(name, provider, file),
     );
   }
-  const { provider: known, key } = connection;
+  const { provider: known, key, pool } = connection;
+  if (pool !== null) {
+    const members = pool.members.map((member) => member.name).join(", ");
+    return failure(`${name} is a pool: ask one of its members, ${members}.`);
+  }
   if (known.polls === null) return failure(unknown(name, connections));
   if (known.polls.hasNoJobs === true) return failure(`${name} has no jobs to ask about.`);
   if (key === null) return failure(missing(name, known, file));

@@ -40,6 +40,11 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
   /** Largest form (multipart body) of a submission whose client does not wait for the upstream's answer, in bytes. */
   readonly maxAsyncBytes: number;
   /**
+   * Time in milliseconds for which the call of a submission whose client does not wait for the answer waits to be sent,
+   * unless the client states a time.
+   */
+  readonly queueMs: number;
+  /**
    * Time in milliseconds that a task waits for news of its job after a submission whose outcome is unknown. Without
    * news the task then fails.
    */
@@ -63,10 +68,7 @@ export interface Config extends Secrets, Placement, IndexConfig, OutputConfig, L
   readonly operatorKeys: readonly OperatorKey[];
   /** Connections to providers, by name of the connection. */
   readonly connections: ReadonlyMap<string, Connection>;
-  /**
-   * Connections whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid. The relay
-   * sends nothing to them.
-   */
+  /** Connections with a fault that concerns only them. The relay sends nothing to them. */
   readonly disabledConnections: readonly DisabledConnection[];
   /** Poll limits of the connections that can be polled, by name of the connection. */
   readonly polls: ReadonlyMap<string, PollLimits>;
@@ -211,6 +213,7 @@ function submitSettingsOf(data: ParsedVariables) {
     submitTimeoutMs: data.SUBMIT_TIMEOUT_S * SECOND_MS,
     asyncTimeoutMs: data.ASYNC_TIMEOUT_S * SECOND_MS,
     maxAsyncBytes: data.MAX_ASYNC_MB * 1024 * 1024,
+    queueMs: data.QUEUE_MINUTES * MINUTE_MS,
     submitUnknownMs: data.SUBMIT_UNKNOWN_MINUTES * MINUTE_MS,
     offers: data.OFFERS,
   };

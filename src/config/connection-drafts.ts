@@ -35,6 +35,9 @@ const Entries = z.record(
     user_id: filled,
     jwks_url: filled,
     polls_per_minute: z.nullish(z.int().check(z.gte(1), z.lte(MAX_POLLS_PER_MINUTE))),
+    // A fault in these disables the connection alone: queue-limits.ts.
+    in_flight: z.optional(z.unknown()),
+    queue: z.optional(z.unknown()),
   }),
 );
 export type Entry = z.infer<typeof Entries>[string];
@@ -58,9 +61,20 @@ export interface Draft {
   readonly declaration: Declaration | null;
 }
 
+/** Value of `provider` in an entry of `CONNECTIONS` that makes a pool of other connections. */
+export const POOL = "pool";
+
+/** An entry of `CONNECTIONS` that makes a pool of other connections, before it is checked. */
+export interface PoolDraft {
+  readonly variable: string;
+  readonly name: string;
+  readonly entry: unknown;
+}
+
 /** All connections to providers that the variables define. */
 export interface Drafts {
   readonly drafts: readonly Draft[];
+  readonly pools: readonly PoolDraft[];
   /** Connections whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid. */
   readonly disabled: readonly DisabledConnection[];
 }
@@ -76,8 +90,7 @@ export function readDrafts(vars: object): Result<Drafts, readonly ConfigIssue[]>
   const unreadable = providers.flatMap((provider) => unreadableVariables(provider, vars));
   if (unreadable.length > 0) return failure(unreadable);
   const defaults = providers.flatMap((provider) => defaultDrafts(provider, vars));
-  const { drafts, disabled } = further.value;
-  return success({ drafts: [...defaults, ...drafts], disabled });
+  return success({ ...further.value, drafts: [...defaults, ...further.value.drafts] });
 }
 
 function unreadableVariables({ variables }: NamedProvider, vars: object): ConfigIssue[] {
@@ -114,12 +127,13 @@ function furtherDrafts(vars: object): Result<Drafts, readonly ConfigIssue[]> {
   const parsed = variables.map((variable) => draftsOf(variable, Reflect.get(vars, variable)));
   const drafts = parsed.flatMap((result) => (result.ok ? result.value.drafts : []));
   const disabled = parsed.flatMap((result) => (result.ok ? result.value.disabled : []));
+  const pools = parsed.flatMap((result) => (result.ok ? result.value.pools : []));
   const issues = [
     ...parsed.flatMap((result) => (result.ok ? [] : [result.error])),
     ...numberingIssues(variables),
     ...repetitions(drafts),
   ];
-  return issues.length === 0 ? success({ drafts, disabled }) : failure(issues);
+  return issues.length === 0 ? success({ drafts, pools, disabled }) : failure(issues);
 }
 
 function isSet(vars: object, name: string): boolean {
@@ -161,8 +175,10 @@ function draftsOf(variable: string, value: unknown): Result<Drafts, ConfigIssue>
   const json = typeof value === "string" ? parseJson(value) : value;
   const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
   const entries: readonly (readonly [string, unknown])[] = isObject ? Object.entries(json) : [];
-  const declaring = entries.filter(([name, entry]) => NAME.test(name) && isDeclared(entry));
-  const names = new Set(declaring.map(([name]) => name));
+  const named = entries.filter(([name]) => NAME.test(name));
+  const declaring = named.filter(([, entry]) => isDeclared(entry));
+  const pooling = named.filter(([, entry]) => at(entry, "provider") === POOL);
+  const names = new Set([...declaring, ...pooling].map(([name]) => name));
   const known = entries.filter(([name]) => !names.has(name));
   const parsed = Entries.safeParse(names.size === 0 ? json : Object.fromEntries(known));
   // The schema drops an entry with this name and reports no issue.
@@ -174,6 +190,7 @@ function draftsOf(variable: string, value: unknown): Result<Drafts, ConfigIssue>
     const declared = readDeclarations(variable, value, declaring);
     return success({
       drafts: [...drafts, ...declared.flatMap((read) => declaredDraft(variable, read))],
+      pools: pooling.map(([name, entry]) => ({ variable, name, entry })),
       disabled: declared.flatMap((read) => (read.kind === "disabled" ? read.connection : [])),
     });
   }
@@ -196,7 +213,8 @@ function draftsOf(variable: string, value: unknown): Result<Drafts, ConfigIssue>
 function declaredDraft(variable: string, read: ReadDeclaration): readonly Draft[] {
   if (read.kind === "disabled") return [];
   const { name, declaration } = read;
-  const { provider, key, base_url, webhook_secret, polls_per_minute } = declaration;
-  const entry = { provider, key, base_url, webhook_secret, polls_per_minute };
+  const { provider, key, base_url, webhook_secret, polls_per_minute, in_flight, queue } =
+    declaration;
+  const entry = { provider, key, base_url, webhook_secret, polls_per_minute, in_flight, queue };
   return [{ variable, isDefault: false, name, entry, declaration }];
 }

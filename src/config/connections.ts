@@ -7,16 +7,15 @@ import type { SimulatedProvider } from "../providers/simulated-provider.ts";
 import { declaredProvider } from "../providers/generic/declared-provider.ts";
 import { DECLARED_PROVIDER } from "../providers/generic/declaration.ts";
 import { type BaseUrlRules, declaredUrlIssues, isPinned, urlIssues } from "./base-url.ts";
-import { type Draft, readDrafts } from "./connection-drafts.ts";
-import { disabledBy, type DisabledConnection } from "./declared-connections.ts";
+import { type Draft, POOL, readDrafts } from "./connection-drafts.ts";
+import type { DisabledConnection } from "./declared-connections.ts";
 import type { ConfigIssue } from "./issue.ts";
 import { customerPollLimits, pollLimits } from "./poll-limits.ts";
+import { parsePools } from "./pools.ts";
+import { queueLimitIssues, queueLimitsOf, USUAL_QUEUE } from "./queue-limits.ts";
 
 export interface Connections {
-  /**
-   * Connections whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid. They are not
-   * among `connections`.
-   */
+  /** Connections with a fault that concerns only them. They are not among `connections`. */
   readonly disabledConnections: readonly DisabledConnection[];
   readonly connections: ReadonlyMap<string, Connection>;
   /** Poll limits of the connections that can be polled, by name of the connection. */
@@ -47,21 +46,28 @@ export function parseConnections(
   const read = readDrafts(vars);
   if (!read.ok) return read;
   const checked = read.value.drafts.map((draft) => checkedDraft(draft, rules));
-  // A declared connection with a fault is disabled alone; a fault of any other is one of the configuration.
+  // A declared connection with a fault is disabled alone, as is any with a fault in its limits of jobs. Every other fault
+  // is one of the configuration.
   const issues = checked.flatMap(({ draft, issues: found }) =>
     draft.declaration === null ? found : [],
   );
   if (issues.length > 0) return failure(issues);
-  const disabled = checked.flatMap(({ draft, issues: found }) =>
-    found.length > 0 ? disabledBy(draft.name, found) : [],
-  );
-  const upstream = checked.flatMap(({ draft, provider, issues: { length } }) =>
-    provider === null || length > 0 ? [] : upstreamConnections(draft, provider),
+  const faulty = checked.flatMap(({ draft: { name, entry }, issues: found, limitIssues }) => {
+    const all = [...found, ...limitIssues];
+    return all.length > 0 ? { name, provider: entry.provider, issues: all } : [];
+  });
+  const disabled = [...read.value.disabled, ...faulty];
+  const upstream = checked.flatMap(({ draft, provider, issues: found, limitIssues }) =>
+    provider === null || found.length + limitIssues.length > 0
+      ? []
+      : upstreamConnections(draft, provider),
   );
   const simulated = isSandboxOn ? SIMULATED_PROVIDERS.map(simulatedConnection) : [];
-  const connections = [...upstream, ...simulated];
+  const singles = [...upstream, ...simulated];
+  const pooled = parsePools(read.value, singles, disabled, RESERVED);
+  const connections = [...singles, ...pooled.pools];
   return success({
-    disabledConnections: [...read.value.disabled, ...disabled],
+    disabledConnections: [...disabled, ...pooled.disabled],
     connections: new Map(connections.map((connection) => [connection.name, connection])),
     polls: limitsByName(connections, pollLimits),
     customerPolls: limitsByName(connections, customerPollLimits),
@@ -82,18 +88,20 @@ function limitsByName(
 
 /**
  * Result of checking one connection that the variables define: the connection before the check (draft), its provider
- * (null when the relay does not know it), and all faults of the draft.
+ * (null when the relay does not know it), and all faults of the draft, those of its limits of jobs apart.
  */
 interface CheckedDraft {
   readonly draft: Draft;
   readonly provider: UpstreamProvider | null;
   readonly issues: readonly ConfigIssue[];
+  readonly limitIssues: readonly ConfigIssue[];
 }
 
 function checkedDraft(draft: Draft, rules: BaseUrlRules): CheckedDraft {
   const provider = providerOf(draft);
   const faults = provider === null ? [unknownProvider(draft)] : draftIssues(draft, provider, rules);
-  return { draft, provider, issues: [...faults, ...nameClash(draft)] };
+  const issues = [...faults, ...nameClash(draft)];
+  return { draft, provider, issues, limitIssues: queueLimitIssues(draft) };
 }
 
 function providerOf({ entry, declaration, name }: Draft): UpstreamProvider | null {
@@ -102,18 +110,24 @@ function providerOf({ entry, declaration, name }: Draft): UpstreamProvider | nul
 }
 
 function unknownProvider({ variable, name }: Draft): ConfigIssue {
-  const known = [...PROVIDERS.keys(), DECLARED_PROVIDER].join(", ");
+  const known = [...PROVIDERS.keys(), DECLARED_PROVIDER, POOL].join(", ");
   return { path: variable, message: `must name a provider in ${name}: one of ${known}` };
 }
+
+/** Names of providers, which no connection of `CONNECTIONS`, `CONNECTIONS_2` and so on may have. */
+const RESERVED = [
+  ...PROVIDERS.keys(),
+  ...SIMULATED_PROVIDERS.map(({ name }) => name),
+  DECLARED_PROVIDER,
+  POOL,
+];
 
 /**
  * Returns a list with a fault when a connection of `CONNECTIONS`, `CONNECTIONS_2` and so on has the name of a provider;
  * empty otherwise. The name of a provider is reserved for its default connection, which other variables define.
  */
 function nameClash({ isDefault, name, variable }: Draft): readonly ConfigIssue[] {
-  const simulated = SIMULATED_PROVIDERS.map((provider) => provider.name);
-  const reserved = [...PROVIDERS.keys(), ...simulated, DECLARED_PROVIDER];
-  if (isDefault || !reserved.includes(name)) return [];
+  if (isDefault || !RESERVED.includes(name)) return [];
   const message = `must not use the name of a provider, ${name}, for a connection`;
   return [{ path: variable, message }];
 }
@@ -175,6 +189,8 @@ function settingsOf(
     userId: entry.user_id ?? null,
     jwksUrl: entry.jwks_url ?? jwksUrl ?? null,
     pollsPerMinute: entry.polls_per_minute ?? polls.perMinute ?? null,
+    ...queueLimitsOf(entry),
+    pool: null,
   };
 }
 
@@ -189,5 +205,8 @@ function simulatedConnection(provider: SimulatedProvider): Connection {
     userId: null,
     jwksUrl: null,
     pollsPerMinute: null,
+    inFlight: null,
+    queueLimit: USUAL_QUEUE,
+    pool: null,
   };
 }

@@ -8,13 +8,13 @@ import type { ConfigIssue } from "./issue.ts";
 import { repeatedMembers } from "./repeated-members.ts";
 
 /**
- * A connection whose upstream the operator describes in `CONNECTIONS` by a declaration that is not valid. All other
- * connections work without it.
+ * A connection that does not work because of a fault in its entry in `CONNECTIONS`: in the declaration of its upstream, in
+ * its limits of jobs, or in what makes it a pool. All other connections work without it.
  */
 export interface DisabledConnection {
   readonly name: string;
   readonly provider: string;
-  /** The faults of the declaration, each with the path of the member at fault, e.g. `CONNECTIONS.gpu.poll.state`. */
+  /** The faults of the entry, each with the path of the member at fault, e.g. `CONNECTIONS.gpu.poll.state`. */
   readonly issues: readonly ConfigIssue[];
 }
 
@@ -55,11 +55,9 @@ export function readDeclarations(
       path: [variable, name, ...path].join("."),
       message,
     }));
-    return { kind: "disabled", connection: disabledBy(name, [...twice, ...issues]) };
+    return {
+      kind: "disabled",
+      connection: { name, provider: DECLARED_PROVIDER, issues: [...twice, ...issues] },
+    };
   });
-}
-
-/** Returns a connection that is disabled because its declaration has these faults. */
-export function disabledBy(name: string, issues: readonly ConfigIssue[]): DisabledConnection {
-  return { name, provider: DECLARED_PROVIDER, issues };
 }

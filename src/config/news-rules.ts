@@ -1,5 +1,5 @@
 import type { NewsRules } from "../providers/observation.ts";
-import type { Connection } from "../providers/provider.ts";
+import { type Connection, secretsOf } from "../providers/provider.ts";
 import { checkCallbackUrl } from "../security/url-rules.ts";
 import { type CalledUrlsConfig, sourceUrlRulesOf } from "./callback-url-rules.ts";
 import { hiddenTexts } from "../security/hidden-texts.ts";
@@ -18,7 +18,7 @@ export function newsRulesOf(config: NewsConfig, connection: Connection): NewsRul
   const areInlineOutputsKept = config.areOutputsKept && areKeyedLinksServed;
   return {
     isGeneric: config.isErrorTextGeneric,
-    secrets: hiddenTexts(connection.key, connection.webhookSecret),
+    secrets: hiddenTexts(...secretsOf(connection)),
     areKeyedLinksServed,
     areInlineOutputsKept,
   };

@@ -15,6 +15,7 @@ export const OBJECT_CLASSES = {
   OUTPUT_OBJECTS: "OutputObject",
   JOBS: "JobObject",
   CALLS: "CallObject",
+  QUEUES: "QueueObject",
 } as const;
 
 export type ObjectBinding = keyof typeof OBJECT_CLASSES;

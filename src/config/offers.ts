@@ -92,6 +92,7 @@ const MESSAGES = {
   connection: "must name a connection of the relay",
   key: 'must have "customer" or be left out',
   keyless: "must be left out, because this connection takes no key,",
+  pool: "must be left out, because a pool takes no keys of customers,",
   path: "must have a path below the base URL, like /v1/predictions,",
   models: "must have a list of one or more models",
   model: "must have the name of a model, in which * stands for any characters,",
@@ -286,6 +287,9 @@ export function unconnectedOffers(
     const { polls } = provider;
     const isKeyless = keyOwner === "customer" && (polls === null || polls.takesNoKey === true);
     if (isKeyless) return offerIssue(i, "key", MESSAGES.keyless);
+    if (keyOwner === "customer" && connection.pool !== null) {
+      return offerIssue(i, "key", MESSAGES.pool);
+    }
     const known = price === null ? null : usageNamesWithout(price, provider);
     if (known !== null) return offerIssue(i, "price.per.usage", unknownUsage(known));
     return tool === null ? [] : toolIssues(i, tool, connection);

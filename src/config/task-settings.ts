@@ -33,6 +33,7 @@ export function policyOf(
     pollLateness: config.pollLateness,
     submitTimeoutMs: config.submitTimeoutMs,
     asyncTimeoutMs: config.asyncTimeoutMs,
+    queueMs: config.queueMs,
     submitUnknownMs: config.submitUnknownMs,
     outputs: outputLinksOf(config, outputKeys),
     jitter,

@@ -56,6 +56,7 @@ export const Variables = z.object({
   // Cloudflare limits the body of a request that an object sends, to a number that we have not found (docs/scale.md). With
   // workerd, 64 MB arrive.
   MAX_ASYNC_MB: wholeNumber("32", { min: 1, max: 64, unit: "MB" }),
+  QUEUE_MINUTES: wholeNumber("60", { min: 1, max: 10_080, unit: "minutes" }),
   SUBMIT_UNKNOWN_MINUTES: wholeNumber("60", { min: 1, max: 1440, unit: "minutes" }),
   OUTPUTS: z.optional(z.unknown()),
   OUTPUTS_URL: parseOptional(originOf),

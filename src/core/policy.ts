@@ -136,6 +136,11 @@ export interface Settings {
    */
   readonly asyncTimeoutMs: number;
   /**
+   * Time in milliseconds for which a call whose caller does not wait for the answer waits to be sent, unless the caller
+   * states a time.
+   */
+  readonly queueMs: number;
+  /**
    * Time in milliseconds that a task waits for news of its job after a submission whose outcome is unknown. Without
    * news the task then fails.
    */

@@ -13,6 +13,7 @@ import { poll } from "./duties/poll.ts";
 import { writeIndexRow } from "./duties/index-row-write.ts";
 import { orderCopies } from "./duties/copy-order.ts";
 import { refund } from "./duties/refund.ts";
+import { leaveQueues } from "./duties/queue-leave.ts";
 import { release } from "./duties/release.ts";
 import { endSubmissionWait } from "./duties/submission-wait.ts";
 import type { Policy } from "./policy.ts";
@@ -34,6 +35,7 @@ const DUTIES = [
   refund,
   deliver,
   release,
+  leaveQueues,
   writeIndexRow,
   sendNotice,
   orderCopies,

@@ -26,13 +26,16 @@ import { deleteOutput, endCopies, endCopyOrder } from "./events/output-copies.ts
 import { endPoll } from "./events/polling.ts";
 import { refuseHook } from "./events/refused-hooks.ts";
 import { withoutRepeatedInput } from "./events/repeated-input.ts";
+import { refuseCall } from "./events/call-refusal.ts";
 import { startCall } from "./events/call-start.ts";
+import { endQueueLeave } from "./events/queue-leave-end.ts";
 import { endLostSubmission, endSubmission } from "./events/submission-end.ts";
 import { endCharge, endRefund, endRelease } from "./events/charge-refund-end.ts";
 import { OF_A_LATER_RELEASE } from "./other-format.ts";
 import type { Policy } from "./policy.ts";
 import { type Counts, withOneMore } from "./record/counts.ts";
 import { noteIndexRow } from "./plans/index-row-schedule.ts";
+import { withLeavePlanned } from "./plans/queue-places.ts";
 import { isLastingAnswer } from "./record/submission.ts";
 import { isSettled, isTerminal, type TaskRecord } from "./record/task.ts";
 
@@ -49,7 +52,8 @@ export function transition(
 ): Decision {
   const decision = decide(record, withoutRepeatedInput(event, record), policy, now);
   if (decision.kind !== "changed") return decision;
-  const after = withoutUnneededKey(withoutOldAnswer(decision.record), policy, now);
+  const known = withoutUnneededKey(withoutOldAnswer(decision.record), policy, now);
+  const after = withLeavePlanned(record, known, now);
   return { ...decision, record: noteIndexRow(record, after, policy, now) };
 }
 
@@ -67,6 +71,7 @@ function decide(
     case "attach":
       return attach(record, event, policy, now);
     case "call_started":
+    case "call_refused":
     case "submit_ended":
     case "submission_lost":
     case "customer_key_checked":
@@ -78,11 +83,9 @@ function decide(
       return rewriteIndexRow(record, event, policy, now);
     case "cancel":
     case "cancel_submitted":
-      return decideOnCancel(record, event, policy, now);
     case "erase":
-      return erase(record);
     case "deadline":
-      return endAtDeadline(record, policy, now);
+      return decideOnEnd(record, event, policy, now);
     case "redeliver":
     case "attempt_started":
     case "attempt_ended":
@@ -92,6 +95,7 @@ function decide(
     case "cancel_ended":
     case "refund_ended":
     case "release_ended":
+    case "queue_left":
     case "index_row_ended":
     case "notice_ended":
       return endCall(record, event, policy, now);
@@ -131,15 +135,22 @@ function decideOnCallback(
   }
 }
 
-function decideOnCancel(
+function decideOnEnd(
   record: TaskRecord | null,
-  event: CancelEvent | CancelSubmittedEvent,
+  event: CancelEvent | CancelSubmittedEvent | { readonly type: "erase" | "deadline" },
   policy: Policy,
   now: number,
 ): Decision {
-  return event.type === "cancel"
-    ? cancel(record, event, policy, now)
-    : cancelSubmitted(record, policy, now);
+  switch (event.type) {
+    case "cancel":
+      return cancel(record, event, policy, now);
+    case "cancel_submitted":
+      return cancelSubmitted(record, policy, now);
+    case "erase":
+      return erase(record);
+    case "deadline":
+      return endAtDeadline(record, policy, now);
+  }
 }
 
 /**
@@ -162,6 +173,8 @@ function endCall(
       return endRefund(record, event, policy, now);
     case "release_ended":
       return endRelease(record, event, policy, now);
+    case "queue_left":
+      return endQueueLeave(record, event, now);
     case "index_row_ended":
       return endIndexRow(record, event);
     case "notice_ended":
@@ -194,6 +207,8 @@ function decideOnSubmission(
   switch (event.type) {
     case "call_started":
       return startCall(record, event, policy, now);
+    case "call_refused":
+      return refuseCall(record, event, policy, now);
     case "submit_ended":
       return endSubmission(record, event, policy, now);
     case "submission_lost":

@@ -11,6 +11,7 @@ import type { JobObject } from "./job-object.ts";
 import type { ListenersObject } from "./listeners/listeners-object.ts";
 import type { OutputObject } from "./output/output-object.ts";
 import { newObject, objectNamed, objectOutsideJurisdictions } from "./placed-object.ts";
+import type { QueueObject } from "./queue/queue-object.ts";
 
 interface Classes {
   readonly ACCOUNTS: AccountObject;
@@ -22,6 +23,7 @@ interface Classes {
   readonly OUTPUT_OBJECTS: OutputObject;
   readonly JOBS: JobObject;
   readonly CALLS: CallObject;
+  readonly QUEUES: QueueObject;
 }
 
 /**
@@ -140,6 +142,11 @@ export function newCallObject(env: ObjectNamespaces) {
  */
 export function submittedCallObject(env: ObjectNamespaces, submissionId: string) {
   return objectNamed(env.CALLS, submissionId, env);
+}
+
+/** Returns the Durable Object with the places of a connection and the submissions that wait for one. */
+export function queueObject(env: ObjectNamespaces, connection: string) {
+  return objectNamed(env.QUEUES, connection, env);
 }
 
 /**

@@ -41,6 +41,45 @@ export interface Connection {
   readonly jwksUrl: string | null;
   /** Polls per minute that the provider permits for the API key. Null when this is not known. */
   readonly pollsPerMinute: number | null;
+  /** Largest number of jobs that may be in flight with the API key. Null when the relay limits them not at all. */
+  readonly inFlight: number | null;
+  /** Largest number of submissions to this name that may wait for a place, i.e. until they may be in flight. */
+  readonly queueLimit: number;
+  /**
+   * Members of a pool. All other properties of a pool, except name and limits, are those of its first member with an
+   * API key, which also answers calls that belong to no job. Null for a connection that is no pool.
+   */
+  readonly pool: Pool | null;
+}
+
+/** Connections to one provider among which the relay chooses for each submission to the name of the pool. */
+export interface Pool {
+  /** The members in the order in which they are preferred. None of them is a pool. */
+  readonly members: readonly Connection[];
+  /**
+   * True when a job that has failed at one member, in a way that may be different elsewhere, is submitted once to each
+   * further member.
+   */
+  readonly submitsFailedAgain: boolean;
+}
+
+/** Returns the connections with which a job may run that is submitted to a name: the members of a pool, or itself. */
+export function membersOf(connection: Connection): readonly Connection[] {
+  return connection.pool?.members ?? [connection];
+}
+
+/**
+ * Returns the connections in whose queues a submission waits for a place, unless it uses a customer's key: the members
+ * of a pool that have an API key, or the connection itself. Empty for a connection whose jobs are not limited.
+ */
+export function queuesOf(connection: Connection): readonly Connection[] {
+  if (connection.pool === null && connection.inFlight === null) return [];
+  return membersOf(connection).filter(({ key }) => key !== null);
+}
+
+/** Returns the API keys and webhook secrets of a connection or of the members of a pool. */
+export function secretsOf(connection: Connection): readonly (string | null)[] {
+  return membersOf(connection).flatMap(({ key, webhookSecret }) => [key, webhookSecret]);
 }
 
 /**

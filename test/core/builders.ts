@@ -77,6 +77,7 @@ export function aPolicy(changes: Partial<Policy> = {}): Policy {
     pollLateness: 0.07,
     submitTimeoutMs: 90 * SECOND,
     asyncTimeoutMs: 600 * SECOND,
+    queueMs: 60 * MINUTE,
     submitUnknownMs: 60 * MINUTE,
     outputs: null,
     jitter: 0,

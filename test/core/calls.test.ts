@@ -58,9 +58,10 @@ const UNSENT = { kind: "unsent" } as const;
 
 /** Returns what the object of a call is told after its order to begin the call. */
 function startOf(record: TaskRecord | null, now = LATER, submissionId = SUBMISSION_ID) {
-  const decision = transition(record, aCallStart(submissionId), POLICY, now);
+  const start = aCallStart(submissionId);
+  const decision = transition(record, start, POLICY, now);
   const after = decision.kind === "changed" ? decision.record : record;
-  return callStartOf(after, submissionId);
+  return callStartOf(after, start);
 }
 
 function errorOf({ body }: { readonly body: string }): string {
@@ -85,12 +86,12 @@ describe("the registration of a call whose caller does not wait", () => {
     expect(task.submission?.state).toEqual({ kind: "queued", failsAt: NOW + 5 * MINUTE });
   });
 
-  it("a call with a price is queued from the end of its charge on", () => {
+  it("a call with a price is queued for an hour from its registration on, and may be sent when the price is charged", () => {
     const charging = apply(null, aPricedSubmission({}, { isCall: true }));
     const task = apply(charging, aChargeEnd(), LATER);
     expect(task).toMatchObject({
       status: "pending",
-      submission: { startedAt: LATER, state: { kind: "queued", failsAt: LATER + HOUR } },
+      submission: { startedAt: LATER, state: { kind: "queued", failsAt: QUEUE_ENDS_AT } },
     });
   });
 

@@ -9,6 +9,7 @@ import { storedBytes } from "../../src/core/stored-bytes.ts";
 import {
   aCompletion,
   aFinishedTask,
+  aRegistration,
   anOpenTask,
   callbackOf,
   committed,
@@ -50,6 +51,7 @@ import {
 const later = NOW + HOUR;
 const signed = { isSigned: true };
 
+const FAL = aRegistration({ provider: "fal" });
 const unattached = aProvidedTask();
 const attached = anAttachedTask();
 const processing = anAttachedTask({}, { status: "processing" });
@@ -68,7 +70,7 @@ describe("a hook is unknown", () => {
     ["for a task without a provider", anOpenTask()],
     [
       "for an open task of another provider connection than the hook's",
-      { ...attached, upstream: fal() },
+      anAttachedTask({}, { registration: FAL.registration, upstream: fal() }),
     ],
     [
       "for a finished task of another provider connection than the hook's",
@@ -172,6 +174,17 @@ it("when a signed hook attaches the job whose id it states to its task, a poll i
     status: "processing",
     tracking: { poll: { hint: { at: later, status: "completed" }, hasHeardRunning: true } },
   });
+});
+
+it("a signed hook to the hook URL of a pool attaches the job to the member with which the task was submitted; one to the hook URL of the member itself is refused", () => {
+  const task = aProvidedTask({ tracking: aTracking({ poll: null }) });
+  const { registration } = aRegistration({ provider: "a-pool" });
+  const pooled = { ...task, registration };
+  const hook = aHook(PROCESSING, signed);
+  expect(apply(pooled, { ...hook, connection: "a-pool" }, later)).toMatchObject({
+    upstream: { connection: UPSTREAM.connection, job: { id: JOB.id } },
+  });
+  expectRefused(pooled, hook, "unknown_task", later);
 });
 
 describe("a hook that says queued or running about a task that cannot be polled", () => {

@@ -1,5 +1,6 @@
 import type { RefusalClass } from "../../src/core/record/refusal.ts";
 import type {
+  CallRefusedEvent,
   CallStartedEvent,
   RegisterEvent,
   SubmitEndedEvent,
@@ -7,6 +8,7 @@ import type {
 } from "../../src/core/events/event.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import type { CustomerKey, SealedKey } from "../../src/core/record/customer-key.ts";
+import type { QueueStay } from "../../src/core/record/queue-stay.ts";
 import type {
   Submission,
   SubmissionAnswer,
@@ -108,6 +110,51 @@ export function aQueuedTask(
 /** Builds a task without a price whose call is being sent since NOW, and about which no hook can come. */
 export function aCallingTask(changes: Partial<OpenTask> = {}): OpenTask {
   return aQueuedTask(changes, { state: { kind: "sending", endsAt: CALL_ENDS_AT } });
+}
+
+/** Name of the pool to which a submission in queues is addressed, and of the members in whose queues it is. */
+export const POOL = "ark-pool";
+export const MEMBER_A = CONNECTION;
+export const MEMBER_B = "ark-b";
+
+/** Builds the stay of a submission in the queues of both members of a pool. */
+export function aStay(changes: Partial<QueueStay> = {}): QueueStay {
+  const leave = { retryAt: 0, tries: 0 };
+  return {
+    connections: [MEMBER_A, MEMBER_B],
+    attempt: 1,
+    startBy: QUEUE_ENDS_AT,
+    leave,
+    ...changes,
+  };
+}
+
+/** Builds a task whose call waits in the queues of both members of a pool. */
+export function aWaitingTask(
+  changes: Partial<OpenTask> = {},
+  submission: Partial<Submission> = {},
+): OpenTask {
+  const { registration } = aProvidedRegistration({ provider: POOL });
+  const upstream = { connection: POOL, job: null };
+  return aQueuedTask({ registration, upstream, ...changes }, { stay: aStay(), ...submission });
+}
+
+/** Builds the order to begin an attempt of a call that has a place at a member of a pool. */
+export function anAttemptStart(attempt = 1, connection = MEMBER_A): CallStartedEvent {
+  return { ...aCallStart(), attempt, connection };
+}
+
+/** Builds the proof that an attempt of a call has started nothing, by default the first one at member A. */
+export function aRefusedCall(changes: Partial<CallRefusedEvent> = {}): CallRefusedEvent {
+  return {
+    type: "call_refused",
+    submissionId: SUBMISSION_ID,
+    attempt: 1,
+    connection: MEMBER_A,
+    statusCode: 429,
+    refusal: "busy",
+    ...changes,
+  };
 }
 
 /** Builds the order to begin the call of a submission. */

@@ -3,8 +3,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { aKey, anAccount, balanceOf } from "../worker/accounts.ts";
-import { callWith, OPERATOR_KEY, refusal } from "../worker/client.ts";
-import { until, useClock } from "../worker/clock.ts";
+import { callWith, invalid, OPERATOR_KEY, refusal } from "../worker/client.ts";
+import { START_S, until, useClock } from "../worker/clock.ts";
 import { restart, stored, untilIdle } from "../worker/objects.ts";
 import { answering, type Outside, type Site } from "../worker/outside.ts";
 import { CALLBACK_URL } from "../worker/tasks.ts";
@@ -370,6 +370,16 @@ describe("a call of an account with Prefer: respond-async", () => {
   });
 });
 
+it("a call waits to be sent until the time in Relay-Start-By, before the deadline of its task", async () => {
+  aGateway(images());
+  const id = crypto.randomUUID();
+  const startBy = `${START_S + 90}`;
+  const response = await callLater({ headers: { "Relay-Task-Id": id, "Relay-Start-By": startBy } });
+  expect(await response.json()).toMatchObject({ submission: { start_by: START_S + 90 } });
+  const times = { "Relay-Deadline-At": `${START_S + 60}`, "Relay-Start-By": startBy };
+  expect(await refusal(await callLater({ headers: times }))).toEqual(invalid("/Relay-Start-By"));
+});
+
 describe("a call that the relay does not take", () => {
   it.each<[string, LaterCall, number, string]>([
     [
@@ -395,6 +405,12 @@ describe("a call that the relay does not take", () => {
       { path: EDITS, headers: { Prefer: "wait=60" } },
       400,
       "prefer_required",
+    ],
+    [
+      "that should have been sent already",
+      { headers: { "Relay-Start-By": `${START_S}` } },
+      400,
+      "invalid_request",
     ],
     ["with a body that is no JSON", { body: '{"model": "gpt-image-1"' }, 400, "invalid_json"],
     [

@@ -30,6 +30,9 @@ export function aConnection(changes: Partial<Connection> = {}): Connection {
     userId: null,
     jwksUrl: null,
     pollsPerMinute: null,
+    inFlight: null,
+    queueLimit: 0,
+    pool: null,
     ...changes,
   };
 }

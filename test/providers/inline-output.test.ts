@@ -34,7 +34,8 @@ function named(name: string): UpstreamProvider {
 
 function connectionOf(provider: UpstreamProvider): Connection {
   const secrets = { webhookSecret: null, userId: null, jwksUrl: null, pollsPerMinute: null };
-  return { name: provider.name, provider, baseUrl: BASE, key: "key", ...secrets };
+  const limits = { inFlight: null, queueLimit: 0, pool: null };
+  return { name: provider.name, provider, baseUrl: BASE, key: "key", ...secrets, ...limits };
 }
 
 /** Polls a job of an upstream that gives these answers, and returns what the task learns. */

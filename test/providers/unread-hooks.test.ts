@@ -29,6 +29,9 @@ function eventOf(name: string, json: unknown, isSigned: boolean): HookEvent | st
     userId: null,
     jwksUrl: null,
     pollsPerMinute: null,
+    inFlight: null,
+    queueLimit: 0,
+    pool: null,
   };
   const target = { adapter: provider.hooks, connection, taskId: TASK_ID, submissionId: null };
   const hook = aHook({}, "", { path: `/hooks/${name}/task/token` });

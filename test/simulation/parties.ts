@@ -212,6 +212,9 @@ export class Parties implements Outside {
     return this.#call("orderCopies", caller, CALL_MS, DONE_OR_NOT, false, null, onAnswer);
   };
 
+  readonly leaveQueues: Outside["leaveQueues"] = (_leave, caller) =>
+    this.#call("leaveQueues", caller, CALL_MS, DONE_OR_NOT, false, null);
+
   readonly sendNotice: Outside["sendNotice"] = (notice, aborted, caller) => {
     this.#observer.onNotice?.(notice, NOTICE_MS);
     const take = () => this.#observer.onNoticeTaken?.(notice);

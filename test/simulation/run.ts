@@ -106,6 +106,7 @@ async function runToEnd(world: World, beginning: InitialState): Promise<void> {
     writeIndexRow: 0,
     sendNotice: isOperatorDown ? 2 : 0,
     orderCopies: 0,
+    leaveQueues: 0,
   };
   for (let i = 0; i < MAX_DRAIN && checker.violation === null; i++) {
     if (world.disk.durable.record === null) break;

@@ -15,7 +15,8 @@ export type CallName =
   | "cancelJob"
   | "writeIndexRow"
   | "sendNotice"
-  | "orderCopies";
+  | "orderCopies"
+  | "leaveQueues";
 
 /** Type of the subject of a call, e.g. the attempt of a callback that is to be sent. */
 export type Subject<Name extends CallName> = Parameters<Platform[Name]>[0];
@@ -117,6 +118,8 @@ export class SimulatedObject implements Platform {
   };
   readonly orderCopies: Platform["orderCopies"] = (order) =>
     this.#call((to) => to.orderCopies(order, this));
+  readonly leaveQueues: Platform["leaveQueues"] = (leave) =>
+    this.#call((to) => to.leaveQueues(leave, this));
   readonly sendNotice: Platform["sendNotice"] = (notice, aborted) =>
     this.#call((to) => to.sendNotice(notice, aborted, this));
 

@@ -119,9 +119,9 @@ function beginFault({ before, after, from, to, setting, now }: Step): string | n
   const endsAt = now + waitMs;
   const isUnsent = before !== null && from.state.kind === "unsent";
   const deadlineAt = isTerminal(after) ? 0 : after.deadlineAt;
-  const state = to.isCall
-    ? { kind: "queued", failsAt: Math.min(now + QUEUE_MS, deadlineAt) }
-    : { kind: "sending", endsAt };
+  const queued = { kind: "queued", failsAt: Math.min(now + QUEUE_MS, deadlineAt) };
+  const call = before === null ? queued : from.state;
+  const state = to.isCall ? call : { kind: "sending", endsAt };
   return firstViolation({
     "a task whose call is never sent stays hidden": !isUnsent,
     "a submission begins with the registration, and with a price when it is charged":

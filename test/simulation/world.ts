@@ -232,8 +232,7 @@ export class World implements SharedState {
       return true;
     }
     if (event.type === "call_started") {
-      const { submissionId } = event;
-      this.submitters.answerStart(submissionId, callStartOf(instance.load(), submissionId));
+      this.submitters.answerStart(event.submissionId, callStartOf(instance.load(), event));
     }
     const isRecorded = decision.kind === "changed";
     const chargeId = chargingOf(decision);

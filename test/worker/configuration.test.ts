@@ -323,6 +323,7 @@ it("GET /healthz shows the operator the value in effect of every setting, but of
       },
     },
     connections: {},
+    pools: {},
     without_key: expect.objectContaining({ ark: expect.anything() }),
     disabled: [],
     index: null,

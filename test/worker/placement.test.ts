@@ -53,6 +53,7 @@ function deployed(vars: object, deployment: string = crypto.randomUUID()) {
     OUTPUT_OBJECTS: record(env.OUTPUT_OBJECTS),
     JOBS: record(env.JOBS),
     CALLS: record(env.CALLS),
+    QUEUES: record(env.QUEUES),
   } satisfies Record<ObjectBinding, Namespace>;
   return { uses, deployment, bindings: { ...env, ...vars, ...namespaces } };
 }

@@ -157,6 +157,16 @@ it("a submission with one callback URL in the header and another in the upstream
   expect([outside.sentTo(ARK), await stored(id)]).toEqual([[], NOTHING]);
 });
 
+it.each([
+  ["that is no time", "abc"],
+  ["although its caller waits for the answer", `${START_S + 60}`],
+])("a submission with Relay-Start-By %s is refused, and not sent", async (_what, value) => {
+  const outside = anArk();
+  const response = await submit(named({ "Relay-Start-By": value }));
+  expect(await refusal(response)).toEqual(invalid("/Relay-Start-By"));
+  expect(outside.sentTo(ARK)).toEqual([]);
+});
+
 it("a submission that the upstream refuses gets the refusal as its response, and its task is erased without a callback", async () => {
   const outside = anArk(
     answering({ error: { code: "InvalidParameter" } }, 400, { "Retry-After": "9" }),

@@ -15,8 +15,12 @@ export interface Submitted {
 /**
  * Registers a task with the connection `ark` whose submission begins, as the Worker does that submits it.
  * @param start what differs in the submission from one whose caller waits for the upstream.
+ * @param accountId account that owns the task; null for none.
  */
-export async function submitted(start: Partial<SubmissionStart> = {}): Promise<Submitted> {
+export async function submitted(
+  start: Partial<SubmissionStart> = {},
+  accountId: string | null = null,
+): Promise<Submitted> {
   const id = crypto.randomUUID();
   const submissionId = crypto.randomUUID();
   const registration = {
@@ -25,7 +29,7 @@ export async function submitted(start: Partial<SubmissionStart> = {}): Promise<S
     parameters: null,
     metadata: null,
     deadlineAt: null,
-    accountId: null,
+    accountId,
     credits: null,
   };
   const applied = await stubOf(id).apply(
@@ -37,7 +41,7 @@ export async function submitted(start: Partial<SubmissionStart> = {}): Promise<S
       registration,
       job: null,
       deadlineMs: null,
-      account: null,
+      account: accountId === null ? null : { id: accountId, generation: 1 },
       chargeId: null,
       submission: { id: submissionId, requestDigest: "digest", endpoint: null, ...start },
     },

@@ -8,6 +8,14 @@ export const Connection = z.strictObject({
     "Whether the provider has lately refused the key, or takes none.",
   ),
   refused_at: z.optional(Time),
+  in_flight: maybe(
+    z.int(),
+    "Largest number of its jobs in flight. Absent where the relay sets no limit.",
+  ),
+  queue: maybe(
+    z.int(),
+    "How many submissions may wait for a place. Absent where the relay sets no limit.",
+  ),
   funds_refused_at: maybe(
     Time,
     "When the provider last refused a submission because the account there has no money left, within 35 minutes.",
@@ -21,6 +29,13 @@ export const Connection = z.strictObject({
     }),
     "The last answer to a poll that was not understood.",
   ),
+});
+
+export const Pool = z.strictObject({
+  provider: described(z.string(), "Provider of its members."),
+  of: described(z.array(z.string()), "Its members, the preferred ones first."),
+  failures: described(z.boolean(), "Whether a failed job is submitted to a further member."),
+  queue: described(z.int(), "How many submissions may wait for a place."),
 });
 
 export const WithoutKey = z.strictObject({

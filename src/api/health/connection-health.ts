@@ -22,14 +22,16 @@ const REFUSAL_SHOWN_MS = 35 * MINUTE_MS;
 const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
 
 /**
- * Returns, for `/healthz`, each connection (a set of credentials for a provider) that has an API key or needs none,
- * with its present faults: the provider has refused the key, or has refused submissions because the account there has
+ * Returns, for `/healthz`, each connection (a set of credentials for a provider) that has an API key or needs none, with
+ * its limits of jobs, if it has any, and with its present faults: the provider has refused the key, or has refused submissions because the account there has
  * no money left (within the last 35 minutes); expected hooks do not come; or the relay did not understand the response
  * to a poll (within the last two hours).
  */
 export async function connectionsOf({ connections }: Config, env: Env) {
-  const withKey = [...connections.values()].filter(({ key }) => key !== null);
-  const entries = withKey.map(async ({ name, provider, key }) => {
+  const withKey = [...connections.values()].filter(
+    ({ key, pool }) => key !== null && pool === null,
+  );
+  const entries = withKey.map(async ({ name, provider, key, inFlight, queueLimit }) => {
     const { keyRefusedAt, fundsRefusedAt, ...known } = await callObject(() =>
       connectionObject(env, name).connectionState(),
     );
@@ -41,9 +43,21 @@ export async function connectionsOf({ connections }: Config, env: Env) {
     const funds = unpaidAt === null ? {} : { funds_refused_at: unpaidAt };
     const hooks = known.areHooksMissing ? { hooks: "missing" } : {};
     const faults = { ...funds, ...hooks, ...unclearOf(known) };
-    return [name, { provider: provider.name, ...state, ...faults }] as const;
+    const limits = inFlight === null ? {} : { in_flight: inFlight, queue: queueLimit };
+    return [name, { provider: provider.name, ...state, ...limits, ...faults }] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Returns, for `/healthz`, each pool with its members and limits, by name. */
+export function poolsOf({ connections }: Config) {
+  const pools = [...connections.values()].flatMap(({ name, provider, queueLimit, pool }) => {
+    if (pool === null) return [];
+    const of = pool.members.map((member) => member.name);
+    const { submitsFailedAgain: failures } = pool;
+    return [[name, { provider: provider.name, of, failures, queue: queueLimit }] as const];
+  });
+  return Object.fromEntries(pools);
 }
 
 /**

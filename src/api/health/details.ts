@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import type { Env } from "../../env.ts";
 import { NoBody, NoQuery, operation } from "../operation.ts";
-import { connectionsOf, withoutKey } from "./connection-health.ts";
+import { connectionsOf, poolsOf, withoutKey } from "./connection-health.ts";
 import { indexStateOf } from "./index-health.ts";
 import { configurationOf } from "./settings.ts";
 
@@ -16,6 +16,7 @@ export async function healthDetails(config: Config, env: Env) {
   return {
     configuration: configurationOf(config, env),
     connections,
+    pools: poolsOf(config),
     without_key: withoutKey(config),
     disabled: config.disabledConnections,
     index,

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { Connection, WithoutKey } from "./connection-health.openapi.ts";
+import { Connection, Pool, WithoutKey } from "./connection-health.openapi.ts";
 import { Index } from "./index-health.openapi.ts";
 import { Settings } from "./settings.openapi.ts";
 import { jsonAnswer, type RouteDescription } from "../http/route.openapi.ts";
@@ -18,6 +18,10 @@ const Health = named(
       z.record(Text, Connection),
       "The connections that have an API key. Only operators see them.",
     ),
+    pools: maybe(
+      z.record(Text, Pool),
+      "The pools of connections, by name. Only operators see them.",
+    ),
     without_key: maybe(
       z.record(Text, WithoutKey),
       "The connections without an API key, and the providers without a connection, by name. Only operators see them.",
@@ -30,7 +34,7 @@ const Health = named(
           issues: z.array(z.strictObject({ path: Text, message: Text })),
         }),
       ),
-      "The connections that declare their upstream and are not valid, with the place of each fault. Only operators see them.",
+      "The connections and pools whose entry in `CONNECTIONS` is not valid, with the place of each fault. Only operators see them.",
     ),
     index: maybe(
       z.nullable(Index),

@@ -70,6 +70,7 @@ function submitSettingsOf(config: Config) {
     SUBMIT_TIMEOUT_S: config.submitTimeoutMs / SECOND_MS,
     ASYNC_TIMEOUT_S: config.asyncTimeoutMs / SECOND_MS,
     MAX_ASYNC_MB: config.maxAsyncBytes / 1024 / 1024,
+    QUEUE_MINUTES: config.queueMs / MINUTE_MS,
     SUBMIT_UNKNOWN_MINUTES: config.submitUnknownMs / MINUTE_MS,
     OFFERS: config.offers.map(
       ({ limits, price, keyOwner, takesUploads: uploads, tool, ...offer }) => ({

@@ -1,14 +1,14 @@
 import { type NewsConfig, newsRulesOf } from "../../config/news-rules.ts";
 import type { HookEvent } from "../../core/events/event.ts";
 import type { HookRefusal } from "../../core/record/tracking.ts";
-import { withOutputOf } from "../../providers/inline-output.ts";
+import { withOutputOf, withoutPlaces } from "../../providers/inline-output.ts";
 import {
   type NewsRules,
   type Observation,
   progressIn,
   toNews,
 } from "../../providers/observation.ts";
-import type { Hook } from "../../providers/provider.ts";
+import { type Hook, membersOf } from "../../providers/provider.ts";
 import { withReason } from "../../providers/stated-reason.ts";
 import { saysRunning } from "../../providers/unread-hook.ts";
 import { TaskId } from "../http/fields.ts";
@@ -33,7 +33,11 @@ export function hookEvent(
   if (named.success && named.data !== taskId) return "other_task";
   const rules = newsRulesOf(config, connection);
   const answers = [{ body: json, url: null }];
-  const found = observation && withOutputOf(observation, answers, connection.baseUrl);
+  // Which member of a pool has sent the hook is not known, so a link to the host of any of them loses its place.
+  const found = membersOf(connection).reduce(
+    (report, { baseUrl }) => report && withoutPlaces(report, baseUrl),
+    observation && withOutputOf(observation, answers, connection.baseUrl),
+  );
   const submission = submissionId === null ? {} : { submissionId };
   const jobId = observation?.jobId ?? null;
   const head = { type: "hook", connection: connection.name, jobId } as const;

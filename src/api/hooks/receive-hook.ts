@@ -4,7 +4,8 @@ import { SECOND_MS } from "../../core/time.ts";
 import type { Env } from "../../env.ts";
 import { log, logAs } from "../../lib/log.ts";
 import { publicKeys } from "../../outbound/jwks.ts";
-import type { Authenticity, Hook } from "../../providers/provider.ts";
+import { DECLARED_PROVIDER } from "../../providers/generic/declaration.ts";
+import { type Authenticity, type Hook, membersOf } from "../../providers/provider.ts";
 import type { Runtime } from "../../config/runtime.ts";
 import { measureRefusal } from "../../objects/task/measure.ts";
 import { taskObject } from "../../objects/task/task-stub.ts";
@@ -76,9 +77,18 @@ const hookRoute = publicRoute(
 
 export const receiveHook = repeatable(hookRoute);
 
+/** Possible results of checking a signature with the secrets of several connections, the one that counts most first. */
+const AUTHENTICITIES = [
+  "signed",
+  "unsigned",
+  "unavailable",
+  "refused",
+] as const satisfies readonly Authenticity[];
+
 /**
  * Checks the provider's signature of a hook. A hook about a job that was submitted with a customer's key is `unsigned`,
- * whatever signature it has: the customer's account at the provider signs with a secret that the relay does not know.
+ * whatever signature it has: the customer's account at the provider signs with a secret that the relay does not know. A
+ * hook to a pool may have been signed for any of its members.
  * @returns `signed` when the hook may end its task; `unsigned` when a poll must confirm what the hook reports;
  * `refused` when the signature is missing or wrong.
  * @throws Problem `unavailable` when the provider's public keys cannot be fetched.
@@ -89,7 +99,13 @@ async function authenticityOf(
 ): Promise<Exclude<Authenticity, "unavailable">> {
   if (hasCustomerKey) return "unsigned";
   const context = { now: Date.now(), publicKeys };
-  const authenticity = await adapter.authenticate(hook, connection, context);
+  const checked = await Promise.all(
+    membersOf(connection).map(async (member) => await adapter.authenticate(hook, member, context)),
+  );
+  const authenticity = AUTHENTICITIES.find((each) => checked.includes(each)) ?? "refused";
+  // The links in a hook of a declared upstream may be paths, and the hook does not tell on the host of which member.
+  const isHostUnknown = connection.pool !== null && connection.provider.name === DECLARED_PROVIDER;
+  if (authenticity === "signed" && isHostUnknown) return "unsigned";
   if (authenticity !== "unavailable") return authenticity;
   throw unavailable("The provider's public keys could not be fetched.");
 }

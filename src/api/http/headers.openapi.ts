@@ -121,6 +121,11 @@ export const REQUEST_HEADERS = {
     description: "Labels of the task, a JSON object of at most 4 KB.",
     example: '{"order": 4711}',
   },
+  "Relay-Start-By": {
+    description:
+      "Until when a call with `Prefer: respond-async` waits to be sent, in Unix seconds, before the deadline of the task. Then the task fails with `queue_timeout`, and nothing is sent. Without it, the call waits for `QUEUE_MINUTES`.",
+    example: "1767229200",
+  },
   "Relay-Key": {
     description:
       "Key of the relay, when the call has your own key of the upstream in the upstream's header. That key goes up as it is, and the job is asked for with it. Accounts need an offer for it.",

@@ -118,8 +118,8 @@ async function sent(
     const served = await serveOutput(body, link, async () => placed, runtime, env);
     return served ?? responseOf(noOutput(place));
   }
-  const { connection } = place;
-  if (isKeyNeeded(source, connection)) {
+  const connection = runtime.config.connections.get(output.connection);
+  if (connection !== undefined && isKeyNeeded(source, connection)) {
     return await fromUpstream(call, connection, wanted, output, { ...about, expiresAtS: 0 });
   }
   const target = checkCallbackUrl(source, sourceUrlRulesOf(runtime.config, call.origin));

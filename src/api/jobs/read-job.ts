@@ -14,7 +14,7 @@ import {
 } from "../../providers/job-calls.ts";
 import { type Observation, phaseIn } from "../../providers/observation.ts";
 import { readPollAnswer } from "../../providers/poll-answer.ts";
-import type { Connection } from "../../providers/provider.ts";
+import { type Connection, secretsOf } from "../../providers/provider.ts";
 import { hiddenTexts } from "../../security/hidden-texts.ts";
 import { hookToken } from "../../security/hook-token.ts";
 import { operation } from "../operation.ts";
@@ -125,7 +125,7 @@ async function answerOf(
   const report = isOfAccount && !hasOwnKey ? reportIn(reply, place, read) : null;
   const hidden = hiddenFault({ status, headers, bytes }, place, hasOwnKey, caller);
   if (hidden !== null && report === null) return hidden;
-  const secrets = await secretsOf(reply, taskId, question, connection, runtime, isOfAccount);
+  const secrets = await hiddenOf(reply, taskId, question, connection, runtime, isOfAccount);
   const shown = bytesWithout([...secrets, ...accountTextOf(report)], bytes);
   const linked = withRelayLinks(shown, connection, submitBaseOf(connection, runtime, origin));
   const passed = passedHeaders(headers);
@@ -186,16 +186,16 @@ function errorOf(
  * an account, also the secrets of the connection and the tokens of the task's hook URL, with which the account could
  * report a result itself.
  */
-async function secretsOf(
+async function hiddenOf(
   { submissionId, hasCustomerKey }: Extract<JobReply, { readonly kind: "answer" }>,
   taskId: string,
   { ownKey }: JobQuestion,
-  { name, key, webhookSecret }: Connection,
+  connection: Connection,
   { keyring }: Runtime,
   isOfAccount: boolean,
 ): Promise<readonly string[]> {
   if (!isOfAccount) return hiddenTexts(ownKey);
   const token = { submissionId, hasCustomerKey };
-  const tokens = keyring.hookKeys.map((each) => hookToken(name, taskId, token, [each]));
-  return hiddenTexts(...(await Promise.all(tokens)), ownKey, key, webhookSecret);
+  const tokens = keyring.hookKeys.map((each) => hookToken(connection.name, taskId, token, [each]));
+  return hiddenTexts(...(await Promise.all(tokens)), ownKey, ...secretsOf(connection));
 }

@@ -1,6 +1,6 @@
 import type { Runtime } from "../../config/runtime.ts";
 import { isJobLink, type JobCallAdapter } from "../../providers/job-calls.ts";
-import type { Connection } from "../../providers/provider.ts";
+import { type Connection, membersOf } from "../../providers/provider.ts";
 import { NO_ORIGIN } from "../http/link-origin.ts";
 import { editBody, scanBody } from "../submit/json-body.ts";
 
@@ -25,19 +25,20 @@ export function submitBaseOf(
  */
 export function withRelayLinks(
   bytes: Uint8Array<ArrayBuffer>,
-  { provider, baseUrl }: Connection,
+  connection: Connection,
   submitBase: string | null,
 ): Uint8Array<ArrayBuffer> {
+  const { provider } = connection;
   if (provider.polls === null || submitBase === null) return bytes;
   const { baseUrls, jobCalls: adapter } = provider;
   if (adapter?.links === undefined) return bytes;
   const scanned = scanBody(bytes, adapter.links);
   if (!scanned.ok) return bytes;
-  const bases = [baseUrl, ...(baseUrls ?? [])] as const;
+  const own = membersOf(connection).map(({ baseUrl }) => baseUrl);
   const links = new Map(
     [...scanned.value.members].flatMap(([pointer, found]) => {
       const link = found.kind === "scalar" ? found.value : null;
-      const target = targetOf(link, adapter, bases);
+      const target = targetOf(link, adapter, own, baseUrls ?? []);
       if (target === null) return [];
       // A link that is a path stays one, because its reader puts the host before it.
       const base = isPath(link) ? new URL(submitBase).pathname : submitBase;
@@ -50,21 +51,21 @@ export function withRelayLinks(
 
 /**
  * Returns the path and query, relative to the base URL, of a link that leads to a call about a job.
- * @param bases base URLs of the upstream, that of the connection first.
+ * @param own base URL of the connection, or of each member of a pool.
+ * @param others further base URLs of the upstream.
  * @returns null when the link leads to anything else, e.g. to another host.
  */
 function targetOf(
   link: unknown,
   adapter: JobCallAdapter,
-  bases: readonly [string, ...string[]],
+  own: readonly string[],
+  others: readonly string[],
 ): string | null {
-  const [baseUrl] = bases;
-  const url = typeof link === "string" ? URL.parse(link, isPath(link) ? baseUrl : undefined) : null;
-  if (url === null || !isOfUpstream(url, adapter, bases)) return null;
-  const { pathname: prefix } = new URL(baseUrl);
-  const path = url.pathname.startsWith(`${prefix}/`)
-    ? url.pathname.slice(prefix.length)
-    : url.pathname;
+  const url = typeof link === "string" ? URL.parse(link, isPath(link) ? own[0] : undefined) : null;
+  if (url === null || !isOfUpstream(url, adapter, [...own, ...others])) return null;
+  const prefixes = own.map((base) => new URL(base).pathname);
+  const prefix = prefixes.find((each) => url.pathname.startsWith(`${each}/`)) ?? "";
+  const path = url.pathname.slice(prefix.length);
   return isJobLink(adapter, path, url.search.slice(1)) ? `${path}${url.search}` : null;
 }
 

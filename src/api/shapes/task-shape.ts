@@ -80,6 +80,10 @@ const Submission = z.strictObject({
   ),
   started_at: described(Time, "From when the call could be sent or, after a wait, was sent."),
   start_by: maybe(Time, "When the task fails with `queue_timeout` if the call still waits then."),
+  position: maybe(
+    z.int().check(z.minimum(1)),
+    "Position in the queue of its connection while it waits; 1 is the next. Only the answer about a single task has it.",
+  ),
   answered_at: maybe(Time, "When the upstream answered."),
   status_code: maybe(z.int(), "HTTP status of its answer."),
   waits_for: maybe(
@@ -88,6 +92,17 @@ const Submission = z.strictObject({
   ),
   waits_until: maybe(Time, "When the task then fails without that."),
   refusal: Refusal,
+  attempts: maybe(
+    z.array(
+      z.strictObject({
+        connection: described(z.string(), "The connection that was used."),
+        at: described(Time, "When the upstream had refused the call."),
+        status_code: described(z.int(), "HTTP status of its answer."),
+        refusal: described(z.enum(REFUSAL_CLASSES), "Class of the refusal."),
+      }),
+    ),
+    "The attempts that the upstream has refused without having started anything, at most the latest 20; the call was then sent again, or waits. Only operators see them.",
+  ),
   key: maybe(z.literal("customer"), "The key at the upstream is the customer's own."),
   key_refused_since: maybe(Time, "Since when the upstream has refused this key."),
 });

@@ -14,6 +14,8 @@ export interface RelayHeaders {
   readonly taskId: string | null;
   /** Deadline of the task, in Unix seconds. */
   readonly deadlineAtS: number | null;
+  /** Time by which a call that waits must be sent, in Unix seconds. */
+  readonly startByS: number | null;
   readonly accountId: string | null;
   /** Price of the submission, and the name of the header that states it. */
   readonly price: { readonly header: string; readonly value: Price } | null;
@@ -34,7 +36,7 @@ const FOR_OPERATORS = [
   "Relay-Credits",
   "Relay-Price",
 ];
-const FOR_ALL = ["Relay-Callback-Url", "Relay-Metadata", "Relay-Key"];
+const FOR_ALL = ["Relay-Callback-Url", "Relay-Metadata", "Relay-Start-By", "Relay-Key"];
 
 /**
  * Reads the `Relay-…` headers of a submission, in which the caller tells the relay what the upstream need not know,
@@ -70,6 +72,7 @@ export function readRelayHeaders(headers: Headers, caller: Caller): RelayHeaders
     metadata: read("Relay-Metadata", Labels, parseJsonAsSent),
     taskId: read("Relay-Task-Id", TaskId, (text) => text),
     deadlineAtS: read("Relay-Deadline-At", TimeS, wholeNumber),
+    startByS: read("Relay-Start-By", TimeS, wholeNumber),
     accountId: read("Relay-Account", AccountId, (text) => text),
     price: pricedBy(header, price ?? (credits === null ? null : { credits })),
   };

@@ -36,6 +36,7 @@ import {
 import { readRelayHeaders, type RelayHeaders } from "./relay-headers.ts";
 import { refuseRelayKeys } from "./relay-key-refusal.ts";
 import { requireSubmitPlace } from "./submit-place.ts";
+import { RESPOND_ASYNC } from "./preference.ts";
 import type { UpstreamCall } from "./upstream-call.ts";
 
 /** Call of the operation that submits a job. */
@@ -105,7 +106,7 @@ export async function planSubmission(
       isByOwner: !isOperator,
       ...inputLinksOf(prepared, fields),
       ...(!canHookCome(fields, place, runtime) && { isHookless: true }),
-      ...senderOf(call, place),
+      ...senderOf(asked, call, place),
       ...identity,
     },
     ...(!isOperator && { isPriceOffered: true }),
@@ -117,13 +118,22 @@ export async function planSubmission(
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
 }
 
-/** Returns whether an object sends the call of a submission, and whether the caller waits for the response. */
+/**
+ * Returns whether an object sends the call of a submission, whether the caller waits for the response, and until when
+ * the call may wait if its caller has stated this.
+ * @throws Problem `invalid_request` when the caller has stated it for a call that does not wait.
+ */
 function senderOf(
+  { startByS }: RelayHeaders,
   { isAsync }: UpstreamCall,
   { target }: SubmitPlace,
-): Pick<SubmissionStart, "isCall" | "isPassedOn"> {
-  if (isAsync) return { isCall: true };
-  return target.answer === "result" ? { isPassedOn: true } : {};
+): Pick<SubmissionStart, "isCall" | "isPassedOn" | "startByMs"> {
+  if (isAsync) {
+    return { isCall: true, ...(startByS !== null && { startByMs: startByS * SECOND_MS }) };
+  }
+  if (startByS === null) return target.answer === "result" ? { isPassedOn: true } : {};
+  const message = `is only for calls with Prefer: ${RESPOND_ASYNC}`;
+  throw invalidRequest([{ path: "/Relay-Start-By", message }]);
 }
 
 /** Returns how the body of a call is read: JSON into memory, and the form of a client that does not wait, into storage. */

@@ -37,14 +37,15 @@ export function requireSubmitPlace(
   const target = adapter.target(path);
   if (target === null) throw startsNoJob(connection, config, isOperator);
   if (provider.polls === null) {
-    requireNoCustomerKey(name, call);
+    requireNoCustomerKey(call, `${name} takes no key`);
     return { connection, credential: null, adapter, target };
   }
   return { ...requireKey(connection, provider, call), adapter, target };
 }
 
 /**
- * Returns the connection with the key that the upstream gets: the connection's own or the customer's.
+ * Returns the connection with the key that the upstream gets: the connection's own or the customer's. A pool has the key
+ * of its first member.
  * @throws Problem `not_configured` when the connection has no API key and the customer has sent none; `invalid_request`
  * when the customer's key is at fault.
  */
@@ -53,7 +54,9 @@ export function requireKey(
   provider: UpstreamProvider,
   call: UpstreamCall,
 ): Pick<SubmitPlace, "connection" | "credential"> {
-  if (provider.polls.takesNoKey === true) requireNoCustomerKey(connection.name, call);
+  const { name, pool } = connection;
+  if (provider.polls.takesNoKey === true) requireNoCustomerKey(call, `${name} takes no key`);
+  if (pool !== null) requireNoCustomerKey(call, `${name} is a pool, whose calls use its own keys`);
   if (call.keyOwner === "customer") return customerPlace(connection, provider, call);
   if (connection.key !== null) return { connection, credential: null };
   const detail = `The connection has no API key: ${keySettingOf(connection)} is not set. With a key of your own at the upstream, send that in the header of the upstream, and the key of the relay in Relay-Key.`;
@@ -75,13 +78,13 @@ export function requireConnection(name: string, config: Config, isOperator: bool
 }
 
 /**
- * Checks that a call to an upstream that takes no key has no key of the customer.
+ * Checks that a call has no key of the customer.
+ * @param reason why it must have none, for the error message.
  * @throws Problem `invalid_request` when it has one.
  */
-function requireNoCustomerKey(name: string, { keyOwner }: UpstreamCall): void {
+function requireNoCustomerKey({ keyOwner }: UpstreamCall, reason: string): void {
   if (keyOwner !== "customer") return;
-  const message = `must be left out: ${name} takes no key`;
-  throw invalidRequest([{ path: "/Relay-Key", message }]);
+  throw invalidRequest([{ path: "/Relay-Key", message: `must be left out: ${reason}` }]);
 }
 
 /**

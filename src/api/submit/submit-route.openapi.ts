@@ -13,6 +13,7 @@ export const submitJobDescription = {
       "Prefer",
       "Relay-Callback-Url",
       "Relay-Metadata",
+      "Relay-Start-By",
       "Relay-Key",
       "Relay-Task-Id",
       "Relay-Deadline-At",

@@ -6,8 +6,8 @@ import { invalidRequest, Problem } from "../http/problem.ts";
 
 /**
  * Returns the connection (the configured access to a provider) of this name.
- * @throws Problem `invalid_request` when there is no such connection, or when no result could arrive through it,
- * because it has no API key for polls and no hooks are expected; `not_configured` when its declaration is not valid.
+ * @throws Problem `invalid_request` when there is no such connection, when it is a pool, or when no result could arrive
+ * through it, because it has no API key for polls and no hooks are expected; `not_configured` when it is disabled.
  */
 export function requireConnection(name: string, config: Config): Connection {
   const { connections, disabledConnections } = config;
@@ -19,6 +19,11 @@ export function requireConnection(name: string, config: Config): Connection {
       needed.length === 0
         ? `must be one of ${namesOf(connections)}`
         : `is not configured: it needs ${needed.join(" and ")}`;
+    throw invalidRequest([{ path: "/provider", message }]);
+  }
+  if (connection.pool !== null) {
+    const members = connection.pool.members.map((member) => member.name).join(", ");
+    const message = `must name the member of the pool with which the job runs: ${members}`;
     throw invalidRequest([{ path: "/provider", message }]);
   }
   if (!canHaveResults(connection)) {
@@ -52,10 +57,10 @@ function namesOf(connections: Config["connections"]): string {
 }
 
 /**
- * Returns the problem for a connection that is disabled because its declaration is not valid. It does not contain the
- * faults, which only operators may see.
+ * Returns the problem for a connection that is disabled because of a fault in its entry. It does not contain the fault,
+ * which only operators may see.
  */
 export function disabledConnection(name: string): Problem {
-  const detail = `The connection ${name} is disabled, because its declaration in CONNECTIONS is not valid; /healthz names the faults.`;
+  const detail = `The connection ${name} is disabled, because its entry in CONNECTIONS is not valid; /healthz names the faults.`;
   return new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
 }

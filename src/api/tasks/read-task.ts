@@ -145,11 +145,13 @@ export async function taskWhen({ waitMs, known }: Awaited, reading: Reading): Pr
 
 /**
  * Returns the ETag of a task for a reader. For operators it also contains a hash of the JSON text, because operators
- * see members that can change without a change of the task's state, e.g. the time of the next poll.
+ * see members that can change without a change of the task's state, e.g. the time of the next poll; so it does for all
+ * readers while the task has a position in a queue.
  */
 function etagOf(task: TaskReply, reader: TaskReader): string {
   const seen = `${stateOf(task)}-${reader}`;
-  return reader === "operator" ? `"${seen}-${hashOf(task.json).toString(16)}"` : `"${seen}"`;
+  const isHashed = reader === "operator" || task.position !== undefined;
+  return isHashed ? `"${seen}-${hashOf(task.json).toString(16)}"` : `"${seen}"`;
 }
 
 function answerOf({ task, reader, etag, isKnown }: FoundTask): Response {

@@ -28,29 +28,26 @@ interface Row {
    * for any other row.
    */
   readonly lack: HealthDetails["without_key"][string] | undefined;
-  /**
-   * Faults in the operator's declaration of an upstream. They have disabled its connection. Undefined for any other
-   * row.
-   */
+  /** Faults in the entry of a connection, which have disabled it. Undefined for any other row. */
   readonly faults: readonly ConfigIssue[] | undefined;
 }
 
 interface ConnectionTableProps {
   readonly connections: ReadonlyMap<string, Connection>;
-  readonly details: Pick<HealthDetails, "connections" | "without_key" | "disabled">;
+  readonly details: Pick<HealthDetails, "connections" | "pools" | "without_key" | "disabled">;
   /** Numbers of open tasks of all connections; null when they could not be counted. */
   readonly open: OpenTasks | null;
 }
 
 /**
  * Table of all connections to providers, and of the providers without a connection. Connections with an API key come
- * first. The table shows the state of the key, the open tasks, how hooks are authenticated, and how long the provider's
+ * first, then the pools of them. The table shows the state of the key, the open tasks, how hooks are authenticated, and how long the provider's
  * links to outputs work.
  */
 export function ConnectionTable({ connections, details, open }: ConnectionTableProps) {
-  const { connections: states, without_key: lacks, disabled } = details;
+  const { connections: states, pools, without_key: lacks, disabled } = details;
   const faulty = Object.fromEntries(disabled.map(({ name, issues }) => [name, issues]));
-  const rows = Object.keys({ ...states, ...lacks, ...faulty }).map((name) => {
+  const rows = Object.keys({ ...states, ...pools, ...lacks, ...faulty }).map((name) => {
     const connection = connections.get(name);
     const provider = connection?.provider ?? PROVIDERS.get(name);
     return {
@@ -102,8 +99,10 @@ function Name({ name, connection }: Row) {
   );
 }
 
-function Key({ state, lack, faults }: Row) {
+function Key({ connection, state, lack, faults }: Row) {
   if (faults !== undefined) return <Faults issues={faults} />;
+  const pool = connection?.pool ?? null;
+  if (pool !== null) return `of ${pool.members.map(({ name }) => name).join(", ")}`;
   if (state === undefined) return lack === undefined ? "" : <Lack {...lack} />;
   const { unclear } = state;
   return (
@@ -128,7 +127,7 @@ function Key({ state, lack, faults }: Row) {
   );
 }
 
-/** Shows why a connection is disabled whose upstream the operator has declared. */
+/** Shows why a connection is disabled. */
 function Faults({ issues }: { readonly issues: readonly ConfigIssue[] }) {
   return (
     <>
@@ -171,7 +170,7 @@ function Lack({ needs, accepts_tasks: acceptsTasks }: NonNullable<Row["lack"]>) 
  * to verify it, and otherwise by the secret URL to which they are sent.
  */
 function Hooks({ connection, state }: Pick<Row, "connection" | "state">) {
-  if (connection === undefined) return "";
+  if (connection === undefined || connection.pool !== null) return "";
   const hooks = hooksOf(connection.provider);
   if (hooks === null) return "none, polled";
   const byUrl = state === undefined ? "by their URL" : "by their URL; a poll decides";

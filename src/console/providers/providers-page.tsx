@@ -17,8 +17,8 @@ export const providersPage = viewerPage("providersPage", "/providers", "inspect"
   const { env, url, runtime, viewer } = visit;
   const { config } = runtime;
   const details = await readHealthDetails.perform({ params: {} }, viewer, visit);
-  const { configuration, connections, without_key: withoutKey, index } = details;
-  const rows = { ...connections, ...withoutKey };
+  const { configuration, connections, pools, without_key: withoutKey, index } = details;
+  const rows = { ...connections, ...pools, ...withoutKey };
   const { open, unsettled } =
     index?.is_reachable === true
       ? await readOpenTasks.perform({ params: {} }, viewer, visit)

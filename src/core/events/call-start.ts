@@ -3,10 +3,17 @@ import type { CallStartedEvent } from "./event.ts";
 import { finishUnsent, QUEUE_TIMEOUT } from "./finish.ts";
 import type { Policy } from "../policy.ts";
 import { type SealedKey, sealedKeyOf } from "../record/customer-key.ts";
-import { sentNow } from "../record/submission.ts";
-import { isOpen, isToBeCharged, nextVersion, type TaskRecord } from "../record/task.ts";
+import { sentNow, type Submission } from "../record/submission.ts";
+import {
+  isOpen,
+  isToBeCharged,
+  nextVersion,
+  type OpenTask,
+  type TaskRecord,
+} from "../record/task.ts";
+import type { Upstream } from "../record/upstream.ts";
 
-/** What the object that makes a call has to do with it. */
+/** What the sender of a call has to do with it. */
 export type CallStart =
   /** The call is sent now. Its outcome counts as unknown from `endsAt` on, in Unix milliseconds. */
   | {
@@ -19,7 +26,7 @@ export type CallStart =
       /** Origin of the relay as the creator of the task addressed it. */
       readonly origin: string;
     }
-  /** The price of the task is still being charged: the object asks again later. */
+  /** The price of the task is still being charged: the sender asks again later. */
   | { readonly kind: "wait" }
   /** The call is never sent, and can be forgotten. */
   | { readonly kind: "gone" };
@@ -27,33 +34,51 @@ export type CallStart =
 const GONE: CallStart = { kind: "gone" };
 
 /**
- * Returns the effect of the order to begin the call of a submission. A call that has waited counts as sent from now on; a
- * call whose time to wait is over fails its task. Nothing else changes: a call that is being sent stays so, because its
- * object may ask again after an answer of the task was lost.
+ * Returns the effect of the order to begin the call of a submission. A call that has waited counts as sent from now on, to
+ * the connection that has a place for it; a call whose time to wait is over fails its task. Nothing else changes: a call
+ * that is being sent stays so, because its sender may ask again after an answer of the task was lost. An order for
+ * another attempt than the one that waits has no effect.
  */
 export function startCall(
   record: TaskRecord | null,
-  { submissionId }: CallStartedEvent,
+  event: CallStartedEvent,
   policy: Policy,
   now: number,
 ): Decision {
   const submission = record?.submission ?? null;
-  if (record === null || submission?.id !== submissionId) return UNKNOWN_TASK;
+  if (record === null || submission?.id !== event.submissionId) return UNKNOWN_TASK;
   if (!isOpen(record) || submission.state.kind !== "queued") return unchanged(record);
+  if (!isPresentAttempt(submission, event)) return unchanged(record);
   if (submission.state.failsAt <= now) {
     return changed(finishUnsent(record, QUEUE_TIMEOUT, policy, now));
   }
   const version = nextVersion(record, now);
-  return changed({ ...record, version, submission: sentNow(submission, policy, now) });
+  const upstream = upstreamOf(record, submission, event);
+  return changed({ ...record, version, upstream, submission: sentNow(submission, policy, now) });
+}
+
+/** Returns the upstream of a call that is sent now: the connection that has a place for it, if it was in queues. */
+function upstreamOf(
+  { upstream }: OpenTask,
+  { stay }: Submission,
+  { connection = null }: CallStartedEvent,
+): Upstream | null {
+  if (stay === undefined || connection === null || upstream === null) return upstream;
+  return { ...upstream, connection };
+}
+
+/** Tells whether an order to begin a call is about the present attempt of a submission. */
+function isPresentAttempt({ stay }: Submission, { attempt = 1 }: CallStartedEvent): boolean {
+  return (stay?.attempt ?? 1) === attempt;
 }
 
 /** Returns what becomes of the call of a submission after the order to begin it (`startCall`). */
-export function callStartOf(record: TaskRecord | null, submissionId: string): CallStart {
+export function callStartOf(record: TaskRecord | null, event: CallStartedEvent): CallStart {
   const submission = record?.submission ?? null;
-  if (record === null || submission?.id !== submissionId) return GONE;
+  if (record === null || submission?.id !== event.submissionId) return GONE;
   const { state } = submission;
   if (record.status === "charging") return isToBeCharged(record) ? { kind: "wait" } : GONE;
-  if (state.kind !== "sending") return GONE;
+  if (state.kind !== "sending" || !isPresentAttempt(submission, event)) return GONE;
   const { recordedAt, origin } = record;
   return {
     kind: "send",

@@ -54,7 +54,7 @@ export function endCharge(
       const task = { ...record, version, account, credits: charged, tracking, notices: [] };
       return changed({
         ...task,
-        submission: submission && restartSubmission(submission, record.deadlineAt, policy, now),
+        submission: submission && restartSubmission(submission, policy, now),
         status: "pending",
       });
     }

@@ -37,6 +37,7 @@ export type CallEndedEvent =
   | CancelEndedEvent
   | RefundEndedEvent
   | ReleaseEndedEvent
+  | QueueLeftEvent
   | IndexRowEndedEvent
   | NoticeEndedEvent;
 
@@ -47,12 +48,13 @@ export type CallEndedEvent =
 export type OutputEvent = CopiesOrderedEvent | CopiesEndedEvent | DeleteOutputEvent;
 
 /**
- * An event about the submission of a task: the start of a call that had to wait, the end of the submission, the moment at
- * which the task fails because its call was not sent in time or the outcome is still unknown, or a check of the
+ * An event about the submission of a task: the start of a call that had to wait, the refusal of an attempt to send it,
+ * the end of the submission, the moment at which the task fails because its call was not sent in time or the outcome is still unknown, or a check of the
  * customer's key with which the job was submitted.
  */
 export type SubmissionEvent =
   | CallStartedEvent
+  | CallRefusedEvent
   | SubmitEndedEvent
   | { readonly type: "submission_lost" }
   | { readonly type: "customer_key_checked" };
@@ -96,12 +98,31 @@ export interface RegisterEvent extends Requested {
 }
 
 /**
- * Event with which the object that makes a call begins it. The call is sent only if the task then says so
+ * Event with which the sender of a call that had to wait begins it. The call is sent only if the task then says so
  * (`callStartOf`, events/call-start.ts).
  */
 export interface CallStartedEvent {
   readonly type: "call_started";
   readonly submissionId: string;
+  /** Number of the attempt, from 1. Absent when the submission is in no queue. */
+  readonly attempt?: number;
+  /** Name of the connection that has a place for the call. Absent or null when the submission is in no queue. */
+  readonly connection?: string | null;
+}
+
+/**
+ * Event of the proof that an attempt to send a call has started nothing: the upstream has refused it for a reason that
+ * does not concern the call itself (`busy`, `rate`, `funds`, `key`). Another attempt may follow.
+ */
+export interface CallRefusedEvent {
+  readonly type: "call_refused";
+  readonly submissionId: string;
+  /** Number of the attempt, from 1. */
+  readonly attempt: number;
+  /** Name of the connection that the attempt used. */
+  readonly connection: string;
+  readonly statusCode: number;
+  readonly refusal: RefusalClass;
 }
 
 /**
@@ -346,6 +367,14 @@ export interface ReleaseEndedEvent {
   readonly type: "release_ended";
   /** True when the release is confirmed. False when it was refused, and when no answer came in time. */
   readonly isReleased: boolean;
+}
+
+/** Event of the end of a call by which the submission of a task leaves the queues of its connections. */
+export interface QueueLeftEvent {
+  readonly type: "queue_left";
+  readonly submissionId: string;
+  /** True when all queues have confirmed it. False when one has not, and when no answer came in time. */
+  readonly isLeft: boolean;
 }
 
 /** Event that plans another write of the task's index row, because the row may be missing in the index. */

@@ -1,6 +1,12 @@
 import type { PollPlan } from "../record/poll-plan.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
-import { isOpen, isTerminal, type OpenTask, type TaskRecord } from "../record/task.ts";
+import {
+  addressedName,
+  isOpen,
+  isTerminal,
+  type OpenTask,
+  type TaskRecord,
+} from "../record/task.ts";
 import type { TaskEvent } from "./event.ts";
 
 /**
@@ -27,10 +33,12 @@ export function hookReportOf(
 ): HookReport | null {
   if (before === null || after === null || !isTerminal(after) || !saysEnd(event)) return null;
   if (hasCustomerKey(after)) return null;
-  const connection = before.upstream?.connection;
-  if (connection === undefined) return null;
-  const hasCome = isOpen(before) ? hasHookCome(before, event) : isOwnHook(event, connection);
-  return hasCome === null ? null : { connection, hasCome };
+  const { upstream } = before;
+  if (upstream === null) return null;
+  const hasCome = isOpen(before)
+    ? hasHookCome(before, event)
+    : isOwnHook(event, addressedName(before, upstream));
+  return hasCome === null ? null : { connection: upstream.connection, hasCome };
 }
 
 /**

@@ -18,6 +18,7 @@ import { cancellationOfNewJob } from "../record/cancellation.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import type { PollPlan } from "../record/poll-plan.ts";
 import {
+  addressedName,
   type CreatedTask,
   isOpen,
   isTerminal,
@@ -105,8 +106,9 @@ function withProvenJob(
   policy: Policy,
   now: number,
 ): OpenTask | TerminalTask {
-  const { connection, jobId: id, isSigned } = event;
+  const { jobId: id, isSigned } = event;
   if (!isSigned || id === null || task.upstream?.job !== null) return task;
+  const { connection } = task.upstream;
   const endpoint = task.submission?.endpoint ?? null;
   const isNamed = endpoint !== null || limitsOf(task, policy)?.isIdEnough === true;
   if (!isNamed || !canPoll(task, policy, now)) return task;
@@ -197,8 +199,10 @@ function refuseUnread(record: OpenTask, reason: UnreadHook, now: number): Decisi
  */
 function isHookOf(record: TaskRecord, event: HookEvent): record is CreatedTask {
   if (record.status === "charging" || record.upstream === null) return false;
-  const { upstream, submission } = record;
-  return upstream.connection === event.connection && submission?.id === event.submissionId;
+  const { submission, upstream } = record;
+  return (
+    addressedName(record, upstream) === event.connection && submission?.id === event.submissionId
+  );
 }
 
 /**

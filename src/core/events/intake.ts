@@ -52,9 +52,8 @@ export function register(
   const { id, model, origin, registration, account, chargeId } = event;
   const deadlineMs = event.deadlineMs ?? policy.taskDeadlineMs;
   const deadlineAt = registration.deadlineAt ?? now + deadlineMs;
-  if (deadlineAt <= now || deadlineAt > now + MAX_DEADLINE_MS) {
-    return invalidField("/deadline_at", "must be in the future, at most 365 days ahead");
-  }
+  const invalid = invalidTime(event, deadlineAt, now);
+  if (invalid !== null) return invalid;
   const { callbackUrl, provider, accountId, credits: amount } = registration;
   const version = nextVersion(null, now);
   const head = { v: 2, version, id, model, origin, registration } as const;
@@ -71,7 +70,8 @@ export function register(
     ...orders,
   };
   const base = { ...head, ...times, ...state };
-  const upstream = provider === null ? null : { connection: provider, job: event.job };
+  const connection = event.submission?.place ?? provider;
+  const upstream = connection === null ? null : { connection, job: event.job };
   const task = { ...base, upstream, callbackUrl, deadlineAt };
   const tracking = trackingOf(upstream, now);
   const open = { ...task, status: "pending", notices: [], tracking } as const;
@@ -88,6 +88,21 @@ export function register(
     credits: { ...price, chargeId, state: charging },
     status: "charging",
   });
+}
+
+/** Returns the rejection of a registration because of a time that it states. Null when its times are valid. */
+function invalidTime(
+  { submission }: RegisterEvent,
+  deadlineAt: number,
+  now: number,
+): Decision | null {
+  if (deadlineAt <= now || deadlineAt > now + MAX_DEADLINE_MS) {
+    return invalidField("/deadline_at", "must be in the future, at most 365 days ahead");
+  }
+  const startByMs = submission?.startByMs;
+  if (startByMs === undefined || (startByMs > now && startByMs <= deadlineAt)) return null;
+  const message = "must be in the future, and not after the deadline of the task";
+  return invalidField("/Relay-Start-By", message);
 }
 
 /**

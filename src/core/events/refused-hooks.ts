@@ -1,6 +1,6 @@
 import { changed, type Decision, unchanged } from "./decision.ts";
 import type { HookRefusedEvent } from "./event.ts";
-import { isOpen, type TaskRecord } from "../record/task.ts";
+import { addressedName, isOpen, type TaskRecord } from "../record/task.ts";
 import { noteRefusedHook } from "../record/tracking.ts";
 
 /**
@@ -12,9 +12,8 @@ export function refuseHook(
   { connection, reason }: HookRefusedEvent,
   now: number,
 ): Decision {
-  if (record === null || !isOpen(record) || record.upstream?.connection !== connection) {
-    return unchanged(record);
-  }
+  if (record === null || !isOpen(record) || record.upstream === null) return unchanged(record);
+  if (addressedName(record, record.upstream) !== connection) return unchanged(record);
   const tracking = noteRefusedHook(record.tracking, reason, now);
   return tracking === record.tracking ? unchanged(record) : changed({ ...record, tracking });
 }

@@ -249,6 +249,20 @@ const CustomerKey = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("dropped") }),
 ]);
 
+const QueueStay = z.looseObject({
+  connections: z.array(z.string()),
+  attempt: Int,
+  startBy: Time,
+  leave: z.looseObject(retry),
+});
+
+const RefusedAttempt = z.looseObject({
+  connection: z.string(),
+  at: Time,
+  statusCode: Int,
+  refusal: z.enum(REFUSAL_CLASSES),
+});
+
 const Submission = z.looseObject({
   id: z.string(),
   startedAt: Time,
@@ -276,6 +290,8 @@ const Submission = z.looseObject({
   isHookless: z.exactOptional(z.literal(true)),
   isCall: z.exactOptional(z.literal(true)),
   isPassedOn: z.exactOptional(z.literal(true)),
+  stay: z.exactOptional(QueueStay),
+  refusedAttempts: z.exactOptional(z.array(RefusedAttempt)),
 });
 
 const Cancellation = z.looseObject({

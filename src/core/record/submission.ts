@@ -2,6 +2,12 @@ import { backoff } from "../backoff.ts";
 import type { Policy } from "../policy.ts";
 import { MINUTE_MS, SECOND_MS } from "../time.ts";
 import type { CustomerKey, SealedKey } from "./customer-key.ts";
+import {
+  MAX_REFUSED_ATTEMPTS,
+  type QueueStay,
+  type RefusedAttempt,
+  startStay,
+} from "./queue-stay.ts";
 import type { RefusalClass } from "./refusal.ts";
 
 /**
@@ -19,8 +25,6 @@ const CALL_MARGIN_MS = MINUTE_MS;
  * fast as its caller reads it.
  */
 const PASSING_MS = 2 * MINUTE_MS;
-/** Longest time in milliseconds for which a call waits to be sent. */
-const QUEUE_MS = 60 * MINUTE_MS;
 const FIRST_WAIT_MS = 5 * SECOND_MS;
 const MAX_WAIT_MS = 5 * MINUTE_MS;
 
@@ -73,6 +77,13 @@ export interface Submission {
    * Absent when this is not so.
    */
   readonly isPassedOn?: true;
+  /**
+   * Stay of the submission in the queues of its connections. Absent when the jobs of its connection are not limited, and
+   * when all queues have confirmed that the submission has left them.
+   */
+  readonly stay?: QueueStay;
+  /** The latest attempts that the upstream has refused, oldest first. Absent when there was none. */
+  readonly refusedAttempts?: readonly RefusedAttempt[];
 }
 
 export type SubmissionState =
@@ -131,6 +142,15 @@ export interface SubmissionStart extends Pick<
   readonly isByOwner?: boolean;
   /** Key of the customer, encrypted. Absent when the key of the connection is used. */
   readonly customerKey?: SealedKey;
+  /** Names of the connections in whose queues the submission waits or holds a place. Absent when it is in none. */
+  readonly queues?: readonly string[];
+  /** Name of the connection at which the submission holds a place already. Absent when it holds none. */
+  readonly place?: string;
+  /**
+   * Time from which a call that has waited is not sent any more, in Unix milliseconds. Absent when the configured
+   * default applies.
+   */
+  readonly startByMs?: number;
 }
 
 /** Value of `error.code` for a task whose submission had an unknown outcome, and whose job never became known. */
@@ -171,43 +191,47 @@ export function startSubmission(
   now: number,
 ): Submission {
   const { id, requestDigest, endpoint, isByOwner = false, customerKey } = start;
-  const { inputLinks, isHookless, isCall, isPassedOn } = start;
+  const { inputLinks, isHookless, isCall, isPassedOn, queues, startByMs } = start;
   const identity = { id, requestDigest, endpoint, isByOwner };
   const key = customerKey
     ? ({ ...customerKey, kind: "sealed", unreadableSince: null } as const)
     : null;
-  const times = { startedAt: now, state: firstState(start, deadlineAt, policy, now) };
+  const startBy = Math.min(startByMs ?? now + policy.queueMs, deadlineAt);
+  const state = isCall === true ? queuedUntil(startBy) : sendingFrom(start, policy, now);
   const input = inputLinks === undefined ? {} : { inputLinks };
   const hooks = isHookless === undefined ? {} : { isHookless };
   const call = isCall === undefined ? {} : { isCall };
   const passed = isPassedOn === undefined ? {} : { isPassedOn };
-  const options = { ...input, ...hooks, ...call, ...passed };
-  return { ...identity, ...times, answer: null, customerKey: key, ...options };
+  const stay = startStay(queues, startBy);
+  const known = { ...identity, startedAt: now, state, answer: null, customerKey: key };
+  return { ...known, ...input, ...hooks, ...call, ...passed, ...(stay && { stay }) };
 }
 
-/** Returns the submission of a task whose price has just been charged, so that its call may be sent from `now` on. */
-export function restartSubmission(
-  submission: Submission,
-  deadlineAt: number,
-  policy: Policy,
-  now: number,
-): Submission {
-  const state = firstState(submission, deadlineAt, policy, now);
-  return { ...submission, startedAt: now, state };
+/**
+ * Returns the submission of a task whose price has just been charged, so that its call may be sent from `now` on. The end
+ * of the wait of a call stays.
+ */
+export function restartSubmission(submission: Submission, policy: Policy, now: number): Submission {
+  const { isCall, state } = submission;
+  const next = isCall === true ? state : sendingFrom(submission, policy, now);
+  return { ...submission, startedAt: now, state: next };
 }
 
-function firstState(
-  { isCall, isPassedOn }: Pick<Submission, "isCall" | "isPassedOn">,
-  deadlineAt: number,
-  policy: Policy,
-  now: number,
-): SubmissionState {
-  if (isCall === true) return { kind: "queued", failsAt: Math.min(now + QUEUE_MS, deadlineAt) };
-  const answerMs =
-    isPassedOn === true
-      ? passedAnswerMs(policy) + CALL_MARGIN_MS
-      : policy.submitTimeoutMs + ANSWER_MARGIN_MS;
-  return { kind: "sending", endsAt: now + answerMs };
+function queuedUntil(failsAt: number): SubmissionState {
+  return { kind: "queued", failsAt };
+}
+
+/** What decides who sends the call of a submission. */
+type Sender = Pick<Submission, "isCall" | "isPassedOn">;
+
+function sendingFrom(sender: Sender, policy: Policy, now: number): SubmissionState {
+  return { kind: "sending", endsAt: now + answerMs(sender, policy) };
+}
+
+function answerMs({ isCall, isPassedOn }: Sender, policy: Policy): number {
+  if (isCall === true) return policy.asyncTimeoutMs + CALL_MARGIN_MS;
+  if (isPassedOn === true) return passedAnswerMs(policy) + CALL_MARGIN_MS;
+  return policy.submitTimeoutMs + ANSWER_MARGIN_MS;
 }
 
 /**
@@ -223,8 +247,26 @@ export function passedAnswerMs({
 
 /** Returns a submission whose call has waited, and is sent from `now` on. */
 export function sentNow(submission: Submission, policy: Policy, now: number): Submission {
-  const endsAt = now + policy.asyncTimeoutMs + CALL_MARGIN_MS;
-  return { ...submission, startedAt: now, state: { kind: "sending", endsAt } };
+  return { ...submission, startedAt: now, state: sendingFrom(submission, policy, now) };
+}
+
+/**
+ * Returns a submission whose call waits for another attempt. If a Worker sends the call, because its caller waits for the
+ * answer, the wait is short: the Worker asks other connections for a free place, and sends the call at once or not.
+ */
+export function queuedAgain(submission: Submission, stay: QueueStay, now: number): Submission {
+  const failsAt = submission.isCall === true ? stay.startBy : now + ANSWER_MARGIN_MS;
+  return {
+    ...submission,
+    state: queuedUntil(failsAt),
+    stay: { ...stay, attempt: stay.attempt + 1 },
+  };
+}
+
+/** Returns a submission with another attempt that the upstream has refused. */
+export function withRefusedAttempt(submission: Submission, refused: RefusedAttempt): Submission {
+  const all = [...(submission.refusedAttempts ?? []), refused];
+  return { ...submission, refusedAttempts: all.slice(-MAX_REFUSED_ATTEMPTS) };
 }
 
 /** Returns a submission whose call was not sent and will never be sent. */

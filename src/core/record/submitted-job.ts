@@ -1,4 +1,4 @@
-import type { TaskRecord } from "./task.ts";
+import { addressedName, type TaskRecord } from "./task.ts";
 import type { AttachedJob } from "./upstream.ts";
 
 /**
@@ -9,4 +9,13 @@ export function submittedJobOf({ submission, upstream }: TaskRecord): AttachedJo
   if (submission?.state.kind !== "accepted" || submission.state.answeredAt === null) return null;
   if (upstream === null || upstream.job === null) return null;
   return { connection: upstream.connection, job: upstream.job };
+}
+
+/**
+ * Returns the submitted job of a task as clients ask for it: with the name of the connection to which it was submitted,
+ * which may be a pool. Null when `submittedJobOf` returns null.
+ */
+export function askedJobOf(record: TaskRecord): AttachedJob | null {
+  const submitted = submittedJobOf(record);
+  return submitted && { ...submitted, connection: addressedName(record, submitted) };
 }

@@ -96,6 +96,17 @@ export interface TerminalTask extends TaskBase {
   readonly expiresAt: number;
 }
 
+/**
+ * Returns the name under which callers, hook URLs and prices address the connection of a task. For a job in a pool it is
+ * the name of the pool, and `upstream` names the member with which the job runs.
+ */
+export function addressedName(
+  { registration }: Pick<TaskBase, "registration">,
+  { connection }: Upstream,
+): string {
+  return registration?.provider ?? connection;
+}
+
 export interface TaskBase {
   readonly v: 2;
   /**

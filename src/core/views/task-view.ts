@@ -5,7 +5,7 @@ import type { Cancellation, CancelState } from "../record/cancellation.ts";
 import type { Credits, HiddenCredits } from "../record/credits.ts";
 import { hasCustomerKey } from "../record/customer-key.ts";
 import type { Outputs } from "../record/outputs.ts";
-import { refusalOf, shownState } from "../record/submission.ts";
+import { refusalOf, shownState, type Submission } from "../record/submission.ts";
 import { toSeconds } from "../time.ts";
 import {
   type ChargingTask,
@@ -29,12 +29,14 @@ import { trackingView } from "./tracking-view.ts";
  * @param policy settings, and what the task's object remembers of its polls. They are needed to show what the task
  * waits for, why and until when. With null, everything is left out that can change while the version of the stored
  * record stays the same.
+ * @param position position of the submission in the queue of its connection; null when it is not known.
  */
 export function taskView(
   record: TaskRecord,
   reader: TaskReader,
   progress: number | null = null,
   policy: Policy | null = null,
+  position: number | null = null,
 ): string {
   const callback = callbackView(record, reader, policy);
   if (reader === "link") return reducedView(record, callback);
@@ -43,7 +45,7 @@ export function taskView(
     ...optional("account", record.account?.id ?? null),
     ...(reader === "operator" && upstreamView(record)),
     ...optional("metadata", record.registration?.metadata ?? null),
-    ...optional("submission", submissionView(record, reader)),
+    ...optional("submission", submissionView(record, reader, position)),
     ...optional("cancel", cancelView(record.cancellation)),
     ...optional("credits", creditsView(record.credits, reader === "operator" && policy !== null)),
     ...(isTerminal(record) ? endView(record, reader) : openView(record, reader, progress, policy)),
@@ -150,10 +152,10 @@ function openView(
 /**
  * Returns the submission as readers see it. It contains neither the upstream's answer, which the caller has got
  * already, nor a key. When the upstream refuses a customer's own key, the customer is shown this too, because only the
- * customer can replace the key. Only the operator sees the class of a refusal, because it may reveal that the
- * operator's account at the upstream has no money.
+ * customer can replace the key. Only the operator sees the class of a refusal and the refused attempts, because they may
+ * reveal that the operator's account at the upstream has no money.
  */
-function submissionView(record: TaskRecord, reader: TaskReader) {
+function submissionView(record: TaskRecord, reader: TaskReader, position: number | null) {
   const { submission } = record;
   if (submission === null) return null;
   const { state, startedAt } = submission;
@@ -162,13 +164,25 @@ function submissionView(record: TaskRecord, reader: TaskReader) {
   return {
     state: shownState(submission),
     started_at: toSeconds(startedAt),
-    ...optional("start_by", state.kind === "queued" ? toSeconds(state.failsAt) : null),
+    ...(state.kind === "queued" && {
+      start_by: toSeconds(state.failsAt),
+      ...optional("position", position),
+    }),
     ...optional("answered_at", answeredAt && toSeconds(answeredAt)),
     ...optional("status_code", statusCode),
     ...(wait && { waits_for: wait.news, waits_until: toSeconds(wait.until) }),
     ...optional("refusal", reader === "operator" ? refusalOf(submission) : null),
+    ...optional("attempts", reader === "operator" ? attemptsView(submission) : null),
     ...(hasCustomerKey(record) && customerKeyView(record)),
   };
+}
+
+/** Returns the attempts that the upstream has refused, oldest first. Null when there was none. */
+function attemptsView({ refusedAttempts }: Submission) {
+  if (refusedAttempts === undefined) return null;
+  return refusedAttempts.map(({ connection, at, statusCode, refusal }) => {
+    return { connection, at: toSeconds(at), status_code: statusCode, refusal };
+  });
 }
 
 function customerKeyView(record: TaskRecord) {

@@ -14,6 +14,7 @@ import type { LeftUpload } from "../output/copy-plan.ts";
 import { outputKey } from "../output/output-key.ts";
 import type { CopyBucket } from "../output/store-copy.ts";
 import { objectNamed } from "../placed-object.ts";
+import type { GrantAnswer, GrantedPlace } from "../queue/queue-row.ts";
 import {
   askLater,
   askSoon,
@@ -98,7 +99,7 @@ export class CallObject extends DurableObject<CallBindings> {
 
   static {
     // The platform may repeat these calls after a lost connection, because a repetition changes nothing.
-    for (const name of ["begin", "drop"] as const) retryable(this.prototype[name]);
+    for (const name of ["begin", "drop", "grant"] as const) retryable(this.prototype[name]);
   }
 
   /**
@@ -164,6 +165,11 @@ export class CallObject extends DurableObject<CallBindings> {
     const kind = this.#read()?.kind;
     if (kind === "receiving" || kind === "queued") await this.#erase();
     return true;
+  }
+
+  /** Answers the queue of a connection, which has a place for a call that waits: none of them waits for a place. */
+  grant(_place: GrantedPlace): GrantAnswer {
+    return "gone";
   }
 
   /**

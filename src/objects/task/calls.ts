@@ -3,6 +3,7 @@ import type { IndexRowStep } from "../../core/duties/index-row-write.ts";
 import type { CopyStep } from "../../core/duties/copy-order.ts";
 import type { NoticeStep } from "../../core/duties/operator-notice-send.ts";
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
+import type { LeaveStep } from "../../core/duties/queue-leave.ts";
 import type { ReleaseStep } from "../../core/duties/release.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer, TaskEvent } from "../../core/events/event.ts";
 import type { AttemptResult } from "../../core/record/callback.ts";
@@ -32,7 +33,7 @@ export interface CallOutcome extends Logged {
 
 /**
  * Makes the call of one step of the work loop: a charge, a refund, a release, a poll, a cancellation, a write to the
- * index, an order to copy outputs, or a notice to the operator. It never throws: a call that fails or gets no answer in
+ * index, an order to copy outputs or to leave queues, or a notice to the operator. It never throws: a call that fails or gets no answer in
  * time has an outcome too.
  * @param aborted ends the wait early, when the answer is no longer needed.
  * @param now time of the work loop, in Unix milliseconds.
@@ -81,6 +82,8 @@ export async function makeCall(
       return writeIndexRow(step, platform, aborted);
     case "orderCopies":
       return orderCopies(step, platform, aborted);
+    case "leaveQueues":
+      return leaveQueues(step, platform, aborted);
     case "sendNotice":
       return sendNotice(step, platform, aborted);
   }
@@ -131,6 +134,21 @@ async function orderCopies(
   const event = { type: "copies_ordered", recordedAt: order.recordedAt, isTaken } as const;
   const isExpected = isTaken || aborted.aborted;
   return { event, line: { event: "outputs.order", ...line }, level: level(isExpected) };
+}
+
+async function leaveQueues(
+  { leave }: LeaveStep,
+  platform: Platform,
+  aborted: AbortSignal,
+): Promise<CallOutcome> {
+  const { taskId, submissionId, connections } = leave;
+  const answered = unlessAborted(platform.leaveQueues(leave), aborted);
+  const { answer: isLeft, fault } = await ended(answered, false);
+  const names = connections.join(",");
+  const line = { task_id: taskId, connections: names, outcome: outcome(isLeft, "left"), ...fault };
+  const event = { type: "queue_left", submissionId, isLeft } as const;
+  const isExpected = isLeft || aborted.aborted;
+  return { event, line: { event: "queue.leave", ...line }, level: level(isExpected) };
 }
 
 async function sendNotice(

@@ -1,6 +1,7 @@
 import { sourcesOf } from "../../core/record/callback-body.ts";
 import { hasCustomerKey, type SealedKey, sealedKeyOf } from "../../core/record/customer-key.ts";
 import { type CreatedTask, isTerminal } from "../../core/record/task.ts";
+import type { Upstream } from "../../core/record/upstream.ts";
 import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.ts";
 import type { ReadJob } from "./job-reader.ts";
 
@@ -47,6 +48,8 @@ export type JobOutput =
   | { readonly kind: "none" }
   | {
       readonly kind: "output";
+      /** Name of the connection with which the job ran: for a job in a pool, of a member. */
+      readonly connection: string;
       /** The provider's own link to the output. */
       readonly source: string;
       /**
@@ -65,10 +68,16 @@ export type JobOutput =
 
 /**
  * Returns where an output of the job of a task can be fetched.
+ * @param upstream the job and the connection with which it ran.
  * @param ownKey the caller's own key of the provider, if the task's stored key is gone; null otherwise.
  * @param number number of the output, counted from 1.
  */
-export function jobOutputOf(record: CreatedTask, ownKey: string | null, number: number): JobOutput {
+export function jobOutputOf(
+  record: CreatedTask,
+  { connection }: Upstream,
+  ownKey: string | null,
+  number: number,
+): JobOutput {
   const source = isTerminal(record) ? sourcesOf(record)[number - 1] : undefined;
   if (source === undefined) return { kind: "none" };
   const { recordedAt } = record;
@@ -76,7 +85,7 @@ export function jobOutputOf(record: CreatedTask, ownKey: string | null, number: 
   const expiresAt = isTerminal(record) ? (record.outputs?.expiresAt ?? 0) : 0;
   const linked = place === null ? null : { place, expiresAt };
   const customer = hasCustomerKey(record) ? { ownKey, key: sealedKeyOf(record) } : null;
-  return { kind: "output", source, recordedAt, linked, customer };
+  return { kind: "output", connection, source, recordedAt, linked, customer };
 }
 
 /** Returns the reply to a client for the result of reading the job of a task at its provider. */

@@ -5,6 +5,7 @@ import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import type { Refund } from "../../core/duties/refund.ts";
+import type { QueueLeave } from "../../core/duties/queue-leave.ts";
 import type { Release } from "../../core/duties/release.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
 import type { Settings } from "../../core/policy.ts";
@@ -42,6 +43,7 @@ import { Alerts, type RefusedSubmission } from "./alerts.ts";
 import { measureAttempt, measurePoll, measureRefusedSubmission } from "./measure.ts";
 import { type Attachment, ConnectionCalls } from "./connection-calls.ts";
 import type { Platform } from "./platform.ts";
+import { leaveQueues, positionIn } from "./queue-calls.ts";
 import { JobReader, type ReadJob } from "./job-reader.ts";
 import { RecordStore } from "./record-store.ts";
 import { stateOf } from "./reply.ts";
@@ -65,8 +67,8 @@ export interface Timeouts {
    */
   readonly watchdogMarginMs: number;
   /**
-   * Time limit in milliseconds for one call to the ledger of an account, for one order to copy outputs, and for one call
-   * that reports a fault (alerts.ts).
+   * Time limit in milliseconds for one call to the ledger of an account, for one order to copy outputs or to leave queues,
+   * and for one call that reports a fault (alerts.ts).
    */
   readonly ledgerMs: number;
   /** Time limit in milliseconds for one write to the index. */
@@ -373,6 +375,15 @@ export class ObjectPlatform implements Platform {
     const outputs = outputObject(this.#bindings, order.taskId, order.recordedAt);
     const call = async () => outputs.copy(order);
     return withinTime<boolean>(call, false, this.#timeouts.ledgerMs);
+  }
+
+  leaveQueues(leave: QueueLeave): Promise<boolean> {
+    return leaveQueues(this.#bindings, leave, this.#timeouts.ledgerMs);
+  }
+
+  /** Returns the position of a submission in the queues of its connections. Null when it is not known in time. */
+  positionOf({ connections, submissionId }: QueueLeave): Promise<number | null> {
+    return positionIn(this.#bindings, connections, submissionId);
   }
 
   async deleteOutputs(outputs: KeptOutputs): Promise<void> {

@@ -5,6 +5,7 @@ import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import type { OperatorNotice } from "../../core/duties/operator-notice-send.ts";
 import type { Poll } from "../../core/duties/poll.ts";
 import type { Refund } from "../../core/duties/refund.ts";
+import type { QueueLeave } from "../../core/duties/queue-leave.ts";
 import type { Release } from "../../core/duties/release.ts";
 import type { AccountFault } from "../../core/events/account-fault.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../core/events/event.ts";
@@ -100,6 +101,12 @@ export interface Platform {
    * @throws when that object fails.
    */
   orderCopies(order: CopyOrder): Promise<boolean>;
+  /**
+   * Tells the queues of the connections that a submission leaves them.
+   * @returns true when all queues have confirmed it in time.
+   * @throws when a queue fails.
+   */
+  leaveQueues(leave: QueueLeave): Promise<boolean>;
   /**
    * Stops copying the outputs of a task, and deletes the copies that exist.
    * @throws when they could not be deleted.

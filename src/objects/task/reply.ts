@@ -37,6 +37,11 @@ export interface TaskReply {
    */
   readonly progress?: number;
   /**
+   * Position of the submission in the queue of its connection, from 1. Absent when it does not wait, and when the
+   * position is not known.
+   */
+  readonly position?: number;
+  /**
    * Awaited news (a hook or an answer about the job), and the end of the wait, while the outcome of the submission is
    * unknown (`unknownWaitOf`). Absent at other times.
    */
@@ -138,6 +143,7 @@ export function replyOf(
   reader: TaskReader,
   policy: Policy,
   progress: number | null = null,
+  position: number | null = null,
 ): TaskReply {
   const unknownWait = unknownWaitOf(record);
   return {
@@ -149,6 +155,7 @@ export function replyOf(
     ...(progress !== null && { progress }),
     ...(unknownWait !== null && { unknownWait }),
     ...(record.cancellation !== null && { cancellation: record.cancellation.state.kind }),
-    json: taskView(record, reader, progress, policy),
+    ...(position !== null && { position }),
+    json: taskView(record, reader, progress, policy, position),
   };
 }

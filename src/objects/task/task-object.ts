@@ -2,9 +2,11 @@ import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
 import { orderOf } from "../../core/duties/copy-order.ts";
 import { expire } from "../../core/duties/expire.ts";
+import { type CallRefusalReply, callRefusalReplyOf } from "../../core/events/call-refusal.ts";
 import { type CallStart, callStartOf } from "../../core/events/call-start.ts";
 import type { Decision } from "../../core/events/decision.ts";
 import type {
+  CallRefusedEvent,
   CallStartedEvent,
   CopiesEndedEvent,
   HookEvent,
@@ -16,14 +18,22 @@ import { isLateSuccess } from "../../core/events/late-results.ts";
 import { isCharging } from "../../core/record/credits.ts";
 import { hasStoredFiles } from "../../core/record/outputs.ts";
 import { isAboutAccount } from "../../core/record/refusal.ts";
-import { type CreatedTask, isTerminal, type TaskRecord } from "../../core/record/task.ts";
+import {
+  addressedName,
+  type CreatedTask,
+  isTerminal,
+  type TaskRecord,
+} from "../../core/record/task.ts";
 import { errorCodeOf } from "../../core/record/callback-body.ts";
 import { CANCELED_CODE } from "../../core/record/cancellation.ts";
 import type { AttachedJob } from "../../core/record/upstream.ts";
 import { toSeconds } from "../../core/time.ts";
 import type { Reader } from "../../core/views/reader.ts";
 import { hasCustomerKey, sealedKeyOf } from "../../core/record/customer-key.ts";
-import { submittedJobOf } from "../../core/record/submitted-job.ts";
+import { askedJobOf, submittedJobOf } from "../../core/record/submitted-job.ts";
+import { isQueued } from "../../core/record/submission.ts";
+import { holdsPlace } from "../../core/plans/queue-places.ts";
+import { leaveOf } from "../../core/duties/queue-leave.ts";
 import { pollOf } from "../../core/duties/poll.ts";
 import { type OutputPlace, outputPlaceOf } from "../../core/views/output-place.ts";
 import { taskFacts } from "../../core/views/task-facts.ts";
@@ -32,6 +42,7 @@ import type { RefusedSubmission } from "./alerts.ts";
 import { type AnswerReply, answerReplyOf, isSubmitter } from "./answer-reply.ts";
 import { accountOf, type Caller, keyNameOf, readerOf } from "./caller.ts";
 import { type ObjectBindings, ObjectPlatform, type Timeouts } from "./object-platform.ts";
+import type { HeldPlace } from "../queue/queue-row.ts";
 import {
   attributed,
   cancelEventOf,
@@ -85,6 +96,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "deleteOutput",
       "endSubmission",
       "hook",
+      "holdsPlace",
       "inspect",
       "isOpen",
       "outputOfJob",
@@ -93,6 +105,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
       "readAnswer",
       "readJob",
       "readByLink",
+      "refuseCall",
       "rewriteIndexRow",
       "startCall",
       "wake",
@@ -178,10 +191,42 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   startCall(event: CallStartedEvent): CallStart {
     this.#platform.prepare(this.env);
     this.#loop.apply(event);
-    const start = callStartOf(this.#platform.load(), event.submissionId);
-    const line = () => ({ event: "call.started", task_id: this.#taskId, outcome: start.kind });
-    this.#platform.log(line, "detail");
+    const start = callStartOf(this.#platform.load(), event);
+    const { type: _, submissionId: __, ...attempt } = event;
+    const line = { event: "call.started", task_id: this.#taskId, ...attempt, outcome: start.kind };
+    this.#platform.log(() => line, "detail");
     return start;
+  }
+
+  /**
+   * Applies the proof that an attempt to send a call has started nothing. The operator is alerted if the refusal is about
+   * the account at the upstream.
+   * @returns whether the sender of the call asks for a place for another attempt. A repetition returns the same as long as
+   * that attempt has not begun.
+   */
+  refuseCall(event: CallRefusedEvent): CallRefusalReply {
+    this.#platform.prepare(this.env);
+    const decision = this.#loop.apply(event);
+    const { attempt, connection, statusCode, refusal } = event;
+    if (decision.kind === "changed") {
+      const isOwnKey = hasCustomerKey(decision.record);
+      const about = { connection, refusal, statusCode, hasCustomerKey: isOwnKey };
+      this.#platform.reportRefusal(about);
+    }
+    const reply = callRefusalReplyOf(this.#platform.load(), event);
+    const facts = { connection, attempt, status_code: statusCode, refusal, outcome: reply };
+    const line = { event: "call.refused", task_id: this.#taskId, ...facts };
+    this.#platform.log(() => line, isAboutAccount(refusal) ? "warn" : "info");
+    return reply;
+  }
+
+  /**
+   * Tells whether a submission may use the place that it holds at a connection; false means that the place is free. A
+   * task that does not exist holds none.
+   */
+  holdsPlace({ submissionId, connection }: HeldPlace): boolean {
+    this.#platform.prepare(this.env);
+    return holdsPlace(this.#platform.load(), submissionId, connection);
   }
 
   /**
@@ -198,10 +243,12 @@ export class TaskObject extends DurableObject<ObjectBindings> {
   async #endSubmission(event: SubmitEndedEvent): Promise<void> {
     this.#platform.prepare(this.env);
     await this.#nameJob(event);
+    // The refusal of an attempt was reported when the call began to wait for the next one.
+    const isReported = isQueued(this.#platform.load()?.submission ?? null);
     const outcome = await this.#withHookHealth(event.outcome);
     const decision = await this.#loop.applyAndErase({ ...event, outcome });
     const submission = refusedSubmissionOf(decision, outcome);
-    if (submission !== null) this.#platform.reportRefusal(submission);
+    if (submission !== null && !isReported) this.#platform.reportRefusal(submission);
     if (decision.kind === "changed" && decision.record.status === "charging") {
       await this.#loop.runUntilIdle();
     }
@@ -310,12 +357,19 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * Returns the task as the caller may see it. Null when the task does not exist, or when the caller is an account
    * that does not own it.
    */
-  read(caller: Caller): TaskReply | null {
+  read(caller: Caller): TaskReply | null | Promise<TaskReply | null> {
     this.#platform.prepare(this.env);
+    const record = this.#readable();
+    const queues = record !== null && isQueued(record.submission) ? leaveOf(record) : null;
+    if (queues === null || this.#isForeign(caller)) return this.#read(caller, null);
+    return this.#platform.positionOf(queues).then((position) => this.#read(caller, position));
+  }
+
+  #read(caller: Caller, position: number | null): TaskReply | null {
     const record = this.#readable();
     if (record === null || this.#isForeign(caller)) return null;
     const progress = this.#platform.progress.of(record);
-    return replyOf(record, readerOf(caller), this.#loop.policy(), progress);
+    return replyOf(record, readerOf(caller), this.#loop.policy(), progress, position);
   }
 
   /**
@@ -364,7 +418,9 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     if (this.#askedJob(question, caller) === null) return NO_JOB;
     await this.#platform.answersApplied();
     const asked = this.#askedJob(question, caller);
-    return asked === null ? NO_JOB : jobOutputOf(asked.record, asked.ownKey, number);
+    return asked === null
+      ? NO_JOB
+      : jobOutputOf(asked.record, asked.submitted, asked.ownKey, number);
   }
 
   /**
@@ -385,8 +441,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
    * Returns the task as `read` does, together with exact times and the data from which the requests of its callback
    * are computed. Null when `read` returns null.
    */
-  inspect(caller: Caller): InspectedTask | null {
-    const task = this.read(caller);
+  async inspect(caller: Caller): Promise<InspectedTask | null> {
+    const task = await this.read(caller);
     const record = this.#platform.load();
     if (task === null || record === null) return null;
     return { task, facts: taskFacts(record, readerOf(caller), this.#loop.policy()) };
@@ -442,7 +498,7 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     // A task that has ended keeps the job that it knows, so this one would not be forgotten with it.
     const isOther = record.upstream.job?.id !== job.id;
     if (isTerminal(record) && record.submission.state.kind === "accepted" && isOther) return;
-    const { connection } = record.upstream;
+    const connection = addressedName(record, record.upstream);
     await this.#platform.nameJob({ connection, job }, record.id);
   }
 
@@ -521,7 +577,8 @@ export class TaskObject extends DurableObject<ObjectBindings> {
     const record = this.#readable();
     if (record === null || this.#isForeign(caller)) return null;
     const submitted = submittedJobOf(record);
-    if (submitted === null || !isAskedFor(question, submitted)) return null;
+    const asked = askedJobOf(record);
+    if (submitted === null || asked === null || !isAskedFor(question, asked)) return null;
     if (!isSubmitter(caller, record)) return null;
     const isKeyGone = hasCustomerKey(record) && sealedKeyOf(record) === null;
     if (isKeyGone && question.ownKey === null) return null;

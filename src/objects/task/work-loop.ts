@@ -1,12 +1,13 @@
 import type { Delivery } from "../../core/duties/callback-attempt.ts";
 import { firstOrderOf, outputsToDelete } from "../../core/duties/copy-order.ts";
+import { firstLeaveOf, leaveOf, type QueueLeave } from "../../core/duties/queue-leave.ts";
 import { accountFaultOf } from "../../core/events/account-fault.ts";
-import type { Decision } from "../../core/events/decision.ts";
+import type { Decision, EraseReason } from "../../core/events/decision.ts";
 import type { PollEndedEvent, TaskEvent } from "../../core/events/event.ts";
 import type { Policy } from "../../core/policy.ts";
 import { unansweredAttempt } from "../../core/record/callback.ts";
 import { hookReportOf } from "../../core/events/hook-report.ts";
-import { submittedJobOf } from "../../core/record/submitted-job.ts";
+import { askedJobOf } from "../../core/record/submitted-job.ts";
 import { isOpen, type TaskRecord } from "../../core/record/task.ts";
 import { sameJob } from "../../core/record/upstream.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
@@ -88,7 +89,16 @@ export class WorkLoop {
     if (fault !== null) this.#platform.reportAccountFault(fault);
     const order = decision.kind === "changed" ? firstOrderOf(before, decision.record) : null;
     if (order !== null) this.#platform.startCopies(order);
+    const leave = decision.kind === "changed" ? firstLeaveOf(before, decision.record) : null;
+    if (leave !== null) this.#platform.background(this.#leaveFirst(leave));
     return decision;
+  }
+
+  /** Leaves the queues of a submission that has just come to need no place. If this fails, `leaveQueues` repeats it. */
+  async #leaveFirst(leave: QueueLeave): Promise<void> {
+    const { submissionId } = leave;
+    const isLeft = await this.#platform.leaveQueues(leave);
+    if (isLeft) this.apply({ type: "queue_left", submissionId, isLeft });
   }
 
   /** Applies an answer that counts as one to a poll, but was read for a client's request and not by a planned poll. */
@@ -104,18 +114,22 @@ export class WorkLoop {
   }
 
   /**
-   * Applies an event to the stored record. When the event erases the task, first deletes the copies of its outputs and
-   * the entry that says to which task its job belongs, and then the record and the alarm.
+   * Applies an event to the stored record. When the event erases the task, first leaves the queues of its submission,
+   * deletes the copies of its outputs and the entry that says to which task its job belongs, and then the record and the
+   * alarm.
    */
   async applyAndErase(event: TaskEvent): Promise<Decision> {
     const first = this.apply(event);
     if (first.kind !== "erase") return first;
+    const leave = leaveOf(first.record);
+    if (leave !== null) await this.#leaveLast(leave, first.because);
     const outputs = outputsToDelete(first.record);
     if (outputs !== null) await this.#platform.deleteOutputs(outputs);
-    const job = submittedJobOf(first.record);
+    const job = askedJobOf(first.record);
     if (job !== null) await this.#platform.forgetJob(job, first.record.id);
     // The task may have changed meanwhile.
-    const decision = outputs === null && job === null ? first : this.apply(event);
+    const isSame = leave === null && outputs === null && job === null;
+    const decision = isSame ? first : this.apply(event);
     if (decision.kind === "erase") {
       this.#armedFor = null;
       this.#tried.forgetIndexRow();
@@ -124,6 +138,18 @@ export class WorkLoop {
       await this.#platform.erase();
     }
     return decision;
+  }
+
+  /**
+   * Leaves the queues of a submission whose task is to be erased. A task that was not submitted is erased even when this
+   * fails, because its caller waits for that; a queue that does not know of it asks for the task later.
+   * @throws when it fails for a task that has ended.
+   */
+  async #leaveLast(leave: QueueLeave, because: EraseReason): Promise<void> {
+    const isLeft = await this.#platform.leaveQueues(leave).catch(() => false);
+    if (!isLeft && because === "settled") {
+      throw new Error("the queues of the submission could not be left");
+    }
   }
 
   /**

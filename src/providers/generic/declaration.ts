@@ -422,6 +422,9 @@ const entryMembers = () => ({
   words: z.nullish(named(/^[^]{1,64}$/, meaning, 'must be an object like {"DONE": "completed"}')),
   outputs_need_key: z.nullish(flag),
   link_life_h: z.nullish(hours),
+  // Checked as for every connection: src/config/queue-limits.ts.
+  in_flight: z.optional(z.unknown()),
+  queue: z.optional(z.unknown()),
 });
 
 const JobEntry = z.lazy(() =>

@@ -41,6 +41,7 @@ export class MemoryHost implements Host, CallObserver {
     writeIndexRow: 0,
     sendNotice: 0,
     orderCopies: 0,
+    leaveQueues: 0,
   };
   readonly sent: Delivery[] = [];
   readonly charges: Charge[] = [];

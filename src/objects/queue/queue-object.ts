@@ -1,0 +1,214 @@
+import { retryable } from "cloudflare:durable-objects";
+import { DurableObject } from "cloudflare:workers";
+import pMap from "p-map";
+import { configOf, type WithStartup } from "../../config/runtime.ts";
+import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
+import { errorText, log } from "../../lib/log.ts";
+import { withinTime } from "../../lib/timeout.ts";
+import { objectNamed } from "../placed-object.ts";
+import {
+  JobQueue,
+  type Moment,
+  type PlaceAnswer,
+  type PlaceQuestion,
+  type QueueState,
+  type RefusedAttempt,
+} from "./job-queue.ts";
+import type { GrantAnswer, GrantedPlace, HeldPlace, QueueRow } from "./queue-row.ts";
+import { RowTable } from "./row-table.ts";
+
+/**
+ * The method of the object of a call that the queue calls. It is declared here, because importing the class would make
+ * the two files import each other.
+ */
+interface QueuedCall extends Rpc.DurableObjectBranded {
+  /** Tells a call that it has a place. */
+  grant: (place: GrantedPlace) => GrantAnswer | Promise<GrantAnswer>;
+}
+
+/** The method of a task's object that the queue calls. */
+interface QueuedTask extends Rpc.DurableObjectBranded {
+  /** Tells whether the job of this submission runs at this connection, or may run there. */
+  holdsPlace: (place: HeldPlace) => boolean;
+}
+
+/** Bindings of the environment that a queue uses. */
+export interface QueueBindings extends WithStartup {
+  readonly CALLS: DurableObjectNamespace<QueuedCall>;
+  readonly TASKS: DurableObjectNamespace<QueuedTask>;
+}
+
+const CALL_TIMEOUT_MS = 5 * SECOND_MS;
+/** Largest number of calls that are told of their places at the same time, and of tasks that are asked. */
+const AT_ONCE = 50;
+
+/**
+ * Durable Object with the places of one connection (`in_flight`) and the submissions that wait for one. It is named after
+ * the connection (binding `QUEUES`). A connection without `in_flight` has a queue only as a member of a pool, and a pool
+ * itself has none: its submissions wait at all members at once.
+ *
+ * Stores a row for each submission (table `places`), the cool-downs after refusals (`cool_downs`), and an alarm for the
+ * next grant, repetition or question. The rows are in memory from the first call on; `job-queue.ts` decides.
+ *
+ * Called by the Worker before it registers a task, by the object of the call (objects/call) for each further attempt and
+ * after a refusal, and by the task's object when it has ended. It calls the object of a call whose turn has come, and
+ * asks the task's object whether an old place is still needed.
+ */
+export class QueueObject extends DurableObject<QueueBindings> {
+  static {
+    // The platform may repeat these calls after a lost connection, because a repetition changes nothing.
+    for (const name of ["ask", "refuse", "leave", "position", "state"] as const)
+      retryable(this.prototype[name]);
+  }
+
+  #loaded: { readonly queue: JobQueue; readonly table: RowTable } | null = null;
+  /** Time of the alarm, as far as this instance has set it. */
+  #alarmAt = Infinity;
+
+  /** Asks for a place for a submission. The answer to a repeated question is the same. */
+  ask(question: PlaceQuestion): PlaceAnswer {
+    return this.#change((queue, moment) => queue.ask(question, moment));
+  }
+
+  /** Takes the place back from an attempt that the upstream has refused. @returns always true. */
+  refuse(refused: RefusedAttempt): true {
+    return this.#change((queue, moment) => {
+      queue.refuse(refused, moment);
+      return true;
+    });
+  }
+
+  /**
+   * Removes a submission that waits, or needs its place no longer.
+   * @param upTo number of the last attempt that is meant; by default any.
+   * @returns always true. A caller that gets it knows that this is stored.
+   */
+  leave(submissionId: string, upTo = Infinity): true {
+    return this.#change((queue, moment) => {
+      queue.leave(submissionId, upTo, moment);
+      return true;
+    });
+  }
+
+  /** Returns the position of a waiting submission in the order of the grants; 1 is the next. Null when it does not wait. */
+  position(submissionId: string): number | null {
+    return this.#load().queue.position(submissionId);
+  }
+
+  /** Returns how many places are taken, who waits, and which cool-downs there are. */
+  state(): QueueState {
+    return this.#load().queue.state(Date.now());
+  }
+
+  /**
+   * Grants what is free, repeats grants that were not answered, and asks tasks whether they need their places. When this
+   * fails, another alarm follows after a minute.
+   */
+  override async alarm(): Promise<void> {
+    this.#alarmAt = Infinity;
+    try {
+      const doubts = this.#change((queue, moment) => {
+        queue.work(moment);
+        return queue.takeDoubts(moment.now);
+      });
+      await pMap(doubts, (row) => this.#askTask(row), { concurrency: AT_ONCE });
+    } catch (error) {
+      this.#logFailure(error);
+      await this.ctx.storage.setAlarm(Date.now() + MINUTE_MS);
+    }
+  }
+
+  /** Changes the queue, stores the changes, and begins to tell the calls that have got a place. */
+  #change<T>(change: (queue: JobQueue, moment: Moment) => T): T {
+    const { queue, table } = this.#load();
+    try {
+      const moment = this.#moment();
+      const result = change(queue, moment);
+      const grants = queue.takeGrants(moment.now);
+      table.store(queue.takeChanges());
+      this.#setAlarm(queue.dueAt);
+      if (grants.length > 0) this.ctx.waitUntil(this.#tellAll(grants));
+      return result;
+    } catch (error) {
+      // What is in memory may not be stored.
+      this.#loaded = null;
+      throw error;
+    }
+  }
+
+  /** Reads the rows, when this instance has not done so yet. */
+  #load() {
+    if (this.#loaded !== null) return this.#loaded;
+    const now = Date.now();
+    const table = new RowTable(this.ctx.storage);
+    const queue = new JobQueue(this.#connection, table.rows(now), table.coolDowns(), now);
+    this.#loaded = { queue, table };
+    return this.#loaded;
+  }
+
+  #moment(): Moment {
+    const config = configOf(this.env);
+    if (config === null) throw new Error("the configuration is not valid");
+    const { connections } = config;
+    const own = connections.get(this.#connection);
+    return {
+      now: Date.now(),
+      places: own === undefined ? null : (own.inFlight ?? Infinity),
+      mostWaiting: (via) => connections.get(via)?.queueLimit ?? 0,
+    };
+  }
+
+  /** Sets the alarm, unless an earlier one is set. */
+  #setAlarm(dueAt: number): void {
+    if (dueAt >= this.#alarmAt) return;
+    this.#alarmAt = dueAt;
+    void this.ctx.storage.setAlarm(dueAt);
+  }
+
+  async #tellAll(grants: readonly QueueRow[]): Promise<void> {
+    const tell = (row: QueueRow) => this.#tell(row);
+    await pMap(grants, tell, { concurrency: AT_ONCE }).catch((error) => this.#logFailure(error));
+  }
+
+  /** Tells the object of a call that it has a place. */
+  async #tell(row: QueueRow): Promise<void> {
+    const place = { connection: this.#connection, attempt: row.attempt };
+    const call = objectNamed(this.env.CALLS, row.submissionId, this.env);
+    const answer = await this.#answered<GrantAnswer>(row, async () => call.grant(place));
+    this.#change((queue, moment) => queue.answerGrant(row, answer, moment));
+  }
+
+  /** Asks the object of a task whether it needs its place, and takes the place from it if it does not. */
+  async #askTask(row: QueueRow): Promise<void> {
+    const { submissionId, taskId } = row;
+    const task = objectNamed(this.env.TASKS, taskId, this.env);
+    const place = { submissionId, connection: this.#connection };
+    const isNeeded = await this.#answered<boolean>(row, async () => task.holdsPlace(place));
+    const isFreed = this.#change((queue, moment) => queue.answerDoubt(row, isNeeded, moment));
+    if (isFreed) {
+      const line = { connection: this.#connection, task_id: taskId, submission: submissionId };
+      log({ event: "queue.place_freed", ...line }, "warn");
+    }
+  }
+
+  /** Calls another object. Returns null when it cannot be reached. */
+  async #answered<T>({ taskId }: QueueRow, call: () => Promise<T>): Promise<T | null> {
+    return withinTime<T | null>(call, null, CALL_TIMEOUT_MS).catch((error: unknown) => {
+      const line = { connection: this.#connection, task_id: taskId, error: errorText(error) };
+      log({ event: "queue.unreached", ...line }, "warn");
+      return null;
+    });
+  }
+
+  #logFailure(error: unknown): void {
+    const name = this.ctx.id.name ?? null;
+    log({ event: "queue.failed", object: name, error: errorText(error) }, "error");
+  }
+
+  /** Name of the connection, after which this object is named. */
+  get #connection(): string {
+    const { name } = this.ctx.id;
+    if (name === undefined) throw new Error("a queue needs the name of its connection");
+    return name;
+  }
+}

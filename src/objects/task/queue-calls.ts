@@ -1,0 +1,47 @@
+import pMap from "p-map";
+import type { QueueLeave } from "../../core/duties/queue-leave.ts";
+import { withinTime } from "../../lib/timeout.ts";
+import { type ObjectNamespaces, queueObject } from "../object-names.ts";
+
+/** Largest number of queues that are called at the same time. */
+const CONCURRENCY = 6;
+/** Time limit in milliseconds for the question for the position of a submission, for which a reader waits. */
+const POSITION_TIMEOUT_MS = 300;
+
+/**
+ * Tells the queues of connections that a submission leaves them.
+ * @returns true when all have confirmed it in time.
+ * @throws when a queue fails.
+ */
+export function leaveQueues(
+  env: ObjectNamespaces,
+  { connections, submissionId }: QueueLeave,
+  timeoutMs: number,
+): Promise<boolean> {
+  const leave = async (name: string) => await queueObject(env, name).leave(submissionId);
+  const call = async () => {
+    await pMap(connections, leave, { concurrency: CONCURRENCY });
+    return true;
+  };
+  return withinTime(call, false, timeoutMs);
+}
+
+/**
+ * Returns the best position of a submission in the queues of connections. Null when it waits in none, and when no queue
+ * answers in time.
+ */
+export async function positionIn(
+  env: ObjectNamespaces,
+  connections: readonly string[],
+  submissionId: string,
+): Promise<number | null> {
+  const ask = (name: string) =>
+    withinTime<number | null>(
+      async () => await queueObject(env, name).position(submissionId),
+      null,
+      POSITION_TIMEOUT_MS,
+    ).catch(() => null);
+  const positions = await Promise.all(connections.map(ask));
+  const known = positions.filter((position) => position !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
