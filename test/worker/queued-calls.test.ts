@@ -203,34 +203,34 @@ describe("a refused call that waits", () => {
     ["a number of queued tasks", "The request has exceeded the quota.", "queued"],
     ["a used-up free trial", "Your account has exhausted its free trial quota.", "refused"],
     ["a used-up plan", "Your quota is used up. It will reset at 2026-12-01.", "refused"],
-  ])(
-    "is sent again or not by what QuotaExceeded of Ark means: %s",
-    async (_, message, state) => {
-      const outside = members();
-      outside.on(A, answering(fault("QuotaExceeded", message), 429));
-      const relay = await aQueuedRelay({ a: { in_flight: 2 } });
-      const [a] = relay.names;
-      const id = await waitFor(relay, a);
-      await work(relay, id);
-      expect(await readTask(relay, id)).toMatchObject({ submission: { state } });
-      expect(outside.sentTo(A)).toHaveLength(1);
-      if (state === "refused") return;
-      outside.on(A, answering({ id: "cgt-1" }));
-      const other = await waitFor(relay, a);
-      await wakeQueue(a, 16 * SECOND);
-      await workWithPlace(relay, id);
-      expect(await readTask(relay, id)).toMatchObject({
-        submission: { state: "accepted", attempts: [{ connection: a, refusal: "busy" }] },
-      });
-      await workWithPlace(relay, other);
-      expect(await queueState(a)).toMatchObject({ held: 2 });
-    },
-  );
+  ])("is sent again or not by what QuotaExceeded of Ark means: %s", async (_, message, state) => {
+    const outside = members();
+    outside.on(A, answering(fault("QuotaExceeded", message), 429));
+    const relay = await aQueuedRelay({ a: { in_flight: 2 } });
+    const [a] = relay.names;
+    const id = await waitFor(relay, a);
+    await work(relay, id);
+    expect(await readTask(relay, id)).toMatchObject({ submission: { state } });
+    expect(outside.sentTo(A)).toHaveLength(1);
+    if (state === "refused") return;
+    outside.on(A, answering({ id: "cgt-1" }));
+    const other = await waitFor(relay, a);
+    await wakeQueue(a, 16 * SECOND);
+    await workWithPlace(relay, id);
+    expect(await readTask(relay, id)).toMatchObject({
+      submission: { state: "accepted", attempts: [{ connection: a, refusal: "busy" }] },
+    });
+    await workWithPlace(relay, other);
+    expect(await queueState(a)).toMatchObject({ held: 2 });
+  });
 
   it("with Kling's 1303 goes to the other member of its pool, and with 1102 too, of which the operator is told", async () => {
     const KLING = "/v1/videos/text2video";
     const body = JSON.stringify({ model_name: "kling-v2", prompt: "a fox" });
-    for (const [code, refused] of [[1303, "busy"], [1102, "funds"]] as const) {
+    for (const [code, refused] of [
+      [1303, "busy"],
+      [1102, "funds"],
+    ] as const) {
       const outside = members();
       outside.on(A, answering({ code, message: "refused", request_id: "r" }, 429));
       const accepted = { task_id: "k-1", task_status: "submitted", created_at: 1, updated_at: 1 };
@@ -251,29 +251,34 @@ describe("a refused call that waits", () => {
       const isTold = refused === "funds";
       await until(() => outside.sentTo(OPS).length === (isTold ? 1 : 0));
       const told = outside.sentTo(OPS).map((sent) => JSON.parse(sent.body));
-      expect(told).toMatchObject(isTold ? [{ type: "provider.funds", data: { connection: a } }] : []);
+      expect(told).toMatchObject(
+        isTold ? [{ type: "provider.funds", data: { connection: a } }] : [],
+      );
     }
   });
 
   it.each([
     ["status 500", () => Response.json(fault("InternalServiceError"), { status: 500 })],
     ["no answer", () => Promise.reject(new Error("timed out"))],
-  ] as const)("an outcome that is unknown (%s) is followed by no call to another member, and holds its place until the task fails", async (_, site) => {
-    const outside = members();
-    outside.on(A, site);
-    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
-    const [a] = relay.names;
-    const id = await waitFor(relay, relay.pool);
-    await work(relay, id);
-    expect(await readTask(relay, id)).toMatchObject({ submission: { state: "unknown" } });
-    expect(outside.sentTo(B)).toEqual([]);
-    expect(await queueState(a)).toMatchObject({ held: 1 });
-    expect(await stateOf(id)).toBeNull();
-    await wake(id, 61 * MINUTE);
-    expect(await readTask(relay, id)).toMatchObject({ error: { code: "submit_unknown" } });
-    await until(async () => (await queueState(a)).held === 0);
-    expect(outside.sentTo(B)).toEqual([]);
-  });
+  ] as const)(
+    "an outcome that is unknown (%s) is followed by no call to another member, and holds its place until the task fails",
+    async (_, site) => {
+      const outside = members();
+      outside.on(A, site);
+      const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+      const [a] = relay.names;
+      const id = await waitFor(relay, relay.pool);
+      await work(relay, id);
+      expect(await readTask(relay, id)).toMatchObject({ submission: { state: "unknown" } });
+      expect(outside.sentTo(B)).toEqual([]);
+      expect(await queueState(a)).toMatchObject({ held: 1 });
+      expect(await stateOf(id)).toBeNull();
+      await wake(id, 61 * MINUTE);
+      expect(await readTask(relay, id)).toMatchObject({ error: { code: "submit_unknown" } });
+      await until(async () => (await queueState(a)).held === 0);
+      expect(outside.sentTo(B)).toEqual([]);
+    },
+  );
 
   it("fails when no member of its pool has money, with the class of the last refusal", async () => {
     const outside = members();
@@ -453,7 +458,11 @@ it("an account that submits to a pool sees no name, key or server of a member: i
   outside.on(B, () => Response.json({ id: `cgt-${crypto.randomUUID()}`, ...echo }));
   const ids = [];
   for (const prefer of [{}, ASYNC]) {
-    const headers = { "Idempotency-Key": crypto.randomUUID(), "Relay-Callback-Url": CALLBACK_URL, ...prefer };
+    const headers = {
+      "Idempotency-Key": crypto.randomUUID(),
+      "Relay-Callback-Url": CALLBACK_URL,
+      ...prefer,
+    };
     const path = `/v1/submit/${relay.pool}${ARK_PATH}`;
     const order = { key, headers: { "Content-Type": "application/json", ...headers }, body: BODY };
     const response = await note(await callWith(relay.bindings, path, order));
