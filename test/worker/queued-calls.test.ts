@@ -179,6 +179,51 @@ describe("calls that wait for a place", () => {
     await until(async () => (await queueState(relay.names[0])).held === 0);
   });
 
+  it("one in a pool that gets a place at once leaves the queues that it has asked before", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+    const [a, b] = relay.names;
+    await waitFor(relay, a);
+    const id = await waitFor(relay, relay.pool);
+    expect([await queueState(a), await queueState(b)]).toMatchObject([
+      { held: 1, waiting: 0 },
+      { held: 1, waiting: 0 },
+    ]);
+    await work(relay, id);
+    expect(outside.sentTo(B)[0]?.headers["authorization"]).toBe(`Bearer ${keyOf(b)}`);
+  });
+
+  it("one in a pool waits for all members, and leaves the others when one of them has a place", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+    const [a, b] = relay.names;
+    const first = await waitFor(relay, b);
+    await waitFor(relay, a);
+    const id = await waitFor(relay, relay.pool);
+    expect([await queueState(a), await queueState(b)]).toMatchObject([
+      { waiting: 1 },
+      { waiting: 1 },
+    ]);
+    await work(relay, first);
+    await endJob(relay, first);
+    await until(async () => (await stateOf(id))?.stay.place === b);
+    await until(async () => (await queueState(a)).waiting === 0);
+    expect(await queueState(b)).toMatchObject({ held: 1, waiting: 0 });
+  });
+
+  it("one takes a single place, of its present attempt, and confirms it again", async () => {
+    members();
+    const relay = await aQueuedRelay({ a: { in_flight: 1 }, b: { in_flight: 1 } });
+    const [a, b] = relay.names;
+    await waitFor(relay, a);
+    await waitFor(relay, b);
+    const call = await callOf(await waitFor(relay, relay.pool));
+    expect(await call.grant({ connection: b, attempt: 2 })).toBe("gone");
+    expect(await call.grant({ connection: b, attempt: 1 })).toBe("taken");
+    expect(await call.grant({ connection: b, attempt: 1 })).toBe("taken");
+    expect(await call.grant({ connection: a, attempt: 1 })).toBe("gone");
+  });
+
   it("one that a queue has lost asks for its place again", async () => {
     const outside = members();
     const relay = await aQueuedRelay({ a: { in_flight: 1 } });
@@ -241,6 +286,7 @@ describe("a refused call that waits", () => {
       const id = await waitFor(relay, relay.pool, { path: KLING, body });
       await work(relay, id);
       const [a, b] = relay.names;
+      expect(outside.sentTo(B)[0]?.headers["authorization"]).toBe(`Bearer ${keyOf(b)}`);
       expect(await readTask(relay, id)).toMatchObject({
         provider: b,
         submission: { state: "accepted", attempts: [{ connection: a, refusal: refused }] },
@@ -320,6 +366,17 @@ describe("calls whose callers wait", () => {
     expect(await passed.response.json()).toEqual(fault("InflightBatchsizeExceeded"));
     await until(async () => (await queueState(a)).held === 1);
     expect((await stored(passed.id)).record).toBeUndefined();
+  });
+
+  it("and repeat an earlier one give back the place that was free for them", async () => {
+    const outside = members();
+    const relay = await aQueuedRelay({ a: { in_flight: 2 } });
+    const [a] = relay.names;
+    const { id } = await submitTo(relay, a);
+    const repeated = await submitTo(relay, a, { headers: { "Relay-Task-Id": id } });
+    expect(repeated.response.headers.get("Idempotent-Replayed")).toBe("true");
+    expect(sentTo(outside)).toHaveLength(1);
+    await until(async () => (await queueState(a)).held === 1);
   });
 
   it("go to the member that has a place, with its key and at its server", async () => {
@@ -485,4 +542,21 @@ it("an account that submits to a pool sees no name, key or server of a member: i
     expect(shown.join()).not.toContain(hidden);
   }
   expect(await readTask(relay, ids[1] ?? "")).toMatchObject({ provider: b });
+});
+
+it("links to the API of a member in the stored answer of a job of a pool lead to the path of the pool", async () => {
+  const outside = members();
+  const replicate = { provider: "replicate" };
+  const relay = await aQueuedRelay({ a: { ...replicate, in_flight: 1 }, b: replicate });
+  const jobId = crypto.randomUUID().replaceAll("-", "");
+  const urls = { get: `${B}/v1/predictions/${jobId}` };
+  outside.on(A, answering({ detail: "slow down" }, 429));
+  outside.on(B, answering({ id: jobId, status: "starting", urls }, 201));
+  const body = JSON.stringify({ version: "a".repeat(64), input: { prompt: "a fox" } });
+  const { id, response } = await submitTo(relay, relay.pool, { path: "/v1/predictions", body });
+  const link = `/v1/submit/${relay.pool}/v1/predictions/${jobId}`;
+  expect(await response.text()).toContain(link);
+  await endJob(relay, id);
+  const answer = await callWith(relay.bindings, `/v1/tasks/${id}/answer`);
+  expect(await answer.text()).toContain(link);
 });
