@@ -12,6 +12,7 @@ import {
   aCompletion,
   aFinishedTask,
   aPolicy,
+  aReport,
   HOUR,
   MINUTE,
   NOW,
@@ -272,6 +273,36 @@ describe("the end of a call", () => {
     for (const event of [aRefusal(), NOT_SENT, anUnknownOutcome(), aResultAtOnce(aCompletion())]) {
       expectUnchanged(apply(calling, event, LATER), event, LATER + SECOND);
     }
+  });
+});
+
+describe("news of another job or result than that of a call", () => {
+  const processing = aReport({ status: "processing" });
+
+  it.each([
+    ["a report of a result", aReport()],
+    ["a report of progress", processing],
+    ["an order to attach a job", anAttachment()],
+  ])(
+    "%s is refused while the call may be storing files under the keys of the task's outputs",
+    (_what, event) => {
+      expectRefused(calling, event, "submission_running", LATER);
+    },
+  );
+
+  it.each([
+    ["waits", queued],
+    ["has a caller who waits", aSendingTask({ submission: aSubmission({ isHookless: true }) })],
+    ["can get a hook", aSendingTask({ submission: aSubmission({ isCall: true }) })],
+  ])("is taken by a task whose call %s", (_state, task) => {
+    expect(finish(task, aReport(), LATER).status).toBe("completed");
+    expect(apply(task, anAttachment(), LATER)).toMatchObject({ upstream: { job: JOB } });
+  });
+
+  it("a report and an order to attach a job find a task as ended that has ended while its call was under way", () => {
+    const failed = finish(calling, anUnknownOutcome(), LATER);
+    expectRefused(failed, aReport(), "conflicting_result", LATER);
+    expectRefused(failed, anAttachment(), "task_settled", LATER);
   });
 });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { StoredCall } from "../../src/objects/call/call-plan.ts";
 import type { LeftUpload } from "../../src/objects/output/copy-plan.ts";
+import { refusal } from "../worker/client.ts";
 import { pass, START, until, useClock } from "../worker/clock.ts";
 import { lose, namespaceWith } from "../worker/lost-calls.ts";
 import { restart, stubOf, untilIdle, wake } from "../worker/objects.ts";
@@ -223,8 +224,7 @@ describe("the object of a call", () => {
   it("deletes the files of an answer that its task does not take, because it has ended meanwhile, and repeats that when the bucket fails", async () => {
     let id = "";
     aGateway(async (sent, signal) => {
-      const output = { urls: ["https://cdn.example.net/video.mp4"] };
-      await report({ id, status: "completed", output });
+      await wake(id, 11 * 60_000);
       return answering(images())(sent, signal);
     });
     id = await submitted();
@@ -233,12 +233,25 @@ describe("the object of a call", () => {
     });
     await makeCall(id, { ...CALLING, OUTPUTS: failing });
     expect((await copiesOf(id)).length).toBe(2);
-    expect(await alarmOfCall(id)).toBe(START + 5_000);
+    expect(await alarmOfCall(id)).toBe(START + 11 * 60_000 + 5_000);
     pass(5_000);
     await madeNow(id);
-    expect(await copiesOf(id)).toEqual([]);
-    expect(await keysOfCall(id)).toEqual([]);
+    await expectUnknown(id);
+  });
+
+  it("completes its task with the files of the answer although somebody reports another result while they are stored", async () => {
+    let id = "";
+    let told: unknown = null;
+    const outside = aGateway(async (sent, signal) => {
+      outside.on(SOURCE, sending(VIDEO_BYTES));
+      told = await refusal(await report({ id, status: "completed", output: { urls: [SOURCE] } }));
+      return answering(images())(sent, signal);
+    });
+    id = await submitted();
+    await madeNow(id);
+    expect(told).toMatchObject({ status: 409, code: "submission_running" });
     expect(await readCalled(id)).toMatchObject({ status: "completed" });
+    expect((await copiesOf(id)).at(-1)).toEqual([keyOf(id), PNG.length]);
   });
 
   it("keeps the copies of a task that was ended while the call which started its job got no answer", async () => {

@@ -275,6 +275,15 @@ export function isSending(submission: Submission | null): boolean {
 }
 
 /**
+ * Tells whether the call of a submission is being made for a caller who does not wait, and no hook can come. The answer
+ * may then be the result, and the object that makes the call may be storing files under the keys of the task's outputs.
+ */
+export function isStoringResult(submission: Submission | null): boolean {
+  const isResultPossible = submission?.isCall === true && submission.isHookless === true;
+  return isResultPossible && isSending(submission);
+}
+
+/**
  * Returns the time at which the present wait of a submission ends: the wait to be sent, for the upstream's answer, or for
  * news of the job, in Unix milliseconds. Null when the submission waits for nothing.
  */
