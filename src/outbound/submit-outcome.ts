@@ -7,6 +7,7 @@ import { withoutPlaces } from "../providers/inline-output.ts";
 import { toNews } from "../providers/observation.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { SubmitAdapter, SubmitReading } from "../providers/submit.ts";
+import { finalRefusalEnd } from "../providers/submit-refusal.ts";
 import type { SubmitAnswer } from "./http.ts";
 
 /**
@@ -54,7 +55,11 @@ export function outcomeOf(
   const { status: statusCode, json } = answer;
   if (NEVER_SENT.includes(statusCode)) return { kind: "not_sent" };
   const refusal = adapter.refusal(statusCode, json);
-  if (refusal !== null) return { kind: "refused", statusCode, refusal };
+  if (refusal !== null) {
+    const rules = newsRulesOf(config, connection);
+    const end = refusal === "final" ? finalRefusalEnd(adapter, statusCode, json, rules) : null;
+    return { kind: "refused", statusCode, refusal, ...(end !== null && { end }) };
+  }
   const unknown = { kind: "unknown", statusCode } as const;
   if (statusCode < 200 || statusCode > 299) return unknown;
   const reading: SubmitReading = adapter.readAnswer(json, path, connection.baseUrl);

@@ -39,6 +39,7 @@ import {
   aResultAtOnce,
   aSendingTask,
   aSubmission,
+  aSubmitEnd,
   aSubmittedRegistration,
   CALL_ENDS_AT,
   NOT_SENT,
@@ -235,6 +236,15 @@ describe("the end of a call", () => {
       expect(parseRecord(refused)).toEqual(refused);
     },
   );
+
+  it("a refusal with a reason of the upstream's own fails the task for this reason", () => {
+    const error = { code: "upstream_error", message: "Rejected by the safety system." };
+    const failure = { category: "moderation", retryable: false } as const;
+    const outcome = { kind: "refused", statusCode: 400, refusal: "final" } as const;
+    const refused = finish(calling, aSubmitEnd({ ...outcome, end: { error, failure } }), LATER);
+    expect(JSON.parse(refused.body)).toMatchObject({ error });
+    expect(refused).toMatchObject({ failure, submission: { state: { refusal: "final" } } });
+  });
 
   it.each([
     ["queued", queued],

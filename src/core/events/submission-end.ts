@@ -200,11 +200,10 @@ function failRefused(
   policy: Policy,
   now: number,
 ): TerminalTask {
-  const { statusCode, refusal, answer = null } = outcome;
+  const { statusCode, refusal, answer = null, end = endOfRefusal(refusal, statusCode) } = outcome;
   const unknown = unknownOutcomeOf(task.submission) ?? unknownFrom(statusCode, false, 0, now);
   const state = { ...unknown, answeredAt: now, statusCode, refusal };
   const submission = { ...task.submission, answer, state };
-  const end = endOfRefusal(refusal, statusCode);
   return finishRefused({ ...task, submission }, end, policy, now);
 }
 
