@@ -137,7 +137,7 @@ function refusedReading(
   const rules = newsRulesOf(config, connection);
   const { error, failure } =
     (refusal === "final" ? finalRefusalEnd(submits, given.http_status, body, rules) : null) ??
-    endOfRefusal(refusal, given.http_status);
+    endOfRefusal(refusal, given.http_status, false);
   return { status: "refused", refusal, error: { ...error, ...failure } };
 }
 

@@ -3,12 +3,13 @@ import { automaticSeries, startAutomatic } from "../plans/callback-attempt-plan.
 import { callbackBody } from "../record/callback-body.ts";
 import { CANCELED_CODE, confirmed } from "../record/cancellation.ts";
 import { isRefunding, startRefund } from "../record/credits.ts";
+import { hasCustomerKey } from "../record/customer-key.ts";
 import { findingOf, type FoundBy } from "../record/finding.ts";
 import { TIMEOUT_CODE } from "../plans/late-result.ts";
 import { metadataOf } from "../output-metadata/metadata.ts";
 import { linkOutputs } from "../record/outputs.ts";
 import { isStorable } from "../plans/stored-size.ts";
-import type { RefusedEnd } from "../record/refusal.ts";
+import { errorForCustomer, type RefusedEnd } from "../record/refusal.ts";
 import { withPrice } from "./final-price.ts";
 import { neverSent, SUBMIT_UNKNOWN_CODE, withJobKnown } from "../record/submission.ts";
 import { nextVersion, type OpenTask, type TerminalTask } from "../record/task.ts";
@@ -131,8 +132,10 @@ function finishAsReported(
       const metadata = { ...submitted, ...news.metadata };
       return finish(task, { ...news, metadata }, null, policy, now);
     }
-    case "failed":
-      return finish(task, { status: "failed", error: news.error }, news.failure, policy, now);
+    case "failed": {
+      const error = hasCustomerKey(task) ? errorForCustomer(news.error) : news.error;
+      return finish(task, { status: "failed", error }, news.failure, policy, now);
+    }
     case "no_output": {
       const message = "The upstream reported success without output.";
       const failure: Failure = { category: "provider", retryable: true };

@@ -10,6 +10,7 @@ import {
 } from "./finish.ts";
 import { attachWithHooks } from "./hooks.ts";
 import type { Policy } from "../policy.ts";
+import { hasCustomerKey } from "../record/customer-key.ts";
 import { endOfRefusal } from "../record/refusal.ts";
 import { isCharging, startReturn } from "../record/credits.ts";
 import { isLateResultKnown, isTimedOut, withLateResult } from "../plans/late-result.ts";
@@ -200,7 +201,8 @@ function failRefused(
   policy: Policy,
   now: number,
 ): TerminalTask {
-  const { statusCode, refusal, answer = null, end = endOfRefusal(refusal, statusCode) } = outcome;
+  const { statusCode, refusal, answer = null } = outcome;
+  const end = outcome.end ?? endOfRefusal(refusal, statusCode, hasCustomerKey(task));
   const unknown = unknownOutcomeOf(task.submission) ?? unknownFrom(statusCode, false, 0, now);
   const state = { ...unknown, answeredAt: now, statusCode, refusal };
   const submission = { ...task.submission, answer, state };
