@@ -3,6 +3,7 @@ import { callStartOf } from "../../src/core/events/call-start.ts";
 import type { TaskEvent } from "../../src/core/events/event.ts";
 import { parseRecord } from "../../src/core/record/record-schema.ts";
 import type { TaskRecord } from "../../src/core/record/task.ts";
+import type { UnreadReason } from "../../src/core/record/unread-answer.ts";
 import { nextStep, wakeAt } from "../../src/core/step.ts";
 import { transition } from "../../src/core/transition.ts";
 import { taskFacts } from "../../src/core/views/task-facts.ts";
@@ -267,6 +268,26 @@ describe("the end of a call", () => {
     const hooked = apply({ ...calling, submission }, anUnknownOutcome(524), LATER);
     expect(hooked).toMatchObject({ status: "pending", submission: { state: { kind: "unknown" } } });
   });
+
+  it.each<[UnreadReason, boolean, RegExp]>([
+    ["broken", true, /is not what its type says, or is cut short/],
+    ["too_large", false, /is larger than the relay takes, or a file in it is/],
+    ["too_many", false, /has more files than the relay takes/],
+    ["unreachable", true, /broke off, or did not arrive in time/],
+    ["not_stored", true, /the relay could not store a file in it/],
+  ])(
+    "a task whose answer could not be read (%s) tells why, and that it may have been billed; retryable is %s",
+    (unread, retryable, reason) => {
+      const outcome = { kind: "unknown", statusCode: 200, unread } as const;
+      const failed = finish(withPrice(calling), aSubmitEnd(outcome), LATER);
+      const { code, message } = JSON.parse(failed.body).error;
+      expect(code).toBe("submit_unknown");
+      expect(message).toMatch(reason);
+      expect(message).toMatch(/ The upstream may have billed the call\.$/);
+      expect(failed.failure).toEqual({ category: "timeout", retryable });
+      expect(failed.credits).toEqual(credits(refunding(LATER)));
+    },
+  );
 
   it("a call that its object does not report fails its task when the time for the report is over", () => {
     const step = nextStep(calling, POLICY, CALL_ENDS_AT);

@@ -332,19 +332,22 @@ const raw =
     new Response(body, { headers: { "Content-Type": type } });
 
 describe("a call whose answer cannot be read", () => {
-  it.each<[string, Site]>([
-    ["is JSON that is cut short", raw(JSON.stringify(images(2)).slice(0, -10))],
-    ["has broken base64", answering({ data: [{ b64_json: `${B64.slice(0, 2_000)}!!!` }] })],
-    ["has 33 images", answering(images(33))],
-    ["is the page of a proxy", raw("<html>Bad gateway</html>", "text/html")],
-    ["is empty", raw("")],
-    ["states neither a result nor an error", answering({ ok: true })],
+  const BROKEN = /it is not what its type says, or is cut short/;
+
+  it.each<[string, Site, RegExp]>([
+    ["is JSON that is cut short", raw(JSON.stringify(images(2)).slice(0, -10)), BROKEN],
+    ["has broken base64", answering({ data: [{ b64_json: `${B64.slice(0, 2_000)}!!!` }] }), BROKEN],
+    ["has 33 images", answering(images(33)), /it has more files than the relay takes/],
+    ["is the page of a proxy", raw("<html>Bad gateway</html>", "text/html"), BROKEN],
+    ["is empty", raw(""), BROKEN],
+    ["states neither a result nor an error", answering({ ok: true }), /^It is not known/],
   ])(
-    "because it %s, fails once with submit_unknown, and leaves nothing behind",
-    async (_, site) => {
+    "because it %s, fails once with submit_unknown and the reason, and leaves nothing behind",
+    async (_, site, reason) => {
       const outside = aGateway(site);
       const id = await made({ path: IMAGES, body: { model: "gpt-image-1", prompt: "a fox" } });
       await expectUnknown(id);
+      expect((await readCalled(id)).error?.["message"]).toMatch(reason);
       sentOnce(outside);
       expect(callbacks(outside)).toBe(1);
     },

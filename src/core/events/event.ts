@@ -3,6 +3,7 @@ import type { NoticeKind } from "../record/operator-notice.ts";
 import type { EndedCopy } from "../record/outputs.ts";
 import type { RedeliveryOrder } from "../record/redelivery-keys.ts";
 import type { RefusalClass, RefusedEnd } from "../record/refusal.ts";
+import type { UnreadReason } from "../record/unread-answer.ts";
 import type { SubmissionAnswer, SubmissionStart } from "../record/submission.ts";
 import type { Account, Registration } from "../record/task.ts";
 import type { HookRefusal, UnreadHook } from "../record/tracking.ts";
@@ -143,7 +144,12 @@ export type SubmitOutcome =
       readonly end?: RefusedEnd;
     }
   | { readonly kind: "not_sent" }
-  | { readonly kind: "unknown"; readonly statusCode: number | null };
+  | {
+      readonly kind: "unknown";
+      readonly statusCode: number | null;
+      /** Why the answer could not be read. Absent when there was none, or one that states no outcome. */
+      readonly unread?: UnreadReason;
+    };
 
 interface Answered {
   readonly statusCode: number;

@@ -64,7 +64,7 @@ export function endSubmission(
       return refuse(record, outcome, policy, now);
     case "unknown":
       return isQueued(record.submission) || isSending(record.submission)
-        ? changed(loseSight(record, outcome.statusCode, policy, now))
+        ? changed(loseSight(record, outcome, policy, now))
         : unchanged(record);
   }
 }
@@ -85,7 +85,7 @@ export function endLostSubmission(
   return changed(
     state.kind === "queued"
       ? finishUnsent(record, QUEUE_TIMEOUT, policy, now)
-      : finishUnknownSubmission(record, policy, now),
+      : finishUnknownSubmission(record, null, policy, now),
   );
 }
 
@@ -95,7 +95,7 @@ export function endLostSubmission(
  */
 function loseSight(
   task: Submitted<OpenTask>,
-  statusCode: number | null,
+  { statusCode, unread }: Extract<SubmitOutcome, { readonly kind: "unknown" }>,
   policy: Policy,
   now: number,
 ): OpenTask | TerminalTask {
@@ -105,7 +105,7 @@ function loseSight(
   const state = unknownFrom(statusCode, hasNamedJob, waitMs, now);
   const unknown = { ...task, submission: { ...task.submission, state } };
   return isLost
-    ? finishUnknownSubmission(unknown, policy, now)
+    ? finishUnknownSubmission(unknown, unread ?? null, policy, now)
     : { ...unknown, version: nextVersion(task, now) };
 }
 

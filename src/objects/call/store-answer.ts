@@ -1,5 +1,6 @@
+import type { UnreadReason } from "../../core/record/unread-answer.ts";
 import { SourceFault, SourceReader } from "../output/store-copy.ts";
-import { AnswerFault, type AnswerFaultReason } from "./answer-fault.ts";
+import { AnswerFault } from "./answer-fault.ts";
 import { type AnswerFile, AnswerFiles, type FilesTarget } from "./answer-files.ts";
 import { AnswerScanner, type ScannedPart } from "./answer-scanner.ts";
 import { type EventPart, EventStream } from "./event-stream.ts";
@@ -35,7 +36,7 @@ export type StoredAnswer =
       readonly files: readonly AnswerFile[];
       readonly begun: number;
     }
-  | { readonly kind: "failed"; readonly reason: AnswerFaultReason; readonly begun: number };
+  | { readonly kind: "failed"; readonly reason: UnreadReason; readonly begun: number };
 
 /** Where the files of an answer are stored, the limits for reading it, and the secret of its placeholders. */
 export interface AnswerTarget extends FilesTarget {
@@ -92,7 +93,7 @@ function readResult(
 }
 
 /** Returns the reason why an answer cannot be read; null for an error that is a fault of the relay. */
-function reasonOf(error: unknown): AnswerFaultReason | null {
+function reasonOf(error: unknown): UnreadReason | null {
   if (error instanceof AnswerFault) return error.reason;
   if (!(error instanceof SourceFault)) return null;
   const { result } = error;

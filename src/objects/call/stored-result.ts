@@ -52,7 +52,7 @@ export async function storedResult(
   const read = await storeAnswer(body, contentType, targetOf(call, runtime, store));
   if (read.kind === "failed") {
     log({ event: "call.unread", task_id: call.taskId, reason: read.reason }, "warn");
-    return { outcome: unknown, hasFiles: read.begun > 0 };
+    return { outcome: { ...unknown, unread: read.reason }, hasFiles: read.begun > 0 };
   }
   const outcome =
     read.skeleton === null
