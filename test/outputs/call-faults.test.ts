@@ -364,6 +364,17 @@ describe("a call whose answer cannot be read", () => {
   });
 });
 
+it("a call with a stream whose last event has fewer files than an earlier one keeps those of the last, and deletes the others", async () => {
+  const eventOf = (type: string, count: number) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...images(count) })}\n\n`;
+  const events = eventOf("image_generation.progress", 3) + eventOf("image_generation.completed", 1);
+  aGateway(raw(events, "text/event-stream"));
+  const body = { model: "gpt-image-1", prompt: "a fox", stream: true };
+  const id = await made({ path: IMAGES, body });
+  expect(await readCalled(id)).toMatchObject({ status: "completed" });
+  expect((await copiesOf(id)).map(([key]) => key)).toEqual([keyOf(id, 0), keyOf(id, 1)]);
+});
+
 it("a call whose answer names a job in place of images waits for this job", async () => {
   aGateway(answering({ code: 200, data: [{ status: "submitted", task_id: "task_1" }] }));
   const id = await submitted();
