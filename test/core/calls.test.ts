@@ -18,7 +18,6 @@ import {
   MINUTE,
   NOW,
   NOW_S,
-  ORIGIN,
   POLICY,
   SECOND,
 } from "./builders.ts";
@@ -139,7 +138,7 @@ describe("a call that begins", () => {
   it("the object of a call that begins gets the customer's key and what the keys of its files need", () => {
     const owned = aQueuedTask({ recordedAt: NOW - 1 }, { customerKey: aCustomerKey() });
     const endsAt = LATER + POLICY.asyncTimeoutMs + MINUTE;
-    const facts = { recordedAt: NOW - 1, origin: ORIGIN, endsAt };
+    const facts = { recordedAt: NOW - 1, endsAt };
     expect(startOf(owned)).toEqual({ kind: "send", customerKey: SEALED_KEY, ...facts });
     expect(startOf(queued)).toMatchObject({ kind: "send", customerKey: null });
   });

@@ -289,6 +289,36 @@ describe("the object of a call", () => {
     sentOnce(outside);
   });
 
+  it("gives up a call that it begins late, because answers of the task were lost, when the task does", async () => {
+    const outside = aGateway((_, signal) => {
+      const { promise, reject } = Promise.withResolvers<Response>();
+      signal.addEventListener("abort", () => reject(new Error("aborted")));
+      passTime();
+      return promise;
+    });
+    const id = await submitted();
+    await makeCall(id, { ...CALLING, TASKS: namespaceWith(env.TASKS, { startCall: loseAnswer }) });
+    pass(400_000);
+    const passTime = holdTimers(250_000);
+    await madeNow(id);
+    await expectUnknown(id);
+    sentOnce(outside);
+  });
+
+  it("does not send a call whose task gives it up within seconds, because answers of the task were lost", async () => {
+    const outside = aGateway(answering(images()));
+    const id = await submitted();
+    await makeCall(id, { ...CALLING, TASKS: namespaceWith(env.TASKS, { startCall: loseAnswer }) });
+    pass(650_000);
+    await madeNow(id);
+    expect(outside.sentTo(GATEWAY)).toEqual([]);
+    expect(await readCalled(id)).toMatchObject({
+      error: { code: "upstream_error" },
+      failure: { retryable: true },
+    });
+    expect(await keysOfCall(id)).toEqual([]);
+  });
+
   it("does not send a call that has waited for longer than an hour", async () => {
     const outside = aGateway(answering(images()));
     const id = await submitted({ ...CALLING, CALLS: namespaceWith(env.CALLS, { begin: lose }) });

@@ -16,8 +16,6 @@ export type CallStart =
       readonly customerKey: SealedKey | null;
       /** Creation time of the task's record, in Unix milliseconds, which is part of the keys of its outputs. */
       readonly recordedAt: number;
-      /** Origin of the relay as the creator of the task addressed it. */
-      readonly origin: string;
     }
   /** The price of the task is still being charged: the object asks again later. */
   | { readonly kind: "wait" }
@@ -54,12 +52,6 @@ export function callStartOf(record: TaskRecord | null, submissionId: string): Ca
   const { state } = submission;
   if (record.status === "charging") return isToBeCharged(record) ? { kind: "wait" } : GONE;
   if (state.kind !== "sending") return GONE;
-  const { recordedAt, origin } = record;
-  return {
-    kind: "send",
-    endsAt: state.endsAt,
-    customerKey: sealedKeyOf(record),
-    recordedAt,
-    origin,
-  };
+  const { recordedAt } = record;
+  return { kind: "send", endsAt: state.endsAt, customerKey: sealedKeyOf(record), recordedAt };
 }

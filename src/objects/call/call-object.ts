@@ -32,7 +32,7 @@ import {
   withLeftUpload,
 } from "./call-plan.ts";
 import { type FormField, FormReader } from "./form-reader.ts";
-import { makeCall } from "./make-call.ts";
+import { makeCall, NOT_SENT } from "./make-call.ts";
 import { MAX_ARRIVAL_MS, receive, type ReceiptFault } from "./receive.ts";
 import { type BodySize, BodyWriter, deleteBody, storedBody } from "./stored-body.ts";
 
@@ -217,11 +217,14 @@ export class CallObject extends DurableObject<CallBindings> {
   }
 
   async #send(sending: SendingCall, runtime: Runtime): Promise<void> {
+    const { asyncTimeoutMs } = runtime.config;
+    // The task may have ordered the call long ago, if its answers were lost.
+    const leftMs = sending.start.endsAt - TASK_TIMEOUT_MS - Date.now();
+    if (leftMs <= 0) return this.#end(sending, NOT_SENT);
     // The platform holds the request back until this is stored.
     this.#write(sending);
     const { kv } = this.ctx.storage;
-    const { asyncTimeoutMs } = runtime.config;
-    const end = await withDeadline(asyncTimeoutMs, (signal) =>
+    const end = await withDeadline(Math.min(asyncTimeoutMs, leftMs), (signal) =>
       makeCall(sending, {
         runtime,
         body: () => storedBody(kv, sending.body),

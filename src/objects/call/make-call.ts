@@ -25,7 +25,8 @@ export interface CallContext {
   readonly onUpload: (upload: LeftUpload) => void;
 }
 
-const NOT_SENT: CallEnd = { outcome: { kind: "not_sent" }, hasFiles: false };
+/** End of a call that was not sent. */
+export const NOT_SENT: CallEnd = { outcome: { kind: "not_sent" }, hasFiles: false };
 
 /**
  * Sends a call once, reads the upstream's answer, and returns how the call has ended. It never throws: whatever fails
