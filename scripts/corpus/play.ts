@@ -147,12 +147,13 @@ function dividedAnswer(given: ReceivedBody) {
   if (parseJson(text) === undefined) return { json: undefined, files: [mediaTypeIn(given)] };
   let count = 0;
   const scanner = new AnswerScanner(TASK_ID, () => ++count);
-  const files: Uint8Array[][] = [];
+  const files: { readonly mediaType: string | null; readonly pieces: Uint8Array[] }[] = [];
   for (const part of scanner.push(bytesOf(text))) {
-    if (part.kind === "file") files.push([]);
-    if (part.kind === "bytes") files.at(-1)?.push(part.bytes);
+    if (part.kind === "file") files.push({ mediaType: part.mediaType, pieces: [] });
+    if (part.kind === "bytes") files.at(-1)?.pieces.push(part.bytes);
+    if (part.kind === "withdrawn") files.length = count = part.from - 1;
   }
-  const types = files.map((pieces) => mediaTypeOf(bytesOf(...pieces)));
+  const types = files.map(({ mediaType, pieces }) => mediaTypeOf(bytesOf(...pieces), mediaType));
   return { json: parseJson(scanner.end()), files: types };
 }
 

@@ -28,7 +28,7 @@ interface Read {
 
 const NAMES = [
   ..."b64_json url data inlineData inline_data audio mimeType type content input".split(" "),
-  ..."thoughtSignature encrypted_content image text result é".split(" "),
+  ..."thought thoughtSignature encrypted_content image text result é".split(" "),
 ];
 
 const GOOGLE_NAMES = new Map([
@@ -75,7 +75,7 @@ const answerText = fc.letrec<{ value: string; object: string; list: string }>((t
     [6, stringText],
     [2, tie("object")],
     [1, tie("list")],
-    [1, fc.constantFrom("null", "-1.5e3", "true")],
+    [1, fc.constantFrom("null", "-1.5e3", "true", "true")],
   ),
   list: fc.array(tie("value"), { maxLength: 3 }).map((values) => `[${values.join(", ")}]`),
   object: fc
@@ -132,15 +132,15 @@ function readSlowly(text: string): Read | null {
     const found = filesIn(raw, notes, path);
     if (found === null) return null;
     if (found.every(({ isLink }) => isLink)) notes.add(string);
+    const isThought = path.some(({ object }) => hasThought(object));
     for (const { start, end, bytes } of found) {
-      const offset = string.offset + 1;
+      const place = { start: string.offset + 1 + start, end: string.offset + 1 + end };
+      if (isThought) {
+        edits.push({ ...place, text: "" });
+        continue;
+      }
       files.push(bytes);
-      edits.push({
-        start: offset + start,
-        end: offset + end,
-        text: `relay-output:t0:${files.length}`,
-      });
-      edits.push(...renamings(path));
+      edits.push({ ...place, text: `relay-output:t0:${files.length}` }, ...renamings(path));
     }
   }
   const ordered = [...new Map(edits.map((edit) => [edit.start, edit])).values()];
@@ -186,6 +186,13 @@ function filesIn(raw: string, notes: Notes, path: Path) {
     else if (bytesOf(json).length > MAX_HEAD_BYTES) return null;
   }
   return found;
+}
+
+/** Tells whether an object says that it is a thought. */
+function hasThought({ children = [] }: Node): boolean {
+  return children.some(({ children: [key, value] = [] }) => {
+    return key?.value === "thought" && value?.value === true;
+  });
 }
 
 function decoded(base64: string): Uint8Array | null {
@@ -283,6 +290,10 @@ fuzz(
         }
       },
       "renames nothing": ofSkeleton((text) => text.replaceAll('"fileData"', '"inlineData"')),
+      "keeps thoughts": (pieces) => {
+        const text = new TextDecoder().decode(bytesOf(...pieces));
+        return scanned([bytesOf(text.replaceAll(/"thought"(\s*:\s*true)/g, '"thoughs"$1'))]);
+      },
       "renames every url": ofSkeleton((text) => text.replaceAll('"url"', '"source_url"')),
       "writes the answer anew": ofSkeleton((text) => JSON.stringify(JSON.parse(text))),
       "leaves out what is not ASCII": ofSkeleton((text) => text.replaceAll(/[^\0-\x7f]/g, "")),

@@ -18,9 +18,12 @@ import { placeholderOf } from "./placeholder.ts";
 
 /** What a scan finds of a file: its number at its beginning, then its bytes, in pieces, and its end. */
 export type ScannedPart =
-  | { readonly kind: "file"; readonly number: number }
+  /** `mediaType` is what the object with the file states as its type; null when it states none before the file. */
+  | { readonly kind: "file"; readonly number: number; readonly mediaType: string | null }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  | { readonly kind: "end" };
+  | { readonly kind: "end" }
+  /** The last files, from this number on, are no output after all. Their numbers become free. */
+  | { readonly kind: "withdrawn"; readonly from: number };
 
 /**
  * Largest number of bytes at the beginning of a string by which is decided whether it is a file. They contain the
@@ -71,6 +74,11 @@ for (const byte of [
   IS_MARK[byte] = 1;
 }
 
+/** Google's name of the member which says that a part of an answer, and a file in it, is only a thought of the model. */
+const THOUGHT_NAME = "thought";
+/** Pattern of a member's text from the end of its name to the end of its value, if the value is true. */
+const TRUE_VALUE = /^"\s*:\s*true\s*[,}]$/;
+
 /** The name of a member, and its place in the text. */
 interface Name extends Span {
   readonly text: string;
@@ -81,6 +89,7 @@ const NO_NAME: Name = { text: "", start: 0, end: 0 };
 /** A list or an object of which the end has not been seen. */
 interface Container {
   readonly isObject: boolean;
+  readonly start: number;
   /** Name of the member whose value is read. Empty in a list. */
   member: Name;
   /** Name of the member `url`; null before it was seen. */
@@ -89,8 +98,12 @@ interface Container {
   hasLink: boolean;
   /** True when a member of the object says that it contains a file. */
   statesFile: boolean;
+  /** Media type that the object states; null before it was seen. */
+  mediaType: string | null;
   /** True when the `type` of the object says that it is no output. */
   isNoOutput: boolean;
+  /** True when a member of the object says that it is a thought. Files in it are left out at its end. */
+  isThought: boolean;
 }
 
 /** A string of which the end has not been seen. */
@@ -117,12 +130,14 @@ interface OpenFile {
  */
 export class AnswerScanner {
   readonly #text = new AnswerText();
-  readonly #open: Container[] = [containerOf(false)];
+  readonly #open: Container[] = [containerOf(false, 0)];
   readonly #token: string;
   readonly #numberOf: () => number | null;
   #expectsName = false;
   #string: OpenString | null = null;
   #file: OpenFile | null = null;
+  /** The files that were found, with the places of their placeholders. */
+  #found: readonly (Span & { readonly number: number })[] = [];
   #type = "";
 
   /**
@@ -192,12 +207,13 @@ export class AnswerScanner {
   }
 
   /**
-   * Takes a byte that is not in a file, after it was added to the text. Returns the parts of the file that begins here;
-   * null when none does.
+   * Takes a byte that is not in a file, after it was added to the text. Returns the parts of the file that begins here, or
+   * what is withdrawn; null when neither is so.
    */
   #take(byte: number): readonly ScannedPart[] | null {
     if (this.#string !== null) return this.#takeInString(byte, this.#string);
     const container = this.#container;
+    if (byte === COMMA || byte === OBJECT_END) container.isThought ||= this.#isThought(container);
     if (byte === QUOTE) {
       const start = this.#text.length;
       const isName = this.#expectsName;
@@ -205,17 +221,36 @@ export class AnswerScanner {
       this.#string = { start, isName, isEscaped: false, candidate };
     } else if (byte === OBJECT_START || byte === LIST_START) {
       if (this.#open.length > MAX_DEPTH) throw new AnswerFault("broken");
-      this.#open.push(containerOf(byte === OBJECT_START));
+      this.#open.push(containerOf(byte === OBJECT_START, this.#text.length));
       this.#expectsName = byte === OBJECT_START;
     } else if (byte === OBJECT_END || byte === LIST_END) {
       if (this.#open.length > 1) this.#open.pop();
       this.#expectsName = false;
+      if (container.isThought) return this.#withdrawFrom(container.start);
     } else if (byte === COMMA) {
       this.#expectsName = container.isObject;
     } else if (byte === COLON) {
       this.#expectsName = false;
     }
     return null;
+  }
+
+  /** Tells whether the member that ends here says that its object is a thought. */
+  #isThought({ member: { text: name, end: start } }: Container): boolean {
+    const end = this.#text.length;
+    if (name !== THOUGHT_NAME || end - start > MAX_NOTE_BYTES) return false;
+    return TRUE_VALUE.test(this.#text.latin1({ start, end }));
+  }
+
+  /** Leaves out the files after a place in the text. Returns what is withdrawn; null when there is none. */
+  #withdrawFrom(place: number): readonly ScannedPart[] | null {
+    const files = this.#found.filter(({ start }) => start > place);
+    const [first] = files;
+    if (first === undefined) return null;
+    this.#found = this.#found.slice(0, -files.length);
+    this.#text.replaceNothing(place);
+    for (const placeholder of files) this.#text.replaceLater(placeholder, "");
+    return [{ kind: "withdrawn", from: first.number }];
   }
 
   #takeInString(byte: number, string: OpenString): readonly ScannedPart[] | null {
@@ -259,11 +294,14 @@ export class AnswerScanner {
     if (bytes === null) return null;
     const number = this.#numberOf();
     this.#text.replaceEnd(start, number === null ? "" : placeholderOf(this.#token, number));
+    const end = this.#text.length;
     if (after === null) this.#file = { decoder: number === null ? null : decoder, isLink };
     else this.#text.add(Uint8Array.of(after));
     if (number === null) return null;
     this.#rename();
-    const parts = [{ kind: "file", number } as const, { kind: "bytes", bytes } as const];
+    this.#found = [...this.#found, { start, end, number }];
+    const { mediaType } = this.#container;
+    const parts = [{ kind: "file", number, mediaType } as const, { kind: "bytes", bytes } as const];
     return after === null ? parts : [...parts, { kind: "end" }];
   }
 
@@ -341,6 +379,7 @@ export class AnswerScanner {
     const { text: name } = container.member;
     const value = this.#shortText(start);
     container.statesFile ||= statesFile(name, value);
+    if (isMediaTypeName(name)) container.mediaType = value;
     if (name !== "type") return;
     container.isNoOutput ||= isNoOutputType(value);
     // The object of the answer stands in what is around it.
@@ -354,14 +393,22 @@ export class AnswerScanner {
   }
 }
 
-function containerOf(isObject: boolean): Container {
+/** Tells whether a member has this name that states the media type of the file in the same object. */
+function isMediaTypeName(name: string): boolean {
+  return name === "mimeType" || name === "mime_type";
+}
+
+function containerOf(isObject: boolean, start: number): Container {
   return {
     isObject,
+    start,
     member: NO_NAME,
     url: null,
     hasLink: false,
     statesFile: false,
+    mediaType: null,
     isNoOutput: false,
+    isThought: false,
   };
 }
 

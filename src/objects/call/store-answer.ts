@@ -1,3 +1,4 @@
+import { mediaTypeOf } from "../../core/output-metadata/media-type.ts";
 import type { UnreadReason } from "../../core/record/unread-answer.ts";
 import { SourceFault, SourceReader } from "../output/store-copy.ts";
 import { AnswerFault } from "./answer-fault.ts";
@@ -67,8 +68,8 @@ export async function storeAnswer(
     const kind = kindOf(type, start);
     const pieces = piecesOf(start, source);
     if (kind === "file") {
-      const mediaType = TEXT_TYPES.test(type) ? type : null;
-      await files.store(files.next(""), async () => (await pieces.next()).value ?? null, mediaType);
+      const typeOf = TEXT_TYPES.test(type) ? () => type : typeBeside(contentType);
+      await files.store(files.next(""), async () => (await pieces.next()).value ?? null, typeOf);
       return readResult(null, files.list[0]?.mediaType ?? type, files);
     }
     const isStream = kind === "events";
@@ -202,6 +203,11 @@ class ScannedEvent {
   }
 }
 
+/** Returns a function that returns the media type of a file beside which a type is stated. */
+function typeBeside(stated: string | null): (start: Uint8Array) => string {
+  return (start) => mediaTypeOf(start, stated);
+}
+
 /** Stores the files in an answer, and returns its last skeleton. */
 async function storeFiles(
   parts: AsyncGenerator<AnswerPart, undefined>,
@@ -213,7 +219,10 @@ async function storeFiles(
     return value?.kind === "bytes" ? value.bytes : null;
   };
   for await (const part of parts) {
-    if (part.kind === "file") await files.store(part.number, read);
+    if (part.kind === "file") await files.store(part.number, read, typeBeside(part.mediaType));
+    if (part.kind === "withdrawn") {
+      files.keepOnly(files.list.filter(({ number }) => number < part.from));
+    }
     if (part.kind === "skeleton") ({ skeleton } = part);
   }
   if (skeleton === null) throw new AnswerFault("broken");
