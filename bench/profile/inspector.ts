@@ -8,6 +8,12 @@ const Stopped = z.object({ profile: Profile });
 const SAMPLE_EVERY_US = 200;
 
 const HeapUsage = z.object({ usedSize: z.number() });
+/** Memory of an isolate in bytes: objects of JavaScript, those of the runtime, and the bytes of buffers. */
+const IsolateUsage = z.object({
+  usedSize: z.number(),
+  embedderHeapUsedSize: z.number(),
+  backingStorageSize: z.number(),
+});
 const HEAP_EVERY_MS = 20;
 
 type Ask = (method: string, params?: object) => Promise<unknown>;
@@ -42,9 +48,34 @@ export function withHeap<T>(port: number, work: () => Promise<T>) {
   });
 }
 
-async function inspected<T>(port: number, work: (ask: Ask) => Promise<T>): Promise<T> {
+/**
+ * Returns the memory of the isolate of a Worker of a running workerd, without garbage, in bytes.
+ * @param port of the inspector of its workerd.
+ * @param wake sends a request to the Worker: its garbage is collected when it runs.
+ */
+export function isolateMemory(
+  port: number,
+  worker: string,
+  wake: () => Promise<unknown>,
+): Promise<number> {
+  return inspected(
+    port,
+    async (ask) => {
+      const collected = ask("HeapProfiler.collectGarbage").then(() => true);
+      let isCollected = false;
+      while (!isCollected) isCollected = await Promise.race([collected, wake().then(() => false)]);
+      const usage = IsolateUsage.parse(await ask("Runtime.getHeapUsage"));
+      return usage.usedSize + usage.embedderHeapUsedSize + usage.backingStorageSize;
+    },
+    worker,
+  );
+}
+
+/** Inspects the Worker of this name, or the first one. */
+async function inspected<T>(port: number, work: (ask: Ask) => Promise<T>, worker = ""): Promise<T> {
   const list = await fetch(`http://127.0.0.1:${port}/json`);
-  const url = Targets.parse(await list.json())[0]?.webSocketDebuggerUrl;
+  const urls = Targets.parse(await list.json()).map((target) => target.webSocketDebuggerUrl);
+  const url = urls.find((each) => each.endsWith(worker));
   if (url === undefined) throw new Error("workerd has nothing to profile");
   // The inspector of `wrangler dev` requires the origin.
   const socket = new WebSocket(url, { headers: { Origin: "http://localhost" } });

@@ -76,6 +76,12 @@ export const JOB_ENTRY = { objectRequests: 2, rowsWritten: 2, rowsRead: 2 } as c
 /** Requests of a read of a job by an SDK. A read that finds nothing new writes no row. */
 export const JOB_READ = { workerRequests: 1, objectRequests: 2 } as const;
 
+/**
+ * Requests, and rows where the answer has files, of the object that makes a call whose caller waits for the result. The
+ * object is awake until the answer has arrived.
+ */
+export const PASSED_CALL = { objectRequests: 1, rowsWithFiles: 2 } as const;
+
 /** Requests of a listener: when it connects, and for each callback. Nothing is billed while it waits. */
 export const LISTENER = {
   connection: { workerRequests: 1, objectRequests: 3 },

@@ -1,4 +1,5 @@
 import { DEADLINE_EXTENSION } from "../../src/core/policy.ts";
+import { CALLED, callUsage, LARGE_BODY } from "../cost/calls.ts";
 import {
   CONSOLE_MINUTE,
   JOB_ENTRY,
@@ -6,6 +7,7 @@ import {
   LISTENER,
   LIVES,
   type Meters,
+  PASSED_CALL,
   READERS,
 } from "../cost/lives.ts";
 import { DEFAULTS, orderOf, USAGE } from "../cost/options.ts";
@@ -16,6 +18,7 @@ import { readerUsage, STREAM_SECONDS } from "../cost/readers.ts";
 import { report } from "../cost/report.ts";
 import {
   ASSUMED,
+  type BillLine,
   billOf,
   gbMonths,
   OBJECT_GB,
@@ -33,6 +36,8 @@ const TIMEOUT_MS = 10_000;
 const MESSAGES_PER_REQUEST = 20;
 /** Checks of an account key in ten minutes (src/api/http/key-owner.ts keeps an answer for one). */
 const KEY_CHECKS = 10;
+/** Time in seconds after which an upstream has sent a result. */
+const PASSED_S = 60;
 const CONSOLE_HOURS_PER_DAY = 8;
 const DAYS_PER_MONTH = 30;
 
@@ -44,6 +49,7 @@ export function costDoc(page: string): string {
     readers: readersTable(),
     polled: polledTable(),
     outputs: outputsTable(),
+    calls: callsTable(),
     additions: additionsTable(),
     prices: pricesTable(),
     assumed: assumed(),
@@ -126,12 +132,7 @@ const COLUMNS: Readonly<Record<string, readonly Meter[]>> = {
 
 function dollarsTable(): string {
   const rows = lifeBills().map(([name, { lines, dollars }]) => {
-    const columns = Object.values(COLUMNS).map((column) =>
-      lines
-        .filter(({ meter }) => column.includes(meter))
-        .reduce((sum, line) => sum + line.dollars, 0),
-    );
-    return [name, ...[...columns, dollars].map((price) => price.toFixed(2))];
+    return [name, ...columnsOf(lines, COLUMNS), dollars.toFixed(2)];
   });
   return table(["life", ...Object.keys(COLUMNS), "sum"], rows);
 }
@@ -201,13 +202,9 @@ const OUTPUT_COLUMNS: Readonly<Record<string, readonly Meter[]>> = {
 };
 
 function outputsTable(): string {
-  const columns = Object.values(OUTPUT_COLUMNS);
   const rows = Object.entries(OUTPUT_USES).map(([title, use]) => {
     const { lines, dollars } = billOf(outputUsage(use), MILLION);
-    const sums = columns.map((meters) =>
-      lines.reduce((sum, line) => sum + (meters.includes(line.meter) ? line.dollars : 0), 0),
-    );
-    return [title, ...[...sums, dollars].map((amount) => amount.toFixed(2))];
+    return [title, ...columnsOf(lines, OUTPUT_COLUMNS), dollars.toFixed(2)];
   });
   return `${table(["output", ...Object.keys(OUTPUT_COLUMNS), "sum"], rows)}\n\n${copyingText()}`;
 }
@@ -220,6 +217,49 @@ function copyingText(): string {
     "- With the index, one row in D1 for each report of copies that have ended, because the row of the task is written again, and one more when an output is lost (`test/index/outputs.test.ts`). The totals of copies add at most three written rows to each count of an hour, and none for a task.",
     `- A read is a request of the Worker and at most ${CALLS_PER_READ} Class B operations. A player asks for parts, so that one view may be several reads.`,
   ].join("\n");
+}
+
+/** Columns of the table of calls, each with the billed operations that it sums. */
+const CALL_COLUMNS: Readonly<Record<string, readonly Meter[]>> = {
+  "Worker requests and CPU": ["workerRequests", "cpuMs"],
+  "object requests": ["objectRequests"],
+  duration: ["durationGbS"],
+  "rows of objects": ["rowsWritten"],
+  "storage of objects": ["objectGbMonths"],
+  "writes to R2": ["r2ClassA"],
+  "reads of R2": ["r2ClassB"],
+  "storage of R2": ["r2GbMonths"],
+  "log lines": ["logLines"],
+};
+
+function callsTable(): string {
+  const rows = [5, 60, 120].map((callS) => {
+    const use = { callS, pictureMb: 3, outputDays: 7, receiverMs: RECEIVER_MS };
+    const { lines, dollars } = billOf(callUsage(use), MILLION);
+    return [`${callS} s`, ...columnsOf(lines, CALL_COLUMNS), dollars.toFixed(2)];
+  });
+  const { objectRequests, rowsWritten, stored, bucketReads } = CALLED;
+  const { rowsOnce, rowsPerMib } = LARGE_BODY;
+  const rowsOf20Mib = rowsOnce + 20 * rowsPerMib;
+  return [
+    table(["call", ...Object.keys(CALL_COLUMNS), "sum"], rows),
+    "",
+    `- Counted: ${objectRequests} requests and alarms of objects, ${rowsWritten} rows, ${stored} objects written to R2 (the answer without its picture, and the picture) and ${bucketReads} read.`,
+    `- A body of 1 MiB or more adds ${rowsOnce} rows, and ${rowsPerMib} for each MiB: a form of 20 MiB ${money(perMillion({ rowsWritten: rowsOf20Mib }))}. No byte of it is in memory while the upstream works ([bench](../bench/README.md#memory-of-open-calls)).`,
+    `- A second of the upstream costs ${money(perMillion({ durationGbS: OBJECT_GB }))}, because the object of the call is awake: it is what makes slow calls dear.`,
+  ].join("\n");
+}
+
+/** Returns the dollars in each column of a table, from the lines of a bill. */
+function columnsOf(
+  lines: readonly BillLine[],
+  columns: Readonly<Record<string, readonly Meter[]>>,
+): readonly string[] {
+  return Object.values(columns).map((meters) =>
+    lines
+      .reduce((sum, { meter, dollars }) => sum + (meters.includes(meter) ? dollars : 0), 0)
+      .toFixed(2),
+  );
 }
 
 function additionsTable(): string {
@@ -260,6 +300,7 @@ function additions(): readonly Addition[] {
       usage: requestsUsage({ workerRequests: 0, objectRequests: KEY_CHECKS }),
     },
     ...readsOfJobs(),
+    passedCall(),
     {
       title: "listener that connects",
       formula: `${connection.workerRequests} request of the Worker, ${connection.objectRequests} of objects; then nothing while it waits`,
@@ -271,6 +312,17 @@ function additions(): readonly Addition[] {
       usage: { objectRequests: requests, durationGbS: seconds * OBJECT_GB },
     },
   ];
+}
+
+/** Returns what it costs that an object makes a call whose caller waits for the result. */
+function passedCall(): Addition {
+  const { objectRequests, rowsWithFiles } = PASSED_CALL;
+  const seconds = PASSED_S + ASSUMED.secondsPerObjectRequest;
+  return {
+    title: `call that is [answered by the result](providers.md#what-comes-back) after ${PASSED_S} s, whose caller waits: the object that makes it`,
+    formula: `${objectRequests} request of the object, awake for ${PASSED_S} s; ${rowsWithFiles} rows more where the answer has files, which are kept as [outputs](#outputs) are`,
+    usage: { objectRequests, durationGbS: seconds * OBJECT_GB },
+  };
 }
 
 /** Returns what it costs that clients can read the jobs that they have submitted. */

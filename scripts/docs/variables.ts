@@ -102,7 +102,7 @@ const SUBMITS = {
   },
   SUBMIT_TIMEOUT_S: {
     meaning:
-      "time limit of the upstream's answer to a submission. When it passes, the outcome is unknown: the relay never submits again by itself",
+      "time limit of the upstream's answer to a submission. When it passes, the outcome is unknown: the relay never submits again by itself. An answer that is the result itself is still awaited for `ASYNC_TIMEOUT_S`",
   },
   ASYNC_TIMEOUT_S: {
     meaning:

@@ -18,6 +18,14 @@ export interface OutputConfig {
   readonly maxOutputBytes: number;
 }
 
+/** Tells whether the relay has a bucket for the files in answers, and an address for the links to them. */
+export function canKeepAnswers({
+  areOutputsKept,
+  outputsOrigin,
+}: Pick<OutputConfig, "areOutputsKept" | "outputsOrigin">): boolean {
+  return areOutputsKept && outputsOrigin !== null;
+}
+
 /**
  * Returns the configuration of outputs from its variables and bindings, or the faults if these contradict each other.
  */

@@ -1,4 +1,13 @@
 import { concatUint8Arrays } from "uint8array-extras";
+import { MINUTE_MS } from "../core/time.ts";
+
+/** Longest time in milliseconds for which a client may leave a piece of a response unread. */
+export const MAX_UNREAD_MS = MINUTE_MS;
+/**
+ * Time in milliseconds after which no further piece is sent of a response that holds memory. Without this limit, a client
+ * that reads each piece slowly could keep the memory for hours.
+ */
+export const MAX_READ_MS = 5 * MINUTE_MS;
 
 /** The first bytes of a stream, up to its end or a limit. */
 export interface StreamStart {
@@ -93,4 +102,20 @@ export function streamOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Arra
   // When the reader ends the reading early, it knows.
   write().catch(() => undefined);
   return readable;
+}
+
+/** Waits until a client has read a piece of a response. @throws Error when this takes longer than a minute. */
+export async function readInTime(read: Promise<void>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(unreadError()), MAX_UNREAD_MS);
+  try {
+    await Promise.race([read, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Returns the error that ends a response of which the client leaves a piece unread for too long. */
+export function unreadError(): Error {
+  return new Error("the client does not read the stream");
 }

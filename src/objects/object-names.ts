@@ -10,7 +10,7 @@ import type { HostObject } from "./host-object.ts";
 import type { JobObject } from "./job-object.ts";
 import type { ListenersObject } from "./listeners/listeners-object.ts";
 import type { OutputObject } from "./output/output-object.ts";
-import { objectNamed, objectOutsideJurisdictions } from "./placed-object.ts";
+import { newObject, objectNamed, objectOutsideJurisdictions } from "./placed-object.ts";
 
 interface Classes {
   readonly ACCOUNTS: AccountObject;
@@ -123,6 +123,15 @@ const JOB_OBJECTS = 256;
  */
 export function jobObject(env: ObjectNamespaces, connection: string, jobId: string) {
   return objectNamed(env.JOBS, `${connection}:${hashOf(jobId) % JOB_OBJECTS}`, env);
+}
+
+/**
+ * Creates the Durable Object that makes the call of a submission whose client waits for the answer. Nobody looks for it
+ * later, so it has no name.
+ * @returns a function that returns a stub of the object.
+ */
+export function newCallObject(env: ObjectNamespaces) {
+  return newObject(env.CALLS, env);
 }
 
 /**

@@ -8,6 +8,10 @@ type Names<T extends Rpc.DurableObjectBranded> = Pick<
   DurableObjectNamespace<T>,
   "getByName" | "jurisdiction"
 >;
+type Ids<T extends Rpc.DurableObjectBranded> = Pick<
+  DurableObjectNamespace<T>,
+  "newUniqueId" | "get" | "jurisdiction"
+>;
 
 /**
  * Returns the stub of the Durable Object with this name, in the configured jurisdiction and region. In each
@@ -20,11 +24,33 @@ export function objectNamed<T extends Rpc.DurableObjectBranded>(
   name: string,
   env: WithStartup,
 ): DurableObjectStub<T> {
+  const { jurisdiction, options } = placeOf(env);
+  const placed = jurisdiction === null ? namespace : namespace.jurisdiction(jurisdiction);
+  return placed.getByName(name, ...options);
+}
+
+/**
+ * Creates a Durable Object without a name, in the configured jurisdiction and region. Its first call takes up to a few
+ * hundred milliseconds less than that of an object with a name, which may be in use elsewhere
+ * (https://developers.cloudflare.com/durable-objects/api/namespace/#newuniqueid).
+ * @returns a function that returns a new stub of the object, because a stub that has failed stays broken.
+ */
+export function newObject<T extends Rpc.DurableObjectBranded>(
+  namespace: Ids<T>,
+  env: WithStartup,
+): () => DurableObjectStub<T> {
+  const { jurisdiction, options } = placeOf(env);
+  const placed = jurisdiction === null ? namespace : namespace.jurisdiction(jurisdiction);
+  const id = placed.newUniqueId();
+  return () => placed.get(id, ...options);
+}
+
+/** Returns where objects are created, as the configuration says. */
+function placeOf(env: WithStartup) {
   const config = configOf(env);
   if (config === null) throw new Error("an object is called before the configuration is checked");
   const { jurisdiction, locationHint } = config;
-  const placed = jurisdiction === null ? namespace : namespace.jurisdiction(jurisdiction);
-  return locationHint === null ? placed.getByName(name) : placed.getByName(name, { locationHint });
+  return { jurisdiction, options: locationHint === null ? [] : ([{ locationHint }] as const) };
 }
 
 /** Returns the stub of the Durable Object with this name outside all jurisdictions, even when `JURISDICTION` is set. */

@@ -1,6 +1,7 @@
+import { concatUint8Arrays } from "uint8array-extras";
 import { hiddenTexts } from "../security/hidden-texts.ts";
 import { bytesOf } from "../security/encoding.ts";
-import { hideSecrets } from "../security/spellings.ts";
+import { hideSecrets, secretRanges } from "../security/spellings.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { SubmitAnswer } from "./http.ts";
 
@@ -49,4 +50,45 @@ export function bytesWithout(
   const text = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes);
   const shown = hideSecrets(text, secrets);
   return shown === text ? bytes : bytesOf(shown);
+}
+
+/**
+ * Number of bytes at the end of an answer so far that are held back: a secret may go on in the next piece. It is several
+ * times the length of a secret, of which each character may be written as an escape.
+ */
+const HELD_BYTES = 16 * 1024;
+/** Code of the character `*`. */
+const COVER = 0x2a;
+/** Decodes each byte as one character, so that the places in the text are those in the bytes. */
+const BYTEWISE = "latin1";
+
+/**
+ * Hides secrets in a response that is passed on piece by piece. Each byte of a secret is replaced by `*`, so that the
+ * response keeps the length that its headers state.
+ */
+export class SecretCover {
+  readonly #secrets: readonly string[];
+  #held = new Uint8Array();
+
+  constructor(secrets: readonly string[]) {
+    const inBytes = secrets.map((secret) => new TextDecoder(BYTEWISE).decode(bytesOf(secret)));
+    this.#secrets = [...new Set([...secrets, ...inBytes])];
+  }
+
+  /** Takes the next piece of the response. @returns the bytes that may be passed on now. */
+  push(piece: Uint8Array): Uint8Array {
+    const bytes = concatUint8Arrays([this.#held, piece]);
+    if (this.#secrets.length > 0) {
+      const text = new TextDecoder(BYTEWISE).decode(bytes);
+      for (const range of secretRanges(text, this.#secrets)) bytes.fill(COVER, ...range);
+    }
+    const at = Math.max(0, bytes.length - HELD_BYTES);
+    this.#held = bytes.slice(at);
+    return bytes.subarray(0, at);
+  }
+
+  /** Returns the bytes that were held back, after the last piece. */
+  end(): Uint8Array {
+    return this.#held;
+  }
 }

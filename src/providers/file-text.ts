@@ -28,6 +28,8 @@ const FURTHER_WORDS = setOf(
  */
 const DATA_WORDS = setOf("data content value file body bytes image audio video blob payload");
 const MEDIA_TYPES = setOf("image video audio file model");
+/** Pattern of texts that stand for no file, in a member that is meant for one. */
+const NO_FILE = /^(?:\s*|true|false|null|none)$/i;
 
 function setOf(words: string): ReadonlySet<string> {
   return new Set(words.split(" "));
@@ -40,7 +42,7 @@ export function isDataUrl(text: string): boolean {
 
 /** Tells whether a text can be base64. Of a long text only the beginning is examined. */
 export function isBase64(text: string): boolean {
-  if (/^(?:true|false|null|none)$/i.test(text)) return false;
+  if (NO_FILE.test(text)) return false;
   return /^[\w+/\r\n-]{4,}={0,2}$/.test(text.slice(0, MIN_FILE_CHARS).trimEnd());
 }
 
@@ -57,6 +59,21 @@ export function hasFileSignature(base64: string): boolean {
 /** Tells whether the words of a member's name say that its value is base64. */
 export function namesBase64(words: readonly string[]): boolean {
   return words.some((word) => word === "b64" || word === "base64");
+}
+
+/**
+ * Tells whether a member can hold nothing but base64, e.g. `b64_json`, or `data` in Google's `inlineData`, so that another
+ * text in it is a broken file, unless the text stands for none (`isNoFile`).
+ * @param object name of the member that contains the object to which the member belongs.
+ */
+export function holdsOnlyBase64(name: string, object: string): boolean {
+  if (name === "data") return /^inline_?data$/i.test(object);
+  return /b(?:ase)?64(?:[_-]?json)?$/i.test(name);
+}
+
+/** Tells whether a text in a member that is meant for base64 stands for no file, or is a link or a URL without base64. */
+export function isNoFile(text: string): boolean {
+  return NO_FILE.test(text) || /^(?:https?:|data:[^,;]*,)/i.test(text);
 }
 
 /**

@@ -55,8 +55,8 @@ export interface SubmitTarget {
   /**
    * Content of the answer to an accepted call:
    * - `job`: the id of a job; 1 MiB is enough for the answer.
-   * - `result`: the output itself. The upstream accepts no hook URL at this path, and up to 8 MiB are read. Some gateways
-   *   answer with the id of a job instead.
+   * - `result`: the output itself. The upstream accepts no hook URL at this path, and an object makes the call, which
+   *   reads up to 64 MiB (objects/call). Some gateways answer with the id of a job instead.
    * - `job-or-result`: one of both, as the caller asks for. The upstream accepts a hook URL, and up to 8 MiB are read.
    */
   readonly answer: "job" | "result" | "job-or-result";

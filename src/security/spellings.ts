@@ -39,16 +39,19 @@ export function areSpelledIn(text: string, secrets: readonly string[]): boolean 
 
 /** Returns a copy of a text in which `…` replaces each of the secrets, in whatever spelling the text contains it. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
-  if (secrets.length === 0) return text;
+  return secrets.length === 0 ? text : withoutRanges(text, secretRanges(text, secrets));
+}
+
+/** Returns the parts of a text that contain one of the secrets, in whatever spelling the text contains it. */
+export function secretRanges(text: string, secrets: readonly string[]): readonly Range[] {
   const readings = readingsOf(text);
-  const ranges = readings.reduceRight<readonly Range[]>((found, reading, depth) => {
+  return readings.reduceRight<readonly Range[]>((found, reading, depth) => {
     const own = [...found, ...rangesIn(reading, secrets)];
     const earlier = readings[depth - 1];
     if (earlier === undefined || own.length === 0) return own;
     const places = placesIn(earlier);
     return own.map(([start, end]) => [places[start] ?? 0, places[end] ?? earlier.length]);
   }, []);
-  return withoutRanges(text, ranges);
 }
 
 /** Start and end of a part of a text, as character positions. */

@@ -140,6 +140,10 @@ it.each<[string, unknown]>([
   ["is a data: URL without base64", { svg: "data:image/svg+xml,%3Csvg/%3E" }],
   ["is a data: URL without content", { image: "data:image/png;base64," }],
   ["is a data: URL in a text", { content: `Write data:image/png;base64,${PNG_TEXT} there` }],
+  ["is a link in a member for base64", { b64_json: "https://cdn.example.net/fox.png" }],
+  ["is a data: URL without base64 in a member for base64", { b64_json: "data:text/plain,%41" }],
+  ["is broken base64 that repeats the request", { input: { b64_json: "QUJD*" } }],
+  ["is broken base64 under a name that may have other texts", { result: "QUJD*", data: "QUJD*" }],
   ["is a link of Markdown to something else", { content: "[a](data:text/plain,abc) [b](data:)" }],
 ])("a text in an answer stays in the answer when it %s", (_, answer) => {
   expect(read(answer)).toEqual({ skeleton: answer, files: 0 });
@@ -156,6 +160,14 @@ it.each<[string, string]>([
   [
     "has a long file with a character too many",
     `{"b64_json":"${PNG_TEXT.replace(/=+$/, "").slice(0, -2)}"}`,
+  ],
+  ["has another text than base64 in b64_json", '{"b64_json":"QUJD*"}'],
+  ["has base64 of a wrong length in a list of images", '{"images_base64":["QUJD","QUJDR"]}'],
+  ["has a long text with other characters at its start in b64", `{"b64":"*${PNG_TEXT}"}`],
+  ["has a broken data: URL in b64_json", '{"b64_json":"data:image/png;base64,QUJD*"}'],
+  [
+    "has another text than base64 in inlineData",
+    '{"inlineData":{"mimeType":"image/png","data":"QUJD*"}}',
   ],
   ["has a wrong escape in a file", String.raw`{"b64_json":"${PNG_TEXT.slice(0, 2_000)}\x"}`],
   [

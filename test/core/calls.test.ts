@@ -309,6 +309,8 @@ describe("the end of a call", () => {
 describe("news of another job or result than that of a call", () => {
   const processing = aReport({ status: "processing" });
 
+  const passing = aSendingTask({ submission: aSubmission({ isPassedOn: true }) });
+
   it.each([
     ["a report of a result", aReport()],
     ["a report of progress", processing],
@@ -316,7 +318,9 @@ describe("news of another job or result than that of a call", () => {
   ])(
     "%s is refused while the call may be storing files under the keys of the task's outputs",
     (_what, event) => {
-      expectRefused(calling, event, "submission_running", LATER);
+      for (const task of [calling, passing]) {
+        expectRefused(task, event, "submission_running", LATER);
+      }
     },
   );
 

@@ -79,6 +79,11 @@ function messageOf({ body }: TerminalTask): string {
   return JSON.parse(body).error.message;
 }
 
+/** Returns the error message of a task after a poll that finds its job failed. */
+function messageAfter(task: OpenTask, news: UpstreamFailure): string {
+  return messageOf(finish(task, aPollEnd(newsAnswer(news), { askedAt: LATER }), LATER));
+}
+
 function keyIn({ submission }: TaskRecord) {
   return submission?.customerKey;
 }
@@ -382,11 +387,9 @@ describe("a customer's key that the upstream refuses", () => {
 
   it("a job that fails because of the balance behind a customer's own key tells so; that of the connection's key, and any other failure, has its text", () => {
     const unpaid = anUpstreamFailure({ error: { code: "upstream_funds", message: "No jobs." } });
-    const endOf = (task: OpenTask, news: UpstreamFailure) =>
-      messageOf(finish(task, aPollEnd(newsAnswer(news), { askedAt: LATER }), LATER));
-    expect(endOf(aCustomerTask(), unpaid)).toMatch(/^The upstream has refused the balance/);
-    expect(endOf(anAttachedTask(), unpaid)).toBe("No jobs.");
-    expect(endOf(aCustomerTask(), anUpstreamFailure())).toBe("The output was refused.");
+    expect(messageAfter(aCustomerTask(), unpaid)).toMatch(/^The upstream has refused the balance/);
+    expect(messageAfter(anAttachedTask(), unpaid)).toBe("No jobs.");
+    expect(messageAfter(aCustomerTask(), anUpstreamFailure())).toBe("The output was refused.");
   });
 
   it("when the upstream refuses the connection's own API key at a poll, the task gets no new version, because accounts do not see such a refusal", () => {

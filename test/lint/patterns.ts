@@ -15,8 +15,16 @@ const SOURCES = ["src/**/*.{ts,tsx,js}", "client/src/**/*.ts"];
 // The default uses a binary or Java, whichever is installed.
 process.env["RECHECK_SYNC_BACKEND"] = "pure";
 
-/** Time in milliseconds after which the examination of a pattern counts as without an answer. */
-const TIMEOUT_MS = 120_000;
+/**
+ * No limit of an examination by the clock. A search that took longer than such a limit would count as more than linear
+ * growth, also if only the machine is slow. The numbers of steps are limited instead.
+ */
+const NO_TIME_LIMITS = {
+  timeout: null,
+  seedingTimeout: null,
+  incubationTimeout: null,
+  attackTimeout: null,
+} as const;
 
 /**
  * Parameters of recheck by the effort of an examination. A quick one takes milliseconds: an automaton of more
@@ -123,7 +131,7 @@ export function faultsOf(
  * it: more than linear growth with a text that shows it, or that there is no answer. Null for linear growth.
  */
 function faultOf({ at, source, flags }: Pattern, effort: keyof typeof EFFORTS): string | null {
-  const found = checkSync(source, flags, { timeout: TIMEOUT_MS, ...EFFORTS[effort] });
+  const found = checkSync(source, flags, { ...NO_TIME_LIMITS, ...EFFORTS[effort] });
   const name = `${at}: /${source}/${flags}`;
   if (found.status === "safe") return null;
   if (found.status === "unknown") return `${name} could not be examined (${found.error.kind})`;

@@ -12,6 +12,7 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["src/api/mcp/mcp-route.ts: sent", "one of the functions"],
   ["src/api/mcp/mcp-route.ts: Response.json", "the error of a message that was not read"],
   ["src/api/submit/submit-route.ts: body", "a stream of submit-job.ts where it is long"],
+  ["src/api/tasks/read-answer.ts: body", "the body of a response that is checked here"],
   ["src/api/outputs/stream-source.ts: body", "a stream of client-stream.ts"],
   ["src/api/outputs/serve-copy.ts: body", "the platform pipes the bucket to the client"],
   ["src/api/outputs/serve-answer.ts: copy.body", "the platform pipes the bucket to the client"],

@@ -11,7 +11,7 @@ import {
   UNKNOWN_TASK,
 } from "../worker/client.ts";
 import { DAY_MS, pass, useClock } from "../worker/clock.ts";
-import { restart, stored, untilIdle } from "../worker/objects.ts";
+import { restart, stored, untilIdle, wake } from "../worker/objects.ts";
 import { answering, type Site } from "../worker/outside.ts";
 import { register } from "../worker/tasks.ts";
 import {
@@ -250,6 +250,13 @@ describe("instead of the answer of an upstream", () => {
       answering(imagesWith("a fox")),
       "canceled",
       cancel,
+    ],
+    [
+      "to a call that was not begun within an hour",
+      IMAGE_CALL,
+      answering(imagesWith("a fox")),
+      "queue_timeout",
+      (id) => wake(id, 3_600_000),
     ],
     [
       "that states a job, which was canceled then",

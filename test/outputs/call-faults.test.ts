@@ -34,12 +34,15 @@ import {
   sending,
   SOURCE,
   storedCopies,
+  streaming,
   VIDEO_BYTES,
 } from "./copied.ts";
+import { largeImages } from "./large-images.ts";
 
 useClock();
 
 const IMAGES = "/v1/images/generations";
+const MIB = 1024 * 1024;
 const PNG = bytesOf(`\x89PNG\r\n\x1a\n\0\0\0\rIHDR${"p".repeat(2_000)}`);
 const B64 = btoa(String.fromCharCode(...PNG));
 const images = (count = 1) => ({ data: Array.from({ length: count }, () => ({ b64_json: B64 })) });
@@ -138,7 +141,7 @@ describe("the object of a call", () => {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     void object.storeCall(call, readable).catch(() => undefined);
     const writer = writable.getWriter();
-    await writer.write(new Uint8Array(3 * 1024 * 1024));
+    await writer.write(new Uint8Array(3 * MIB));
     const storedNow = () =>
       runInDurableObject(object, (_, { storage }) => [...storage.kv.list({ prefix: "body:" })]);
     await until(async () => (await storedNow()).length === 3);
@@ -275,6 +278,20 @@ describe("the object of a call", () => {
     expect(await keysOfCall(id)).toEqual([]);
   });
 
+  it("that sends its call keeps what it stores of it when the Worker orders it to erase the call", async () => {
+    let id = "";
+    let kept: readonly string[] = [];
+    aGateway(async (sent, signal) => {
+      await (await callObjectOf(id)).drop();
+      kept = await keysOfCall(id);
+      return answering(images())(sent, signal);
+    });
+    id = await submitted();
+    await madeNow(id);
+    expect(kept).toContain("call");
+    expect(await readCalled(id)).toMatchObject({ status: "completed" });
+  });
+
   it("gives up a call that the upstream does not answer within ASYNC_TIMEOUT_S", async () => {
     const passTime = holdTimers(600_000);
     const outside = aGateway((_, signal) => {
@@ -363,11 +380,22 @@ const raw =
 
 describe("a call whose answer cannot be read", () => {
   const BROKEN = /it is not what its type says, or is cut short/;
+  const TOO_MANY = /it has more files than the relay takes/;
+  const TOO_LARGE = /it is larger than the relay takes, or a file in it is/;
 
   it.each<[string, Site, RegExp]>([
     ["is JSON that is cut short", raw(JSON.stringify(images(2)).slice(0, -10)), BROKEN],
     ["has broken base64", answering({ data: [{ b64_json: `${B64.slice(0, 2_000)}!!!` }] }), BROKEN],
-    ["has 33 images", answering(images(33)), /it has more files than the relay takes/],
+    [
+      "has broken base64 within its first characters",
+      answering({ data: [{ b64_json: `${B64.slice(0, 100)}*${B64}` }] }),
+      BROKEN,
+    ],
+    ["has short broken base64", answering({ data: [{ b64_json: "iVBORw0KGgo*" }] }), BROKEN],
+    ["has 33 images", answering(images(33)), TOO_MANY],
+    ["has 41 images", answering(images(41)), TOO_MANY],
+    ["has 65 MiB", streaming(...largeImages(5, 9.75 * MIB)), TOO_LARGE],
+    ["has an image above MAX_OUTPUT_MB", streaming(...largeImages(1, 21 * MIB)), TOO_LARGE],
     ["is the page of a proxy", raw("<html>Bad gateway</html>", "text/html"), BROKEN],
     ["is empty", raw(""), BROKEN],
     ["states neither a result nor an error", answering({ ok: true }), /^It is not known/],
@@ -394,9 +422,12 @@ describe("a call whose answer cannot be read", () => {
   });
 });
 
+/** Returns an event of a stream with images. */
+function eventOf(type: string, count: number): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...images(count) })}\n\n`;
+}
+
 it("a call with a stream whose last event has fewer files than an earlier one keeps those of the last, and deletes the others", async () => {
-  const eventOf = (type: string, count: number) =>
-    `event: ${type}\ndata: ${JSON.stringify({ type, ...images(count) })}\n\n`;
   const events = eventOf("image_generation.progress", 3) + eventOf("image_generation.completed", 1);
   aGateway(raw(events, "text/event-stream"));
   const body = { model: "gpt-image-1", prompt: "a fox", stream: true };

@@ -23,13 +23,15 @@ import {
   readCalled,
   sentOnce,
 } from "./called.ts";
-import { bytesOf, copiesOf, pathOfLink } from "./copied.ts";
+import { bytesOf, copiesOf, pathOfLink, streaming } from "./copied.ts";
+import { imageBytes, largeImages } from "./large-images.ts";
 import { bytesIn } from "./linked.ts";
 
 useClock();
 
 const IMAGES = "/v1/images/generations";
 const EDITS = "/v1/images/edits";
+const MIB = 1024 * 1024;
 const IMAGE_BODY = { model: "gpt-image-1", prompt: "a fox" };
 /** The beginning of a PNG, and more bytes. */
 const PNG = bytesOf(`\x89PNG\r\n\x1a\n\0\0\0\rIHDR${"p".repeat(2_000)}`);
@@ -118,6 +120,21 @@ describe("a call with Prefer: respond-async", () => {
     expect(await keysOfCall(id)).toEqual([]);
   });
 
+  it.each([8 * MIB, 40_000_000])(
+    "for an image of %i bytes in base64 ends with an output of the same bytes",
+    async (length) => {
+      aGateway(streaming(...largeImages(1, length)));
+      const id = await made({
+        path: IMAGES,
+        body: IMAGE_BODY,
+        bindings: { ...CALLING, MAX_OUTPUT_MB: "50" },
+      });
+      const [link = ""] = (await readCalled(id)).output?.urls ?? [];
+      const file = await callWith(CALLING, pathOfLink(link), { key: null });
+      expect(Buffer.compare(await bytesIn(file), imageBytes(length))).toBe(0);
+    },
+  );
+
   it("for speech ends with an output of the upstream's own type", async () => {
     const sound: Site = () => new Response(MP3, { headers: { "Content-Type": "audio/mpeg" } });
     const outside = aGateway(sound);
@@ -143,7 +160,7 @@ describe("a call with Prefer: respond-async", () => {
 
   it("and a form of 20 MB is sent with the same bytes as it came", async () => {
     const outside = aGateway(images());
-    const large = new Uint8Array(7 * 1024 * 1024).fill(7);
+    const large = new Uint8Array(7 * MIB).fill(7);
     large.set(crypto.getRandomValues(new Uint8Array(64 * 1024)));
     const { body, headers } = await formOf({
       model: "gpt-image-1",
@@ -388,27 +405,35 @@ describe("a call that the relay does not take", () => {
       "prefer_required",
     ],
     ["with a body that is no JSON", { body: '{"model": "gpt-image-1"' }, 400, "invalid_json"],
-  ])("%s, is refused, and nothing is charged", async (_, call, status, code) => {
+    [
+      "that costs more than the account has",
+      { bindings: { ...OFFERING, OFFERS: OFFERS.replaceAll('"credits":5', '"credits":21') } },
+      402,
+      "insufficient_credits",
+    ],
+    ["with JSON of 33 MiB", { body: " ".repeat(33 * MIB) }, 413, "payload_too_large"],
+  ])("%s, is refused, and nothing is charged or stored", async (_, call, status, code) => {
     const outside = aGateway(images());
     const { account, submit } = await anAccountWithOffers();
+    const before = await storedCalls();
     expect(await refusal(await submit(call))).toMatchObject({ status, code });
     expect(await balanceOf(account)).toBe(20);
     expect(outside.sentTo(GATEWAY)).toEqual([]);
+    await until(async () => (await storedCalls()) === before);
   });
 
   it.each<[string, Readonly<Record<string, string>>]>([
     ["that states its length", {}],
     ["that does not state its length", { "Content-Length": "" }],
   ])(
-    "because its form, %s, is larger than MAX_ASYNC_MB, gets 413, and nothing is stored",
+    "because its form of more than 32 MiB, %s, is larger than MAX_ASYNC_MB allows by default, gets 413, and nothing is stored",
     async (_, length) => {
       aGateway(images());
-      const bindings = { ...CALLING, MAX_ASYNC_MB: "1" };
-      const { body, headers } = await formOf({ model: "m", image: new Uint8Array(1024 * 1024) });
+      const { body, headers } = await formOf({ model: "m", image: new Uint8Array(32 * MIB) });
       const before = await storedCalls();
       const stream = new Response(body).body?.pipeThrough(new IdentityTransformStream());
       const sent = length["Content-Length"] === "" ? stream : body;
-      const response = await callLater({ path: EDITS, bindings, body: sent, headers });
+      const response = await callLater({ path: EDITS, body: sent, headers });
       expect(await refusal(response)).toMatchObject({ status: 413, code: "payload_too_large" });
       await until(async () => (await storedCalls()) === before);
     },

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { MAX_UNREAD_MS } from "../../src/api/http/client-stream.ts";
+import { MAX_UNREAD_MS } from "../../src/lib/stream.ts";
 import { refusal } from "../worker/client.ts";
 import { until, useClock } from "../worker/clock.ts";
 import type { Site } from "../worker/outside.ts";

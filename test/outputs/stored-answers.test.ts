@@ -12,6 +12,7 @@ import {
   replaced,
 } from "../core/answers.ts";
 import { bucket } from "./copied.ts";
+import { imageBytes, largeImages } from "./large-images.ts";
 
 const MIB = 1024 * 1024;
 const PNG_TEXT = toBase64(PNG);
@@ -46,6 +47,7 @@ async function store(
   const stream = body instanceof ReadableStream ? body : arriving(piecesOf(bytesOf(body), 100_000));
   const answer = await storeAnswer(stream, contentType, {
     bucket: bucket(),
+    caller: null,
     token: "t0",
     keyOf: (number) => prefix + number,
     maxFileBytes: 50 * MIB,
@@ -173,34 +175,6 @@ it("when a later event of a stream has fewer files than one before, the numbers 
   expect(stored).toHaveLength(3);
 });
 
-/** Bytes of which the files of large answers consist, again and again, and their base64. */
-const BLOCK = bytesOf(
-  PNG.subarray(0, 8),
-  Uint8Array.from({ length: 299_992 }, (_, i) => i >> 5),
-);
-const BLOCK_TEXT = bytesOf(toBase64(BLOCK));
-
-/** Yields an answer with images of so many bytes in base64. */
-function* images(count: number, length: number, end = "]}"): Generator<Uint8Array> {
-  yield bytesOf('{"data":[');
-  for (let i = 0; i < count; i++) {
-    yield bytesOf(`${i === 0 ? "" : ","}{"b64_json":"`);
-    for (let left = length; left > 0; left -= BLOCK.length) {
-      yield left < BLOCK.length ? bytesOf(toBase64(BLOCK.subarray(0, left))) : BLOCK_TEXT;
-    }
-    yield bytesOf('"}');
-  }
-  yield bytesOf(end);
-}
-
-function imageBytes(length: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(length);
-  for (let at = 0; at < length; at += BLOCK.length) {
-    bytes.set(BLOCK.subarray(0, length - at), at);
-  }
-  return bytes;
-}
-
 it.each([
   [8 * MIB - 1, 0],
   [8 * MIB, 1],
@@ -208,7 +182,7 @@ it.each([
 ])(
   "a file of %i bytes in an answer is stored whole, with %i multipart uploads",
   async (length, count) => {
-    const { answer, uploads, bytes } = await store(arriving(images(1, length)));
+    const { answer, uploads, bytes } = await store(arriving(largeImages(1, length)));
     const files = [{ number: 1, bytes: length, mediaType: "image/png" }];
     expect(answer).toMatchObject({ kind: "read", files, begun: 1 });
     expect(uploads).toEqual(Array.from({ length: count }, () => [1, expect.any(String)]));
@@ -219,7 +193,7 @@ it.each([
 it("the id of a multipart upload is reported before its first part is stored", async () => {
   const seen: string[] = [];
   const real = bucket();
-  await store(arriving(images(1, 9 * MIB)), "application/json", {
+  await store(arriving(largeImages(1, 9 * MIB)), "application/json", {
     onUpload: () => seen.push("upload"),
     bucket: {
       put: real.put.bind(real),
@@ -240,34 +214,34 @@ it("the id of a multipart upload is reported before its first part is stored", a
 it.each<[string, () => ReadableStream<Uint8Array>, object]>([
   [
     "a file with wrong base64 after 9 MiB",
-    () => arriving([...images(1, 9 * MIB, `,"${PNG_TEXT}*"]}`)]),
+    () => arriving([...largeImages(1, 9 * MIB, `,"${PNG_TEXT}*"]}`)]),
     { reason: "broken", begun: 2 },
   ],
   [
     "wrong base64 within a file of 9 MiB",
-    () => arriving([...images(1, 9 * MIB)].with(10, bytesOf("****"))),
+    () => arriving([...largeImages(1, 9 * MIB)].with(10, bytesOf("****"))),
     { reason: "broken", begun: 1 },
   ],
   [
     "JSON that is cut short in a file",
-    () => arriving([...images(1, 9 * MIB)].slice(0, -2)),
+    () => arriving([...largeImages(1, 9 * MIB)].slice(0, -2)),
     { reason: "broken", begun: 1 },
   ],
   [
     "JSON that is cut short after a file",
-    () => arriving([...images(1, 100)].slice(0, -1)),
+    () => arriving([...largeImages(1, 100)].slice(0, -1)),
     { reason: "broken", begun: 1 },
   ],
-  ["41 images", () => arriving(images(41, 100)), { reason: "too_many", begun: 32 }],
-  ["68 MB", () => arriving(images(5, 10_200_000)), { reason: "too_large", begun: 5 }],
+  ["41 images", () => arriving(largeImages(41, 100)), { reason: "too_many", begun: 32 }],
+  ["68 MB", () => arriving(largeImages(5, 10_200_000)), { reason: "too_large", begun: 5 }],
   [
     "a file above the limit for outputs",
-    () => arriving(images(1, 13 * MIB)),
+    () => arriving(largeImages(1, 13 * MIB)),
     { reason: "too_large", begun: 1 },
   ],
   [
     "a connection that breaks off",
-    () => arriving([...images(1, 1_000_000)].slice(0, 4), true),
+    () => arriving([...largeImages(1, 1_000_000)].slice(0, 4), true),
     { reason: "unreachable", begun: 1 },
   ],
   ["no bytes", () => arriving([]), { reason: "broken", begun: 0 }],
@@ -314,14 +288,14 @@ it("when the bucket does not take a file of an answer, the result says so", asyn
     throw new Error("the bucket is down");
   });
   const failing = { put, createMultipartUpload: put };
-  const { answer } = await store(arriving(images(1, 100)), undefined, { bucket: failing });
+  const { answer } = await store(arriving(largeImages(1, 100)), undefined, { bucket: failing });
   expect(answer).toEqual({ kind: "failed", reason: "not_stored", begun: 1 });
 });
 
 it("an answer is read no further while the bucket takes a part of a file", async () => {
   let sent = 0;
   function* counted() {
-    for (const piece of images(1, 30_000_000)) {
+    for (const piece of largeImages(1, 30_000_000)) {
       sent += piece.length;
       yield piece;
     }

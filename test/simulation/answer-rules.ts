@@ -104,10 +104,10 @@ function endFault(answer: Answer): string | null {
   return fault ?? trackedFault(answer, before);
 }
 
-/** Tells whether an object makes the call of a task, and its answer alone can show the result, or a job. */
+/** Tells whether an object makes the call of a task, and passes on the answer or is alone in showing the result, or a job. */
 function isResultOnItsWay({ submission }: OpenTask): boolean {
   const isAlone = submission?.isCall === true && submission.isHookless === true;
-  return isAlone && submission.state.kind === "sending";
+  return (isAlone || submission?.isPassedOn === true) && submission?.state.kind === "sending";
 }
 
 /** Checks the effect of an order to cancel a task: it fails, or its upstream is asked, or nothing changes. */

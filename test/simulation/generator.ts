@@ -5,6 +5,7 @@ import type {
   ReportEvent,
 } from "../../src/core/events/event.ts";
 import type { EndedCopy } from "../../src/core/record/outputs.ts";
+import { submittedJobOf } from "../../src/core/record/submitted-job.ts";
 import type { SubmissionStart } from "../../src/core/record/submission.ts";
 import { type CreatedTask, isOpen, type TaskRecord } from "../../src/core/record/task.ts";
 import { UNREAD_HOOKS } from "../../src/core/record/tracking.ts";
@@ -78,6 +79,8 @@ const CUSTOMER_SHARE = 0.3;
 const HOOKLESS_SHARE = 0.2;
 /** Share of the submissions whose caller does not wait. */
 const CALL_SHARE = 0.3;
+/** Share of the other submissions whose answer an object passes on. */
+const PASSED_SHARE = 0.2;
 /** Share of the hooks that report a result which is too large to be stored. */
 const OVERSIZED_SHARE = 0.02;
 /**
@@ -105,6 +108,8 @@ export function nextMove(random: Random, world: World): Move {
     [openCalls.length === 0 ? 0 : 7, "end"],
     [alarm === null || world.runningAlarmAt !== null ? 0 : 4, "ring"],
     [0.4, "read"],
+    [isReadable(world) ? 1 : 0, "readJob"],
+    [3 * world.jobReads, "answerReader"],
     [1, "crash"],
     [0.7, "pass"],
     [0.4, "arriveLate"],
@@ -150,14 +155,22 @@ function actionOf(kind: Action["kind"], random: Random, world: World): Action {
       return { kind, amount: random.pick([1, 50, 50, -2 * PRICE]) };
     case "arriveLate":
       return { kind, pick: random.below(4) };
+    case "answerReader":
+      return { kind, pick: random.below(4), ending: random.below(60) };
     case "submit":
       return { kind, pick: nextSubmitter(random, world.submitters), ending: random.below(48) };
     case "lose":
       return { kind, pick: random.below(4) };
     case "read":
+    case "readJob":
     case "duplicateAlarm":
       return { kind };
   }
+}
+
+/** Tells whether clients can read the job of the task. */
+function isReadable({ disk: { written } }: World): boolean {
+  return written.record !== null && submittedJobOf(written.record) !== null;
 }
 
 /** Returns the index of a Worker, mostly of one whose outcome has not been brought. */
@@ -356,9 +369,15 @@ function submitting(random: Random): RegisterEvent {
     endpoint: random.pick([null, null, "fal/fox"]),
     isByOwner: random.isLucky(0.5),
     ...(random.isLucky(HOOKLESS_SHARE) && { isHookless: true as const }),
-    ...(random.isLucky(CALL_SHARE) && { isCall: true as const }),
+    ...senderOf(random),
   };
   return { ...given, submission: keyed(submission, random) };
+}
+
+/** Returns who sends the call of a submission: an object, if the caller does not wait or gets the answer through it. */
+function senderOf(random: Random): Pick<SubmissionStart, "isCall" | "isPassedOn"> {
+  if (random.isLucky(CALL_SHARE)) return { isCall: true };
+  return random.isLucky(PASSED_SHARE) ? { isPassedOn: true } : {};
 }
 
 /** Returns a submission, perhaps with a key of the customer, which the world seals with the newest relay secret. */

@@ -1,8 +1,13 @@
 import type { KeptOutputs } from "../../src/core/duties/copy-order.ts";
-import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
+import type {
+  CancelAnswer,
+  ChargeAnswer,
+  PollAnswer,
+  PollEndedEvent,
+} from "../../src/core/events/event.ts";
 import { rowOf } from "../../src/core/views/index-row.ts";
 import { MINUTE, POLICY } from "../core/builders.ts";
-import type { AttachedJob } from "../../src/core/record/upstream.ts";
+import { type AttachedJob, sameJob } from "../../src/core/record/upstream.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
 import { isOpen, isTerminal, type TaskRecord } from "../../src/core/record/task.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
@@ -18,7 +23,7 @@ import type { SharedState } from "./object-host.ts";
 import { callFault, isOfAnotherLife, unforgottenFault } from "./submission-rules.ts";
 import { orderFault } from "./copy-order-rules.ts";
 import { deletedFault, hasFiles, recordCopies } from "./output-rules.ts";
-import { answeredPoll, askFault, newPoll } from "./poll-rules.ts";
+import { answeredPoll, askFault, lastPollWithRead, newPoll } from "./poll-rules.ts";
 import { releaseFault } from "./price-rules.ts";
 import { settingFor } from "./setting.ts";
 import type { SimulatedObject, Subject } from "./simulated-object.ts";
@@ -60,6 +65,8 @@ export class InvariantChecker {
   #durable: Durable = { history: null, written: null, past: 0 };
   /** Answer of the upstream after which no commit has followed yet. */
   #pollResult: PollResult | null = null;
+  /** Time at which the relay's last poll was sent, in Unix milliseconds; 0 when it has sent none. */
+  #askedAt = 0;
   /** End in an event that may create the task; null for none. */
   #firstEnd: EndResult | null = null;
 
@@ -243,6 +250,7 @@ export class InvariantChecker {
     if (poll.customerKey !== null) this.observed.add(`a customer's key is used: ${poll.purpose}`);
     caller.polls++;
     caller.lastPoll = newPoll(poll.job, this.#now);
+    this.#askedAt = this.#now;
     if (this.history !== null) this.history.polledAt = this.#now;
   }
 
@@ -266,10 +274,31 @@ export class InvariantChecker {
       history.keptAnswer = answer;
       history.isJobShown ||= answer.kind === "news";
     }
-    if (answer.kind === "deferred") history.polledAt = 0;
+    const isDeferred = answer.kind === "deferred";
+    if (isDeferred && history.polledAt === this.#askedAt) history.polledAt = 0;
     if (!isAnswerAbout(record, poll, answer)) return;
-    this.#pollResult = { answer, askedAt: history.polledAt };
+    this.#pollResult = { answer, askedAt: isDeferred ? 0 : this.#askedAt };
     if (fact !== null) history.possibleEnds.push(fact);
+  }
+
+  /** Takes note of the answer to a client's read of a job, which counts as an answer to a poll. */
+  onReadAnswer(
+    { job, askedAt }: Pick<PollEndedEvent, "job" | "askedAt">,
+    answer: PollAnswer,
+    caller: SimulatedObject,
+  ): void {
+    const { record } = this.#shared.disk.written;
+    this.#lastSource = "read of a job";
+    this.#pollResult = null;
+    if (record === null || this.history === null) return;
+    if (!sameJob(record.upstream?.job ?? null, job)) return;
+    caller.lastPoll = lastPollWithRead(caller.lastPoll, { job, askedAt }, answer, this.#now);
+    caller.readAt = Math.max(caller.readAt, askedAt);
+    if (!isOpen(record)) return;
+    this.history.polledAt = Math.max(this.history.polledAt, askedAt);
+    this.#pollResult = { answer, askedAt };
+    const fact = pollEndResult(answer);
+    if (fact !== null) this.history.possibleEnds.push(fact);
   }
 
   onCancel(cancel: Subject<"cancelJob">, caller: SimulatedObject): void {

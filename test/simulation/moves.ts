@@ -15,6 +15,10 @@ export type Action =
   /** Move in which somebody calls the relay. */
   | { readonly kind: "event"; readonly event: OutsideEvent }
   | { readonly kind: "read" }
+  /** Move in which a client reads the submitted job: the request to the upstream leaves. */
+  | { readonly kind: "readJob" }
+  /** Move in which the answer to a client's read of the job comes; both numbers select as those of `end` do. */
+  | { readonly kind: "answerReader"; readonly pick: number; readonly ending: number }
   /** Move in which a running call ends; both numbers select a call and its end, modulo how many there are. */
   | { readonly kind: "end"; readonly pick: number; readonly ending: number }
   /** Move in which a request still arrives that an instance had sent before it died or stopped waiting. */

@@ -2,6 +2,7 @@ import type { Poll } from "../../src/core/duties/poll.ts";
 import type { CancelAnswer, ChargeAnswer, PollAnswer } from "../../src/core/events/event.ts";
 import type { IndexRow } from "../../src/core/views/index-row.ts";
 import type { Outcome } from "../../src/core/record/outcome.ts";
+import type { Job } from "../../src/core/record/upstream.ts";
 import { type AttemptResult, unansweredAttempt } from "../../src/core/record/callback.ts";
 import { aCompletion, HOUR, PROCESSING, SECOND, URL_A } from "../core/builders.ts";
 import {
@@ -167,6 +168,14 @@ export class Parties implements Outside {
       return answer;
     });
   };
+
+  /** Returns an answer to a client's read of a job. Null for one that is not brought to the task. */
+  answerToRead(job: Job, ending: number): PollAnswer | null {
+    const answer = POLL_ANSWERS[ending % POLL_ANSWERS.length];
+    return answer === undefined || answer.kind === "deferred"
+      ? null
+      : this.jobs.truthful(job, answer);
+  }
 
   readonly cancelJob: Outside["cancelJob"] = async (cancel, aborted, caller) => {
     this.#observer.onCancel?.(cancel, caller);

@@ -45,8 +45,28 @@ export function answeredPoll(
   if (answer.kind === "deferred") {
     return { ...last, at: -Infinity, retryAt: now + answer.waitMs, deferredAt: last.at };
   }
-  const waitMs = "retryAfterMs" in answer ? (answer.retryAfterMs ?? 0) : 0;
-  return { ...last, retryAt: now + waitMs, endedAt: now };
+  return { ...last, retryAt: now + namedWaitMs(answer), endedAt: now };
+}
+
+function namedWaitMs(answer: PollAnswer): number {
+  return "retryAfterMs" in answer ? (answer.retryAfterMs ?? 0) : 0;
+}
+
+/** Returns the last poll of an instance to which a client's read of a job has brought an answer. */
+export function lastPollWithRead(
+  last: LastPoll | null,
+  { job, askedAt }: { readonly job: Job; readonly askedAt: number },
+  answer: PollAnswer,
+  now: number,
+): LastPoll {
+  const retryAt = now + namedWaitMs(answer);
+  const read = { ...newPoll(job, askedAt), retryAt, endedAt: askedAt };
+  if (last === null) return read;
+  // A poll that goes on or is deferred stays the last one, and no read makes the last one older.
+  if (last.endedAt === -Infinity || askedAt <= last.at) {
+    return { ...last, retryAt: Math.max(last.retryAt, retryAt) };
+  }
+  return { ...read, endedAt: Math.max(askedAt, last.endedAt) };
 }
 
 /** Returns the last poll of an instance that has replaced the record `before` by `after`. */
@@ -95,7 +115,7 @@ export function askFault(
     "a poll keeps the wait that the provider has named":
       now >= plan.notBefore && (!isSameJob || hadFault || now >= last.retryAt || isUrgentSince),
     "a poll that must not wait behind others says so": isUrgent === isUrgentAt(record, plan, now),
-    "a poll keeps the gap of the provider": now >= last.at + limits.gapMs,
+    "a poll keeps the gap of the provider": now >= Math.max(last.at, caller.readAt) + limits.gapMs,
     "each planned time leads to one poll": !isSameJob || hadFault || isLate || isPlanned,
   });
 }
@@ -154,7 +174,7 @@ export function isForPoll(
   const pollAt = Math.min(isTurn ? turnAt : Math.max(plannedAt, turnAt), endAt);
   // Neither does an answer that has named a longer wait since then, nor the gap after the last poll, which counts only
   // once a job is attached: the alarm may have been set for a job that only a hook had named.
-  const gapEndsAt = (lastPoll?.at ?? -Infinity) + (limits?.gapMs ?? 0);
+  const gapEndsAt = Math.max(lastPoll?.at ?? -Infinity, by.readAt) + (limits?.gapMs ?? 0);
   const isPlanned = pollAt <= at && plan.notBefore <= at && gapEndsAt <= at;
   return isPlanned && isWritten && !isForNotice && isAhead && isIdle && mayPoll && !hadFault;
 }

@@ -83,14 +83,22 @@ function turnTime(record: TaskRecord, { by }: Alarm): number {
 }
 
 /** Tells whether a poll is due that waits only because its connection has deferred it. */
-function isDeferred(record: TaskRecord, { by }: Alarm, { setting: given }: SharedState): boolean {
+function isDeferred(
+  record: TaskRecord,
+  { by }: Alarm,
+  { setting: given, now }: SharedState,
+): boolean {
   const setting = settingFor(record, given);
   if (by.lastPoll?.at !== -Infinity || !isOpen(record)) return false;
-  const { job, isOfAttachedJob, retryAt } = by.lastPoll;
+  const { job, isOfAttachedJob, retryAt, deferredAt } = by.lastPoll;
   const isSame =
     sameJob(record.upstream?.job ?? null, job) && record.tracking.poll?.postponedTo === null;
+  // A client's read may have taken the place of the poll, or its answer have named a wait.
+  const isOwed = by.readAt < deferredAt && (record.tracking.poll?.notBefore ?? 0) <= now;
   // The deferred poll may belong to an erased task with the same id and job.
-  return isSame && isOfAttachedJob && !setting.isPaused && isPollable(record, setting, retryAt);
+  return (
+    isSame && isOwed && isOfAttachedJob && !setting.isPaused && isPollable(record, setting, retryAt)
+  );
 }
 
 /**

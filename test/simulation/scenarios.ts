@@ -585,6 +585,37 @@ function* acceptedSubmission(world: World, random: Random): Iterable<Move> {
   yield* poll(world, newsAnswer(aCompletion()));
 }
 
+/**
+ * Clients read the job of a submission before and during a poll; the answers come in any order, also when the task has
+ * another job, has ended or is another one.
+ */
+function* readsOfTheJob(world: World, random: Random): Iterable<Move> {
+  yield* submit(world, random);
+  yield proceed(world, SEND.started);
+  yield proceed(world, END.accepted);
+  yield proceed(world, 0);
+  const news = () =>
+    newsAnswer(random.pick([QUEUED, PROCESSING, NO_OUTPUT, aCompletion(), anUpstreamFailure()]));
+  if (random.isLucky(0.8)) yield { kind: "readJob" };
+  yield pass(random.pick([0, SECOND, SECOND, SECOND]));
+  if (random.isLucky(0.8)) yield happen(submissionHook(world, aCompletion()));
+  yield* until(world, "poll");
+  if (random.isLucky(0.5)) yield { kind: "readJob" };
+  if (random.isLucky(0.4)) yield answerReader(random.below(2), news());
+  if (random.isLucky(0.2)) yield happen(anAttachment(OTHER_JOB));
+  if (random.isLucky(0.8)) yield answer(world, random.pick([news(), UNANSWERED, DEFERRED]));
+  yield pass(random.pick([0, 1, SECOND, 8 * SECOND]));
+  if (random.isLucky(0.2)) yield happen({ type: "erase" });
+  if (random.isLucky(0.2)) yield happen(random.pick([submission(random), aProvidedRegistration()]));
+  for (let i = 0; i < 2; i++) yield answerReader(0, news());
+  yield ring();
+}
+
+function answerReader(pick: number, given: PollAnswer): Move {
+  const isIt = (one: PollAnswer) => JSON.stringify(one) === JSON.stringify(given);
+  return { kind: "answerReader", pick, ending: POLL_ANSWERS.findIndex(isIt) };
+}
+
 /** The submission of a task is refused or not sent, and the next task of the same id follows. */
 function* refusedSubmission(world: World, random: Random): Iterable<Move> {
   for (let i = 0; i < 2; i++) {
@@ -1260,6 +1291,7 @@ const SCENARIOS: readonly (readonly [weight: number, scenario: Scenario])[] = [
   [1, deadlineUnderPause],
   [7, orderedRow],
   [11, acceptedSubmission],
+  [15, readsOfTheJob],
   [2, refusedSubmission],
   [3, refusedAfterAProof],
   [11, unknownSubmission],

@@ -71,6 +71,8 @@ export class SimulatedObject implements Platform {
   polls = 0;
   /** The instance's last poll; null when there was none. */
   lastPoll: LastPoll | null = null;
+  /** Time at which the newest client's read that has been answered was sent; -Infinity for none. */
+  readAt = -Infinity;
   /** Time of the instance's last write to the index, in Unix milliseconds; 0 when it has made none. */
   rowTriedAt = 0;
   /** Version of the last row that the instance knows to be in the index; 0 for none. */

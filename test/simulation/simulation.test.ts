@@ -42,6 +42,8 @@ const EXPECTED_EVENTS = [
   "a task ends by report",
   "a task ends by hook",
   "a task ends by poll",
+  "a task ends by read of a job",
+  "a client reads the job during a poll",
   "a task ends by cancel",
   "a task ends by cancellation",
   "a job is canceled at the deadline",

@@ -19,6 +19,9 @@ import type { TaskHistory } from "./task-history.ts";
 /** Time in milliseconds that a call has from its start to the report of its outcome, and its longest wait to be sent. */
 const CALL_MS = 11 * MINUTE;
 const QUEUE_MS = HOUR;
+/** Time in milliseconds for an answer that is passed on: at least, and beyond the time limit of the call. */
+const PASSED_MS = 13 * MINUTE;
+const PASSED_MARGIN_MS = 3 * MINUTE;
 /** Time in milliseconds that a Worker has to bring the upstream's answer after the time limit of the call. */
 const MARGIN_MS = 10 * SECOND;
 const FIRST_WAIT_MS = 5 * SECOND;
@@ -102,13 +105,18 @@ function identityOf(submission: Submission | null) {
       submission.isByOwner,
       submission.isHookless ?? false,
       submission.isCall ?? false,
+      submission.isPassedOn ?? false,
     ]
   );
 }
 
 /** Checks the beginning of a submission: with the registration, and again when its price is charged. */
 function beginFault({ before, after, from, to, setting, now }: Step): string | null {
-  const endsAt = now + setting.submitTimeoutMs + MARGIN_MS;
+  const { submitTimeoutMs } = setting;
+  const waitMs = to.isPassedOn
+    ? Math.max(submitTimeoutMs + PASSED_MARGIN_MS, PASSED_MS)
+    : submitTimeoutMs + MARGIN_MS;
+  const endsAt = now + waitMs;
   const isUnsent = before !== null && from.state.kind === "unsent";
   const deadlineAt = isTerminal(after) ? 0 : after.deadlineAt;
   const state = to.isCall

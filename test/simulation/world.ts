@@ -1,9 +1,10 @@
+import { POLL_TIMEOUT_MS } from "../../src/lib/timeout.ts";
 import { WorkLoop } from "../../src/objects/task/work-loop.ts";
 import { outputsToDelete } from "../../src/core/duties/copy-order.ts";
 import type { Poll } from "../../src/core/duties/poll.ts";
 import { callStartOf } from "../../src/core/events/call-start.ts";
 import type { Decision } from "../../src/core/events/decision.ts";
-import type { SubmitEndedEvent } from "../../src/core/events/event.ts";
+import type { PollEndedEvent, SubmitEndedEvent } from "../../src/core/events/event.ts";
 import { MINUTE, NOW } from "../core/builders.ts";
 import { answerFault, chargingOf } from "./answer-rules.ts";
 import { cancelRestFault } from "./cancel-rules.ts";
@@ -23,6 +24,8 @@ import { type InitialState, type Setting, settingFor } from "./setting.ts";
 import { type Submitting, Submitters } from "./submitters.ts";
 import { InvariantChecker } from "./invariant-checker.ts";
 
+/** A client's read of the job whose request has left. */
+type JobRead = Pick<PollEndedEvent, "job" | "askedAt">;
 type Instance = { readonly instance: SimulatedObject; readonly loop: WorkLoop };
 
 /** One task id with its object, its host and all other parties. */
@@ -52,6 +55,8 @@ export class World implements SharedState {
   #submissions = 0;
   /** Registrations with a submission that the living instance has not answered. */
   readonly #unanswered = new Set<Submitting>();
+  /** Clients' reads of the job in which the upstream has not answered the living instance. */
+  #jobReads: JobRead[] = [];
 
   constructor({ setting, granted, hasAccount, isRoundTripped }: InitialState, isTraced: boolean) {
     this.setting = setting;
@@ -83,6 +88,11 @@ export class World implements SharedState {
     return Math.max(this.clock, this.runningAlarmAt ?? 0, this.instance?.latest ?? 0);
   }
 
+  /** Number of clients' reads of the job that the upstream has not answered. */
+  get jobReads(): number {
+    return this.#jobReads.length;
+  }
+
   get instance(): SimulatedObject | null {
     return this.#current?.instance ?? null;
   }
@@ -106,6 +116,7 @@ export class World implements SharedState {
   died(): void {
     this.checker.note(() => "  the instance dies");
     this.#current = null;
+    this.#jobReads = [];
     this.deathIn = null;
     this.outside.abandonCalls();
     this.checker.observed.add(this.disk.isDirty ? "a commit is lost" : "an instance dies");
@@ -124,6 +135,11 @@ export class World implements SharedState {
         return;
       case "read":
         return this.#read();
+      case "readJob":
+        return this.#readJob();
+      case "answerReader":
+        void this.#answerReader(move.pick, move.ending);
+        return;
       case "end":
         this.outside.openCalls[move.pick % this.outside.openCalls.length]?.end(move.ending);
         return;
@@ -286,6 +302,41 @@ export class World implements SharedState {
       this.checker.check("read-your-writes", readFault(read, before.record));
       this.checker.check("read", readWriteFault(this, before));
       instance.leave();
+    } catch (error) {
+      this.#host.uncaught(error);
+    }
+  }
+
+  /** Lets a client read the submitted job, as `TaskObject.readJob` does. */
+  #readJob(): void {
+    if (this.#isMisconfigured) return;
+    const { instance } = this.#start();
+    try {
+      const record = instance.load();
+      const submitted = record === null ? null : submittedJobOf(record);
+      if (submitted === null) return;
+      instance.leave();
+      this.#jobReads.push({ job: submitted.job, askedAt: this.now });
+    } catch (error) {
+      this.#host.uncaught(error);
+    }
+  }
+
+  /** Brings the upstream's answer to a client's read of the job to the instance that has asked. */
+  async #answerReader(pick: number, ending: number): Promise<void> {
+    const [read] = this.#jobReads.splice(pick % Math.max(1, this.#jobReads.length), 1);
+    if (read === undefined || this.#current === null) return;
+    const isInTime = this.now - read.askedAt <= POLL_TIMEOUT_MS;
+    const answer = isInTime ? this.outside.answerToRead(read.job, ending) : null;
+    if (answer === null) return;
+    const { instance, loop } = this.#current;
+    const isPolling = this.outside.of(instance).some(({ what }) => what === "poll");
+    if (isPolling) this.checker.observed.add("a client reads the job during a poll");
+    this.checker.note(() => `  the read is answered: ${JSON.stringify(answer)}`);
+    // An answer that meets a fault of the storage is not applied.
+    if (this.faultyReads === 0) this.checker.onReadAnswer(read, answer, instance);
+    try {
+      await loop.applyAnswer({ type: "poll_ended", purpose: "result", ...read, answer });
     } catch (error) {
       this.#host.uncaught(error);
     }

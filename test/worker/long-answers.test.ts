@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { MAX_READ_MS, MAX_UNREAD_MS } from "../../src/api/http/client-stream.ts";
+import { MAX_READ_MS, MAX_UNREAD_MS } from "../../src/lib/stream.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { aRequest, refusal } from "./client.ts";
 import { pass, realMs, useClock } from "./clock.ts";
@@ -9,10 +9,11 @@ import { holdTimers } from "./timers.ts";
 
 useClock();
 
-const VIDEOS = "https://videos.example.org";
-const PATH = "/v1/submit/openai-videos/v1/images/generations";
-const BODY = JSON.stringify({ model: "gpt-image-1", prompt: "a fox" });
-const OFFERS = JSON.stringify([{ connection: "openai-videos", models: ["*"] }]);
+const REPLICATE = "https://api.replicate.com";
+/** A path whose answer is a job, or with `Prefer: wait` its result. */
+const PATH = "/v1/submit/replicate/v1/predictions";
+const BODY = JSON.stringify({ version: "v1", input: { prompt: "a fox" } });
+const OFFERS = JSON.stringify([{ connection: "replicate", models: ["*"] }]);
 const OFFERED = { ...BINDINGS, OFFERS };
 const MIB = 1024 * 1024;
 /** The default of `SUBMIT_TIMEOUT_S`. */
@@ -20,11 +21,16 @@ const SUBMIT_TIMEOUT_MS = 90_000;
 
 /** Answer of an upstream with a picture and this many bytes beside it. */
 const answerOf = (bytes: number) =>
-  JSON.stringify({ data: [{ url: "https://cdn.example.net/fox.png" }], note: "x".repeat(bytes) });
+  JSON.stringify({
+    id: "prediction-1",
+    status: "succeeded",
+    output: ["https://cdn.example.net/fox.png"],
+    logs: "x".repeat(bytes),
+  });
 
 /** Replaces the network by an upstream that answers calls for pictures with so many bytes. */
 function aPainter(bytes: number): void {
-  anArk().on(VIDEOS, () => new Response(answerOf(bytes)));
+  anArk().on(REPLICATE, () => new Response(answerOf(bytes)));
 }
 
 /** Returns a function that submits as a new account. Nothing reads the answer but the test. */

@@ -1,13 +1,6 @@
-import { MINUTE_MS } from "../../core/time.ts";
+import { MAX_READ_MS, MAX_UNREAD_MS, readInTime, unreadError } from "../../lib/stream.ts";
 import { bytesOf } from "../../security/encoding.ts";
 
-/** Longest time in milliseconds for which a client may leave a piece of a response unread. */
-export const MAX_UNREAD_MS = MINUTE_MS;
-/**
- * Time in milliseconds after which no further piece is sent of a response that is held in memory as a whole. Without
- * this limit, a client that reads each piece slowly could keep the response in memory for hours.
- */
-export const MAX_READ_MS = 5 * MINUTE_MS;
 /**
  * Longest time in milliseconds for which a response is held in memory until its client has read it: `MAX_READ_MS`, plus
  * the time for which the last piece and the end of the response may be left unread.
@@ -73,23 +66,12 @@ async function sendPieces(
 ): Promise<void> {
   try {
     for (let piece = await next(); piece !== null; piece = await next()) {
-      await inTime(writer.write(piece));
+      await readInTime(writer.write(piece));
     }
-    await inTime(writer.close());
+    await readInTime(writer.close());
   } catch (error) {
     await writer.abort(error).catch(() => undefined);
     throw error;
-  }
-}
-
-/** Waits until a client has read a piece of a response. @throws Error when this takes longer than a minute. */
-async function inTime(read: Promise<void>): Promise<void> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(unreadError()), MAX_UNREAD_MS);
-  try {
-    await Promise.race([read, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -169,8 +151,4 @@ export function eventsToClient(
     },
     { highWaterMark: 0 },
   );
-}
-
-function unreadError(): Error {
-  return new Error("the client does not read the stream");
 }

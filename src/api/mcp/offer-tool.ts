@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { Offer, OfferedTool } from "../../config/offers.ts";
+import { canKeepAnswers } from "../../config/output-config.ts";
 import { firstChars, wellFormed } from "../../core/text.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { at } from "../../providers/json-fields.ts";
@@ -8,7 +9,6 @@ import type { Connection } from "../../providers/provider.ts";
 import { validate } from "../http/body.ts";
 import { Problem } from "../http/problem.ts";
 import { Unread } from "../operation.ts";
-import { canKeepAnswers } from "../submit/early-checks.ts";
 import { RESPOND_ASYNC } from "../submit/preference.ts";
 import { submitJob } from "../submit/submit-job.ts";
 import { submitJobRoute } from "../submit/submit-route.ts";

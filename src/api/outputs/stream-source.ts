@@ -4,6 +4,7 @@ import { SECOND_MS } from "../../core/time.ts";
 import { isolateCache } from "../../lib/isolate-cache.ts";
 import { errorText, log } from "../../lib/log.ts";
 import { type BudgetPart, SharedBudget } from "../../lib/shared-budget.ts";
+import { MAX_UNREAD_MS } from "../../lib/stream.ts";
 import type { WaitUntil } from "../../config/runtime.ts";
 import { outputKey } from "../../objects/output/output-key.ts";
 import {
@@ -13,7 +14,7 @@ import {
   statedBytes,
 } from "../../outbound/open-source.ts";
 import type { LinkedOutput } from "../../security/output-link.ts";
-import { MAX_UNREAD_MS, streamToClient } from "../http/client-stream.ts";
+import { streamToClient } from "../http/client-stream.ts";
 import { unavailable } from "../http/object-call.ts";
 import { tooManyAtOnce } from "../http/rate-limit.ts";
 import { isOneRange } from "./byte-range.ts";

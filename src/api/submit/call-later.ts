@@ -29,7 +29,7 @@ export async function callLater(
 }
 
 /** Returns the call of a submission in the form in which its object stores it. */
-function storedCallOf({
+export function storedCallOf({
   place,
   call,
   event,

@@ -4,6 +4,7 @@
  */
 import type { Runtime } from "../../config/runtime.ts";
 import type { Offer } from "../../config/offers.ts";
+import { canKeepAnswers } from "../../config/output-config.ts";
 import type { Env } from "../../env.ts";
 import { accountOf, type Caller } from "../../objects/task/caller.ts";
 import { callLedger } from "../accounts/account-client.ts";
@@ -50,11 +51,6 @@ export function requireMode(
   if (target.answer !== "result" || canKeepAnswers(config)) return;
   const detail = `With Prefer: ${RESPOND_ASYNC}, the answer at this path is kept in the bucket OUTPUTS, behind links that begin with PUBLIC_URL: one of both is not set up. npm run setup -- --outputs sets up the bucket.`;
   throw new Problem("not_configured", { detail, headers: { "Retry-After": "60" } });
-}
-
-/** Tells whether the relay has a bucket for the files in answers, and an address for the links to them. */
-export function canKeepAnswers(config: Runtime["config"]): boolean {
-  return config.areOutputsKept && config.outputsOrigin !== null;
 }
 
 /** The submission for whose body memory is to be reserved, with the offers that may apply to it. */

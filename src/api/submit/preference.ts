@@ -1,8 +1,8 @@
 /** Name of the preference with which a client asks for a response before the upstream has answered (RFC 7240 §4.1). */
 export const RESPOND_ASYNC = "respond-async";
 
-/** Pattern of the preferences in the header `Prefer`, between commas that are not inside a quoted text. Empty ones are left out. */
-const PREFERENCE = /(?=\s*[^\s,])(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g;
+/** Pattern of the preferences in the header `Prefer`, between commas that are not inside a quoted text. */
+const PREFERENCE = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g;
 /** Pattern of the preference `respond-async` with any parameters; an empty value counts as none. */
 const ASYNC = /^\s*respond-async\s*(?:=\s*(?:""\s*)?)?(?:;|$)/i;
 
@@ -17,7 +17,8 @@ interface Preferring {
  * for the upstream, spelled as they are. Headers without this preference are returned unchanged.
  */
 export function readPreference(given: Headers): Preferring {
-  const all = given.get("Prefer")?.match(PREFERENCE) ?? [];
+  const stated = given.get("Prefer")?.match(PREFERENCE) ?? [];
+  const all = stated.filter((each) => each.trim() !== "");
   const others = all.filter((each) => !ASYNC.test(each));
   if (others.length === all.length) return { isAsync: false, headers: given };
   const headers = new Headers(given);

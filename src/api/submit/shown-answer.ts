@@ -30,7 +30,7 @@ interface ShownAnswer {
  * own key the response is passed on, because key and balance are the customer's.
  */
 export function shownAnswer(
-  { status, headers, bytes }: SubmitAnswer,
+  { status, headers, bytes }: Pick<SubmitAnswer, "status" | "headers" | "bytes">,
   outcome: SubmitOutcome,
   { connection, credential }: SubmitPlace,
   caller: Caller,

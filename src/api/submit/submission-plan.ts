@@ -105,7 +105,7 @@ export async function planSubmission(
       isByOwner: !isOperator,
       ...inputLinksOf(prepared, fields),
       ...(!canHookCome(fields, place, runtime) && { isHookless: true }),
-      ...(call.isAsync && { isCall: true }),
+      ...senderOf(call, place),
       ...identity,
     },
     ...(!isOperator && { isPriceOffered: true }),
@@ -115,6 +115,15 @@ export async function planSubmission(
   const isNamedByKey = asked.taskId === null && key !== null;
   const sent = prepared.withFields(fields);
   return { place, call, event, sent, isHookExpected, submissionId, isNamedByKey, jobId, secrets };
+}
+
+/** Returns whether an object sends the call of a submission, and whether the caller waits for the response. */
+function senderOf(
+  { isAsync }: UpstreamCall,
+  { target }: SubmitPlace,
+): Pick<SubmissionStart, "isCall" | "isPassedOn"> {
+  if (isAsync) return { isCall: true };
+  return target.answer === "result" ? { isPassedOn: true } : {};
 }
 
 /** Returns how the body of a call is read: JSON into memory, and the form of a client that does not wait, into storage. */

@@ -15,21 +15,14 @@ import { NoQuery, operation } from "../operation.ts";
 import { AnswerReservation } from "./answer-budget.ts";
 import { BodyReservation } from "./body-budget.ts";
 import { bringOutcome } from "./bring-outcome.ts";
+import { answered, type EndedSubmission } from "./answered.ts";
 import { callLater } from "./call-later.ts";
+import { passOn } from "./pass-on.ts";
 import { PendingCall } from "./pending-call.ts";
 import { registeredTask } from "./registered-task.ts";
 import { sentHeaders } from "./sent-headers.ts";
-import { shownAnswer } from "./shown-answer.ts";
 import { planSubmission, type SubmissionPlan, type SubmitCall } from "./submission-plan.ts";
-import {
-  linkedBody,
-  NOT_AGAIN,
-  replayed,
-  statusUrlOf,
-  type Submitted,
-  unknownOutcome,
-  unreachable,
-} from "./submitted.ts";
+import { replayed, type Submitted } from "./submitted.ts";
 import { UpstreamCall } from "./upstream-call.ts";
 
 // The call of a submission is sent at most once for a task, whatever fails. Four places hold this together:
@@ -43,7 +36,8 @@ import { UpstreamCall } from "./upstream-call.ts";
 //    hook, or for its end, or fails at once where nothing can show a job (core/duties/submission-wait.ts).
 //
 // A call whose client does not wait (`callLater`) is sent by an object of its own, which stores that it sends before it
-// sends, and never sends again what it finds in this state (objects/call/call-object.ts).
+// sends, and never sends again what it finds in this state (objects/call/call-object.ts). A call that is answered by the
+// result (`passOn`) is sent by such an object too, in the one method that the request with the stored id calls once.
 
 /**
  * Submits a job to an upstream: registers its task, charges the price, sends the caller's own call once, stores the
@@ -84,9 +78,9 @@ async function submitOnce(plan: SubmissionPlan, submitCall: SubmitCall): Promise
     // Nothing was sent, and nothing will be.
     bringOutcome(event.id, submissionId, { kind: "not_sent" }, submitCall),
   );
-  return isNew
-    ? await sendAndEnd(plan, task, submitCall)
-    : await replayed(plan.event, task, submission, plan.place.connection, submitCall);
+  if (!isNew) return await replayed(event, task, submission, plan.place.connection, submitCall);
+  const send = event.submission?.isPassedOn === true ? passOn : sendAndEnd;
+  return await send(plan, task, submitCall);
 }
 
 /**
@@ -100,7 +94,8 @@ async function sendAndEnd(
 ): Promise<Submitted> {
   const memory = new AnswerReservation(accountOf(submitCall.caller));
   try {
-    return await endedIn(memory, plan, task, submitCall);
+    const ended = await endedIn(memory, plan, task, submitCall);
+    return await answered(ended, plan, submitCall, (bytes) => sentTo(submitCall, bytes, memory));
   } catch (error) {
     memory.giveBack();
     throw error;
@@ -112,23 +107,13 @@ async function endedIn(
   plan: SubmissionPlan,
   registered: TaskReply,
   submitCall: SubmitCall,
-): Promise<Submitted> {
+): Promise<EndedSubmission> {
   const { event, submissionId } = plan;
   const send = await sendingOf(plan, memory, submitCall);
   const { answer, outcome } = await outcomeOfSending(send, plan, submitCall.runtime);
-  const brought = await bringOutcome(event.id, submissionId, outcome, submitCall);
-  const isLeft = !brought.isStored && outcome.kind !== "refused";
-  const task = isLeft ? registered : brought.task;
-  if (outcome.kind === "not_sent" && brought.isStored) throw unreachable();
-  if (answer === null || outcome.kind === "unknown" || outcome.kind === "not_sent") {
-    throw await unknownOutcome(event, task, submitCall);
-  }
-  const { status, headers, bytes } = shownAnswer(answer, outcome, plan.place, submitCall.caller);
-  // A repetition would find a task that does not know the answer yet.
-  if (!brought.isStored) headers.set("x-should-retry", NOT_AGAIN["x-should-retry"]);
-  const statusUrl = task === null ? null : await statusUrlOf(event, task, submitCall);
-  const body = sentTo(submitCall, linkedBody(bytes, plan.place.connection, submitCall), memory);
-  return { taskId: event.id, status, headers, isReplayed: false, statusUrl, body };
+  const { isStored, task } = await bringOutcome(event.id, submissionId, outcome, submitCall);
+  const isLeft = !isStored && outcome.kind !== "refused";
+  return { answer, outcome, isStored, task: isLeft ? registered : task };
 }
 
 /**
@@ -184,7 +169,7 @@ async function builtCall(
   // The customer's own header goes up as it is: nothing is made of its key.
   const credentials = { ...(await keyHeadersOf(connection)), ...credential?.headers };
   const headers = sentHeaders(call.headers, { ...target.headers, ...credentials }, sent);
-  const isLarge = target.answer !== "job";
+  const isLarge = target.answer === "job-or-result";
   const takeMemory = (bytes: number, signal: AbortSignal) => memory.take(bytes, signal);
   const url = `${baseUrl}${sent.path}`;
   const request = { url, headers, body: sent.body, isLarge, takeMemory };

@@ -275,6 +275,7 @@ const Submission = z.looseObject({
   inputLinks: z.exactOptional(z.array(z.string())),
   isHookless: z.exactOptional(z.literal(true)),
   isCall: z.exactOptional(z.literal(true)),
+  isPassedOn: z.exactOptional(z.literal(true)),
 });
 
 const Cancellation = z.looseObject({

@@ -14,6 +14,11 @@ const ANSWER_MARGIN_MS = 10 * SECOND_MS;
  * upstream's time for its answer is over.
  */
 const CALL_MARGIN_MS = MINUTE_MS;
+/**
+ * Time in milliseconds that is added to the upstream's time for an answer that is passed on, because it arrives only as
+ * fast as its caller reads it.
+ */
+const PASSING_MS = 2 * MINUTE_MS;
 /** Longest time in milliseconds for which a call waits to be sent. */
 const QUEUE_MS = 60 * MINUTE_MS;
 const FIRST_WAIT_MS = 5 * SECOND_MS;
@@ -63,6 +68,11 @@ export interface Submission {
    * the call (objects/call) sends it. Absent when the Worker that got the call sends it.
    */
   readonly isCall?: true;
+  /**
+   * True when the caller waits for the answer, and the object made for the call sends it and passes the answer on.
+   * Absent when this is not so.
+   */
+  readonly isPassedOn?: true;
 }
 
 export type SubmissionState =
@@ -115,7 +125,7 @@ export interface SubmissionAnswer {
 /** Fields of a submission that are known at its beginning, i.e. when its task is registered. */
 export interface SubmissionStart extends Pick<
   Submission,
-  "id" | "requestDigest" | "endpoint" | "inputLinks" | "isHookless" | "isCall"
+  "id" | "requestDigest" | "endpoint" | "inputLinks" | "isHookless" | "isCall" | "isPassedOn"
 > {
   /** True when the account of the task submits the job itself. Absent for a submission of the operator. */
   readonly isByOwner?: boolean;
@@ -161,16 +171,18 @@ export function startSubmission(
   now: number,
 ): Submission {
   const { id, requestDigest, endpoint, isByOwner = false, customerKey } = start;
-  const { inputLinks, isHookless, isCall } = start;
+  const { inputLinks, isHookless, isCall, isPassedOn } = start;
   const identity = { id, requestDigest, endpoint, isByOwner };
   const key = customerKey
     ? ({ ...customerKey, kind: "sealed", unreadableSince: null } as const)
     : null;
-  const times = { startedAt: now, state: firstState(isCall, deadlineAt, policy, now) };
+  const times = { startedAt: now, state: firstState(start, deadlineAt, policy, now) };
   const input = inputLinks === undefined ? {} : { inputLinks };
   const hooks = isHookless === undefined ? {} : { isHookless };
   const call = isCall === undefined ? {} : { isCall };
-  return { ...identity, ...times, answer: null, customerKey: key, ...input, ...hooks, ...call };
+  const passed = isPassedOn === undefined ? {} : { isPassedOn };
+  const options = { ...input, ...hooks, ...call, ...passed };
+  return { ...identity, ...times, answer: null, customerKey: key, ...options };
 }
 
 /** Returns the submission of a task whose price has just been charged, so that its call may be sent from `now` on. */
@@ -180,19 +192,33 @@ export function restartSubmission(
   policy: Policy,
   now: number,
 ): Submission {
-  const state = firstState(submission.isCall, deadlineAt, policy, now);
+  const state = firstState(submission, deadlineAt, policy, now);
   return { ...submission, startedAt: now, state };
 }
 
 function firstState(
-  isCall: true | undefined,
+  { isCall, isPassedOn }: Pick<Submission, "isCall" | "isPassedOn">,
   deadlineAt: number,
-  { submitTimeoutMs }: Policy,
+  policy: Policy,
   now: number,
 ): SubmissionState {
-  return isCall === true
-    ? { kind: "queued", failsAt: Math.min(now + QUEUE_MS, deadlineAt) }
-    : { kind: "sending", endsAt: now + submitTimeoutMs + ANSWER_MARGIN_MS };
+  if (isCall === true) return { kind: "queued", failsAt: Math.min(now + QUEUE_MS, deadlineAt) };
+  const answerMs =
+    isPassedOn === true
+      ? passedAnswerMs(policy) + CALL_MARGIN_MS
+      : policy.submitTimeoutMs + ANSWER_MARGIN_MS;
+  return { kind: "sending", endsAt: now + answerMs };
+}
+
+/**
+ * Returns the time in milliseconds in which an answer that is passed on must have arrived. It is longer than the time for
+ * which the caller waits, so that no paid answer is lost.
+ */
+export function passedAnswerMs({
+  submitTimeoutMs,
+  asyncTimeoutMs,
+}: Pick<Policy, "submitTimeoutMs" | "asyncTimeoutMs">): number {
+  return Math.max(submitTimeoutMs, asyncTimeoutMs) + PASSING_MS;
 }
 
 /** Returns a submission whose call has waited, and is sent from `now` on. */
@@ -275,11 +301,12 @@ export function isSending(submission: Submission | null): boolean {
 }
 
 /**
- * Tells whether the call of a submission is being made for a caller who does not wait, and no hook can come. The answer
- * may then be the result, and the object that makes the call may be storing files under the keys of the task's outputs.
+ * Tells whether an object is making the call of a submission whose answer may be the result: it is passed on, or nobody
+ * waits for it and no hook can come. The object may be storing files under the keys of the task's outputs.
  */
 export function isStoringResult(submission: Submission | null): boolean {
-  const isResultPossible = submission?.isCall === true && submission.isHookless === true;
+  const { isCall, isHookless, isPassedOn } = submission ?? {};
+  const isResultPossible = isPassedOn === true || (isCall === true && isHookless === true);
   return isResultPossible && isSending(submission);
 }
 

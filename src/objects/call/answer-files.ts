@@ -1,5 +1,6 @@
 import { errorText, log } from "../../lib/log.ts";
 import {
+  type CopyBucket,
   type CopyTarget,
   optionsOf,
   partMemory,
@@ -7,12 +8,12 @@ import {
   storeParts,
 } from "../output/store-copy.ts";
 import { AnswerFault } from "./answer-fault.ts";
-import { takeAnswerSlot } from "./answer-slots.ts";
+import { type SlotCaller, takeAnswerSlot } from "./answer-slots.ts";
 
 /** Largest number of files in one answer. */
 const MAX_FILES = 32;
 
-/** A file of an answer that was stored. */
+/** A file of an answer that was read. */
 export interface AnswerFile {
   readonly number: number;
   readonly bytes: number;
@@ -20,7 +21,11 @@ export interface AnswerFile {
 }
 
 /** Where the files of an answer are stored, and their limits. */
-export interface FilesTarget extends Pick<CopyTarget, "bucket" | "onProgress" | "signal"> {
+export interface FilesTarget extends Pick<CopyTarget, "onProgress" | "signal"> {
+  /** Bucket for the files. Null when they are only left out of the answer, and not stored. */
+  readonly bucket: CopyBucket | null;
+  /** The caller who reads the answer while it arrives. Null when nobody does. */
+  readonly caller: SlotCaller | null;
   /** Returns the key of a file in the bucket. */
   readonly keyOf: (number: number) => string;
   /** Largest length of a file in bytes. */
@@ -83,39 +88,55 @@ export class AnswerFiles {
     next: () => Promise<Uint8Array | null>,
     typeOf: (start: Uint8Array) => string,
   ): Promise<void> {
-    const { maxFileBytes, keyOf, onUpload, ...target } = this.#target;
     let length = 0;
     const counted = async () => {
       const piece = await next();
       length += piece?.length ?? 0;
-      if (length > maxFileBytes) throw new AnswerFault("too_large");
+      if (length > this.#target.maxFileBytes) throw new AnswerFault("too_large");
       return piece;
     };
     const start = await counted();
     if (start === null || start.length === 0) throw new AnswerFault("broken");
     const type = typeOf(start);
-    const slot = await takeAnswerSlot(target.signal).catch(() => {
+    const bytes = await this.#stored(number, start, counted, type);
+    this.#list = [...this.#list, { number, bytes, mediaType: type }];
+  }
+
+  async #stored(
+    number: number,
+    start: Uint8Array,
+    next: () => Promise<Uint8Array | null>,
+    mediaType: string,
+  ): Promise<number> {
+    const { bucket, caller, keyOf, onUpload, ...target } = this.#target;
+    if (bucket === null) return await lengthOf(start, next);
+    const slot = await takeAnswerSlot(caller, target.signal).catch(() => {
       throw new AnswerFault("unreachable");
     });
     const read = async () => {
       slot.renew();
-      return await counted();
+      return await next();
     };
+    const key = keyOf(number);
+    const place = { ...target, bucket, key, onUpload: (id: string) => onUpload(number, id) };
     try {
-      const bytes = await storeParts(
-        start,
-        { read },
-        optionsOf(type),
-        { ...target, key: keyOf(number), onUpload: (uploadId) => onUpload(number, uploadId) },
-        partMemory(),
-      );
-      this.#list = [...this.#list, { number, bytes, mediaType: type }];
+      return await storeParts(start, { read }, optionsOf(mediaType), place, partMemory());
     } catch (error) {
       if (error instanceof AnswerFault || error instanceof SourceFault) throw error;
-      log({ event: "answer.not_stored", key: keyOf(number), error: errorText(error) }, "warn");
+      log({ event: "answer.not_stored", key, error: errorText(error) }, "warn");
       throw new AnswerFault("not_stored");
     } finally {
       slot.giveBack();
     }
   }
+}
+
+/** Reads a file that is not stored. @returns its length. */
+async function lengthOf(
+  start: Uint8Array,
+  next: () => Promise<Uint8Array | null>,
+): Promise<number> {
+  let length = start.length;
+  for (let piece = await next(); piece !== null; piece = await next()) length += piece.length;
+  return length;
 }

@@ -2,8 +2,10 @@ import { parseJsonAsSent } from "../../core/json.ts";
 import {
   hasFileSignature,
   holdsData,
+  holdsOnlyBase64,
   isBase64,
   isBesideOutput,
+  isNoFile,
   isNoOutputType,
   namesBase64,
   namesFile,
@@ -213,7 +215,6 @@ export class AnswerScanner {
   #take(byte: number): readonly ScannedPart[] | null {
     if (this.#string !== null) return this.#takeInString(byte, this.#string);
     const container = this.#container;
-    if (byte === COMMA || byte === OBJECT_END) container.isThought ||= this.#isThought(container);
     if (byte === QUOTE) {
       const start = this.#text.length;
       const isName = this.#expectsName;
@@ -224,15 +225,21 @@ export class AnswerScanner {
       this.#open.push(containerOf(byte === OBJECT_START, this.#text.length));
       this.#expectsName = byte === OBJECT_START;
     } else if (byte === OBJECT_END || byte === LIST_END) {
-      if (this.#open.length > 1) this.#open.pop();
-      this.#expectsName = false;
-      if (container.isThought) return this.#withdrawFrom(container.start);
+      return this.#close(container);
     } else if (byte === COMMA) {
+      container.isThought ||= this.#isThought(container);
       this.#expectsName = container.isObject;
     } else if (byte === COLON) {
       this.#expectsName = false;
     }
     return null;
+  }
+
+  #close(container: Container): readonly ScannedPart[] | null {
+    const isThought = container.isThought || this.#isThought(container);
+    if (this.#open.length > 1) this.#open.pop();
+    this.#expectsName = false;
+    return isThought ? this.#withdrawFrom(container.start) : null;
   }
 
   /** Tells whether the member that ends here says that its object is a thought. */
@@ -281,6 +288,7 @@ export class AnswerScanner {
   /**
    * Returns the first parts of a text that is a file, and replaces it by a placeholder; null when it is no file.
    * @param after byte after the text, if all of it has been seen; otherwise null.
+   * @throws AnswerFault when the text is a broken file.
    */
   #partsOf(
     { start, isLink }: { readonly start: number; readonly isLink: boolean },
@@ -288,10 +296,12 @@ export class AnswerScanner {
   ): readonly ScannedPart[] | null {
     const head = { start, end: this.#text.length - (after === null ? 0 : 1) };
     const content = this.#contentIn(head, isLink);
-    if (content === null) return null;
     const decoder = new Base64Decoder();
-    const bytes = after === null ? decoder.push(content) : decodedWhole(content);
-    if (bytes === null) return null;
+    const bytes = content && (after === null ? decoder.push(content) : decodedWhole(content));
+    if (bytes === null) {
+      if (this.#isBroken(head)) throw new AnswerFault("broken");
+      return null;
+    }
     const number = this.#numberOf();
     this.#text.replaceEnd(start, number === null ? "" : placeholderOf(this.#token, number));
     const end = this.#text.length;
@@ -327,6 +337,13 @@ export class AnswerScanner {
     if (!container.isObject || !holdsData(words)) return false;
     const object = this.#nameAround(this.#open.length - 1);
     return container.statesFile || GOOGLE_NAMES.has(object) || namesFile(wordsOf(object));
+  }
+
+  /** Tells whether the present string, which is not base64, is a broken file. */
+  #isBroken(head: Span): boolean {
+    const object = this.#nameAround(this.#open.length - 1);
+    if (!holdsOnlyBase64(this.#nameAround(this.#open.length), object)) return false;
+    return !isNoFile(unescaped(this.#text.latin1(head))) && !this.#isBesideOutput();
   }
 
   /** Tells whether the names and types around the present string say that it is no output. */

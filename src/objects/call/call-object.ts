@@ -1,8 +1,10 @@
 import { retryable } from "cloudflare:durable-objects";
 import { DurableObject } from "cloudflare:workers";
+import { canKeepAnswers } from "../../config/output-config.ts";
 import type { Runtime, WithStartup } from "../../config/runtime.ts";
 import type { CallStart } from "../../core/events/call-start.ts";
 import type { CallStartedEvent, SubmitEndedEvent } from "../../core/events/event.ts";
+import { passedAnswerMs } from "../../core/record/submission.ts";
 import { MAX_STORED_FILES } from "../../core/record/upstream.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { errorText, log } from "../../lib/log.ts";
@@ -26,6 +28,7 @@ import {
   queueCall,
   reportLater,
   type SendingCall,
+  type SendOrder,
   type StoredCall,
   UNCALLED_MS,
   type UntakenFiles,
@@ -34,7 +37,9 @@ import {
 import { type FormField, FormReader } from "./form-reader.ts";
 import { makeCall, NOT_SENT } from "./make-call.ts";
 import { MAX_ARRIVAL_MS, receive, type ReceiptFault } from "./receive.ts";
-import { type BodySize, BodyWriter, deleteBody, storedBody } from "./stored-body.ts";
+import { type BodySize, BodyWriter, deleteBody, NO_BODY, storedBody } from "./stored-body.ts";
+import type { FileBucket } from "./stored-result.ts";
+import { type PassedAnswer, WaitingCaller } from "./waiting-caller.ts";
 
 /**
  * The methods of a task's Durable Object that the object of its call calls. They are declared here, because importing
@@ -68,24 +73,29 @@ export type FormReceipt =
 
 const KEY = "call";
 const TASK_TIMEOUT_MS = 10 * SECOND_MS;
+/** Time in milliseconds in which the rest of an answer is read without its caller, who has read too slowly. */
+const REST_MS = MINUTE_MS;
 
 /**
- * Durable Object that makes the call of one submission whose client does not wait for the upstream's answer. It is named
- * after the random id of the submission (binding `CALLS`). It is not the task's own object, so that reading a long
- * answer never delays an attempt of the callback.
+ * Durable Object that makes the call of one submission whose client does not wait for the upstream's answer, or whose
+ * answer is the result (binding `CALLS`). It is not the task's own object, so that reading a long answer never delays an
+ * attempt of the callback.
  *
  * It stores the state of the call under one key of its storage (`call-plan.ts`), the body of the call in chunks, and an
  * alarm for the next step. It erases itself when the task has confirmed how the call has ended.
  *
- * Called by the Worker that gets the call: it stores the call before the task is registered, and begins it afterwards.
- * If the Worker fails in between, the alarm finds out from the task what is to be done. The call is sent from an alarm,
- * because the platform keeps an object alive for an alarm alone. It calls the task's object before the call is sent, and
- * when it has ended.
+ * Called by the Worker that gets the call. If the client does not wait, the object is named after the random id of the
+ * submission: the Worker stores the call before the task is registered, and begins it afterwards. If the Worker fails in
+ * between, the alarm finds out from the task what is to be done. The call is sent from an alarm, because the platform
+ * keeps an object alive for an alarm alone. The object calls the task's object before the call is sent, and when it has
+ * ended. If the client waits, the object has no name, and makes the call at once (`passOn`).
  *
  * The call is sent at most once: before it is sent, the state `sending` is stored, and an alarm that finds this state
- * reports that the outcome is unknown.
+ * reports that the outcome is unknown. `passOn` is called once.
  */
 export class CallObject extends DurableObject<CallBindings> {
+  #isPassing = false;
+
   static {
     // The platform may repeat these calls after a lost connection, because a repetition changes nothing.
     for (const name of ["begin", "drop"] as const) retryable(this.prototype[name]);
@@ -157,6 +167,35 @@ export class CallObject extends DurableObject<CallBindings> {
   }
 
   /**
+   * Makes the call of a submission whose caller waits, at once, and returns the answer. When the caller goes away, the
+   * answer is still read to its end. Nothing is stored here before the answer has brought a file: after a crash the task
+   * itself counts the outcome as unknown, once the time for the answer is over.
+   * @param account account of the caller. Null for an operator.
+   */
+  async passOn(
+    call: StoredCall,
+    start: SendOrder,
+    body: ReadableStream<Uint8Array>,
+    account: string | null,
+  ): Promise<PassedAnswer> {
+    const { runtime } = this.env.startup;
+    if (!runtime.ok) throw new Error("the configuration is not valid");
+    const sending: SendingCall = { kind: "sending", call, body: NO_BODY, start, uploads: [] };
+    const readsUntil = Date.now() + passedAnswerMs(runtime.value.config) - REST_MS;
+    const caller = new WaitingCaller(account, readsUntil);
+    this.#isPassing = true;
+    // The platform keeps the object alive for this also when the caller has gone
+    // (https://developers.cloudflare.com/changelog/post/2026-10-01-pending-io-keep-alive/).
+    this.ctx.waitUntil(this.#pass(sending, body, caller, runtime.value));
+    return caller.passed;
+  }
+
+  /** Tells whether this instance makes a call whose caller waits. After a crash it does not. */
+  isPassing(): boolean {
+    return this.#isPassing;
+  }
+
+  /**
    * Does what is due: asks the task, sends the call, reports its end. When the work fails, another alarm follows after a
    * minute.
    */
@@ -166,10 +205,14 @@ export class CallObject extends DurableObject<CallBindings> {
       if (!runtime.ok) throw new Error("the configuration is not valid");
       await this.#work(runtime.value);
     } catch (error) {
-      const name = this.ctx.id.name ?? null;
-      log({ event: "call.failed", object: name, error: errorText(error) }, "error");
+      this.#logFailure(error);
       await this.ctx.storage.setAlarm(Date.now() + MINUTE_MS);
     }
+  }
+
+  #logFailure(error: unknown): void {
+    const name = this.ctx.id.name ?? null;
+    log({ event: "call.failed", object: name, error: errorText(error) }, "error");
   }
 
   async #work(runtime: Runtime): Promise<void> {
@@ -212,14 +255,15 @@ export class CallObject extends DurableObject<CallBindings> {
       case "gone":
         return this.#erase();
       case "send":
-        return this.#send(beginSending(queued, start), runtime);
+        return this.#send(beginSending(queued, start), start.endsAt, runtime);
     }
   }
 
-  async #send(sending: SendingCall, runtime: Runtime): Promise<void> {
+  /** @param endsAt time at which the task counts the outcome as unknown, in Unix milliseconds. */
+  async #send(sending: SendingCall, endsAt: number, runtime: Runtime): Promise<void> {
     const { asyncTimeoutMs } = runtime.config;
     // The task may have ordered the call long ago, if its answers were lost.
-    const leftMs = sending.start.endsAt - TASK_TIMEOUT_MS - Date.now();
+    const leftMs = endsAt - TASK_TIMEOUT_MS - Date.now();
     if (leftMs <= 0) return this.#end(sending, NOT_SENT);
     // The platform holds the request back until this is stored.
     this.#write(sending);
@@ -231,9 +275,60 @@ export class CallObject extends DurableObject<CallBindings> {
         signal,
         bucket: this.env.OUTPUTS ?? null,
         onUpload: (upload) => this.#noteUpload(upload),
+        caller: null,
       }),
     );
     this.#end(sending, end);
+  }
+
+  async #pass(
+    sending: SendingCall,
+    body: ReadableStream<Uint8Array>,
+    caller: WaitingCaller,
+    runtime: Runtime,
+  ): Promise<void> {
+    const { config } = runtime;
+    const bucket = canKeepAnswers(config) ? (this.env.OUTPUTS ?? null) : null;
+    const answerMs = passedAnswerMs(config);
+    let isNoted = false;
+    const note = async () => {
+      if (isNoted) return;
+      isNoted = true;
+      await this.#noteFiles(sending, Date.now() + answerMs);
+    };
+    const end = await withDeadline(answerMs, (signal) =>
+      makeCall(sending, {
+        runtime,
+        body: () => body,
+        signal,
+        bucket: bucket && notedBucket(bucket, note),
+        onUpload: (upload) => this.#noteUpload(upload),
+        caller,
+      }),
+    );
+    const ended = endCall(sending, { ...end, hasFiles: isNoted }, Date.now());
+    const isStored = await this.#settle(ended, runtime).catch((error: unknown) => {
+      this.#logFailure(error);
+      return false;
+    });
+    this.#isPassing = false;
+    await caller.end(end.outcome, isStored);
+  }
+
+  /** Stores what the alarm needs to delete the files of an answer, if the object crashes before it ends the call. */
+  async #noteFiles(state: SendingCall, endsAt: number): Promise<void> {
+    this.#write(state);
+    await this.ctx.storage.setAlarm(endsAt);
+  }
+
+  /** Reports the end of a call that was passed on. @returns false when the task could not be reached yet. */
+  async #settle(ended: EndedCall, runtime: Runtime): Promise<boolean> {
+    const next = await this.#reported(ended);
+    if (next !== null) {
+      this.#write(next);
+      await this.#work(runtime);
+    } else if (ended.hasFiles) await this.#erase();
+    return next?.kind !== "ended";
   }
 
   #noteUpload(upload: LeftUpload): void {
@@ -261,14 +356,22 @@ export class CallObject extends DurableObject<CallBindings> {
     this.#write(endCall(sending, end, Date.now()));
   }
 
-  /** Reports to the task how its call has ended, until the task has confirmed it. */
   async #report(ended: EndedCall): Promise<void> {
+    const next = await this.#reported(ended);
+    if (next === null) await this.#erase();
+    else this.#write(next);
+  }
+
+  /**
+   * Reports to the task how its call has ended, until the task has confirmed it.
+   * @returns the state of the call after it. Null when nothing is left to be done.
+   */
+  async #reported(ended: EndedCall): Promise<CallState | null> {
     const { taskId, end, hasFiles } = ended;
     const report = async () => this.#task(taskId).endCall(end);
     const areTaken = await this.#answered<boolean>(taskId, report);
-    if (areTaken === null) return this.#write(reportLater(ended, Date.now()));
-    if (areTaken || !hasFiles) return this.#erase();
-    this.#write(leaveFiles(ended, Date.now()));
+    if (areTaken === null) return reportLater(ended, Date.now());
+    return areTaken || !hasFiles ? null : leaveFiles(ended, Date.now());
   }
 
   /** Deletes the files of an answer that its task has not taken. */
@@ -334,4 +437,19 @@ export class CallObject extends DurableObject<CallBindings> {
   #write(state: CallState): void {
     this.ctx.storage.kv.put(KEY, state);
   }
+}
+
+/** Returns a bucket that calls `note` before it stores anything. */
+function notedBucket(bucket: FileBucket, note: () => Promise<void>): FileBucket {
+  return {
+    put: async (...file) => {
+      await note();
+      return bucket.put(...file);
+    },
+    createMultipartUpload: async (...file) => {
+      await note();
+      return bucket.createMultipartUpload(...file);
+    },
+    delete: (keys) => bucket.delete(keys),
+  };
 }

@@ -68,8 +68,11 @@ export interface SendingCall {
   readonly uploads: readonly LeftUpload[];
 }
 
-/** The order of a task to send its call. */
-export type SendOrder = Extract<CallStart, { readonly kind: "send" }>;
+/** What of the order of a task to send its call is needed to make it. */
+export type SendOrder = Pick<
+  Extract<CallStart, { readonly kind: "send" }>,
+  "customerKey" | "recordedAt"
+>;
 
 /** A call that has ended, with an outcome that its task has not confirmed yet. */
 export interface EndedCall {

@@ -10,7 +10,9 @@ import type { Connection } from "../../providers/provider.ts";
 import { submitAdapterOf } from "../../providers/submit-target.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
 import type { CallEnd, SendingCall, StoredCall } from "./call-plan.ts";
-import { type CallPlace, storedResult } from "./stored-result.ts";
+import { passedResult } from "./passed-result.ts";
+import { type CallPlace, type FileBucket, storedResult } from "./stored-result.ts";
+import type { WaitingCaller } from "./waiting-caller.ts";
 
 /** What is needed to make a call besides the call itself. */
 export interface CallContext {
@@ -20,9 +22,11 @@ export interface CallContext {
   /** Ends the call, and the reading of its answer. */
   readonly signal: AbortSignal;
   /** Bucket for the files in the answer. Null when the relay keeps no outputs. */
-  readonly bucket: R2Bucket | null;
+  readonly bucket: FileBucket | null;
   /** Is called with each multipart upload of a file before its first part is stored. */
   readonly onUpload: (upload: LeftUpload) => void;
+  /** The caller who waits for the answer. Null when none does. */
+  readonly caller: WaitingCaller | null;
 }
 
 /** End of a call that was not sent. */
@@ -95,15 +99,17 @@ async function endOf(
   response: Response,
   { call, start }: SendingCall,
   place: CallPlace,
-  { runtime, signal, bucket, onUpload }: CallContext,
+  { runtime, signal, bucket, onUpload, caller }: CallContext,
 ): Promise<CallEnd> {
-  if (call.storesFiles && response.ok && bucket !== null) {
-    const store = { bucket, signal, onUpload, place: { taskId: call.taskId, ...start } };
-    return await storedResult(response, call, place, runtime, store);
+  if (call.storesFiles && response.ok) {
+    const store = { bucket, caller, signal, onUpload, place: { taskId: call.taskId, ...start } };
+    if (caller !== null) return await passedResult(response, call, place, runtime, store, caller);
+    if (bucket !== null) return await storedResult(response, call, place, runtime, store);
   }
   const isLarge = place.target.answer === "job-or-result";
   const read = await readSubmitAnswer(response, { isLarge }, signal);
   const answer = withoutSecrets(read, answerSecrets(place.connection, call.secrets));
+  caller?.keep(answer);
   const outcome = outcomeOf(answer, place, call, runtime.config);
   return { outcome: withAnswer(outcome, answer), hasFiles: false };
 }

@@ -7,7 +7,7 @@ import { AnswerScanner, type ScannedPart } from "./answer-scanner.ts";
 import { type EventPart, EventStream } from "./event-stream.ts";
 
 /** Largest length in bytes of an answer, with its files as the upstream encodes them. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 const EVENTS_TYPE = "text/event-stream";
 const JSON_TYPE = "application/json";

@@ -8,6 +8,9 @@ export interface BodySize {
   readonly chunks: number;
 }
 
+/** Size of the body of a call that is not stored. */
+export const NO_BODY: BodySize = { bytes: 0, chunks: 0 };
+
 /** Size in bytes of the values in which a body is stored. A value may have at most 2 MB. */
 const CHUNK_BYTES = 1024 * 1024;
 

@@ -12,9 +12,12 @@ import { plainReadingOf, type SubmitAdapter, type SubmitTarget } from "../../pro
 import { bytesOf } from "../../security/encoding.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
 import { outputKey } from "../output/output-key.ts";
-import { optionsOf } from "../output/store-copy.ts";
+import { type CopyBucket, optionsOf } from "../output/store-copy.ts";
 import type { CallEnd, StoredCall } from "./call-plan.ts";
 import { type AnswerTarget, storeAnswer } from "./store-answer.ts";
+import type { WaitingCaller } from "./waiting-caller.ts";
+
+const JSON_TYPE = "application/json";
 
 /** Where a call goes, and how its answer is read. */
 export interface CallPlace {
@@ -23,15 +26,27 @@ export interface CallPlace {
   readonly target: SubmitTarget;
 }
 
+/** The methods of an R2 bucket that are used to store the files of an answer. */
+export interface FileBucket extends CopyBucket {
+  delete: (keys: string[]) => Promise<void>;
+}
+
 /** Where the files of an answer are stored. */
-interface FileStore {
-  readonly bucket: R2Bucket;
+export interface FileStore {
+  /** Bucket for the files. Null when the relay keeps no outputs: the files are then only left out of the answer. */
+  readonly bucket: FileBucket | null;
   readonly place: Parameters<typeof outputKey>[0];
   readonly onUpload: (upload: LeftUpload) => void;
+  /**
+   * The caller who gets the answer as it comes: then only files are taken out of it, and an answer without any is not
+   * stored. Null when nobody waits for the answer.
+   */
+  readonly caller: WaitingCaller | null;
   /** Ends the reading of the answer. */
   readonly signal: AbortSignal;
 }
 
+type AnswerHead = Pick<Response, "status" | "headers">;
 type ReadAnswer = Extract<Awaited<ReturnType<typeof storeAnswer>>, { readonly kind: "read" }>;
 
 /**
@@ -39,7 +54,7 @@ type ReadAnswer = Extract<Awaited<ReturnType<typeof storeAnswer>>, { readonly ki
  * call has ended.
  */
 export async function storedResult(
-  response: Response,
+  response: AnswerHead & Pick<Response, "body">,
   call: StoredCall,
   place: CallPlace,
   runtime: Runtime,
@@ -48,7 +63,8 @@ export async function storedResult(
   const { status: statusCode, headers, body } = response;
   const unknown = { kind: "unknown", statusCode } as const;
   if (body === null) return { outcome: unknown, hasFiles: false };
-  const contentType = headers.get("Content-Type") ?? "";
+  // A gateway may state any type for its JSON. Callers who wait get no other answers than JSON.
+  const contentType = store.caller === null ? (headers.get("Content-Type") ?? "") : JSON_TYPE;
   const read = await storeAnswer(body, contentType, targetOf(call, runtime, store));
   if (read.kind === "failed") {
     log({ event: "call.unread", task_id: call.taskId, reason: read.reason }, "warn");
@@ -72,7 +88,7 @@ async function deleteReplaced(
   { bucket, place }: FileStore,
 ): Promise<void> {
   const count = begun - files.length;
-  if (count === 0) return;
+  if (bucket === null || count === 0) return;
   const keys = Array.from({ length: count }, (_, i) => outputKey(place, files.length + 1 + i));
   try {
     await bucket.delete(keys);
@@ -84,10 +100,11 @@ async function deleteReplaced(
 function targetOf(
   { submissionId }: StoredCall,
   { config }: Runtime,
-  { bucket, place, onUpload, signal }: FileStore,
+  { bucket, caller, place, onUpload, signal }: FileStore,
 ): AnswerTarget {
   return {
     bucket,
+    caller,
     keyOf: (number) => outputKey(place, number),
     maxFileBytes: config.maxOutputBytes,
     onUpload: (number, uploadId) => onUpload({ number, uploadId }),
@@ -120,27 +137,28 @@ function plainOutcome(
 
 /**
  * Returns the outcome of a call whose answer is JSON. If the answer is a result, what is left of it without its files
- * is stored: as the only output if the result has no file and no link.
+ * is stored: as the only output if the result has no file and no link. Of an answer that is passed on, nothing is stored
+ * if it has no file.
  * @param skeleton the answer, in which placeholders stand for its files.
  */
 async function jsonOutcome(
   { contentType, files }: ReadAnswer,
   skeleton: string,
-  { status, headers }: Response,
+  { status, headers }: AnswerHead,
   call: StoredCall,
   place: CallPlace,
   { config }: Runtime,
-  { bucket, place: task }: FileStore,
+  { bucket, caller, place: task }: FileStore,
 ): Promise<SubmitOutcome> {
   const bytes = bytesWithout(answerSecrets(place.connection, call.secrets), bytesOf(skeleton));
   const answer = { status, headers, bytes, json: parseJson(skeleton), isCut: false };
-  const outcome = outcomeOf(answer, place, call, config, true);
-  if (outcome.kind !== "result" || outcome.news.status !== "completed") return outcome;
+  const isKept = bucket !== null && (files.length > 0 || caller === null);
+  const outcome = outcomeOf(answer, place, call, config, isKept);
+  if (!isKept || outcome.kind !== "result" || outcome.news.status !== "completed") return outcome;
   const isOutput = files.length === 0 && outcome.news.urls.length === 0;
   const number = isOutput ? 1 : 0;
-  const mediaType = "application/json";
-  await bucket.put(outputKey(task, number), bytes, optionsOf(mediaType));
-  const all = isOutput ? [{ bytes: bytes.length, mediaType }] : files;
+  await bucket.put(outputKey(task, number), bytes, optionsOf(JSON_TYPE));
+  const all = isOutput ? [{ bytes: bytes.length, mediaType: JSON_TYPE }] : files;
   return withStored(outcome, all, { number, contentType, bytes: bytes.length });
 }
 

@@ -14,7 +14,8 @@ const PART_BYTES = 8 * 1024 * 1024;
  * time, of which an alarm has 30 s, and the platform itself would read only 4 KiB at once.
  */
 const READ_BYTES = 256 * 1024;
-const LEAST_READ_BYTES = 64 * 1024;
+/** Number of bytes that one read brings at least, except at the end of an output. */
+export const LEAST_READ_BYTES = 64 * 1024;
 
 /** Options with which a copy is stored in the bucket, e.g. its media type. */
 type CopyOptions = R2MultipartOptions;

@@ -25,6 +25,8 @@ export class TriedUntil {
   #isWriteTooOld = false;
   #polledAt: number | null = null;
   #askedAt = 0;
+  /** Time at which the newest client's read that has been answered was sent; 0 for none. */
+  #readAt = 0;
   #pollEndedAt = 0;
   #pollDeferredTo = 0;
   #pollDeferredAt = 0;
@@ -86,6 +88,14 @@ export class TriedUntil {
     this.#pollDeferredAt = 0;
   }
 
+  /**
+   * Records that a client's read of the job, which was sent at `askedAt`, was answered. It counts as a poll, also while
+   * a poll is in progress or deferred.
+   */
+  noteRead(askedAt: number): void {
+    this.#readAt = Math.max(this.#readAt, askedAt);
+  }
+
   /** Records that the newest poll has ended at `now`. */
   endPoll(now: number): void {
     this.#pollEndedAt = now;
@@ -116,8 +126,8 @@ export class TriedUntil {
       indexTriedAt: this.#indexTriedAt,
       indexOrderedAt: this.#indexOrderedAt,
       indexedVersion: this.#indexedVersion,
-      polledAt: this.#polledAt,
-      askedAt: this.#askedAt,
+      polledAt: Math.max(this.#polledAt, Math.min(this.#readAt, now)),
+      askedAt: Math.max(this.#askedAt, this.#readAt),
       pollEndedAt: this.#pollEndedAt,
       pollDeferredTo: this.#pollDeferredTo,
       pollDeferredAt: this.#pollDeferredAt,

@@ -8,6 +8,7 @@ import { unansweredAttempt } from "../../core/record/callback.ts";
 import { hookReportOf } from "../../core/events/hook-report.ts";
 import { submittedJobOf } from "../../core/record/submitted-job.ts";
 import { isOpen, type TaskRecord } from "../../core/record/task.ts";
+import { sameJob } from "../../core/record/upstream.ts";
 import { type CallStep, nextStep, type Step, wakeAt } from "../../core/step.ts";
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
 import { transition } from "../../core/transition.ts";
@@ -92,8 +93,8 @@ export class WorkLoop {
 
   /** Applies an answer that counts as one to a poll, but was read for a client's request and not by a planned poll. */
   async applyAnswer(event: PollEndedEvent): Promise<Decision> {
-    this.#tried.notePoll(event.askedAt);
-    this.#tried.endPoll(this.#now());
+    const job = this.#platform.load()?.upstream?.job ?? null;
+    if (sameJob(job, event.job)) this.#tried.noteRead(event.askedAt);
     return await this.applyAndErase(event);
   }
 

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { bytesPerCall, memoryByCalls } from "../../../bench/open-calls.ts";
 import { isReadWithin, LARGE_BODIES } from "../../../bench/submit-heap.ts";
 
 it.each([
@@ -18,4 +19,8 @@ it.each([
 it("with a heap of only 20 MB, workerd fails to read a submission of 16 MB of mixed text, which shows that the tests of its memory really limit the heap", async () => {
   const body = LARGE_BODIES.get("mixed text") ?? new Uint8Array();
   expect(await isReadWithin(20, body)).toBe(false);
+});
+
+it("100 calls whose clients do not wait, with forms of 1 MiB, take less than 64 KB each of the isolate's memory while the upstream holds their answers", async () => {
+  expect(bytesPerCall(await memoryByCalls([0, 100]))).toBeLessThan(64_000);
 });

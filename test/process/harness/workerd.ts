@@ -36,6 +36,8 @@ export interface WorkerdOptions {
   readonly isAsked?: boolean;
   /** Command that runs the command after it, e.g. with other limits. */
   readonly wrapper?: readonly string[];
+  /** True when the Workers can be inspected, at `inspectorPort`; false by default. */
+  readonly hasInspector?: boolean;
   /** Options of the JavaScript engine. */
   readonly v8Flags?: readonly string[];
   /** False when the relay sends all its requests on connections that workerd keeps; true by default. */
@@ -85,6 +87,8 @@ export function bundleOf(entry = ""): Promise<Bundle> {
 export class Workerd implements AsyncDisposable {
   readonly url: string;
   readonly client: Client;
+  /** Port of the inspector, on which nothing listens without `hasInspector`. */
+  readonly inspectorPort: number;
   readonly #home: string;
   readonly #port: number;
   readonly #command: readonly string[];
@@ -100,8 +104,10 @@ export class Workerd implements AsyncDisposable {
   private constructor(
     home: string,
     port: number,
+    inspectorPort: number,
     {
       wrapper = [],
+      hasInspector = false,
       homeOf = () => "relay",
       v8Flags = [],
       hasNewConnections = true,
@@ -111,6 +117,7 @@ export class Workerd implements AsyncDisposable {
   ) {
     this.#home = home;
     this.#port = port;
+    this.inspectorPort = inspectorPort;
     this.#further = further;
     this.#homeOf = homeOf;
     this.#v8Flags = v8Flags;
@@ -118,7 +125,8 @@ export class Workerd implements AsyncDisposable {
     this.#hasOutputs = hasOutputs;
     this.url = `http://127.0.0.1:${port}`;
     this.client = new Client(this);
-    this.#command = [...wrapper, workerdBinary, "serve", "--experimental"];
+    const inspected = hasInspector ? [`--inspector-addr=127.0.0.1:${inspectorPort}`] : [];
+    this.#command = [...wrapper, workerdBinary, "serve", "--experimental", ...inspected];
   }
 
   static async start(options: WorkerdOptions): Promise<Workerd> {
@@ -129,7 +137,7 @@ export class Workerd implements AsyncDisposable {
       ...(await furtherWorker("bound", boundScript)),
       ...(await furtherWorker("other", otherScript)),
     ];
-    const relay = new Workerd(home, await freePort(), options, further);
+    const relay = new Workerd(home, await freePort(), await freePort(), options, further);
     try {
       await mkdir(relay.storage);
       for (const name of ["files.js", "new-connections.js"]) {

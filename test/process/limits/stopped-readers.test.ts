@@ -34,9 +34,14 @@ class LongUpstream extends LoopbackServer {
     const { url = "" } = request;
     await bodyOf(request);
     if (url === CONTENT) return this.#sendVideo(response);
-    const picture = { url: `${this.origin}/fox.png`, note: "x".repeat(ANSWER_BYTES) };
+    const picture = `${this.origin}/fox.png`;
+    const note = "x".repeat(ANSWER_BYTES);
     const job = { id: "video_1", object: "video", status: "completed", url: this.origin + CONTENT };
-    const answer = url === "/v1/images/generations" ? { data: [picture] } : job;
+    const answers: Readonly<Record<string, object>> = {
+      "/v1/predictions": { id: "p-1", status: "succeeded", output: [picture], logs: note },
+      "/v1/images/generations": { data: [{ url: picture, note }] },
+    };
+    const answer = answers[url] ?? job;
     response.setHeader("Content-Type", "application/json").end(JSON.stringify(answer));
   }
 
@@ -59,7 +64,9 @@ const relay = await forThisFile(
       PUBLIC_URL: "https://relay.example.com",
       OPENAI_VIDEOS_API_KEY: "process-test-videos-key",
       OPENAI_VIDEOS_BASE_URL: upstream.origin,
-      OFFERS: JSON.stringify([{ connection: "openai-videos", models: ["*"] }]),
+      REPLICATE_API_TOKEN: "process-test-replicate-key",
+      REPLICATE_BASE_URL: upstream.origin,
+      OFFERS: JSON.stringify([{ connection: "replicate", models: ["*"] }]),
     },
   }),
 );
@@ -106,10 +113,11 @@ async function linkOfVideo(): Promise<readonly string[]> {
   return [`GET ${pathname} HTTP/1.1`, "Host: relay.example.com"];
 }
 
-const PICTURES = "/v1/submit/openai-videos/v1/images/generations";
-const CALL = JSON.stringify({ model: "gpt-image-1", prompt: "a fox" });
+/** A call whose answer is a job, or as here its result. */
+const PREDICTIONS = "/v1/submit/replicate/v1/predictions";
+const CALL = JSON.stringify({ version: "v1", input: { prompt: "a fox" } });
 
-/** Creates an account, and returns the headers of its calls for pictures. */
+/** Creates an account, and returns the headers of its calls. */
 async function asAccount(): Promise<Readonly<Record<string, string>>> {
   const id = `acct_${randomUUID()}`;
   await relay.client.ask("POST", "/v1/accounts", { id });
@@ -118,9 +126,9 @@ async function asAccount(): Promise<Readonly<Record<string, string>>> {
   return { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
 }
 
-/** Calls for a picture and reads the whole answer. @returns the number of its bytes. */
-async function readPicture(headers: Readonly<Record<string, string>>): Promise<number> {
-  const response = await fetch(relay.url + PICTURES, { method: "POST", headers, body: CALL });
+/** Makes such a call and reads the whole answer. @returns the number of its bytes. */
+async function readAnswer(headers: Readonly<Record<string, string>>): Promise<number> {
+  const response = await fetch(relay.url + PREDICTIONS, { method: "POST", headers, body: CALL });
   return (await response.arrayBuffer()).byteLength;
 }
 
@@ -148,15 +156,36 @@ describe.concurrent("a client that stops reading", () => {
   it("while one account leaves two long responses unread, another account still gets a response; after a minute the first account gets one again, too", async () => {
     const [greedy, other] = [await asAccount(), await asAccount()];
     const head = [
-      `POST ${PICTURES} HTTP/1.1`,
+      `POST ${PREDICTIONS} HTTP/1.1`,
       "Host: relay.example.com",
       ...Object.entries(greedy).map(([name, value]) => `${name}: ${value}`),
       `Content-Length: ${CALL.length}`,
     ];
     const unread = await Promise.all([1, 2].map(() => stopReading(head, CALL)));
     expect(unread.map(({ status }) => status)).toEqual(["200", "200"]);
-    expect(await readPicture(other)).toBeGreaterThan(ANSWER_BYTES);
-    await vi.waitUntil(async () => (await readPicture(greedy)) > ANSWER_BYTES, PATIENCE);
+    expect(await readAnswer(other)).toBeGreaterThan(ANSWER_BYTES);
+    await vi.waitUntil(async () => (await readAnswer(greedy)) > ANSWER_BYTES, PATIENCE);
     for (const { socket } of unread) socket.destroy();
+  });
+
+  it("that has called for pictures gets no more of them after a minute, and its task is completed", async () => {
+    const id = randomUUID();
+    const body = JSON.stringify({ model: "gpt-image-1", prompt: "a fox" });
+    const { socket, status } = await stopReading(
+      [
+        "POST /v1/submit/openai-videos/v1/images/generations HTTP/1.1",
+        "Host: relay.example.com",
+        ...OPERATOR,
+        `Relay-Task-Id: ${id}`,
+        `Content-Length: ${body.length}`,
+      ],
+      body,
+    );
+    expect(status).toBe("200");
+    await vi.waitUntil(async () => {
+      const { json } = await relay.client.ask("GET", `/v1/tasks/${id}`);
+      return Finished.safeParse(json).success;
+    }, PATIENCE);
+    socket.destroy();
   });
 });

@@ -184,13 +184,17 @@ export class FakeArk extends LoopbackServer {
     { answer, answerAfterMs }: Conduct,
     body: object,
   ): Promise<void> {
-    await this.#wait(answerAfterMs);
+    await this.#wait(answerAfterMs / 2);
     if (response.destroyed) return;
-    if (answer === "hang_up") return void response.destroy();
+    const isHungUp = answer === "hang_up";
     const isRefused = answer === "refusal";
     const error = { code: "InvalidParameter", message: "The request is not valid." };
-    response.writeHead(isRefused ? 400 : 200, JSON_TYPE);
-    response.end(JSON.stringify(isRefused ? { error } : body));
+    const text = JSON.stringify(isRefused ? { error } : body);
+    // So that a kill may come after the relay has stored an image, and before the answer has ended.
+    if (!isHungUp) response.writeHead(isRefused ? 400 : 200, JSON_TYPE).write(text.slice(0, -1));
+    await this.#wait(answerAfterMs / 2);
+    if (isHungUp) response.destroy();
+    else response.end(text.slice(-1));
   }
 
   async #run(job: ArkJob, doneAfterMs: number, sendsHooks: boolean): Promise<void> {

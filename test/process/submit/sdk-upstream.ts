@@ -44,8 +44,8 @@ interface StartedJob {
 
 /**
  * The upstreams whose SDKs are tested, on one loopback port. They refuse a path, a key or a body that is not as documented,
- * and send no hooks, so that the relay polls their jobs. The links in their answers lead to another name of this server
- * (`localhost`), so that a request of an SDK that has followed one is told from those of the relay.
+ * and send no hooks, so that the relay polls their jobs. The links in their answers lead to their own host, as those of
+ * the real upstreams do, so that a client that follows one calls them itself.
  */
 export class SdkUpstream extends LoopbackServer {
   readonly requests: UpstreamRequest[] = [];
@@ -100,14 +100,6 @@ export class SdkUpstream extends LoopbackServer {
   /** Requests to the storage, which SDKs reach by links in answers. */
   get stored(): readonly UpstreamRequest[] {
     return this.requests.filter(({ connection }) => connection === STORAGE);
-  }
-
-  /** Requests to the APIs that came by a link in an answer of the upstreams, and not from the relay. */
-  get followed(): readonly UpstreamRequest[] {
-    return this.requests.filter(
-      ({ connection, headers }) =>
-        connection !== STORAGE && headers.host?.startsWith("localhost") === true,
-    );
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -171,7 +163,7 @@ export class SdkUpstream extends LoopbackServer {
 
   /** Returns the URL of a part of this server in its answers. */
   #linkTo(part: string): string {
-    return `${this.origin.replace("127.0.0.1", "localhost")}/${part}`;
+    return `${this.origin}/${part}`;
   }
 }
 

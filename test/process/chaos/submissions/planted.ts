@@ -48,6 +48,12 @@ const inBucket =
 
 const isCompleted = ({ task, order }: Evidence) => !order.isCall && task?.status === "completed";
 const isCompletedCall = ({ task, order }: Evidence) => order.isCall && task?.status === "completed";
+/** True for a call that a kill has interrupted: the upstream has made the image, and the task has failed. */
+const isInterruptedCall = ({ order, submits, task }: Evidence) =>
+  order.isCall &&
+  order.conduct.answer === "id" &&
+  submits.length === 1 &&
+  task?.status === "failed";
 const wasFoundByHook = (each: Evidence) => isCompleted(each) && each.answer?.status === 424;
 const isLost = ({ submits, answer, order }: Evidence) =>
   submits.length === 1 && answer?.status === 424 && !order.conduct.sendsHooks;
@@ -71,10 +77,10 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
     }),
   },
   {
-    what: "a call that reached the upstream twice",
+    what: "a call that was sent again after a restart",
     fault: "submitted twice for a task",
     plant: inOneOrder((each) =>
-      isCompletedCall(each) ? { ...each, submits: [...each.submits, ...each.submits] } : null,
+      isInterruptedCall(each) ? { ...each, submits: [...each.submits, ...each.submits] } : null,
     ),
   },
   {
@@ -97,9 +103,13 @@ export const PLANTED_FAULTS: readonly PlantedFault<Recording>[] = [
     ),
   },
   {
-    what: "a file of a call that failed, in the bucket",
+    what: "a call that was interrupted by a kill and has left a file behind",
     fault: "the bucket has not exactly the files of completed calls",
-    plant: inBucket((keys) => [...keys, "outputs/planted/1/1"]),
+    plant: (recording) => {
+      const { task } = recording.evidence.find(isInterruptedCall) ?? { task: null };
+      if (task === null) return null;
+      return inBucket((keys) => [...keys, `outputs/${task.id}/1/1`])(recording);
+    },
   },
   {
     what: "a file of a completed call that is not in the bucket",

@@ -1,0 +1,83 @@
+import { errorText, log } from "../../lib/log.ts";
+import { streamOf } from "../../lib/stream.ts";
+import { withinTime } from "../../lib/timeout.ts";
+import type { PassedAnswer } from "../../objects/call/waiting-caller.ts";
+import { accountOf } from "../../objects/task/caller.ts";
+import { newCallObject } from "../../objects/object-names.ts";
+import type { TaskReply } from "../../objects/task/reply.ts";
+import { contentToClient } from "../http/client-stream.ts";
+import { taskClient } from "../tasks/task-client.ts";
+import { answered } from "./answered.ts";
+import { bringOutcome } from "./bring-outcome.ts";
+import { storedCallOf } from "./call-later.ts";
+import { passedHeaders } from "./sent-headers.ts";
+import type { SubmissionPlan, SubmitCall } from "./submission-plan.ts";
+import { statusUrlOf, type Submitted, unknownOutcome } from "./submitted.ts";
+
+/**
+ * Lets an object of its own (objects/call) send the call of a submission, and passes its answer on to the caller. The
+ * object stores the outcome, and reads a long answer to its end also when the caller goes away. When the answer does not
+ * begin within `SUBMIT_TIMEOUT_S`, the caller is told that the outcome is unknown, and the object goes on.
+ * @param registered the task as it was registered.
+ */
+export async function passOn(
+  plan: SubmissionPlan,
+  registered: TaskReply,
+  submitCall: SubmitCall,
+): Promise<Submitted> {
+  const { event } = plan;
+  const passed = await passedAnswer(plan, registered, submitCall);
+  if (passed === null) {
+    throw await unknownOutcome(event, await latest(registered, plan, submitCall), submitCall);
+  }
+  if (passed.kind === "stream") {
+    const headers = passedHeaders(passed.headers);
+    const statusUrl = await statusUrlOf(event, registered, submitCall);
+    const { status, body } = passed;
+    return { taskId: event.id, status, headers, body, statusUrl, isReplayed: false };
+  }
+  const { kind } = passed.outcome;
+  const task = kind === "unknown" ? await latest(registered, plan, submitCall) : registered;
+  const ended = { ...passed, task: kind === "refused" ? null : task };
+  return await answered(ended, plan, submitCall, contentToClient);
+}
+
+/** Lets the call be sent. @returns null when its answer has not begun in time, or its object has failed. */
+async function passedAnswer(
+  plan: SubmissionPlan,
+  { recordedAt }: TaskReply,
+  submitCall: SubmitCall,
+): Promise<PassedAnswer | null> {
+  const { event, sent, submissionId } = plan;
+  const { caller, env, runtime } = submitCall;
+  const { body } = sent;
+  const order = { customerKey: event.submission?.customerKey ?? null, recordedAt };
+  const stream = body instanceof ReadableStream ? body : streamOf(body ?? []);
+  const object = newCallObject(env);
+  const send = async (): Promise<PassedAnswer> =>
+    await object().passOn(storedCallOf(plan), order, stream, accountOf(caller));
+  try {
+    return await withinTime<PassedAnswer | null>(send, null, runtime.config.submitTimeoutMs);
+  } catch (error) {
+    log({ event: "call.lost", task_id: event.id, error: errorText(error) }, "error");
+    const isGoingOn = await object()
+      .isPassing()
+      .catch(() => true);
+    if (!isGoingOn) {
+      const outcome = { kind: "unknown", statusCode: null } as const;
+      await bringOutcome(event.id, submissionId, outcome, submitCall);
+    }
+    return null;
+  }
+}
+
+/** Returns the task of a submission as it is now; as it was registered when its object cannot be reached. */
+async function latest(
+  registered: TaskReply,
+  { event }: SubmissionPlan,
+  { env, caller }: SubmitCall,
+): Promise<TaskReply | null> {
+  return await taskClient(env, event.id)
+    .read(caller)
+    .catch(() => registered);
+}
