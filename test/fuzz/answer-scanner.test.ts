@@ -2,11 +2,14 @@ import * as fc from "fast-check";
 import { type Node, parseTree } from "jsonc-parser";
 import { expect, it } from "vitest";
 import { AnswerFault } from "../../src/objects/call/answer-fault.ts";
+import { CUT_ESCAPE } from "../../src/objects/call/base64-decoder.ts";
 import {
   hasFileSignature,
   holdsData,
+  holdsOnlyBase64,
   isBase64,
   isBesideOutput,
+  isNoFile,
   isNoOutputType,
   namesBase64,
   namesFile,
@@ -163,6 +166,8 @@ function* stringsIn(node: Node, path: Path): Generator<[Node, Path]> {
 
 /** Lists the files in a string. Returns null when one of them is broken. */
 function filesIn(raw: string, notes: Notes, path: Path) {
+  const isOnlyFile = holdsOnlyBase64(nameOf(path), nameOf(path.slice(0, -1)));
+  if (isOnlyFile && !isBeside(path, notes) && isBroken(raw)) return null;
   const links = raw.matchAll(/(?<=\]\()data:[^,"]{0,200};base64,([^)"]*)\)/g);
   const whole = { start: 0, end: raw.length, isLink: false };
   const candidates = [
@@ -193,6 +198,25 @@ function hasThought({ children = [] }: Node): boolean {
   return children.some(({ children: [key, value] = [] }) => {
     return key?.value === "thought" && value?.value === true;
   });
+}
+
+/** Tells whether the string of a member that can hold nothing but base64 is a broken file, or has a link to one. */
+function isBroken(raw: string): boolean {
+  const links = Array.from(raw.matchAll(/(?<=\]\()data:[^)]*/g), ([link]) => link);
+  return (links.length > 0 ? links : [raw]).some((json) => {
+    const text = uncut(json);
+    const base64 = text.replace(/^data:[^,]{0,200};base64,/i, "");
+    return !isNoFile(text) && (!isBase64(base64) || decoded(base64) === null);
+  });
+}
+
+/** Returns a text as a reader of its beginning reads it, to whom an escape at its end may be cut. */
+function uncut(json: string): string {
+  try {
+    return JSON.parse(`"${json.replace(CUT_ESCAPE, "")}"`);
+  } catch {
+    return "";
+  }
 }
 
 function decoded(base64: string): Uint8Array | null {
