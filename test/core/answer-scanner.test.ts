@@ -114,6 +114,17 @@ it.each<[string, object, object]>([
   },
 );
 
+it("the files of a thought within a thought, and those beside it, are no output", () => {
+  const draft = { inlineData: DRAFT, thought: true };
+  const rest = { inlineData: LEFT_OUT, thought: true };
+  const { skeleton, files } = read([
+    { parts: [draft, { inlineData: DRAFT }], thought: true },
+    { inlineData: DRAFT },
+  ]);
+  expect(skeleton).toEqual([{ parts: [rest, { inlineData: LEFT_OUT }], thought: true }, LINKED]);
+  expect(files).toBe(1);
+});
+
 it("a scan tells of each file the media type that its own object states before it", () => {
   const scanner = new AnswerScanner("t0", () => 1);
   const answer = {

@@ -167,7 +167,7 @@ function* stringsIn(node: Node, path: Path): Generator<[Node, Path]> {
 /** Lists the files in a string. Returns null when one of them is broken. */
 function filesIn(raw: string, notes: Notes, path: Path) {
   const isOnlyFile = holdsOnlyBase64(nameOf(path), nameOf(path.slice(0, -1)));
-  if (isOnlyFile && !isBeside(path, notes) && isBroken(raw)) return null;
+  if (isOnlyFile && !isBeside(path, notes) && isBroken(raw, notes, path)) return null;
   const links = raw.matchAll(/(?<=\]\()data:[^,"]{0,200};base64,([^)"]*)\)/g);
   const whole = { start: 0, end: raw.length, isLink: false };
   const candidates = [
@@ -201,12 +201,13 @@ function hasThought({ children = [] }: Node): boolean {
 }
 
 /** Tells whether the string of a member that can hold nothing but base64 is a broken file, or has a link to one. */
-function isBroken(raw: string): boolean {
+function isBroken(raw: string, notes: Notes, path: Path): boolean {
   const links = Array.from(raw.matchAll(/(?<=\]\()data:[^)]*/g), ([link]) => link);
   return (links.length > 0 ? links : [raw]).some((json) => {
     const text = uncut(json);
     const base64 = text.replace(/^data:[^,]{0,200};base64,/i, "");
-    return !isNoFile(text) && (!isBase64(base64) || decoded(base64) === null);
+    const isFile = isBase64(base64) && (base64 !== text || isNamed(base64, path, notes));
+    return !isNoFile(text) && (!isFile || decoded(base64) === null);
   });
 }
 

@@ -138,8 +138,8 @@ export class AnswerScanner {
   #expectsName = false;
   #string: OpenString | null = null;
   #file: OpenFile | null = null;
-  /** The files that were found, with the places of their placeholders. */
-  #found: readonly (Span & { readonly number: number })[] = [];
+  /** The files that were found, also those that were left out, with the places of their placeholders. */
+  readonly #found: (Span & { readonly number: number })[] = [];
   #type = "";
 
   /**
@@ -249,12 +249,14 @@ export class AnswerScanner {
     return TRUE_VALUE.test(this.#text.latin1({ start, end }));
   }
 
-  /** Leaves out the files after a place in the text. Returns what is withdrawn; null when there is none. */
+  /**
+   * Leaves out the files after a place in the text, also those that were left out before. Returns what is withdrawn; null
+   * when there is none.
+   */
   #withdrawFrom(place: number): readonly ScannedPart[] | null {
     const files = this.#found.filter(({ start }) => start > place);
     const [first] = files;
     if (first === undefined) return null;
-    this.#found = this.#found.slice(0, -files.length);
     this.#text.replaceNothing(place);
     for (const placeholder of files) this.#text.replaceLater(placeholder, "");
     return [{ kind: "withdrawn", from: first.number }];
@@ -309,7 +311,7 @@ export class AnswerScanner {
     else this.#text.add(Uint8Array.of(after));
     if (number === null) return null;
     this.#rename();
-    this.#found = [...this.#found, { start, end, number }];
+    this.#found.push({ start, end, number });
     const { mediaType } = this.#container;
     const parts = [{ kind: "file", number, mediaType } as const, { kind: "bytes", bytes } as const];
     return after === null ? parts : [...parts, { kind: "end" }];
