@@ -132,7 +132,7 @@ function readSlowly(text: string): Read | null {
   const notes = new Set<Node>();
   for (const [string, path] of stringsIn(root, [])) {
     const raw = text.slice(string.offset + 1, string.offset + string.length - 1);
-    const found = filesIn(raw, notes, path);
+    const found = isBroken(raw, notes, path) ? null : filesIn(raw, notes, path);
     if (found === null) return null;
     if (found.every(({ isLink }) => isLink)) notes.add(string);
     const isThought = path.some(({ object }) => hasThought(object));
@@ -166,20 +166,8 @@ function* stringsIn(node: Node, path: Path): Generator<[Node, Path]> {
 
 /** Lists the files in a string. Returns null when one of them is broken. */
 function filesIn(raw: string, notes: Notes, path: Path) {
-  const isOnlyFile = holdsOnlyBase64(nameOf(path), nameOf(path.slice(0, -1)));
-  if (isOnlyFile && !isBeside(path, notes) && isBroken(raw, notes, path)) return null;
-  const links = raw.matchAll(/(?<=\]\()data:[^,"]{0,200};base64,([^)"]*)\)/g);
-  const whole = { start: 0, end: raw.length, isLink: false };
-  const candidates = [
-    ...Array.from(links, ({ index, 0: link }) => ({
-      start: index,
-      end: index + link.length - 1,
-      isLink: true,
-    })),
-    whole,
-  ];
   const found = [];
-  for (const { start, end, isLink } of candidates) {
+  for (const { start, end, isLink } of candidatesIn(raw)) {
     const json = raw.slice(start, end);
     const text: string = JSON.parse(`"${json}"`);
     const [url] = /^data:[^,]{0,200};base64,/i.exec(text) ?? [];
@@ -193,6 +181,20 @@ function filesIn(raw: string, notes: Notes, path: Path) {
   return found;
 }
 
+/** Lists the places of the texts in a string that may be files: links of Markdown, and the whole string. */
+function candidatesIn(raw: string) {
+  const links = raw.matchAll(/(?<=\]\()data:[^,"]{0,200};base64,([^)"]*)\)/g);
+  const whole = { start: 0, end: raw.length, isLink: false };
+  return [
+    ...Array.from(links, ({ index, 0: link }) => ({
+      start: index,
+      end: index + link.length - 1,
+      isLink: true,
+    })),
+    whole,
+  ];
+}
+
 /** Tells whether an object says that it is a thought. */
 function hasThought({ children = [] }: Node): boolean {
   return children.some(({ children: [key, value] = [] }) => {
@@ -200,8 +202,10 @@ function hasThought({ children = [] }: Node): boolean {
   });
 }
 
-/** Tells whether the string of a member that can hold nothing but base64 is a broken file, or has a link to one. */
+/** Tells whether a string is in a member that can hold nothing but base64, and is a broken file or has a link to one. */
 function isBroken(raw: string, notes: Notes, path: Path): boolean {
+  const isOnlyFile = holdsOnlyBase64(nameOf(path), nameOf(path.slice(0, -1)));
+  if (!isOnlyFile || isBeside(path, notes)) return false;
   const links = Array.from(raw.matchAll(/(?<=\]\()data:[^)]*/g), ([link]) => link);
   return (links.length > 0 ? links : [raw]).some((json) => {
     const text = uncut(json);
