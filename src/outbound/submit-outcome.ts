@@ -1,12 +1,15 @@
 import type { Config } from "../config/config.ts";
 import { newsRulesOf } from "../config/news-rules.ts";
 import type { SubmitOutcome } from "../core/events/event.ts";
+import type { RefusalClass } from "../core/record/refusal.ts";
 import type { SubmissionAnswer } from "../core/record/submission.ts";
 import type { Job, UpstreamEnd, UpstreamNews } from "../core/record/upstream.ts";
+import type { ErrorText } from "../providers/failure.ts";
 import { withoutPlaces } from "../providers/inline-output.ts";
 import { toNews } from "../providers/observation.ts";
 import type { Connection } from "../providers/provider.ts";
 import type { SubmitAdapter, SubmitReading } from "../providers/submit.ts";
+import { finalRefusalEnd } from "../providers/submit-refusal.ts";
 import type { SubmitAnswer } from "./http.ts";
 
 /**
@@ -54,7 +57,10 @@ export function outcomeOf(
   const { status: statusCode, json } = answer;
   if (NEVER_SENT.includes(statusCode)) return { kind: "not_sent" };
   const refusal = adapter.refusal(statusCode, json);
-  if (refusal !== null) return { kind: "refused", statusCode, refusal };
+  if (refusal !== null) {
+    const rules = newsRulesOf(config, connection);
+    return refusedOutcome(refusal, answer, adapter, rules);
+  }
   const unknown = { kind: "unknown", statusCode } as const;
   if (statusCode < 200 || statusCode > 299) return unknown;
   const reading: SubmitReading = adapter.readAnswer(json, path, connection.baseUrl);
@@ -76,6 +82,16 @@ export function outcomeOf(
       return { kind: "result", statusCode, job: reading.job, news, answer: kept };
     }
   }
+}
+
+function refusedOutcome(
+  refusal: RefusalClass,
+  { status: statusCode, json }: SubmitAnswer,
+  adapter: SubmitAdapter,
+  errorText: ErrorText,
+): SubmitOutcome {
+  const end = refusal === "final" ? finalRefusalEnd(adapter, statusCode, json, errorText) : null;
+  return { kind: "refused", statusCode, refusal, ...(end !== null && { end }) };
 }
 
 function isEnd(news: UpstreamNews): news is UpstreamEnd {
