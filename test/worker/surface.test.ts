@@ -6,7 +6,7 @@ import { ROUTES } from "../../src/api/routes.ts";
 /** Method, path and access of each route, its statuses that are not problems, and its own problem codes. */
 const SURFACE = [
   "POST /v1/tasks | operate | 200 201 | idempotency_key_reused insufficient_credits not_found task_exists",
-  "POST /v1/tasks/{id}/upstream | operate | 200 | task_settled unknown_task",
+  "POST /v1/tasks/{id}/upstream | operate | 200 | submission_running task_settled unknown_task",
   "POST /v1/submit/{connection}/{+path} | submit | 202 | body_timeout idempotency_key_reused insufficient_credits invalid_json length_required not_found not_offered output_needs_store payload_too_large prefer_required submission_running submit_unknown task_exists",
   "GET /v1/submit/{connection}/{+path} | read |  | not_found",
   "DELETE /v1/submit/{connection}/{+path} | cancel |  | not_found submission_running",
@@ -20,7 +20,7 @@ const SURFACE = [
   "POST /v1/tasks/{id}/redeliver | redeliver | 202 | idempotency_key_reused no_callback series_running task_open unknown_task",
   "POST /v1/tasks/{id}/cancel | cancel | 200 202 | not_cancelable submission_running task_settled unknown_task",
   "DELETE /v1/tasks/{id} | administer | 204 | series_running task_open unknown_task",
-  "POST /v1/events | report | 200 202 | conflicting_result not_found unknown_task",
+  "POST /v1/events | report | 200 202 | conflicting_result not_found submission_running unknown_task",
   "POST /hooks/{provider}/{id}/{token} | anyone | 200 | body_timeout invalid_json not_configured payload_too_large rate_limited stored_by_earlier_build unauthenticated unavailable unknown_task",
   "POST /v1/callbacks/test | redeliver | 200 | ",
   "GET /v1/listen | listen | 101 | not_found",

@@ -17,7 +17,6 @@ import { withDeadline, withinTime } from "../../lib/timeout.ts";
 import { toBase64Url } from "../../security/encoding.ts";
 import type { LeftUpload } from "../output/copy-plan.ts";
 import { outputKey } from "../output/output-key.ts";
-import type { CopyBucket } from "../output/store-copy.ts";
 import { objectNamed } from "../placed-object.ts";
 import {
   askForPlace,
@@ -58,9 +57,10 @@ import {
   withLeftUpload,
 } from "./call-plan.ts";
 import { type FormField, FormReader } from "./form-reader.ts";
-import { makeCall } from "./make-call.ts";
+import { makeCall, NOT_SENT } from "./make-call.ts";
 import { MAX_ARRIVAL_MS, receive, type ReceiptFault } from "./receive.ts";
 import { type BodySize, BodyWriter, deleteBody, NO_BODY, storedBody } from "./stored-body.ts";
+import type { FileBucket } from "./stored-result.ts";
 import { type PassedAnswer, WaitingCaller } from "./waiting-caller.ts";
 
 /**
@@ -353,16 +353,20 @@ export class CallObject extends DurableObject<CallBindings> {
       case "gone":
         return this.#forget(queued);
       case "send":
-        return this.#send(beginSending(queued, start), runtime);
+        return this.#send(beginSending(queued, start), start.endsAt, runtime);
     }
   }
 
-  async #send(sending: SendingCall, runtime: Runtime): Promise<void> {
+  /** @param endsAt time at which the task counts the outcome as unknown, in Unix milliseconds. */
+  async #send(sending: SendingCall, endsAt: number, runtime: Runtime): Promise<void> {
+    const { asyncTimeoutMs } = runtime.config;
+    // The task may have ordered the call long ago, if its answers were lost.
+    const leftMs = endsAt - TASK_TIMEOUT_MS - Date.now();
+    if (leftMs <= 0) return this.#end(sending, NOT_SENT);
     // The platform holds the request back until this is stored.
     this.#write(sending);
     const { kv } = this.ctx.storage;
-    const { asyncTimeoutMs } = runtime.config;
-    const end = await withDeadline(asyncTimeoutMs, (signal) =>
+    const end = await withDeadline(Math.min(asyncTimeoutMs, leftMs), (signal) =>
       makeCall(sending, {
         runtime,
         body: () => storedBody(kv, sending.body),
@@ -584,7 +588,7 @@ export class CallObject extends DurableObject<CallBindings> {
 }
 
 /** Returns a bucket that calls `note` before it stores anything. */
-function notedBucket(bucket: CopyBucket, note: () => Promise<void>): CopyBucket {
+function notedBucket(bucket: FileBucket, note: () => Promise<void>): FileBucket {
   return {
     put: async (...file) => {
       await note();
@@ -594,5 +598,6 @@ function notedBucket(bucket: CopyBucket, note: () => Promise<void>): CopyBucket 
       await note();
       return bucket.createMultipartUpload(...file);
     },
+    delete: (keys) => bucket.delete(keys),
   };
 }
