@@ -268,7 +268,7 @@ describe("a refused attempt", () => {
 
   it.each<[string, TaskRecord]>([
     ["whose task was canceled", apply(waiting, CANCELED, NOW)],
-    ["whose task has ended by a report", apply(sending, aReport(aCompletion()), NOW)],
+    ["whose task has ended by a report", apply(hookable(sending), aReport(aCompletion()), NOW)],
     ["whose job has become known", apply(sending, anAcceptance(), NOW)],
     ["that has not begun", waiting],
     ["of a submission in no queue", apply(aQueuedTask(), aCallStart())],

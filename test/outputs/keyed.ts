@@ -4,7 +4,8 @@ import { callWith } from "../worker/client.ts";
 import { attach, hooked } from "../worker/hooked.ts";
 import { untilIdle, wake } from "../worker/objects.ts";
 import { anOutside, answering, type Outside, type Site } from "../worker/outside.ts";
-import { answerFrom, isolateOf } from "../worker/started.ts";
+import { isolateOf } from "../worker/isolates.ts";
+import { answerFrom } from "../worker/started.ts";
 import { pathOfLink, received, VIDEO_BYTES } from "./copied.ts";
 import { aLinkRequest } from "./linked.ts";
 

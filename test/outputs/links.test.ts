@@ -4,7 +4,8 @@ import { answerTo, ORIGIN, refusal } from "../worker/client.ts";
 import { DAY_MS, pass, useClock } from "../worker/clock.ts";
 import { answering } from "../worker/outside.ts";
 import { aRateLimit, sendFrom } from "../worker/rate-limits.ts";
-import { answerFrom, isolateOf } from "../worker/started.ts";
+import { isolateOf } from "../worker/isolates.ts";
+import { answerFrom } from "../worker/started.ts";
 import { erase } from "../worker/tasks.ts";
 import {
   anUpstream,

@@ -1,6 +1,7 @@
 import { exports } from "cloudflare:workers";
 import * as z from "zod";
-import { answerFrom, isolateOf } from "./started.ts";
+import { isolateOf } from "./isolates.ts";
+import { answerFrom } from "./started.ts";
 import { conforming } from "../description/conforms.ts";
 
 export const ORIGIN = "https://relay.example.com";

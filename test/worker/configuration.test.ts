@@ -9,7 +9,8 @@ import { aReceiver } from "./receiver.ts";
 import { call, callWith, ProblemBody } from "./client.ts";
 import { useClock } from "./clock.ts";
 import { NOTHING, stored } from "./objects.ts";
-import { isolateOf, started } from "./started.ts";
+import { isolateOf } from "./isolates.ts";
+import { started } from "./started.ts";
 import { aCompletion, CALLBACK_URL } from "./tasks.ts";
 
 useClock();

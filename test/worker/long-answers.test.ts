@@ -3,7 +3,8 @@ import { MAX_READ_MS, MAX_UNREAD_MS } from "../../src/lib/stream.ts";
 import { aKey, anAccount } from "./accounts.ts";
 import { aRequest, refusal } from "./client.ts";
 import { pass, realMs, useClock } from "./clock.ts";
-import { answerFrom, isolateOf } from "./started.ts";
+import { isolateOf } from "./isolates.ts";
+import { answerFrom } from "./started.ts";
 import { anArk, BINDINGS, named, submit } from "./submitted.ts";
 import { holdTimers } from "./timers.ts";
 

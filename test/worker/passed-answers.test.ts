@@ -8,7 +8,8 @@ import { pass, until, useClock } from "./clock.ts";
 import { lose, withTasks } from "./lost-calls.ts";
 import { restart, wake } from "./objects.ts";
 import { answering, type Site } from "./outside.ts";
-import { answerFrom, isolateOf, lastPassing } from "./started.ts";
+import { isolateOf, lastPassing } from "./isolates.ts";
+import { answerFrom } from "./started.ts";
 import { anArk, BINDINGS, named, readSubmitted, submit } from "./submitted.ts";
 import { holdTimers } from "./timers.ts";
 
