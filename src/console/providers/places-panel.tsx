@@ -79,7 +79,8 @@ function Waiting({ state: { waiting, oldestSince, waitMs }, now }: Row) {
       )}
       {waitMs === null ? null : (
         <p class="muted small">
-          latest grants: median {durationText(waitMs.p50)}, 99 % {durationText(waitMs.p99)}
+          latest grants: <span class="nowrap">median {durationText(waitMs.p50)},</span>{" "}
+          <span class="nowrap">99 % {durationText(waitMs.p99)}</span>
         </p>
       )}
     </>
@@ -89,13 +90,15 @@ function Waiting({ state: { waiting, oldestSince, waitMs }, now }: Row) {
 function Accounts({ state: { byAccount }, now }: Row) {
   if (byAccount.length === 0) return <span class="muted">nobody</span>;
   return byAccount.map(({ account, held, waiting, oldestSince }) => (
-    <p>
-      {account === null ? "operator" : <a href={`/accounts/${account}`}>{account}</a>}:{" "}
-      {countText(waiting)}
-      <span class="muted">
-        , the first came <Ago at={oldestSince} now={now} />; has {countOf(held, "place")}
-      </span>
-    </p>
+    <>
+      <p>
+        {account === null ? "operator" : <a href={`/accounts/${account}`}>{account}</a>}:{" "}
+        {countText(waiting)}, has {countOf(held, "place")}
+      </p>
+      <p class="muted small">
+        first came <Ago at={oldestSince} now={now} />
+      </p>
+    </>
   ));
 }
 
@@ -105,14 +108,14 @@ function CoolDowns({ state: { coolUntil, outUntil }, now }: Row) {
     <>
       {coolUntil === null ? null : (
         <p>
-          The upstream was busy or got too many calls: places are given again{" "}
-          <Ago at={coolUntil} now={now} /> at the latest.
+          Busy, or too many calls: places are given again <Ago at={coolUntil} now={now} /> at the
+          latest.
         </p>
       )}
       {outUntil === null ? null : (
         <p>
-          The upstream has refused the key, or the account there has no money left: jobs of pools go
-          to other members, and are tried here again <Ago at={outUntil} now={now} />.
+          Key refused, or no money left there: pools leave it out, and try it again{" "}
+          <Ago at={outUntil} now={now} />.
         </p>
       )}
     </>
