@@ -59,7 +59,7 @@ it("GET /healthz and the console's page of providers show, of each connection wi
     [MEMBER]: { places: { held: 0, waiting: 0 } },
   });
   expect(await rowOf(FULL)).toMatch(
-    /2 of 2 2, the first came 30 s ago .* acme : 1, has 2 places first came 30 s ago operator: 1, has 0 places .* none /,
+    /2 of 2 2, the first came 30 s ago .* acme : 1 first came 30 s ago , has 2 places operator: 1 first came now , has 0 places none /,
   );
   expect(await rowOf(MEMBER)).toMatch(/0, no limit .* nobody /);
   const refused = { attempt: 1, retryAfterMs: null } as const;

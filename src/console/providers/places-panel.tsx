@@ -93,10 +93,10 @@ function Accounts({ state: { byAccount }, now }: Row) {
     <>
       <p>
         {account === null ? "operator" : <a href={`/accounts/${account}`}>{account}</a>}:{" "}
-        {countText(waiting)}, has {countOf(held, "place")}
+        {countText(waiting)}
       </p>
       <p class="muted small">
-        first came <Ago at={oldestSince} now={now} />
+        first came <Ago at={oldestSince} now={now} />, has {countOf(held, "place")}
       </p>
     </>
   ));

@@ -39,6 +39,7 @@ export const providersPage = viewerPage("providersPage", "/providers", "inspect"
             <Notice tone="warn" icon="warn" title={`${path} ${message}`} />
           ))}
         </div>
+        <PlacesPanel queues={queues} now={Date.now()} />
         <Panel title="Connections" aside={<a href="/docs#attachUpstream">How jobs are attached</a>}>
           <div class="stack-s">
             <ConnectionTable connections={config.connections} details={details} open={open} />
@@ -49,7 +50,6 @@ export const providersPage = viewerPage("providersPage", "/providers", "inspect"
             />
           </div>
         </Panel>
-        <PlacesPanel queues={queues} now={Date.now()} />
         <HealthPanel version={env.startup.version} index={index} unsettled={unsettled} />
         <Configuration values={configuration} bindings={env.startup.bindings} />
       </div>
