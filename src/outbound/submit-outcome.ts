@@ -57,7 +57,12 @@ export function outcomeOf(
   const refusal = adapter.refusal(statusCode, json);
   if (refusal !== null) {
     const waitMs = retryAfterMs(headers);
-    return { kind: "refused", statusCode, refusal, ...(waitMs !== null && { retryAfterMs: waitMs }) };
+    return {
+      kind: "refused",
+      statusCode,
+      refusal,
+      ...(waitMs !== null && { retryAfterMs: waitMs }),
+    };
   }
   const unknown = { kind: "unknown", statusCode } as const;
   if (statusCode < 200 || statusCode > 299) return unknown;

@@ -29,7 +29,11 @@ const OVERDUE_MS = 1_000;
 /** Returns what a task does next, when, and why it waits. The page counts down to this time until it has passed. */
 export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
   if (!isEnded(task))
-    return waitForJob(task, facts, now) ?? waitForCancel(task) ?? waitForUpstream(task, now);
+    return (
+      waitForJob(facts, task.submission?.position, now) ??
+      waitForCancel(task) ??
+      waitForUpstream(task, now)
+    );
   const refund = refundStep(task, now);
   if (refund !== null) return refund;
   return callbackStep(task, facts, now) ?? releaseStep(task, now) ?? lastStep(task, facts);
@@ -89,17 +93,18 @@ function planned(
 /**
  * Returns what a task waits for while its call waits to be sent, or while it is unknown whether its submission has started
  * a job; null otherwise.
+ * @param position position of the call in a queue; undefined when it is in none, or not known.
  */
 function waitForJob(
-  { submission: shown }: Task,
   { submission, createdAt }: TaskFacts,
+  position: number | undefined,
   now: number,
 ): NextStep | null {
   if (submission === null || submission.waitsUntil === null) return null;
   const { state, sentAt, waitsFor, waitsUntil: at } = submission;
   if (state === "queued") {
     const since = { text: "The call came", at: createdAt };
-    const text = `It ${queuedText(shown?.position)}. Fails without having been sent`;
+    const text = `It ${queuedText(position)}. Fails without having been sent`;
     return { tone: "busy", since, text, at, refreshS: OPEN_S };
   }
   const isSending = state === "sending";

@@ -28,6 +28,7 @@ import {
 } from "../queue/place-request.ts";
 import type { GrantAnswer, GrantedPlace, HeldPlace } from "../queue/queue-row.ts";
 import {
+  applyPlaceReply,
   askLater,
   askSoon,
   beginCall,
@@ -55,7 +56,6 @@ import {
   UNCALLED_MS,
   type UntakenFiles,
   withLeftUpload,
-  withPlaceReply,
 } from "./call-plan.ts";
 import { type FormField, FormReader } from "./form-reader.ts";
 import { makeCall } from "./make-call.ts";
@@ -120,8 +120,12 @@ const REST_MS = MINUTE_MS;
  * keeps an object alive for an alarm alone. The object calls the task's object before the call is sent, and when it has
  * ended. If the client waits, the object has no name, and makes the call at once (`passOn`).
  *
- * The call is sent at most once: before it is sent, the state `sending` is stored, and an alarm that finds this state
- * reports that the outcome is unknown. `passOn` is called once.
+ * If the jobs of the connection are limited, the call enters the queues (objects/queue) when it is stored, and is sent
+ * when one of them has a place for it (`grant`).
+ *
+ * The call is sent again only after a proof that it has started nothing: before it is sent, the state `sending` is
+ * stored, and an alarm that finds this state reports that the outcome is unknown. A refusal is stored before it is
+ * reported to the task and the queue, and only then the call asks for another place. `passOn` is called once.
  */
 export class CallObject extends DurableObject<CallBindings> {
   #isPassing = false;
@@ -311,18 +315,9 @@ export class CallObject extends DurableObject<CallBindings> {
     const account = queues?.account ?? null;
     const question = { submissionId, taskId, account, via, attempt, since, mayWait: true };
     const reply = await askForPlace(this.env, connections, question);
-    const state = this.#read();
-    const isWaiting = state?.kind === "queued" && state.stay?.attempt === attempt;
-    if (!isWaiting) {
-      await leaveOthers(this.env, connections, null, question);
-      return reply;
-    }
-    const next = withPlaceReply(state, reply, Date.now());
-    if (next !== state) this.#write(next);
-    const place = next.stay?.place ?? null;
-    if (place !== null && (reply.kind !== "granted" || reply.connection !== place)) {
-      await this.#leave(call, stay, place);
-    }
+    const { next, place, isSettled } = applyPlaceReply(this.#read(), attempt, reply, Date.now());
+    if (next !== null) this.#write(next);
+    if (!isSettled) await leaveOthers(this.env, connections, place, question);
     return place === null ? reply : { kind: "granted", connection: place };
   }
 
@@ -433,7 +428,10 @@ export class CallObject extends DurableObject<CallBindings> {
         caller,
       }),
     );
-    const isStored = await this.#settlePassed(sending, { ...end, hasFiles: isNoted }, runtime);
+    // Nothing of an answer that is passed on or stored already can be taken back.
+    const place = isNoted || caller.isReading ? null : (sending.start.place ?? null);
+    const passed = { ...end, hasFiles: isNoted };
+    const isStored = await this.#settlePassed(sending, place, passed, runtime);
     this.#isPassing = false;
     await caller.end(end.outcome, isStored);
   }
@@ -441,13 +439,18 @@ export class CallObject extends DurableObject<CallBindings> {
   /**
    * Reports the end of a call whose caller waits. Of an attempt that may be followed by another, only the refusal is
    * reported, and the Worker goes on.
+   * @param place place that the call has used, if another attempt may follow; null otherwise.
    * @returns false when the task could not be reached yet.
    */
-  async #settlePassed(sending: SendingCall, end: CallEnd, runtime: Runtime): Promise<boolean> {
-    const { call, start } = sending;
+  async #settlePassed(
+    { call, start }: SendingCall,
+    place: GrantedPlace | null,
+    end: CallEnd,
+    runtime: Runtime,
+  ): Promise<boolean> {
     try {
-      if (start.place !== undefined && mayBeSentAgain(end.outcome)) {
-        return (await this.#refuse(call, start.place, end.outcome)) !== null;
+      if (place !== null && mayBeSentAgain(end.outcome)) {
+        return (await this.#refuse(call, place, end.outcome)) !== null;
       }
       return await this.#settle(endCall(call, start.recordedAt, end, Date.now()), runtime);
     } catch (error) {
