@@ -222,7 +222,8 @@ it("GET /metrics counts tasks by status and model, callbacks by outcome and host
 it("GET /metrics has the places of each connection with a limit, who waits, and for how long", async () => {
   const name = `ark-${crypto.randomUUID().slice(0, 8)}`;
   const entry = { provider: "ark", key: "test-only-ark-key", in_flight: 1 };
-  const CONNECTIONS = JSON.stringify({ [name]: entry });
+  const idle = `${name}-idle`;
+  const CONNECTIONS = JSON.stringify({ [name]: entry, [idle]: { ...entry, in_flight: 2 } });
   const value = await started({ ...env, CONNECTIONS });
   const stub = queueObject(value, name);
   await runInDurableObject(stub, (instance) => Object.defineProperty(instance, "env", { value }));
@@ -231,18 +232,21 @@ it("GET /metrics has the places of each connection with a limit, who waits, and 
     await stub.ask({ ...order, since: Date.now(), mayWait: true });
     pass(1_500);
   }
-  const label = `connection="${name}"`;
+  const both = (of: number, ofIdle: number) => [
+    `{connection="${name}"} ${of}`,
+    `{connection="${idle}"} ${ofIdle}`,
+  ];
   expect(await metrics({ CONNECTIONS })).toEqual(
     expect.arrayContaining([
-      ...gauge("places_permitted", "Jobs that a connection may have in flight.", `{${label}} 1`),
-      ...gauge("places_held", "Jobs that it has in flight.", `{${label}} 1`),
-      ...gauge("queue_waiting", "Submissions that wait for a place.", `{${label}} 2`),
-      ...gauge("queue_oldest_seconds", "Wait of the first of these.", `{${label}} 3`),
+      ...gauge("places_permitted", "Jobs that a connection may have in flight.", ...both(1, 2)),
+      ...gauge("places_held", "Jobs that it has in flight.", ...both(1, 0)),
+      ...gauge("queue_waiting", "Submissions that wait for a place.", ...both(2, 0)),
+      ...gauge("queue_oldest_seconds", "Wait of the first of these.", ...both(3, 0)),
       ...gauge(
         "queue_wait_seconds",
         "Wait before the latest 1,000 grants.",
-        `{${label},quantile="0.5"} 0`,
-        `{${label},quantile="0.99"} 0`,
+        `{connection="${name}",quantile="0.5"} 0`,
+        `{connection="${name}",quantile="0.99"} 0`,
       ),
     ]),
   );
