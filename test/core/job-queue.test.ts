@@ -212,6 +212,25 @@ describe("the position of a submission", () => {
   });
 });
 
+describe("the state of a queue", () => {
+  it("has the waits of the latest 1,000 grants, each counted once", () => {
+    const kept = new Kept({ places: 1 });
+    kept.ask("first");
+    expect(kept.queue.state(kept.now).waitMs).toEqual({ p50: 0, p99: 0 });
+    const since = kept.now;
+    for (let second = 1; second <= 1_000; second++) {
+      kept.ask("next", { since });
+      kept.now = since + second * SECOND;
+      kept.leave(second === 1 ? "first" : "last");
+      kept.answerGrants("taken");
+      kept.leave("next");
+      kept.ask("last", { since: kept.now });
+    }
+    const { waitMs } = kept.queue.state(kept.now);
+    expect(waitMs).toEqual({ p50: 0, p99: 990 * SECOND });
+  });
+});
+
 describe("a repeated question for a place", () => {
   it("gets the same answer and changes nothing, when the submission waits and when it has a place", () => {
     const kept = new Kept();
@@ -660,6 +679,7 @@ it("a queue in which nobody is has nothing to do", () => {
     held: 0,
     waiting: 0,
     oldestSince: null,
+    waitMs: { p50: 0, p99: 0 },
     coolUntil: null,
     outUntil: null,
     byAccount: [],

@@ -15,19 +15,20 @@ import {
   THREE,
 } from "./trouble-builders.ts";
 
+const ARK = {
+  name: "ark",
+  keyRefusedAt: null,
+  fundsRefusedAt: null,
+  areHooksMissing: false,
+  unclearAt: null,
+  waiting: 0,
+  waitingSince: null,
+};
 const QUIET: Facts = {
   now: NOW,
   isPaused: false,
   warnings: [],
-  connections: [
-    {
-      name: "ark",
-      keyRefusedAt: null,
-      fundsRefusedAt: null,
-      areHooksMissing: false,
-      unclearAt: null,
-    },
-  ],
+  connections: [ARK],
   index: indexOf({}),
 };
 
@@ -102,8 +103,7 @@ const FOUND: readonly (readonly [
     {
       connections: [
         {
-          ...QUIET.connections[0],
-          name: "ark",
+          ...ARK,
           keyRefusedAt: 7,
           fundsRefusedAt: 6,
           areHooksMissing: true,
@@ -117,6 +117,23 @@ const FOUND: readonly (readonly [
       { kind: "funds_refused", subject: { connection: "ark", refused_at: 6 } },
       { kind: "hooks_missing", subject: { connection: "ark" } },
       { kind: "answer_unclear", since: 8 },
+    ],
+  ],
+  [
+    "a connection at which submissions have waited for a place for half an hour, and one for a second less",
+    {
+      connections: [
+        { ...ARK, waiting: 9, waitingSince: secondsAgo(30) },
+        { ...ARK, name: "fal", waiting: 9, waitingSince: secondsAgo(30) + 1 },
+      ],
+    },
+    [
+      {
+        kind: "queue_waits",
+        since: secondsAgo(30),
+        tasks: { count: 9, is_capped: false },
+        subject: { connection: "ark" },
+      },
     ],
   ],
   [

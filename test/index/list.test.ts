@@ -43,6 +43,10 @@ it("the MCP tool list_tasks answers each page as GET /v1/tasks does, and shows a
     expect(expected.data).toHaveLength(1);
     cursor = expected.next_cursor ?? "";
   }
+  await insert(agedRow(3, { status: "pending", submission: "queued" }));
+  const waiting = await callTool("list_tasks", { submission: "queued" }, { bindings: env });
+  expect(waiting.structuredContent).toEqual(await list("?submission=queued"));
+  expect(waiting.structuredContent).toMatchObject({ data: [{ submission: { state: "queued" } }] });
   const { key } = await aKey(await anAccount());
   const own = await callTool("list_tasks", {}, { bindings: env, key });
   expect(own.structuredContent).toEqual({ data: [], next_cursor: null });

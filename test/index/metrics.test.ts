@@ -1,10 +1,13 @@
+import { runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { env } from "cloudflare:workers";
+import { queueObject } from "../../src/objects/object-names.ts";
 import { OUTCOMES } from "../../src/core/record/outcome.ts";
 import type { OutcomeCounts } from "../../src/core/record/outcome.ts";
 import { removeRows } from "../../src/index-db/index-row-table.ts";
 import { callWith as callRelay } from "../worker/client.ts";
 import { pass, START } from "../worker/clock.ts";
+import { started } from "../worker/started.ts";
 import { metered } from "./bindings.ts";
 import {
   aRow,
@@ -214,6 +217,39 @@ it("GET /metrics counts tasks by status and model, callbacks by outcome and host
     "# EOF",
     "",
   ]);
+});
+
+it("GET /metrics has the places of each connection with a limit, who waits, and for how long", async () => {
+  const name = `ark-${crypto.randomUUID().slice(0, 8)}`;
+  const entry = { provider: "ark", key: "test-only-ark-key", in_flight: 1 };
+  const idle = `${name}-idle`;
+  const CONNECTIONS = JSON.stringify({ [name]: entry, [idle]: { ...entry, in_flight: 2 } });
+  const value = await started({ ...env, CONNECTIONS });
+  const stub = queueObject(value, name);
+  await runInDurableObject(stub, (instance) => Object.defineProperty(instance, "env", { value }));
+  for (const submissionId of ["a", "b", "c"]) {
+    const order = { submissionId, taskId: submissionId, account: null, via: name, attempt: 1 };
+    await stub.ask({ ...order, since: Date.now(), mayWait: true });
+    pass(1_500);
+  }
+  const both = (of: number, ofIdle: number) => [
+    `{connection="${name}"} ${of}`,
+    `{connection="${idle}"} ${ofIdle}`,
+  ];
+  expect(await metrics({ CONNECTIONS })).toEqual(
+    expect.arrayContaining([
+      ...gauge("places_permitted", "Jobs that a connection may have in flight.", ...both(1, 2)),
+      ...gauge("places_held", "Jobs that it has in flight.", ...both(1, 0)),
+      ...gauge("queue_waiting", "Submissions that wait for a place.", ...both(2, 0)),
+      ...gauge("queue_oldest_seconds", "Wait of the first of these.", ...both(3, 0)),
+      ...gauge(
+        "queue_wait_seconds",
+        "Wait before the latest 1,000 grants.",
+        `{connection="${name}",quantile="0.5"} 0`,
+        `{connection="${name}",quantile="0.99"} 0`,
+      ),
+    ]),
+  );
 });
 
 it("GET /metrics counts the 100 models with the most tasks by name, and all other models together under the name *", async () => {

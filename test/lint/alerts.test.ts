@@ -41,6 +41,7 @@ it.each([
   ["TasksFailing", "> 0.3", "above 30 %"],
   ["ResultsLate", "> 600", "above 10 minutes"],
   ["SubmissionsUnknown", "_submit_unknown_seconds > 900", "above 15 minutes"],
+  ["QueueWaits", "_queue_oldest_seconds > 1800", "above 30 minutes"],
   ["OutputsLost", "> 0.05", "above 5 %"],
   ["IndexAlmostFull", ">= 8e9", "8 GB"],
 ])(
@@ -82,6 +83,7 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'found_late_seconds_bucket{provider="fal",found_by="poll",le="900"}': "3",
   'found_late_seconds_bucket{provider="fal",found_by="poll",le="+Inf"}': "3",
   submit_unknown_seconds: "600",
+  'queue_oldest_seconds{connection="kling-a"}': "1200",
   'output_copies_total{outcome="kept"}': "0+100",
   'output_copies_total{outcome="lost"}': "0+4",
   index_bytes: "7900000000",
@@ -132,6 +134,11 @@ const TROUBLES: readonly (readonly [string, Record<string, string | null>, reado
     "of a relay with a submission whose outcome is unknown for 20 minutes",
     { submit_unknown_seconds: "1200" },
     ["SubmissionsUnknown"],
+  ],
+  [
+    "of a relay with a submission that has waited 40 minutes for a place",
+    { 'queue_oldest_seconds{connection="kling-a"}': "2400" },
+    ["QueueWaits"],
   ],
   [
     "of a relay that loses one output in ten",

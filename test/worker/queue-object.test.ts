@@ -114,16 +114,17 @@ describe("the queue of a connection", () => {
       held: 0,
       waiting: 2,
       oldestSince: START,
+      waitMs: { p50: 0, p99: 0 },
       coolUntil: START + 20 * SECOND,
       outUntil: null,
       byAccount: [
-        { account: null, held: 0, waiting: 1 },
-        { account, held: 0, waiting: 1 },
+        { account: null, held: 0, waiting: 1, oldestSince: START },
+        { account, held: 0, waiting: 1, oldestSince: START },
       ],
     };
     expect(await kept.stub.state()).toEqual(state);
     await kept.restart();
-    expect(await kept.stub.state()).toEqual(state);
+    expect(await kept.stub.state()).toEqual({ ...state, waitMs: null });
   });
 
   it("grants a place by its alarm when a cool-down is over, after a restart too", async () => {

@@ -1,5 +1,26 @@
 import * as z from "zod/mini";
-import { described, maybe, Time } from "../shapes/described.ts";
+import { Count, described, maybe, Time } from "../shapes/described.ts";
+
+const Places = z.strictObject({
+  held: described(Count, "Places that are taken."),
+  waiting: described(
+    Count,
+    "Submissions that wait for a place. Those to a pool wait at each of its members.",
+  ),
+  oldest_since: maybe(Time, "Since when the first of them has waited."),
+  wait_ms: maybe(
+    z.strictObject({ p50: z.number(), p99: z.number() }),
+    "How long the submissions have waited that got the latest places, at most 1,000: half of them, and 99 %, not longer.",
+  ),
+  cool_until: maybe(
+    Time,
+    "When places are given again at the latest, after the upstream has refused a call: it was busy, or got too many calls.",
+  ),
+  out_until: maybe(
+    Time,
+    "Until when the connection gets no jobs of its pools, because the upstream has refused the key, or the account there has no money left.",
+  ),
+});
 
 export const Connection = z.strictObject({
   provider: z.string(),
@@ -15,6 +36,10 @@ export const Connection = z.strictObject({
   queue: maybe(
     z.int(),
     "How many submissions may wait for a place. Absent where the relay sets no limit.",
+  ),
+  places: maybe(
+    Places,
+    "The present state of its queue. Absent where the relay sets no limit and no pool has the connection, and when the queue does not answer.",
   ),
   funds_refused_at: maybe(
     Time,

@@ -8,6 +8,7 @@ import type { Env } from "../../env.ts";
 import type { Connection } from "../../providers/provider.ts";
 import { PROVIDERS, SIMULATED_PROVIDERS } from "../../providers/registry.ts";
 import { callObject } from "../http/object-call.ts";
+import { placesView, queuesIn } from "./queue-health.ts";
 
 /**
  * Time in milliseconds for which `/healthz` shows that a provider has refused the API key, or has refused submissions
@@ -23,11 +24,13 @@ const UNCLEAR_SHOWN_MS = 2 * HOUR_MS;
 
 /**
  * Returns, for `/healthz`, each connection (a set of credentials for a provider) that has an API key or needs none, with
- * its limits of jobs, if it has any, and with its present faults: the provider has refused the key, or has refused submissions because the account there has
- * no money left (within the last 35 minutes); expected hooks do not come; or the relay did not understand the response
- * to a poll (within the last two hours).
+ * its limits of jobs and the state of its queue, if it has any, and with its present faults: the provider has refused the
+ * key, or has refused submissions because the account there has no money left (within the last 35 minutes); expected
+ * hooks do not come; or the relay did not understand the response to a poll (within the last two hours).
  */
-export async function connectionsOf({ connections }: Config, env: Env) {
+export async function connectionsOf(config: Config, env: Env) {
+  const { connections } = config;
+  const queues = queuesIn(config, env);
   const withKey = [...connections.values()].filter(
     ({ key, pool }) => key !== null && pool === null,
   );
@@ -44,7 +47,9 @@ export async function connectionsOf({ connections }: Config, env: Env) {
     const hooks = known.areHooksMissing ? { hooks: "missing" } : {};
     const faults = { ...funds, ...hooks, ...unclearOf(known) };
     const limits = inFlight === null ? {} : { in_flight: inFlight, queue: queueLimit };
-    return [name, { provider: provider.name, ...state, ...limits, ...faults }] as const;
+    const queue = (await queues).find(({ connection }) => connection.name === name);
+    const places = queue === undefined ? {} : { places: placesView(queue.state) };
+    return [name, { provider: provider.name, ...state, ...limits, ...places, ...faults }] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }

@@ -52,6 +52,7 @@ export const Settings = z.strictObject({
   ASYNC_TIMEOUT_S: z.number(),
   QUEUE_MINUTES: z.number(),
   MAX_ASYNC_MB: z.number(),
+  QUEUE_MINUTES: z.number(),
   SUBMIT_UNKNOWN_MINUTES: z.number(),
   OFFERS: described(z.array(Offer), "What accounts may submit, in the form of the variable."),
   OUTPUTS: described(z.boolean(), "Whether the relay keeps outputs, because the bucket is bound."),

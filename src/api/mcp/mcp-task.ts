@@ -73,7 +73,11 @@ function messageOf({ status, error, cancel, submission, progress }: Task): strin
   if (submission?.state === "unknown") {
     return "It is not known whether the upstream has started a job. The task waits for news of it; do not submit it again.";
   }
-  if (submission?.state === "queued") return "The call waits to be sent to the upstream.";
+  if (submission?.state === "queued") {
+    const { position } = submission;
+    const where = position === undefined ? "" : `, at position ${position} of its queue`;
+    return `The call waits to be sent to the upstream${where}.`;
+  }
   const percent = progress === undefined ? "" : `: ${progress} %`;
   return `The upstream works on the job${percent}.`;
 }

@@ -31,6 +31,11 @@ const READ = toolInput(
 const LIST = toolInput(
   {
     status: { type: "string", enum: ["pending", "processing", "completed", "failed"] },
+    submission: {
+      type: "string",
+      enum: ["queued", "sending", "accepted", "unknown", "refused"],
+      description: "State of the call that starts the job; queued: it waits to be sent.",
+    },
     model: { type: "string" },
     limit: {
       type: "integer",
@@ -53,7 +58,7 @@ const OWN: { readonly [Name in OwnTool]: Tool & { definition: { name: Name } } }
     definition: {
       name: "read_task",
       description:
-        "Reads a task: its status (pending, processing, completed or failed), and at its end the links to what was generated or the error.",
+        "Reads a task: its status (pending, processing, completed or failed), its position while it waits in a queue, and at its end the links to what was generated or the error.",
       inputSchema: inputSchemaOf(READ),
       annotations: { readOnlyHint: true },
     },

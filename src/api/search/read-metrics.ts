@@ -1,14 +1,17 @@
 import { DAY_MS, MINUTE_MS } from "../../core/time.ts";
-import type { Shards } from "../../index-db/shards.ts";
+import type { Runtime } from "../../config/runtime.ts";
+import type { Env } from "../../env.ts";
 import { statistics } from "../../index-db/read-statistics.ts";
 import type { Statistics } from "../../index-db/statistics-shape.ts";
 import { EnvCache } from "../../lib/isolate-cache.ts";
+import { type ConnectionQueue, queuesIn } from "../health/queue-health.ts";
 import { contentToClient } from "../http/client-stream.ts";
 import { AnyQuery } from "../http/query.ts";
 import { type CheckedRequest, queryRoute } from "../http/route.ts";
 import { metricsOf } from "./metrics.ts";
 import { CONTENT_TYPES, metricsText } from "./metrics-text.ts";
 import { queryIndex, requireIndex } from "./query-index.ts";
+import { queueMetrics } from "./queue-metrics.ts";
 
 const WINDOW_MS = 2 * DAY_MS;
 /**
@@ -17,10 +20,11 @@ const WINDOW_MS = 2 * DAY_MS;
  */
 const KEEP_MS = MINUTE_MS;
 
-/** Statistics of the index, and when they were read. */
+/** Statistics of the index and states of the queues, and when they were read. */
 interface Known {
   readonly found: Statistics;
-  /** Time at which the statistics were read from the index, in Unix milliseconds. */
+  readonly queues: readonly ConnectionQueue[];
+  /** Time at which they were read, in Unix milliseconds. */
   readonly at: number;
 }
 
@@ -44,18 +48,25 @@ async function presentMetrics({
   runtime,
   request,
 }: Pick<CheckedRequest<never, unknown>, "env" | "runtime" | "request">): Promise<Response> {
-  const shards = requireIndex(env, runtime);
-  const { found, at } = await recent.get(env, (now) => readStatistics(shards, now));
+  const { found, queues, at } = await recent.get(env, (now) => readKnown(env, runtime, now));
   const accepted = request.headers.get("Accept") ?? "";
   const format = accepted.includes("application/openmetrics-text") ? "openmetrics" : "text";
   const { paused: isPaused } = runtime.config;
-  const families = metricsOf(found, at, { version: env.startup.version, isPaused });
+  const families = [
+    ...metricsOf(found, at, { version: env.startup.version, isPaused }),
+    ...queueMetrics(queues, at),
+  ];
   return new Response(contentToClient(metricsText(families, format)), {
     headers: { "Content-Type": CONTENT_TYPES[format], Vary: "Accept" },
   });
 }
 
-async function readStatistics(shards: Shards, at: number): Promise<Known> {
+async function readKnown(env: Env, runtime: Runtime, at: number): Promise<Known> {
+  const shards = requireIndex(env, runtime);
   const window = { since: at - WINDOW_MS, until: at + 1 };
-  return { found: await queryIndex(() => statistics(shards, window, at)), at };
+  const [found, queues] = await Promise.all([
+    queryIndex(() => statistics(shards, window, at)),
+    queuesIn(runtime.config, env),
+  ]);
+  return { found, queues, at };
 }

@@ -88,6 +88,8 @@ async function factsOf(env: Env, config: Config, now: number): Promise<Facts> {
       fundsRefusedAt: "funds_refused_at" in state ? (state.funds_refused_at ?? null) : null,
       areHooksMissing: "hooks" in state,
       unclearAt: "unclear" in state ? (state.unclear?.at ?? null) : null,
+      waiting: state.places?.waiting ?? 0,
+      waitingSince: state.places?.oldest_since ?? null,
     })),
     index,
   };

@@ -117,6 +117,11 @@ export function remediesOf({ kind, subject }: PresentProblem): readonly Remedy[]
           path: `/tasks?status=processing&provider=${text("connection")}`,
         },
       ];
+    case "queue_waits":
+      return [
+        { title: "Places", path: "/providers" },
+        { title: "Tasks that wait", path: "/tasks?submission=queued" },
+      ];
     case "funds_refused":
       return [{ title: "Connections", path: "/providers" }];
     case "submit_unknown":

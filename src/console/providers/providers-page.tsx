@@ -1,4 +1,5 @@
 import { type HealthDetails, readHealthDetails } from "../../api/health/details.ts";
+import { readQueues } from "../../api/health/queue-health.ts";
 import { readOpenTasks, type Unsettled } from "../../api/search/read-open.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import { html } from "../http/html-answer.ts";
@@ -11,12 +12,16 @@ import { PageHead, Panel } from "../parts/page-head.tsx";
 import { Ago } from "../parts/shown-time.tsx";
 import { Stat } from "../parts/stat.tsx";
 import { ConnectionTable, OpenNote } from "./connection-table.tsx";
+import { PlacesPanel } from "./places-panel.tsx";
 
 /** The page of the connections to providers and their faults, and of the health and configuration of the relay. */
 export const providersPage = viewerPage("providersPage", "/providers", "inspect", async (visit) => {
   const { env, url, runtime, viewer } = visit;
   const { config } = runtime;
-  const details = await readHealthDetails.perform({ params: {} }, viewer, visit);
+  const [details, queues] = await Promise.all([
+    readHealthDetails.perform({ params: {} }, viewer, visit),
+    readQueues.perform({ params: {} }, viewer, visit),
+  ]);
   const { configuration, connections, pools, without_key: withoutKey, index } = details;
   const rows = { ...connections, ...pools, ...withoutKey };
   const { open, unsettled } =
@@ -34,6 +39,7 @@ export const providersPage = viewerPage("providersPage", "/providers", "inspect"
             <Notice tone="warn" icon="warn" title={`${path} ${message}`} />
           ))}
         </div>
+        <PlacesPanel queues={queues} now={Date.now()} />
         <Panel title="Connections" aside={<a href="/docs#attachUpstream">How jobs are attached</a>}>
           <div class="stack-s">
             <ConnectionTable connections={config.connections} details={details} open={open} />

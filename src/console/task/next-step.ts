@@ -2,7 +2,7 @@ import type { Task } from "../../api/shapes/task-shape.ts";
 import { SECOND_MS } from "../../core/time.ts";
 import type { TaskFacts } from "../../core/views/task-facts.ts";
 import type { Tone } from "../parts/chip.tsx";
-import { durationText } from "../parts/format.ts";
+import { countText, durationText } from "../parts/format.ts";
 
 /** Next step of a task as its page shows it, e.g. a poll or a callback attempt; at the end, how the task has ended. */
 interface NextStep {
@@ -29,7 +29,11 @@ const OVERDUE_MS = 1_000;
 /** Returns what a task does next, when, and why it waits. The page counts down to this time until it has passed. */
 export function nextStepOf(task: Task, facts: TaskFacts, now: number): NextStep {
   if (!isEnded(task))
-    return waitForJob(facts, now) ?? waitForCancel(task) ?? waitForUpstream(task, now);
+    return (
+      waitForJob(facts, task.submission?.position, now) ??
+      waitForCancel(task) ??
+      waitForUpstream(task, now)
+    );
   const refund = refundStep(task, now);
   if (refund !== null) return refund;
   return callbackStep(task, facts, now) ?? releaseStep(task, now) ?? lastStep(task, facts);
@@ -89,13 +93,18 @@ function planned(
 /**
  * Returns what a task waits for while its call waits to be sent, or while it is unknown whether its submission has started
  * a job; null otherwise.
+ * @param position position of the call in a queue; undefined when it is in none, or not known.
  */
-function waitForJob({ submission, createdAt }: TaskFacts, now: number): NextStep | null {
+function waitForJob(
+  { submission, createdAt }: TaskFacts,
+  position: number | undefined,
+  now: number,
+): NextStep | null {
   if (submission === null || submission.waitsUntil === null) return null;
   const { state, sentAt, waitsFor, waitsUntil: at } = submission;
   if (state === "queued") {
     const since = { text: "The call came", at: createdAt };
-    const text = "It waits to be sent. Fails without having been sent";
+    const text = `It ${queuedText(position)}. Fails without having been sent`;
     return { tone: "busy", since, text, at, refreshS: OPEN_S };
   }
   const isSending = state === "sending";
@@ -113,6 +122,16 @@ function waitForJob({ submission, createdAt }: TaskFacts, now: number): NextStep
       : "It is not known whether the upstream has started the job. Waits for a hook or an order that names it. Fails without one";
   const since = isSending && sentAt !== null ? { text: "The call was sent", at: sentAt } : null;
   return { tone, ...(since && { since }), text, at, refreshS: OPEN_S };
+}
+
+/**
+ * Returns what a call that is not sent yet waits for.
+ * @param position its position in the queue of its connection; undefined when it is in none, or not known.
+ */
+export function queuedText(position: number | undefined): string {
+  if (position === undefined) return "waits to be sent";
+  const where = position === 1 ? "as the next" : `at position ${countText(position)}`;
+  return `waits for a place, ${where} of the queue`;
 }
 
 /** Returns what a task waits for while its job is being canceled; null when no cancellation is under way. */

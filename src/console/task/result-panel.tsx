@@ -6,6 +6,7 @@ import { HostileCode, Hostile } from "../parts/hostile.tsx";
 import { Panel } from "../parts/page-head.tsx";
 import { Ago, Time } from "../parts/shown-time.tsx";
 import { type LinkEnd, Links } from "./links.tsx";
+import { queuedText } from "./next-step.ts";
 
 interface ResultProps {
   readonly task: Task;
@@ -59,12 +60,21 @@ export function ResultPanel({ task, links, outputsOrigin, isHostShown, now }: Re
 function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
   if (submission === undefined) return null;
   const { state, started_at: startedAt, answered_at: answeredAt, status_code: code } = submission;
-  const { key_refused_since: refusedSince } = submission;
+  const { key_refused_since: refusedSince, start_by: startBy, attempts } = submission;
   return (
     <>
       <dt>Submission</dt>
       <dd>
-        {state}, begun <Time at={startedAt * SECOND_MS} />
+        {startBy === undefined ? (
+          <>
+            {state}, begun <Time at={startedAt * SECOND_MS} />
+          </>
+        ) : (
+          <>
+            {queuedText(submission.position)}; sent by <Time at={startBy * SECOND_MS} /> or not at
+            all
+          </>
+        )}
         {answeredAt === undefined ? null : (
           <>
             , answered <Time at={answeredAt * SECOND_MS} />
@@ -77,6 +87,26 @@ function SubmissionFacts({ task: { submission } }: Pick<ResultProps, "task">) {
             , which the upstream has refused since <Time at={refusedSince * SECOND_MS} />
           </>
         )}
+      </dd>
+      <RefusedAttempts attempts={attempts} />
+    </>
+  );
+}
+
+type Attempts = NonNullable<Task["submission"]>["attempts"];
+
+/** Shows the attempts of a submission that the upstream has refused. Only operators get them. */
+function RefusedAttempts({ attempts = [] }: { readonly attempts: Attempts | undefined }) {
+  if (attempts.length === 0) return null;
+  return (
+    <>
+      <dt>Refused attempts</dt>
+      <dd>
+        {attempts.map(({ connection, at, status_code: status, refusal }) => (
+          <p>
+            {connection} <Time at={at * SECOND_MS} />: {status}, {refusal}
+          </p>
+        ))}
       </dd>
     </>
   );

@@ -3,6 +3,7 @@ import type { RefusalClass } from "../../core/record/refusal.ts";
 import { MINUTE_MS, SECOND_MS } from "../../core/time.ts";
 import { afterProof, afterRefusal, anchored, type CoolDowns, restMs } from "./cool-down.ts";
 import { HOLD_MS, type PlaceOrder, type QueueRow, UNREGISTERED_MS } from "./queue-row.ts";
+import { RecentWaits, type WaitTimes } from "./recent-waits.ts";
 import { Tally } from "./tally.ts";
 import { WaitingLines } from "./waiting-lines.ts";
 
@@ -53,6 +54,8 @@ export interface QueueState {
   readonly waiting: number;
   /** Time since which the first submission has waited, in Unix milliseconds. Null when none waits. */
   readonly oldestSince: number | null;
+  /** Waits of the latest grants, at most 1,000. Null when no place was granted. */
+  readonly waitMs: WaitTimes | null;
   /** End of the cool-down in which nobody is granted a place, in Unix milliseconds. Null when there is none. */
   readonly coolUntil: number | null;
   /** End of the cool-down in which submissions to a pool are granted no place. Null when there is none. */
@@ -67,6 +70,8 @@ export interface AccountShare {
   readonly account: string | null;
   readonly held: number;
   readonly waiting: number;
+  /** Time since which its first submission has waited, in Unix milliseconds. */
+  readonly oldestSince: number;
 }
 
 /** What of a queue is to be stored. */
@@ -106,6 +111,7 @@ export class JobQueue {
   readonly #granted = new Set<string>();
   readonly #placesBy = new Tally<string | null>();
   readonly #waitingVia = new Tally<string>();
+  readonly #waits = new RecentWaits();
   readonly #placesOf = (account: string | null) => this.#placesBy.of(account);
   #coolDowns: CoolDowns;
   /** Number of places that have become free since the upstream has last refused a call because it was busy. */
@@ -236,13 +242,14 @@ export class JobQueue {
   state(now: number): QueueState {
     const { busy, rate, out } = this.#coolDowns;
     const until = (ms: number) => (ms > 0 ? now + ms : null);
-    const shares = this.#lines.byAccount().map(([account, waiting]) => {
-      return { account, held: this.#placesOf(account), waiting };
+    const shares = this.#lines.byAccount().map((line) => {
+      return { ...line, held: this.#placesOf(line.account) };
     });
     return {
       held: this.#held,
       waiting: this.#lines.size,
       oldestSince: this.#lines.oldestSince(),
+      waitMs: this.#waits.times(),
       coolUntil: until(Math.max(restMs(busy, now), restMs(rate, now))),
       outUntil: until(restMs(out, now)),
       byAccount: shares.toSorted((a, b) => b.waiting - a.waiting).slice(0, MOST_ACCOUNTS),
@@ -368,6 +375,8 @@ export class JobQueue {
   }
 
   #put(row: QueueRow): void {
+    const hadPlace = (this.#rows.get(row.submissionId)?.state.kind ?? "waiting") !== "waiting";
+    if (row.state.kind !== "waiting" && !hadPlace) this.#waits.add(row.state.at - row.since);
     this.#take(row.submissionId);
     this.#rows.set(row.submissionId, row);
     this.#count(row, 1);

@@ -2,6 +2,13 @@ import { compareRows, type QueueRow } from "./queue-row.ts";
 
 type Account = QueueRow["account"];
 
+/** The line of an account: how many of its submissions wait, and since when (Unix milliseconds) the first has waited. */
+interface AccountLine {
+  readonly account: Account;
+  readonly waiting: number;
+  readonly oldestSince: number;
+}
+
 /** Returns how many places an account has. */
 export type PlacesOf = (account: Account) => number;
 
@@ -69,9 +76,12 @@ export class WaitingLines {
     return heads.length === 0 ? null : heads.reduce((least, since) => Math.min(least, since));
   }
 
-  /** Returns how many submissions of each account wait. */
-  byAccount(): readonly (readonly [account: Account, waiting: number])[] {
-    return Array.from(this.#lines, ([account, line]) => [account, line.length]);
+  /** Returns how many submissions of each account wait, and since when the first of them has waited. */
+  byAccount(): readonly AccountLine[] {
+    return Array.from(this.#lines).flatMap(([account, line]) => {
+      const [head] = line;
+      return head === undefined ? [] : { account, waiting: line.length, oldestSince: head.since };
+    });
   }
 }
 

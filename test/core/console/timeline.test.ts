@@ -370,6 +370,15 @@ describe("the next step of a task", () => {
   );
 
   it.each([
+    [1, "It waits for a place, as the next of the queue. Fails without having been sent"],
+    [1_200, "It waits for a place, at position 1,200 of the queue. Fails without having been sent"],
+  ])("the console says of a task at position %i of a queue where it waits", (position, text) => {
+    const task = anOpenTask({ submission: aQueued() });
+    const view: TaskJson = JSON.parse(taskView(task, "account", null, POLICY, position));
+    expect(nextStepOf(view, taskFacts(task, "account", POLICY), NOW)).toMatchObject({ text });
+  });
+
+  it.each([
     ["waits to be sent, when it came", aQueued(), "The call came", NOW - MINUTE],
     ["was sent, when that was", aSending(), "The call was sent", NOW],
   ] as const)("the console says of an open task whose call %s", (_, submission, text, at) => {

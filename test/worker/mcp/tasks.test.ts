@@ -4,13 +4,15 @@ import {
   DetailedTaskV2Schema,
   GetTaskResultV2Schema,
 } from "@modelcontextprotocol/ext-tasks/core/v2";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { QueueObject } from "../../../src/objects/queue/queue-object.ts";
 import { aKey, anAccount } from "../accounts.ts";
 import { DAY_MS, pass, START, useClock } from "../clock.ts";
 import { restart, untilIdle } from "../objects.ts";
+import { submitted } from "../submitted-tasks.ts";
 import { anArk, ARK, JOB } from "../submitted.ts";
 import { aCompletion, aFailure, cancel, completed, finish, register, VIDEO } from "../tasks.ts";
-import { ARK_TOOL, ask, askAsBefore, type Asking, CONTENT, OFFERED } from "./messages.ts";
+import { ARK_TOOL, ask, askAsBefore, type Asking, callTool, CONTENT, OFFERED } from "./messages.ts";
 
 useClock();
 
@@ -48,6 +50,17 @@ it("the MCP task of a tool call has the status working at most until the task's 
   expect(Math.abs(keptMs - DEADLINE_MS - RETENTION_MS)).toBeLessThan(2_000);
   const { resultType: _, _meta: __, ...facts } = created;
   expect(await taskOf(created.taskId)).toMatchObject(facts);
+});
+
+it("the MCP task of a call that waits in a queue, and the tool read_task, state its position", async () => {
+  const { id } = await submitted({ isCall: true, isHookless: true, queues: ["ark-a"] });
+  vi.spyOn(QueueObject.prototype, "position").mockReturnValue(3);
+  expect(await taskOf(id)).toMatchObject({
+    status: "working",
+    statusMessage: "The call waits to be sent to the upstream, at position 3 of its queue.",
+  });
+  const { structuredContent } = await callTool("read_task", { id });
+  expect(structuredContent).toMatchObject({ submission: { state: "queued", position: 3 } });
 });
 
 it.each([

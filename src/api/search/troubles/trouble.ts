@@ -22,6 +22,10 @@ interface ConnectionFaults {
    * none in the last two hours.
    */
   readonly unclearAt: number | null;
+  /** Number of submissions that wait for a place of the connection. */
+  readonly waiting: number;
+  /** Time since which the first of them has waited, in Unix seconds; null when none waits. */
+  readonly waitingSince: number | null;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from "../../../core/time.ts";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../core/time.ts";
 import { quantile } from "../../../index-db/buckets.ts";
 import { histogramOf } from "../../../index-db/found-late.ts";
 import { ALMOST_FULL_BYTES, FILLING_BYTES } from "../../../index-db/limits.ts";
@@ -17,6 +17,8 @@ import { type Facts, get, type Trouble, trouble } from "./trouble.ts";
  * than one in twenty of the tasks of the last hours took longer.
  */
 const LAG_MS = MINUTE_MS;
+/** Longest time in milliseconds for which a submission should wait for a place: half of the default of `QUEUE_MINUTES`. */
+const LONG_WAIT_MS = 30 * MINUTE_MS;
 const HEALTH = [get("inspect", "/healthz")];
 const STATS = [get("inspect", "/v1/stats")];
 
@@ -31,6 +33,7 @@ const RULES = {
   refund_delayed: refundDelayed,
   tasks_overdue: tasksOverdue,
   submit_unknown: submitUnknown,
+  queue_waits: queueWaits,
   deadline_near: deadlineNear,
   index_lagging: indexLagging,
   index_full: indexFull,
@@ -64,6 +67,21 @@ function fundsRefused({ connections }: Facts): readonly Trouble[] {
         actions: HEALTH,
       }),
     );
+}
+
+/** Finds the connections at which a submission has waited for a place for more than half an hour. */
+function queueWaits({ connections, now }: Facts): readonly Trouble[] {
+  return connections.flatMap(({ name, waiting, waitingSince: since }) => {
+    if (since === null || since * SECOND_MS > now - LONG_WAIT_MS) return [];
+    return trouble({
+      severity: "warning",
+      detail: `Submissions have waited for a place of ${name} for more than half an hour.`,
+      since,
+      tasks: { count: waiting, is_capped: false },
+      subject: { connection: name },
+      actions: [...HEALTH, get("list", "/v1/tasks?submission=queued")],
+    });
+  });
 }
 
 function indexLagging({ index, now }: Facts): readonly Trouble[] {
