@@ -1,0 +1,107 @@
+import { isTerminal } from "../../../src/core/record/task.ts";
+import { MINUTE } from "../../core/builders.ts";
+import { coolDownsOf, isWaiting, mayRun, recordOf, rowsOf } from "./facts.ts";
+import type { World } from "./world.ts";
+
+/**
+ * Longest time in milliseconds for which a place stays unused although a submission waits for it and nothing fails any
+ * more: a task is asked 10 minutes after the grant whether it needs its place, at most 20 of them in a minute, and what
+ * an earlier failure has delayed is repeated after at most 5 minutes.
+ */
+export const IDLE_MS = 17 * MINUTE;
+
+/** Checks again and again, while nothing fails any more, that no place is lost and nobody waits in vain. */
+export class QuietRules {
+  readonly #world: World;
+  /** Times since which something holds that must not last. */
+  readonly #since = new Map<string, number>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** @returns true when the world has come to rest. */
+  look(): boolean {
+    const { machine, taskIds } = this.#world;
+    let isAtRest = ![...taskIds].some((id) => this.#world.isRunning(id));
+    for (const queue of machine.places("QUEUES")) {
+      const rows = rowsOf(queue);
+      if (rows.length > 0) isAtRest = false;
+      const { name } = queue;
+      for (const row of rows) {
+        const record = recordOf(machine, row.taskId);
+        const mayUse = mayRun(record, row.submissionId, name) || isWaiting(record, row.submissionId);
+        this.#limit(`no place stays with a task that has ended`, `${row.submissionId} at ${name}`, !row.isWaiting && !mayUse);
+      }
+      this.#limitIdle(name);
+    }
+    if (machine.places("CALLS").some(({ storage }) => storage.get("call") !== undefined)) isAtRest = false;
+    return isAtRest;
+  }
+
+  #limitIdle(name: string): void {
+    const { machine, deployment } = this.#world;
+    const queue = machine.place("QUEUES", name);
+    const rows = rowsOf(queue);
+    const record = (taskId: string) => recordOf(machine, taskId);
+    const used = rows.filter((row) => mayRun(record(row.taskId), row.submissionId, name)).length;
+    const own = deployment.config.connections.get(name);
+    const places = own === undefined ? Infinity : (own.inFlight ?? Infinity);
+    const { all, ofPools } = coolDownsOf(queue, machine.clock.now);
+    const waiting = rows.some(
+      (row) =>
+        row.isWaiting &&
+        isWaiting(record(row.taskId), row.submissionId) &&
+        !(ofPools && row.via !== name),
+    );
+    this.#limit("nobody waits while a place is free", name, waiting && !all && used < places);
+  }
+
+  #limit(promise: string, detail: string, isBad: boolean): void {
+    const { passed } = this.#world.machine.clock;
+    const key = `${promise} ${detail}`;
+    if (!isBad) {
+      this.#since.delete(key);
+      return;
+    }
+    const since = this.#since.get(key) ?? passed;
+    this.#since.set(key, since);
+    if (passed - since > IDLE_MS) this.#world.report(promise, detail);
+  }
+}
+
+/** Checks what must hold in the end: all tasks have ended, no place is held, and the money is right. */
+export function endRules(world: World): void {
+  const { machine, taskIds, ledger } = world;
+  for (const taskId of taskIds) {
+    if (world.isRunning(taskId)) world.report("every task ends", taskId);
+    const record = recordOf(machine, taskId);
+    if (record !== null && !isTerminal(record)) world.report("every task ends", `${taskId} (${record.status})`);
+    if (record?.submission?.stay !== undefined) {
+      world.report("a task that has ended has left its queues", taskId);
+    }
+  }
+  for (const queue of machine.places("QUEUES")) {
+    for (const { submissionId, isWaiting: waits } of rowsOf(queue)) {
+      const kind = waits ? "nobody waits in the end" : "no place is held in the end";
+      world.report(kind, `${submissionId} at ${queue.name}`);
+    }
+  }
+  for (const { name, storage } of machine.places("CALLS")) {
+    if (storage.get("call") !== undefined) world.report("no call is kept in the end", name);
+  }
+  for (const [chargeId, { taskId }] of ledger.charges) {
+    const record = recordOf(machine, taskId);
+    const isOwn = record?.submission?.id === chargeId;
+    if (record === null) {
+      world.observe("a charged task is erased");
+      continue;
+    }
+    const isDone = isOwn && record.status === "completed";
+    if (isDone === ledger.refunds.has(chargeId)) {
+      world.report("a failed task is refunded, and no other", `${taskId} (${record.status})`);
+    }
+    if (isDone) world.observe("a task with a price completes");
+    else world.observe("a task with a price is refunded");
+  }
+}

@@ -1,0 +1,53 @@
+import { isOpen, isTerminal, type TaskRecord } from "../../../src/core/record/task.ts";
+import type { CoolDowns } from "../../../src/objects/queue/cool-down.ts";
+import type { Machine, Place } from "./machine.ts";
+import { RECORD_KEY } from "./simulated-platform.ts";
+
+/** A stored row of a queue. */
+export interface StoredRow {
+  readonly submissionId: string;
+  readonly taskId: string;
+  readonly account: string | null;
+  readonly via: string;
+  readonly attempt: number;
+  readonly since: number;
+  readonly isWaiting: boolean;
+}
+
+export function rowsOf(place: Place): readonly StoredRow[] {
+  return place.storage.rows.map((row) => ({
+    submissionId: String(row["submission_id"]),
+    taskId: String(row["task_id"]),
+    account: row["account"] === null ? null : String(row["account"]),
+    via: String(row["via"]),
+    attempt: Number(row["attempt"]),
+    since: Number(row["since"]),
+    isWaiting: row["state"] === "waiting",
+  }));
+}
+
+export function recordOf(machine: Machine, taskId: string): TaskRecord | null {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the object stores nothing else under this key
+  return (machine.place("TASKS", taskId).storage.get(RECORD_KEY) ?? null) as TaskRecord | null;
+}
+
+/** Returns the cool-downs of a queue in which nobody gets a place now, or nobody of a pool. */
+export function coolDownsOf(place: Place, now: number): { all: boolean; ofPools: boolean } {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the object stores nothing else under this key
+  const known = (place.storage.get("cool_downs") ?? null) as CoolDowns | null;
+  const holds = (name: keyof CoolDowns) => (known?.[name]?.until ?? 0) > now;
+  return { all: holds("busy") || holds("rate"), ofPools: holds("out") };
+}
+
+/** Tells whether the job of a submission runs at a connection, or may run there. */
+export function mayRun(record: TaskRecord | null, submissionId: string, connection: string): boolean {
+  if (record === null || !isOpen(record) || record.submission?.id !== submissionId) return false;
+  const { kind } = record.submission.state;
+  return kind !== "queued" && kind !== "unsent" && record.upstream?.connection === connection;
+}
+
+/** Tells whether the call of a submission waits to be sent. */
+export function isWaiting(record: TaskRecord | null, submissionId: string): boolean {
+  if (record === null || record.submission?.id !== submissionId || isTerminal(record)) return false;
+  return record.submission.state.kind === "queued";
+}
