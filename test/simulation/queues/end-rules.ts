@@ -58,7 +58,8 @@ export class QuietRules {
   }
 
   #limit(promise: string, detail: string, isBad: boolean): void {
-    const { passed } = this.#world.machine.clock;
+    const { clock, putBackMs } = this.#world.machine;
+    const { passed } = clock;
     const key = `${promise} ${detail}`;
     if (!isBad) {
       this.#since.delete(key);
@@ -66,7 +67,7 @@ export class QuietRules {
     }
     const since = this.#since.get(key) ?? passed;
     this.#since.set(key, since);
-    if (passed - since > IDLE_MS) this.#world.report(promise, detail);
+    if (passed - since > IDLE_MS + putBackMs) this.#world.report(promise, detail);
   }
 }
 
@@ -91,17 +92,11 @@ export function endRules(world: World): void {
     if (storage.get("call") !== undefined) world.report("no call is kept in the end", name);
   }
   for (const [chargeId, { taskId }] of ledger.charges) {
-    const record = recordOf(machine, taskId);
-    const isOwn = record?.submission?.id === chargeId;
-    if (record === null) {
-      world.observe("a charged task is erased");
-      continue;
+    // A task whose submission has started nothing is erased without an end.
+    const end = world.ended.get(chargeId) ?? null;
+    if ((end === "completed") === ledger.refunds.has(chargeId)) {
+      world.report("a failed task is refunded, and no other", `${taskId} (${end})`);
     }
-    const isDone = isOwn && record.status === "completed";
-    if (isDone === ledger.refunds.has(chargeId)) {
-      world.report("a failed task is refunded, and no other", `${taskId} (${record.status})`);
-    }
-    if (isDone) world.observe("a task with a price completes");
-    else world.observe("a task with a price is refunded");
+    world.observe(`a price is charged for a task that has ended: ${end}`);
   }
 }

@@ -92,6 +92,8 @@ export class Machine {
   /** Is called when what an object has written has become durable. */
   onFlush: (place: Place) => void = () => {};
   faults: Faults = NO_FAULTS;
+  /** Time by which the clocks were put back, in milliseconds. */
+  putBackMs = 0;
 
   constructor(
     base: number,
@@ -155,10 +157,19 @@ export class Machine {
   /** Puts the clocks of all machines back. */
   putBack(ms: number): void {
     this.clock.base -= ms;
+    this.putBackMs += ms;
     for (const place of this.#places.values()) {
       place.armed = null;
       this.#arm(place);
     }
+  }
+
+  /** Stores a value and an alarm in an object. */
+  store(place: Place, key: string, value: unknown, alarmAt: number): void {
+    place.storage.put(key, value);
+    place.storage.setAlarm(alarmAt);
+    place.storage.flush();
+    this.#arm(place);
   }
 
   /** Calls a method of an object. */

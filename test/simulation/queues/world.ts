@@ -1,6 +1,6 @@
 import type { SubmitOutcome, TaskEvent } from "../../../src/core/events/event.ts";
 import { isTerminal } from "../../../src/core/record/task.ts";
-import { log, type LogLine } from "../../../src/lib/log.ts";
+import { UNCALLED_MS } from "../../../src/objects/call/call-plan.ts";
 import { CallObject } from "../../../src/objects/call/call-object.ts";
 import { QueueObject } from "../../../src/objects/queue/queue-object.ts";
 import { TaskObject } from "../../../src/objects/task/task-object.ts";
@@ -47,6 +47,10 @@ export class World {
   /** Times at which Workers and calls asked for the first place of their submission. */
   readonly #askedAt = new Map<string, number>();
   readonly #registeredAt = new Map<string, number>();
+  /** Names to which the submissions are addressed. */
+  readonly #via = new Map<string, string>();
+  /** Status with which the task of each submission has ended. */
+  readonly ended = new Map<string, "completed" | "failed">();
   #submissions = 0;
 
   constructor(
@@ -104,6 +108,7 @@ export class World {
     const submissionId = `s${++this.#submissions}`;
     const { machine } = this;
     this.taskIds.add(request.taskId);
+    this.#via.set(submissionId, request.via);
     this.#askedAt.set(submissionId, machine.clock.passed);
     const worker: Worker = {
       party,
@@ -114,9 +119,9 @@ export class World {
         machine.call(party, machine.place(kind, name), method, given),
       wait: (ms) => new Promise((resolve) => this.#later(party, ms, resolve)),
       storeBody: () => {
-        const { storage } = machine.place("CALLS", submissionId);
-        storage.put("call", { kind: "receiving", body: { bytes: 0, chunks: 0 } });
-        storage.flush();
+        const stored = { kind: "receiving", body: { bytes: 0, chunks: 0 } };
+        const place = machine.place("CALLS", submissionId);
+        machine.store(place, "call", stored, machine.clock.now + UNCALLED_MS);
       },
       answered: (what) => {
         machine.note(() => `${request.taskId} is answered: ${what}`);
@@ -270,7 +275,8 @@ export class World {
 
   #sendHook({ id, call, end }: SimulatedJob): void {
     if (end === null) return;
-    const { submissionId, taskId, connection } = call;
+    const { submissionId, taskId } = call;
+    const connection = this.#via.get(submissionId) ?? call.connection;
     const about = { connection, jobId: id, submissionId, isSigned: false };
     const event = { type: "hook", ...about, news: end } satisfies TaskEvent;
     const place = this.machine.place("TASKS", taskId);
@@ -284,8 +290,9 @@ export class World {
     if (place.kind !== "TASKS") return;
     const record = recordOf(this.machine, place.name);
     const id = record?.submission?.id;
-    if (id === undefined || this.#registeredAt.has(id)) return;
-    this.#registeredAt.set(id, clock.passed);
+    if (id === undefined) return;
+    if (record !== null && isTerminal(record)) this.ended.set(id, record.status);
+    if (!this.#registeredAt.has(id)) this.#registeredAt.set(id, clock.passed);
   }
 
   /** Tells whether a task exists and has no end yet. */
@@ -293,17 +300,7 @@ export class World {
     const record = recordOf(this.machine, taskId);
     if (record === null) return false;
     if (!isTerminal(record)) return true;
-    return record.credits?.state.kind === "refunding";
+    return record.credits?.state.kind === "refunding" || record.submission?.stay !== undefined;
   }
 }
 
-/** Takes the place of the console, to which objects write their log. */
-export function traceLog(world: World | null): void {
-  const write = (text: string) => world?.machine.note(() => `  log ${text}`);
-  for (const name of ["log", "warn", "error"] as const) {
-    Reflect.set(globalThis.console, name, (text: string) => write(text));
-  }
-}
-
-export type { LogLine };
-export { log };
